@@ -1,0 +1,104 @@
+//! The job file: in comes a path and what the command line sets, out goes a checked [`Job`] with usable paths, or one line that names file
+//! and key.
+
+use std::path::Path;
+use toml::{Table, Value};
+use workers::error::{Error, Kind, Result};
+use workers::job::Job;
+
+/// Reads the job file at `path` and obeys `sets`.
+pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
+    let text = text_of(path)?;
+    let job: Job = if sets.is_empty() {
+        toml::from_str(&text).map_err(|e| located(path, &text, &e))?
+    } else {
+        let mut table: Table = toml::from_str(&text).map_err(|e| located(path, &text, &e))?;
+        sets.iter().try_for_each(|set| apply(&mut table, set))?;
+        table.try_into().map_err(|e: toml::de::Error| Error::config(path, format!("with --set: {}", one_line(e.message()))))?
+    };
+    job.check().map_err(|why| Error::config(path, why))?;
+    Ok(job.relative_to(path.parent().unwrap_or(Path::new(""))))
+}
+
+/// The text of a configuration file.
+pub fn text_of(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Error::io("read", path, e).with_kind(Kind::Config),
+        std::io::ErrorKind::InvalidData => Error::config(path, "not UTF-8"),
+        _ => Error::io("read", path, e),
+    })
+}
+
+/// `error` in one line with its place in the file.
+pub fn located(path: &Path, text: &str, error: &toml::de::Error) -> Error {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text[..at].matches('\n').count() + 1;
+    Error::new(Kind::Config, format!("{}:{line}: {}", path.display(), one_line(error.message())))
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Obeys one `KEY=VALUE`; a value that is no TOML is a string.
+fn apply(table: &mut Table, set: &str) -> Result<()> {
+    let usage = |why: &str| Error::new(Kind::Usage, format!("--set {set}: {why}"));
+    let (key, value) = set.split_once('=').ok_or_else(|| usage("not KEY=VALUE"))?;
+    let value = match toml::from_str::<Table>(&format!("value = {value}")) {
+        Ok(mut parsed) => parsed.remove("value").ok_or_else(|| usage("no value"))?,
+        Err(_) => Value::String(value.to_owned()),
+    };
+    let mut keys: Vec<&str> = key.split('.').map(str::trim).collect();
+    let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(|| usage("no key"))?;
+    let mut table = table;
+    for key in keys {
+        let entry = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
+        table = entry.as_table_mut().ok_or_else(|| usage(&format!("`{key}` is no table")))?;
+    }
+    table.insert(last.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = "store = \"s\"\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n";
+
+    fn read_text(text: &str, sets: &[&str]) -> Result<Job> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("job.toml");
+        std::fs::write(&path, text).expect("written");
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        read(&path, &sets)
+    }
+
+    /// Paths are relative to the job file, and `--set` is as if it stood there.
+    #[test]
+    fn paths_and_sets() {
+        let job = read_text(JOB, &["simhash.k=2", "output.dir=elsewhere", "read.rejects_max=0.5"]).expect("a job");
+        assert!(job.store.is_absolute() && job.output.dir.ends_with("elsewhere"));
+        assert_eq!((job.simhash.k, job.read.rejects_max), (2, 0.5));
+    }
+
+    /// Every mistake is one line that names the file and the key, with the code for configuration.
+    #[test]
+    fn mistakes() {
+        let cases = [
+            (JOB.replace("inputs", "inputz"), "job.toml:3: unknown field `inputz`"),
+            (JOB.replace("[\"in\"]", "3"), "job.toml:3: "),
+            (JOB.replace("[\"in\"]", "[]"), "[read] inputs"),
+            (format!("{JOB}[simhash]\nk = 9\n"), "[simhash] k"),
+            (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
+            ("store = ".into(), "job.toml:1: "),
+        ];
+        for (text, expected) in cases {
+            let error = read_text(&text, &[]).expect_err(expected);
+            let line = error.to_string();
+            assert!(line.contains(expected) && !line.contains('\n'), "{line}");
+            assert_eq!(error.kind(), Kind::Config);
+        }
+        assert_eq!(read_text(JOB, &["simhash"]).expect_err("no value").kind(), Kind::Usage);
+        assert!(read_text(JOB, &["simhash.kk=1"]).expect_err("unknown").to_string().contains("`kk`"));
+    }
+}

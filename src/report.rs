@@ -1,0 +1,280 @@
+//! What a person sees: a progress bar while work goes on, a summary at its end; and `run.json`, the figures that differ from run to run.
+
+use crate::cli;
+use crate::cluster::Topology;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use workers::epoch::{Progress, Receipt, STAGES};
+use workers::error::{Error, Kind, Result};
+use workers::export::Exported;
+use workers::ingest::Counts;
+use workers::job::Job;
+use workers::plan::Plan;
+use workers::store::durable;
+use workers::store::manifest::Head;
+
+/// How often the bar is drawn, and how often progress is logged where there is no terminal.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+const LOG_EVERY: Duration = Duration::from_secs(10);
+
+/// The progress of all processes, drawn on a terminal and logged elsewhere.
+pub struct Bar {
+    followed: Arc<Mutex<Vec<Arc<Progress>>>>,
+    over: Arc<AtomicBool>,
+    drawer: JoinHandle<()>,
+}
+
+impl Bar {
+    /// Begins to draw the progress of `plan`.
+    pub fn start(plan: &Plan, quiet: bool) -> Bar {
+        let total: u64 = plan.splits.iter().map(|split| split.end - split.start).sum();
+        let followed: Arc<Mutex<Vec<Arc<Progress>>>> = Arc::default();
+        let over = Arc::new(AtomicBool::new(false));
+        let (shared, stop) = (followed.clone(), over.clone());
+        let drawer = thread::spawn(move || {
+            let terminal = std::io::stderr().is_terminal() && !quiet;
+            let bar = ProgressBar::with_draw_target(
+                Some(total),
+                if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
+            );
+            let template = "{msg:>10} [{bar:30}] {bytes}/{total_bytes}  {prefix}  ETA {eta}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            let (started, mut logged) = (Instant::now(), Instant::now());
+            while !stop.load(Ordering::Relaxed) {
+                thread::park_timeout(DRAW_EVERY);
+                let (bytes, records, stage) = sum(&shared);
+                let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
+                bar.set_position(bytes);
+                bar.set_message(stage);
+                bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
+                if !terminal && logged.elapsed() >= LOG_EVERY {
+                    logged = Instant::now();
+                    tracing::info!(stage, bytes, bytes_total = total, documents = records, documents_per_s = rate as u64);
+                }
+            }
+            bar.finish_and_clear();
+        });
+        Bar { followed, over, drawer }
+    }
+
+    /// Adds a process's progress.
+    pub fn follow(&self, progress: Arc<Progress>) {
+        self.followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(progress);
+    }
+
+    /// Clears the bar away.
+    pub fn finish(self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.drawer.thread().unpark();
+        // A bar that broke is no reason to fail.
+        let _ = self.drawer.join();
+    }
+}
+
+fn sum(followed: &Mutex<Vec<Arc<Progress>>>) -> (u64, u64, &'static str) {
+    let followed = followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let sum = |of: fn(&Progress) -> &AtomicU64| followed.iter().map(|p| of(p).load(Ordering::Relaxed)).sum::<u64>();
+    let stage = followed.iter().map(|p| p.stage.load(Ordering::Relaxed)).min().unwrap_or(0) as usize;
+    (sum(|p| &p.bytes), sum(|p| &p.records), STAGES[stage.min(STAGES.len() - 1)])
+}
+
+/// Where the time went.
+pub struct Times {
+    started: Instant,
+    last: Instant,
+    laps: BTreeMap<&'static str, u64>,
+}
+
+impl Times {
+    /// A clock that runs since `started`, when the command began.
+    pub fn start(started: Instant) -> Times {
+        let mut times = Times { started, last: started, laps: BTreeMap::new() };
+        times.lap("plan");
+        times
+    }
+
+    /// Files the time since the last lap under `name`.
+    pub fn lap(&mut self, name: &'static str) {
+        let now = Instant::now();
+        self.laps.insert(name, (now - self.last).as_millis() as u64);
+        self.last = now;
+    }
+}
+
+/// When each stage ended, in milliseconds, on the first and on the last worker.
+pub fn stages(receipts: &[Receipt]) -> BTreeMap<String, (u64, u64)> {
+    let mut stages: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (stage, &at) in receipts.iter().flat_map(|receipt| &receipt.stage_ms) {
+        let entry = stages.entry(stage.clone()).or_insert((at, at));
+        *entry = (entry.0.min(at), entry.1.max(at));
+    }
+    stages
+}
+
+/// An epoch that was committed, ready to be told.
+pub struct Outcome<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// Where it ran.
+    pub topology: &'a Topology,
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// What became of the records.
+    pub counts: &'a Counts,
+    /// What was exported, if anything.
+    pub exported: Option<Exported>,
+    /// Where the time went.
+    pub times: Times,
+    /// When stages ended.
+    pub stages: BTreeMap<String, (u64, u64)>,
+    /// Greatest resident memory of all processes.
+    pub memory_bytes: u64,
+}
+
+impl Outcome<'_> {
+    /// Writes `run.json`.
+    pub fn write_run_json(&self) -> Result<()> {
+        let text = serde_json::to_vec_pretty(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "epoch": self.plan.epoch,
+            "processes": self.topology.processes,
+            "workers": self.topology.workers,
+            "inputs": self.plan.inputs.len(),
+            "inputs_same_bytes": self.plan.same_bytes.len(),
+            "input_bytes": self.counts.bytes,
+            "records": self.counts.read,
+            "elapsed_ms": self.times.started.elapsed().as_millis() as u64,
+            "laps_ms": self.times.laps,
+            "stage_ended_ms_first_last": self.stages,
+            "memory_bytes_max": self.memory_bytes,
+        }))
+        .map_err(|e| Error::internal("cannot write run.json").caused_by(e))?;
+        let output = |e: Error| e.with_kind(Kind::Output);
+        durable::create_folder(&self.job.output.dir).map_err(output)?;
+        durable::write(&self.job.output.dir.join("run.json"), &text).map_err(output)
+    }
+
+    /// Prints the summary.
+    pub fn print(&self, arguments: &cli::Run) -> Result<()> {
+        if arguments.quiet {
+            return Ok(());
+        }
+        if arguments.json {
+            return match &self.exported {
+                Some(exported) => print_json(&exported.summary),
+                None => print_json(&json!({ "epoch": self.plan.epoch, "exported": false })),
+            };
+        }
+        show(&self.text())
+    }
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let seconds = self.times.started.elapsed().as_secs_f64();
+        let work = *self.times.laps.get("work").unwrap_or(&0) as f64 / 1000.0;
+        let rate = self.counts.read as f64 / work.max(0.001);
+        let (processes, workers) = (self.topology.processes, self.topology.workers);
+        let line = |out: &mut String, head: &str, rest: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{head:<10} {rest}");
+        };
+        line(&mut out, "epoch", format!("{} committed to {}", self.plan.epoch, self.job.store.display()));
+        let inputs = self.plan.inputs.len();
+        let megabytes = self.counts.bytes as f64 / 1e6;
+        line(&mut out, "read", format!("{} records of {inputs} files, {megabytes:.1} MB", grouped(self.counts.read)));
+        line(&mut out, "accepted", grouped(self.counts.accepted));
+        for (head, reasons) in [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)] {
+            if !reasons.is_empty() {
+                let total = grouped(reasons.values().sum());
+                let list: Vec<String> = reasons.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
+                line(&mut out, head, format!("{total:<8} {}", list.join(", ")));
+            }
+        }
+        if let Some(Exported { summary, largest }) = &self.exported {
+            let folded = summary.folded_identical + summary.folded_near;
+            let share = 100.0 * folded as f64 / (summary.pages as f64).max(1.0);
+            line(&mut out, "pages", format!("{:<8} {} distinct texts", grouped(summary.pages), grouped(summary.contents)));
+            line(&mut out, "kept", grouped(summary.kept));
+            line(
+                &mut out,
+                "folded",
+                format!(
+                    "{:<8} {share:.1} % of pages: {} identical, {} near",
+                    grouped(folded),
+                    grouped(summary.folded_identical),
+                    grouped(summary.folded_near)
+                ),
+            );
+            line(&mut out, "clusters", format!("{}, the largest:", grouped(summary.clusters)));
+            for (pages, contents, hosts, url) in largest {
+                let rest = format!("{pages} pages, {contents} texts, {hosts} hosts  {url}");
+                line(&mut out, "", rest);
+            }
+            let files: Vec<&str> = summary.files.keys().map(String::as_str).collect();
+            line(&mut out, "output", format!("{}: {}, summary.json, run.json", self.job.output.dir.display(), files.join(", ")));
+        }
+        let memory = self.memory_bytes as f64 / 1e6;
+        let crew = format!("{processes} x {workers} workers");
+        line(&mut out, "took", format!("{seconds:.1} s, {rate:.0} records/s, {memory:.0} MB at most, {crew}"));
+        out
+    }
+}
+
+/// Tells that all inputs are consumed.
+pub fn nothing_new(head: &Head, arguments: &cli::Run) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({ "epoch": head.manifest.epoch, "new": false }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    show(&format!("nothing new: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
+}
+
+fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string(value).map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
+    show(&format!("{text}\n"))
+}
+
+/// Writes to stdout; a reader who has seen enough is no error.
+fn show(text: &str) -> Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::new(Kind::Output, "cannot write to stdout").caused_by(e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thousands are set apart from the right.
+    #[test]
+    fn thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,305 @@
+//! Clusters: in comes whatever an epoch changed about pages and components, out go the clusters that a user sees. A cluster is the pages of a
+//! component's contents, or of one content that has several; it bears its least DocId and is represented by the page that the keep rule
+//! prefers. Clusters of one page have no row. Only touched ones are made anew, and those whole.
+
+use crate::components::{ComponentRow, MemberRow};
+use crate::contents::{ContentPageRow, ContentRow};
+use crate::document::Id;
+use crate::epoch::Epoch;
+use crate::error::Result;
+use crate::keep::{KeepRule, Rank};
+use crate::pages::PageRow;
+use crate::pairs::PairRow;
+use crate::store::runs::Table;
+use crate::store::table::table;
+use std::collections::{BTreeMap, VecDeque};
+
+table! {
+    /// A cluster of two pages or more.
+    pub struct ClusterRow in "clusters", columns ClusterColumns {
+        key { /// Its component, or its only content.
+              component: Id,
+              /// The content that leads it: the component's least.
+              leader: Id }
+        value { /// Its ClusterId: the least DocId of its pages.
+                cluster: Id,
+                /// Pages.
+                pages: u32,
+                /// Contents.
+                contents: u32,
+                /// Hosts.
+                hosts: u32,
+                /// Greatest number of accepted pairs on a shortest chain between two of its contents; above
+                /// [`DIAMETER_CONTENTS_MAX`] contents a lower bound from two sweeps.
+                diameter: u32,
+                /// DocId of the page that represents it.
+                representative: Id }
+        history { }
+    }
+}
+
+/// Contents up to which a diameter is exact.
+pub const DIAMETER_CONTENTS_MAX: usize = 256;
+
+/// Something about a component on its way to its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Fact {
+    /// The component.
+    pub component: Id,
+    /// [`TOUCHED`], [`CONTENT`], [`PAGE`] or [`PAIR`].
+    pub kind: u64,
+    /// A content of it.
+    pub content: Id,
+    /// The page, or the other content of the pair.
+    pub other: Id,
+    /// The page's host.
+    pub host: u64,
+    /// The page's rank by the keep rule; on the way to the page's owner, the content's length.
+    pub rank: Rank,
+}
+
+/// The component is to be made anew, though it may have nothing left.
+pub const TOUCHED: u64 = 0;
+/// The component has this content.
+pub const CONTENT: u64 = 1;
+/// The component has this page.
+pub const PAGE: u64 = 2;
+/// The component has this accepted pair.
+pub const PAIR: u64 = 3;
+
+impl Fact {
+    fn new(component: Id, kind: u64, content: Id, other: Id) -> Fact {
+        Fact { component, kind, content, other, host: 0, rank: Rank::default() }
+    }
+
+    /// What routes it to the one who can say more: a content to its owner, a page to its owner.
+    pub fn routing_key(&self) -> u64 {
+        match self.kind {
+            CONTENT => self.content.high,
+            PAGE => self.other.high,
+            _ => self.component.high,
+        }
+    }
+}
+
+/// Contents whose pages or component changed touch the component that they are in and the one that they were in; one without stands for itself.
+pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(Fact)) -> Result<()> {
+    let mut contents = Vec::new();
+    if let Some(fresh) = epoch.fresh::<ContentPageRow>("content_pages")? {
+        contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
+    }
+    if let Some(fresh) = epoch.fresh::<ComponentRow>("components")? {
+        contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
+    }
+    contents.sort_unstable();
+    contents.dedup();
+    let components = |table: Table<ComponentRow>| -> BTreeMap<Id, Id> {
+        table.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect()
+    };
+    let pages = |table: Table<ContentPageRow>| -> BTreeMap<Id, usize> {
+        let rows = table.matching(&contents);
+        rows.chunk_by(|a, b| a.content == b.content).map(|rows| (rows[0].content, rows.len())).collect()
+    };
+    let component = [components(epoch.before("components")?), components(epoch.after("components")?)];
+    let pages = [pages(epoch.before("content_pages")?), pages(epoch.after("content_pages")?)];
+    for content in &contents {
+        for (component, pages) in component.iter().zip(&pages) {
+            match component.get(content) {
+                Some(component) => give(Fact::new(*component, TOUCHED, Id::NONE, Id::NONE)),
+                None if pages.get(content).is_some_and(|pages| *pages > 1) => {
+                    give(Fact::new(*content, TOUCHED, Id::NONE, Id::NONE));
+                }
+                // One page of one content is no cluster.
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The owner of a touched component names its contents; a content that stands for itself is its own.
+pub fn name_contents(epoch: &Epoch, touched: &[Fact], give: &mut dyn FnMut(Fact)) -> Result<()> {
+    let mut components: Vec<Id> = touched.iter().map(|fact| fact.component).collect();
+    components.dedup();
+    let members = epoch.after::<MemberRow>("component_members")?.matching(&components);
+    let mut members = members.chunk_by(|a, b| a.component == b.component).peekable();
+    for component in components {
+        give(Fact::new(component, TOUCHED, Id::NONE, Id::NONE));
+        match members.next_if(|rows| rows[0].component == component) {
+            Some(rows) => rows.iter().for_each(|row| give(Fact::new(component, CONTENT, row.content, Id::NONE))),
+            None => give(Fact::new(component, CONTENT, component, Id::NONE)),
+        }
+    }
+    Ok(())
+}
+
+/// The owner of a content names its pages and its accepted pairs; all other facts pass.
+pub fn name_pages(epoch: &Epoch, facts: &[Fact], give: &mut dyn FnMut(Fact)) -> Result<()> {
+    let mut asked: Vec<&Fact> = facts.iter().filter(|fact| fact.kind == CONTENT).collect();
+    facts.iter().filter(|fact| fact.kind != CONTENT).for_each(|fact| give(*fact));
+    asked.sort_unstable_by_key(|fact| fact.content);
+    let mut contents: Vec<Id> = asked.iter().map(|fact| fact.content).collect();
+    contents.dedup();
+    let components = epoch.after::<ComponentRow>("components")?.matching(&contents);
+    let components: BTreeMap<Id, Id> = components.into_iter().map(|row| (row.content, row.component)).collect();
+    let chars = epoch.after::<ContentRow>("contents")?.matching(&contents);
+    let chars: BTreeMap<Id, u32> = chars.into_iter().map(|row| (row.content, row.chars)).collect();
+    let pages = epoch.after::<ContentPageRow>("content_pages")?.matching(&contents);
+    let pairs = epoch.after::<PairRow>("pairs")?.matching(&contents);
+    for &&Fact { component, content, .. } in &asked {
+        // Whoever stood for itself and has joined others since is no cluster of its own.
+        if components.get(&content).copied().unwrap_or(content) != component {
+            continue;
+        }
+        let start = pages.partition_point(|row| row.content < content);
+        for page in pages[start..].iter().take_while(|row| row.content == content) {
+            let mut fact = Fact::new(component, PAGE, content, page.doc);
+            fact.rank[0] = u64::from(chars.get(&content).copied().unwrap_or(0));
+            give(fact);
+        }
+        let start = pairs.partition_point(|row| row.content < content);
+        for pair in pairs[start..].iter().take_while(|row| row.content == content) {
+            if pair.accepted == 1 && content < pair.other {
+                give(Fact::new(component, PAIR, content, pair.other));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The owner of a page ranks it; all other facts pass.
+pub fn rank_pages(epoch: &Epoch, facts: &[Fact], give: &mut dyn FnMut(Fact)) -> Result<()> {
+    let rule = KeepRule::new(&epoch.job.keep);
+    let mut asked: Vec<Fact> = facts.iter().filter(|fact| fact.kind == PAGE).copied().collect();
+    facts.iter().filter(|fact| fact.kind != PAGE).for_each(|fact| give(*fact));
+    asked.sort_unstable_by_key(|fact| fact.other);
+    let docs: Vec<Id> = asked.iter().map(|fact| fact.other).collect();
+    let pages = epoch.after::<PageRow>("pages")?.matching(&docs);
+    let mut pages = pages.iter().peekable();
+    for mut fact in asked {
+        let Some(page) = pages.next_if(|page| page.doc == fact.other) else {
+            return Err(crate::error::Error::internal(format!("page {} of {} is missing", fact.other, fact.content)));
+        };
+        fact.rank = rule.rank(page, fact.rank[0] as u32);
+        fact.host = page.host;
+        give(fact);
+    }
+    Ok(())
+}
+
+/// The cluster that `facts`, all of one component, make; none of fewer than two pages.
+fn cluster(facts: &[Fact]) -> Option<ClusterRow> {
+    let pages: Vec<&Fact> = facts.iter().filter(|fact| fact.kind == PAGE).collect();
+    if pages.len() < 2 {
+        return None;
+    }
+    let distinct = |mut ids: Vec<Id>| {
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    };
+    let contents = distinct(pages.iter().map(|page| page.content).collect());
+    let hosts = distinct(pages.iter().map(|page| Id { high: page.host, low: 0 }).collect());
+    let pairs: Vec<(Id, Id)> =
+        facts.iter().filter(|fact| fact.kind == PAIR).map(|fact| (fact.content, fact.other)).collect();
+    let component = pages[0].component;
+    Some(ClusterRow {
+        component,
+        leader: component,
+        cluster: pages.iter().map(|page| page.other).min()?,
+        pages: pages.len() as u32,
+        contents: contents.len() as u32,
+        hosts: hosts.len() as u32,
+        diameter: diameter(&contents, &pairs),
+        representative: pages.iter().min_by_key(|page| (page.rank, page.other))?.other,
+        diff: 1,
+    })
+}
+
+/// The diameter of a connected graph in edges: exact up to [`DIAMETER_CONTENTS_MAX`] contents, else the length of the longest
+/// shortest path from the content farthest from the first.
+fn diameter(contents: &[Id], pairs: &[(Id, Id)]) -> u32 {
+    let number = |id: &Id| contents.binary_search(id).ok();
+    let mut neighbours = vec![Vec::new(); contents.len()];
+    for (a, b) in pairs {
+        if let (Some(a), Some(b)) = (number(a), number(b)) {
+            neighbours[a].push(b);
+            neighbours[b].push(a);
+        }
+    }
+    let farthest = |from: usize| {
+        let mut distance = vec![u32::MAX; contents.len()];
+        let mut queue = VecDeque::from([from]);
+        distance[from] = 0;
+        let mut last = from;
+        while let Some(at) = queue.pop_front() {
+            last = at;
+            for &next in &neighbours[at] {
+                if distance[next] == u32::MAX {
+                    distance[next] = distance[at] + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+        (distance[last], last)
+    };
+    if contents.len() <= DIAMETER_CONTENTS_MAX {
+        (0..contents.len()).map(|from| farthest(from).0).max().unwrap_or(0)
+    } else {
+        farthest(farthest(0).1).0
+    }
+}
+
+/// Stores what changed about clusters; `facts` are sorted and this worker owns their components.
+pub fn clusters(epoch: &Epoch, facts: &[Fact]) -> Result<()> {
+    let mut components: Vec<Id> = facts.iter().map(|fact| fact.component).collect();
+    components.dedup();
+    let mut before = epoch.before::<ClusterRow>("clusters")?.matching(&components).into_iter().peekable();
+    let mut rows = Vec::new();
+    for facts in facts.chunk_by(|a, b| a.component == b.component) {
+        let old = before.next_if(|row| row.component == facts[0].component);
+        let new = cluster(facts);
+        if old == new {
+            continue;
+        }
+        let from = rows.len();
+        rows.extend(old.map(|row| ClusterRow { diff: -1, ..row }));
+        rows.extend(new);
+        rows[from..].sort_unstable();
+    }
+    epoch.write("clusters", rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(high: u64) -> Id {
+        Id { high, low: 0 }
+    }
+
+    /// The diameter of a chain is its length, of a clique 1, of one content 0.
+    #[test]
+    fn diameters() {
+        let contents: Vec<Id> = (0..40).map(id).collect();
+        let chain: Vec<(Id, Id)> = (1..40).map(|n| (id(n - 1), id(n))).collect();
+        assert_eq!(diameter(&contents, &chain), 39);
+        let clique: Vec<(Id, Id)> = (0..5).flat_map(|a| (a + 1..5).map(move |b| (id(a), id(b)))).collect();
+        assert_eq!(diameter(&contents[..5], &clique), 1);
+        assert_eq!(diameter(&contents[..1], &[]), 0);
+        let many: Vec<Id> = (0..1000).map(id).collect();
+        let long: Vec<(Id, Id)> = (1..1000).map(|n| (id(n - 1), id(n))).collect();
+        assert_eq!(diameter(&many, &long), 999);
+    }
+
+    /// A cluster bears its least DocId and is represented by the page of least rank, ties by DocId; one page is none.
+    #[test]
+    fn who_represents() {
+        let page = |content, doc, rank| Fact { rank: [0, rank, 0, 0], ..Fact::new(id(1), PAGE, id(content), id(doc)) };
+        let facts = [Fact::new(id(1), TOUCHED, id(0), id(0)), page(1, 9, 3), page(1, 5, 7), page(2, 8, 3)];
+        let row = cluster(&facts).expect("three pages");
+        assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
+        assert_eq!(cluster(&facts[..2]), None);
+    }
+}

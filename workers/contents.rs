@@ -1,0 +1,104 @@
+//! Contents: in comes which pages begin and cease to have a text, out goes which texts were born and which are gone. A text is alive
+//! while one page has it.
+
+use crate::document::Id;
+use crate::epoch::Epoch;
+use crate::error::Result;
+use crate::ingest::TOO_SHORT;
+use crate::pages::PageContent;
+use crate::store::table::table;
+
+table! {
+    /// A page of a content.
+    pub struct ContentPageRow in "content_pages", columns ContentPageColumns {
+        key { /// The content.
+              content: Id,
+              /// The page.
+              doc: Id }
+        value { }
+        history { }
+    }
+}
+
+table! {
+    /// A distinct normalised text.
+    pub struct ContentRow in "contents", columns ContentColumns {
+        key { /// Its digest.
+              content: Id }
+        value { /// Its fingerprint.
+                fingerprint: u64,
+                /// Its length in characters.
+                chars: u32,
+                /// Flags as [`crate::ingest::Visit`] has them.
+                flags: u8 }
+        history { }
+    }
+}
+
+/// A content that was born (+1) or is gone (-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Birth {
+    /// Its fingerprint.
+    pub fingerprint: u64,
+    /// The content.
+    pub content: Id,
+    /// +1 or -1.
+    pub diff: i32,
+    /// 1 if it is too short for its fingerprint to mean anything.
+    pub too_short: u32,
+}
+
+/// The net changes to one content's pages, given in (doc, diff) order, and its facts as one of them tells.
+pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_ {
+    changes.chunk_by(|a, b| a.doc == b.doc).filter_map(|of_page| {
+        let sum: i16 = of_page.iter().map(|change| change.diff).sum();
+        let (content, doc) = (of_page[0].content, of_page[0].doc);
+        (sum != 0).then_some(ContentPageRow { content, doc, diff: sum as i8 })
+    })
+}
+
+/// Counts pages by content; `changes` are sorted and this worker's own.
+pub fn contents(epoch: &Epoch, changes: &[PageContent], give: &mut dyn FnMut(Birth)) -> Result<()> {
+    let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
+    touched.dedup();
+    let old_pages = epoch.before::<ContentPageRow>("content_pages")?.matching(&touched);
+    let old_contents = epoch.before::<ContentRow>("contents")?.matching(&touched);
+    let mut old_pages = old_pages.chunk_by(|a, b| a.content == b.content).peekable();
+    let mut old_contents = old_contents.into_iter().peekable();
+    let mut page_rows = Vec::new();
+    let mut content_rows = Vec::new();
+    for changes in changes.chunk_by(|a, b| a.content == b.content) {
+        let content = changes[0].content;
+        let before = old_pages.next_if(|rows| rows[0].content == content).map_or(0, <[_]>::len) as i64;
+        let old = old_contents.next_if(|row| row.content == content);
+        let from = page_rows.len();
+        page_rows.extend(net(changes));
+        let after = before + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
+        let birth = |row: &ContentRow, diff: i8| Birth {
+            fingerprint: row.fingerprint,
+            content,
+            diff: i32::from(diff),
+            too_short: u32::from(row.flags & TOO_SHORT != 0),
+        };
+        match (old, after > 0) {
+            (None, true) => {
+                if let Some(facts) = changes.iter().find(|change| change.diff > 0) {
+                    let (fingerprint, chars, flags) = (facts.fingerprint, facts.chars, facts.flags as u8);
+                    let row = ContentRow { content, fingerprint, chars, flags, diff: 1 };
+                    give(birth(&row, 1));
+                    content_rows.push(row);
+                    epoch.count("contents_born", 1);
+                }
+            }
+            (Some(row), false) => {
+                give(birth(&row, -1));
+                content_rows.push(ContentRow { diff: -1, ..row });
+                epoch.count("contents_gone", 1);
+            }
+            _ => {}
+        }
+    }
+    epoch.write("content_pages", page_rows)?;
+    epoch.write("contents", content_rows)
+}

@@ -1,0 +1,147 @@
+//! The nouns that every stage shares: ids, URLs in canonical form, and what ingest knows of one record. A leaf.
+
+use std::fmt;
+use url::Url;
+
+/// The version of the canonical form below; part of a store's identity.
+pub const CANONICAL_URL_VERSION: u32 = 1;
+
+/// 128 bits of blake3, ordered as its big-endian bytes: a `DocId` of a canonical URL or a `Digest` of a normalised text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Id {
+    /// The first eight bytes, which route and sort.
+    pub high: u64,
+    /// The last eight bytes.
+    pub low: u64,
+}
+
+impl Id {
+    /// No id: the content of a page without text.
+    pub const NONE: Id = Id { high: 0, low: 0 };
+    /// The greatest id, the end of every range.
+    pub const MAX: Id = Id { high: u64::MAX, low: u64::MAX };
+
+    /// The id of `bytes`: the first 128 bits of their blake3.
+    pub fn of(bytes: &[u8]) -> Id {
+        let hash = blake3::hash(bytes);
+        let (head, _) = hash.as_bytes().split_first_chunk::<16>().expect("blake3 has 32 bytes");
+        Id::from_bytes(*head)
+    }
+
+    /// The id whose big-endian bytes are `bytes`.
+    pub fn from_bytes(bytes: [u8; 16]) -> Id {
+        let n = u128::from_be_bytes(bytes);
+        Id { high: (n >> 64) as u64, low: n as u64 }
+    }
+
+    /// Its big-endian bytes.
+    pub fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
+    }
+
+    /// Whether this is [`Id::NONE`].
+    pub fn is_none(self) -> bool {
+        self == Id::NONE
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}{:016x}", self.high, self.low)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A URL in canonical form and what the keep rule asks of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageUrl {
+    /// The canonical form.
+    pub canonical: String,
+    /// Its `DocId`.
+    pub doc: Id,
+    /// xxh3 of the host in lower case, 0 where there is none.
+    pub host: u64,
+    /// Whether the scheme is https.
+    pub https: bool,
+}
+
+/// The canonical form of `raw`, which two spellings of one address share: scheme and host in lower case, default port, fragment
+/// and surrounding space dropped, dot segments resolved, an empty path as `/`. http and https, a trailing slash and
+/// the query stay as they are: only the texts can tell whether they matter. What is no absolute URL (a key of a corpus)
+/// is kept as it stands.
+pub fn canonical_url(raw: &str) -> PageUrl {
+    let raw = raw.trim();
+    let (canonical, host, https) = match Url::parse(raw) {
+        Ok(mut url) if url.has_host() => {
+            url.set_fragment(None);
+            let host = url.host_str().map_or(0, host_key);
+            let https = url.scheme() == "https";
+            (String::from(url), host, https)
+        }
+        _ => (raw.to_owned(), 0, false),
+    };
+    let doc = Id::of(canonical.as_bytes());
+    PageUrl { canonical, doc, host, https }
+}
+
+/// The key under which the keep rule and the host count know `host`.
+pub fn host_key(host: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(host.to_ascii_lowercase().as_bytes())
+}
+
+/// The worker that owns `top`, the most significant bits of a key spread evenly over 64 bits: worker w of `peers` owns
+/// one contiguous range, so that the segments of a run are disjoint.
+pub fn owner(top: u64, peers: usize) -> u64 {
+    ((u128::from(top) * peers as u128) >> 64) as u64
+}
+
+/// The least `top` that worker `index` of `peers` owns; the inverse of [`owner`].
+pub fn range_start(index: usize, peers: usize) -> u64 {
+    ((index as u128) << 64).div_ceil(peers as u128) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spellings of one address share a `DocId`; http and https, or another query, never do.
+    #[test]
+    fn canonical_form() {
+        let same = |a: &str, b: &str| canonical_url(a).doc == canonical_url(b).doc;
+        assert!(same("HTTP://Example.COM:80/a/../b#top", " http://example.com/b "));
+        assert!(same("https://example.com", "https://example.com:443/"));
+        assert!(!same("http://example.com/", "https://example.com/"));
+        assert!(!same("http://example.com/?a=1", "http://example.com/?a=2"));
+        assert_eq!(canonical_url("corpus/12#3").canonical, "corpus/12#3");
+        assert_eq!(canonical_url("http://例子.example/").host, canonical_url("http://xn--fsqu00a.example/x").host);
+    }
+
+    /// Ownership is monotone, covers every worker, and its ranges start where `range_start` says.
+    #[test]
+    fn ranges_are_contiguous() {
+        for peers in 1..=9 {
+            assert_eq!(range_start(0, peers), 0);
+            for index in 1..peers {
+                let start = range_start(index, peers);
+                assert_eq!(owner(start, peers), index as u64);
+                assert_eq!(owner(start - 1, peers), index as u64 - 1);
+            }
+            assert_eq!(owner(u64::MAX, peers), peers as u64 - 1);
+        }
+    }
+
+    /// Ids order and print as their big-endian bytes.
+    #[test]
+    fn ids_are_big_endian() {
+        let id = Id::of(b"pagefold");
+        assert_eq!(Id::from_bytes(id.to_bytes()), id);
+        assert_eq!(id.to_string(), blake3::hash(b"pagefold").to_hex()[..32]);
+        assert!(Id { high: 1, low: 0 } > Id { high: 0, low: u64::MAX });
+    }
+}

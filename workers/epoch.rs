@@ -1,0 +1,209 @@
+//! What the stages of one epoch share on one worker: where it stands among its peers, the tables before and after, the receipt that it will
+//! hand in, and the first failure. A stage that fails leaves its error here and goes on with empty hands, so that every worker
+//! still builds the same dataflows; nothing of such an epoch is committed.
+
+use crate::document::{owner, range_start};
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::plan::Plan;
+use crate::store::manifest::TableState;
+use crate::store::runs::Table;
+use crate::store::segment::{self, Segment, SegmentRef};
+use crate::store::table::Row;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// The first error of a process, where its workers, its progress bar and its launcher find it.
+#[derive(Clone, Debug, Default)]
+pub struct Failure(Arc<Mutex<Option<Error>>>);
+
+impl Failure {
+    /// Remembers `error` if it is the first.
+    pub fn report(&self, error: Error) {
+        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        slot.get_or_insert(error);
+    }
+
+    /// Whether something failed.
+    pub fn is_set(&self) -> bool {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some()
+    }
+
+    /// Takes the error out.
+    pub fn take(&self) -> Option<Error> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+    }
+}
+
+/// How far a process is; written by its workers, read by whoever draws the bar.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes of input consumed, as they lie on disk.
+    pub bytes: AtomicU64,
+    /// Records read.
+    pub records: AtomicU64,
+    /// Number of the stage in [`STAGES`] that some worker has reached.
+    pub stage: AtomicU64,
+}
+
+impl Progress {
+    /// Takes in a split that an earlier attempt finished.
+    pub fn resumed(&self, bytes: u64, records: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.records.fetch_add(records, Ordering::Relaxed);
+    }
+}
+
+/// The stages that a progress bar names, in order.
+pub const STAGES: [&str; 9] =
+    ["ingest", "pages", "contents", "groups", "bands", "pairs", "components", "clusters", "done"];
+
+/// What one worker did, handed to the launcher, which checks and commits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The worker.
+    pub worker: usize,
+    /// The segment that it wrote for each table that it had rows for.
+    pub segments: BTreeMap<String, SegmentRef>,
+    /// Counts by name; the launcher adds them up.
+    pub counters: BTreeMap<String, u64>,
+    /// Milliseconds after the start at which each stage ended here; for `run.json` alone.
+    pub stage_ms: BTreeMap<String, u64>,
+}
+
+/// One worker's view of the epoch.
+pub struct Epoch {
+    /// This worker, 0 and up.
+    pub index: usize,
+    /// All workers.
+    pub peers: usize,
+    /// What is to be done.
+    pub plan: Arc<Plan>,
+    /// How.
+    pub job: Arc<Job>,
+    /// Where finished splits lie.
+    pub attempt: PathBuf,
+    /// The store's tables.
+    pub data: PathBuf,
+    /// How far this process is.
+    pub progress: Arc<Progress>,
+    failure: Failure,
+    before: Arc<BTreeMap<String, TableState>>,
+    fresh: RefCell<BTreeMap<String, SegmentRef>>,
+    receipt: RefCell<Receipt>,
+    started: Instant,
+}
+
+impl Epoch {
+    /// The view of worker `index` of `peers`; `before` are the tables that the epoch builds on.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        index: usize,
+        peers: usize,
+        plan: Arc<Plan>,
+        job: Arc<Job>,
+        attempt: PathBuf,
+        before: Arc<BTreeMap<String, TableState>>,
+        failure: Failure,
+        progress: Arc<Progress>,
+    ) -> Rc<Epoch> {
+        let data = job.store.join("data");
+        let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
+        let started = Instant::now();
+        let fresh = RefCell::default();
+        Rc::new(Epoch { index, peers, plan, job, attempt, data, progress, failure, before, fresh, receipt, started })
+    }
+
+    /// The worker that owns a key whose evenly spread leading bits are `top`.
+    pub fn owner(&self, top: u64) -> u64 {
+        owner(top, self.peers)
+    }
+
+    /// The leading bits of the keys that this worker owns, `[from, to)`; no `to` is the end.
+    pub fn range(&self) -> (u64, Option<u64>) {
+        let end = (self.index + 1 < self.peers).then(|| range_start(self.index + 1, self.peers));
+        (range_start(self.index, self.peers), end)
+    }
+
+    /// Whether something failed in this process.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_set()
+    }
+
+    /// Runs `step`; if it fails the error is kept and the stage has nothing to give. After a failure nothing runs any more.
+    pub fn attempt<T: Default>(&self, step: impl FnOnce() -> Result<T>) -> T {
+        if self.has_failed() {
+            return T::default();
+        }
+        step().unwrap_or_else(|error| {
+            self.failure.report(error);
+            T::default()
+        })
+    }
+
+    /// Table `name` as the epoch found it.
+    pub fn before<R: Row>(&self, name: &str) -> Result<Table<R>> {
+        Table::open(&self.data.join(name), self.before.get(name))
+    }
+
+    /// Table `name` with what this worker has written: whole for the keys that it owns.
+    pub fn after<R: Row>(&self, name: &str) -> Result<Table<R>> {
+        let mut table = self.before(name)?;
+        if let Some(written) = self.fresh::<R>(name)? {
+            table.push(written);
+        }
+        Ok(table)
+    }
+
+    /// What this worker wrote of table `name` in this epoch.
+    pub fn fresh<R: Row>(&self, name: &str) -> Result<Option<Segment<R>>> {
+        let fresh = self.fresh.borrow();
+        fresh.get(name).map(|segment| Segment::open(&self.data.join(name), segment)).transpose()
+    }
+
+    /// Writes this worker's segment of table `name`: the sorted net changes `rows`.
+    pub fn write<R: Row>(&self, name: &str, rows: impl IntoIterator<Item = R>) -> Result<()> {
+        let written = segment::write(&self.data.join(name), &self.tag(), rows)?;
+        self.record(name, written);
+        Ok(())
+    }
+
+    /// A file tag that no other worker of any attempt uses at the same time.
+    pub fn tag(&self) -> String {
+        format!("{}-{}", self.plan.digest, self.index)
+    }
+
+    /// Enters a written segment into the receipt.
+    pub fn record(&self, name: &str, written: Option<SegmentRef>) {
+        if let Some(segment) = written {
+            self.fresh.borrow_mut().insert(name.to_owned(), segment.clone());
+            self.receipt.borrow_mut().segments.insert(name.to_owned(), segment);
+        }
+    }
+
+    /// Adds `n` to a counter of the receipt.
+    pub fn count(&self, name: &str, n: u64) {
+        *self.receipt.borrow_mut().counters.entry(name.to_owned()).or_default() += n;
+    }
+
+    /// Notes that this worker's part of `stage` ended.
+    pub fn ended(&self, stage: &str) {
+        let at = self.started.elapsed().as_millis() as u64;
+        self.receipt.borrow_mut().stage_ms.insert(stage.to_owned(), at);
+        if let Some(n) = STAGES.iter().position(|known| *known == stage) {
+            self.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
+        }
+        tracing::debug!(worker = self.index, stage, ms = at, "stage ended");
+    }
+
+    /// The receipt.
+    pub fn receipt(&self) -> Receipt {
+        self.receipt.borrow().clone()
+    }
+}

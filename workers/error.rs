@@ -1,0 +1,112 @@
+//! What goes wrong with a job: in comes a cause, out goes one line that names the file, the key or the remedy, and the
+//! exit code that tells a scheduler what to do. A bad *record* is never an `Error`; it is a counted `Reject`.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::path::Path;
+
+/// Why a job stopped. The numbers are those of BSD's `sysexits.h`, which cron wrappers and schedulers know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// The command line cannot be read.
+    Usage = 64,
+    /// Too many bad records, or a guard spoke.
+    Data = 65,
+    /// A named input is missing.
+    NoInput = 66,
+    /// A fault of pagefold itself.
+    Internal = 70,
+    /// The output cannot be written.
+    Output = 73,
+    /// Reading or writing failed.
+    Io = 74,
+    /// Nothing is broken: try again (locked, a lost peer, stopped).
+    TryAgain = 75,
+    /// A peer was refused.
+    Protocol = 76,
+    /// The system denied access.
+    Permission = 77,
+    /// The job file, the cluster file or the store's format is wrong.
+    Config = 78,
+}
+
+impl Kind {
+    /// The process's exit code.
+    pub fn exit_code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A job's failure: its kind, one line for a person, and the cause below it.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    line: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// A failure that is told in `line` alone.
+    pub fn new(kind: Kind, line: impl Into<String>) -> Error {
+        Error { kind, line: line.into(), source: None }
+    }
+
+    /// `operation` on `path` failed ("read", "create", "rename to" ...).
+    pub fn io(operation: &str, path: &Path, source: std::io::Error) -> Error {
+        let kind = match source.kind() {
+            std::io::ErrorKind::NotFound => Kind::NoInput,
+            std::io::ErrorKind::PermissionDenied => Kind::Permission,
+            _ => Kind::Io,
+        };
+        Error { kind, line: format!("cannot {operation} {}", path.display()), source: Some(Box::new(source)) }
+    }
+
+    /// The file at `path` says something that cannot be obeyed; `why` names the key.
+    pub fn config(path: &Path, why: impl fmt::Display) -> Error {
+        Error::new(Kind::Config, format!("{}: {why}", path.display()))
+    }
+
+    /// An invariant of pagefold's own broke.
+    pub fn internal(line: impl Into<String>) -> Error {
+        Error::new(Kind::Internal, line)
+    }
+
+    /// The same failure with its cause kept.
+    pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Error {
+        self.source = Some(Box::new(source));
+        self
+    }
+
+    /// The same failure, filed under another kind.
+    pub fn with_kind(mut self, kind: Kind) -> Error {
+        self.kind = kind;
+        self
+    }
+
+    /// Why the job stopped.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)?;
+        let mut cause = self.source.as_deref().map(|s| s as &dyn StdError);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|s| s as &(dyn StdError + 'static))
+    }
+}
+
+/// What every fallible step of a job returns.
+pub type Result<T> = std::result::Result<T, Error>;

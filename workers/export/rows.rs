@@ -1,0 +1,54 @@
+//! The rows that people read. Ids and fingerprints are fixed-width lower-case hex.
+
+use crate::export::sink::exported;
+
+exported! {
+    /// A live page and the cluster that it belongs to.
+    pub struct Member {
+        url: String,
+        doc: String,
+        content: Option<String>,
+        fingerprint: Option<String>,
+        chars: u32,
+        cluster: String,
+        cluster_size: u32,
+        representative: String,
+        is_representative: bool,
+    }
+}
+
+exported! {
+    /// A page that folds into another.
+    pub struct Redirect {
+        url: String,
+        representative: String,
+        relation: &'static str,
+    }
+}
+
+exported! {
+    /// Two contents and the verdict on them.
+    pub struct Pair {
+        a: String,
+        b: String,
+        a_url: String,
+        b_url: String,
+        signature: &'static str,
+        distance: u32,
+        similarity: f64,
+        accepted: bool,
+        reason: &'static str,
+    }
+}
+
+exported! {
+    /// A cluster of two pages or more.
+    pub struct Cluster {
+        cluster: String,
+        pages: u32,
+        contents: u32,
+        hosts: u32,
+        representative: String,
+        diameter: u32,
+    }
+}

@@ -1,0 +1,246 @@
+//! Bytes as served -> text in UTF-8. In come a page's bytes and HTTP's charset, out goes its text. Never fails: what cannot
+//! be decoded becomes U+FFFD.
+//!
+//! In order: a byte order mark; UTF-16 seen in its zero bytes; UTF-8, where the bytes are nothing else; HTTP's charset, if
+//! all bytes decode by it; the page's own `<meta>` or XML declaration in its first 4 KiB, if nearly all do; detection
+//! (chardetng) on the first 1 KiB of what is not ASCII. After WHATWG's Encoding Standard and its encoding sniffing
+//! algorithm. We differ in trusting no declaration that the bytes deny, and a single-byte HTTP charset, which no bytes can
+//! deny and many servers send unasked, only where the page declares nothing.
+
+use std::borrow::Cow;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, GB18030, GBK, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
+use memchr::{memchr, memmem};
+
+/// A page declares its charset within its first this many bytes.
+const DECLARATION_BYTES_MAX: usize = 4096;
+/// Detection sees this many bytes that are not ASCII, and the ASCII byte behind each run of them.
+const DETECTION_BYTES_MAX: usize = 1024;
+/// A page begins with this many bytes of markup.
+const MARKUP_BYTES: usize = 64;
+/// A declared charset may damage one character in this many bytes that are not ASCII: another charset damages most.
+const DAMAGE_SHARE: usize = 10;
+
+/// The text of `bytes`, without a byte order mark.
+pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
+    if let Some((encoding, mark_bytes)) = Encoding::for_bom(bytes) {
+        return encoding.decode_without_bom_handling(&bytes[mark_bytes..]).0;
+    }
+    if let Some(encoding) = zeros_of_utf_16(bytes) {
+        return encoding.decode_without_bom_handling(bytes).0;
+    }
+    let http = http_charset.and_then(|label| labelled(label.as_bytes()));
+    let valid_bytes = Encoding::utf8_valid_up_to(bytes);
+    // A crawl may have cut the page within its last character. ISO-2022-JP is ASCII by its bytes, but for its escapes.
+    if valid_bytes + 4 > bytes.len() && is_cut_utf8(&bytes[valid_bytes..]) {
+        let escapes = memchr(0x1B, bytes).is_some() && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
+        return if escapes { ISO_2022_JP } else { UTF_8 }.decode_without_bom_handling(bytes).0;
+    }
+    let meta = declared(bytes);
+    let http_first = http.filter(|http| !http.is_single_byte() || meta.is_none());
+    if let Some(text) = http_first.and_then(|encoding| decoded(bytes, encoding, 0)) {
+        return text;
+    }
+    let not_ascii = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    for encoding in [meta, http].into_iter().flatten() {
+        if let Some(text) = decoded(bytes, encoding, 1 + not_ascii / DAMAGE_SHARE) {
+            return text;
+        }
+    }
+    detected(bytes).decode_without_bom_handling(bytes).0
+}
+
+/// The encoding of a label. GB2312 and GBK are read as GB18030, which holds them both: servers say the lesser name and
+/// send the greater set.
+fn labelled(label: &[u8]) -> Option<&'static Encoding> {
+    match Encoding::for_label(label)? {
+        encoding if encoding == GBK => Some(GB18030),
+        // Decodes nothing, by design.
+        encoding if encoding == REPLACEMENT => None,
+        encoding => Some(encoding),
+    }
+}
+
+/// Whether what follows the last whole character is the beginning of one more.
+fn is_cut_utf8(rest: &[u8]) -> bool {
+    str::from_utf8(rest).map_or_else(|error| error.valid_up_to() == 0 && error.error_len().is_none(), |_| true)
+}
+
+/// `bytes` by `encoding`, unless that damages more than `damaged_max` characters. The last character may be cut.
+fn decoded<'a>(bytes: &'a [u8], encoding: &'static Encoding, damaged_max: usize) -> Option<Cow<'a, str>> {
+    if (encoding == UTF_16LE || encoding == UTF_16BE) && !looks_like_utf_16(bytes) {
+        return None;
+    }
+    let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
+    if !has_errors {
+        return Some(text);
+    }
+    let cut = usize::from(text.ends_with('\u{FFFD}'));
+    let damaged = memmem::find_iter(text.as_bytes(), "\u{FFFD}").count();
+    (damaged - cut.min(damaged) <= damaged_max).then_some(text)
+}
+
+/// UTF-16 accepts nearly all bytes. A page in it has ASCII markup, and so zero bytes; one in anything else has none.
+fn looks_like_utf_16(bytes: &[u8]) -> bool {
+    memchr(0, &bytes[..bytes.len().min(DECLARATION_BYTES_MAX)]).is_some()
+}
+
+/// The byte order of UTF-16 without a mark, from where the zero bytes of its markup stand.
+fn zeros_of_utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
+    let start = &bytes[..bytes.len().min(MARKUP_BYTES)];
+    let zeros_at = |parity: usize| start.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd) = (zeros_at(0), zeros_at(1));
+    let is_most = |zeros: usize| zeros * 5 > start.len() && zeros > 1;
+    match (is_most(even), is_most(odd)) {
+        (false, true) if even * 8 < odd => Some(UTF_16LE),
+        (true, false) if odd * 8 < even => Some(UTF_16BE),
+        _ => None,
+    }
+}
+
+/// What the page says of itself, in ASCII: `<meta charset=x>`, `<meta http-equiv=... content="...; charset=x">`,
+/// `<?xml ... encoding="x"?>`.
+fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+    let start = bytes[..bytes.len().min(DECLARATION_BYTES_MAX)].to_ascii_lowercase();
+    let xml = start.trim_ascii_start().strip_prefix(b"<?xml").map(|rest| rest.split(|byte| *byte == b'>').next());
+    let xml = xml.flatten().and_then(|declaration| label_behind(declaration, b"encoding"));
+    let metas = memmem::find_iter(&start, b"<meta");
+    let mut metas = metas.filter_map(|at| start[at..].split(|byte| *byte == b'>').next());
+    let encoding = metas.find_map(|meta| label_behind(meta, b"charset")).or(xml)?;
+    // It was read as ASCII, so it cannot be UTF-16.
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
+}
+
+/// The encoding named behind `word` and `=` in a tag.
+fn label_behind(tag: &[u8], word: &[u8]) -> Option<&'static Encoding> {
+    memmem::find_iter(tag, word).find_map(|at| {
+        let rest = tag[at + word.len()..].trim_ascii_start().strip_prefix(b"=")?;
+        let rest = rest.trim_ascii_start();
+        let rest = rest.strip_prefix(b"\"").or(rest.strip_prefix(b"'")).unwrap_or(rest);
+        let label =
+            rest.split(|byte| matches!(byte, b'"' | b'\'' | b';' | b'/') || byte.is_ascii_whitespace()).next()?;
+        labelled(label)
+    })
+}
+
+/// What the bytes look like.
+fn detected(bytes: &[u8]) -> &'static Encoding {
+    let mut sample = Vec::with_capacity(2 * DETECTION_BYTES_MAX);
+    let mut not_ascii = 0;
+    let mut in_run = false;
+    for byte in bytes {
+        if !byte.is_ascii() {
+            not_ascii += 1;
+            sample.push(*byte);
+        } else if in_run {
+            // It may be the second byte of a character.
+            sample.push(*byte);
+            if not_ascii >= DETECTION_BYTES_MAX {
+                break;
+            }
+        }
+        in_run = !byte.is_ascii();
+        if sample.len() >= 4 * DETECTION_BYTES_MAX {
+            break;
+        }
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(&sample, false);
+    let encoding = detector.guess(None, Utf8Detection::Allow);
+    if encoding == GBK { GB18030 } else { encoding }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use encoding_rs::{BIG5, EUC_JP, EUC_KR, SHIFT_JIS};
+
+    const SIMPLIFIED: &str = "今天上午，市气象台发布了大风蓝色预警信号，请市民注意防范，减少外出。";
+    const TRADITIONAL: &str = "今天上午，市氣象臺發布了大風藍色預警信號，請市民注意防範，減少外出。";
+    const JAPANESE: &str = "きょうの午前、気象台は強風注意報を発表しました。外出を控えてください。";
+    const KOREAN: &str = "오늘 오전 기상청은 강풍주의보를 발표했습니다. 외출을 삼가시기 바랍니다.";
+
+    fn page(label: &str, text: &str) -> String {
+        let meta = if label.is_empty() { String::new() } else { format!("<meta charset=\"{label}\">") };
+        format!("<!DOCTYPE html><html><head>{meta}<title>x</title></head><body><p>{}</p></body></html>", text.repeat(8))
+    }
+
+    fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        text.encode_utf16().flat_map(to_bytes).collect()
+    }
+
+    /// However a page's charset is told, by HTTP, by the page, by nobody, its text is the same.
+    #[test]
+    fn every_charset_by_every_telling() {
+        let cases = [
+            (GB18030, "gb2312", SIMPLIFIED),
+            (GB18030, "GBK", SIMPLIFIED),
+            (GB18030, "gb18030", SIMPLIFIED),
+            (BIG5, "big5", TRADITIONAL),
+            (SHIFT_JIS, "Shift_JIS", JAPANESE),
+            (EUC_JP, "euc-jp", JAPANESE),
+            (EUC_KR, "euc-kr", KOREAN),
+            (UTF_8, "utf-8", SIMPLIFIED),
+        ];
+        for (encoding, label, text) in cases {
+            for (meta, http) in
+                [(label, None), ("", Some(label)), ("", None), (label, Some(label)), (label, Some("utf-8"))]
+            {
+                let page = page(meta, text);
+                let (bytes, _, has_errors) = encoding.encode(&page);
+                assert!(!has_errors);
+                assert_eq!(decode(&bytes, http), page, "{label} told by meta {meta:?}, http {http:?}");
+            }
+            // Apache's default says nothing.
+            let page = page(label, text);
+            assert_eq!(decode(&encoding.encode(&page).0, Some("ISO-8859-1")), page, "{label} against iso-8859-1");
+        }
+    }
+
+    /// UTF-16 is read by its mark, and without one by its zeros.
+    #[test]
+    fn utf_16_with_and_without_mark() {
+        let page = page("utf-16", SIMPLIFIED);
+        for to_bytes in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
+            assert_eq!(decode(&utf_16(&page, to_bytes), None), page);
+            assert_eq!(decode(&utf_16(&format!("\u{FEFF}{page}"), to_bytes), None), page);
+            assert_eq!(decode(&utf_16(&page, to_bytes), Some("utf-16")), page);
+        }
+        assert_eq!(decode(format!("\u{FEFF}{page}").as_bytes(), Some("gbk")), page);
+    }
+
+    /// GB18030's four-byte characters are read even where the page says GB2312.
+    #[test]
+    fn gb2312_is_read_as_gb18030() {
+        let page = page("gb2312", "㐀𠀀，这两个字不在国标2312里。");
+        assert_eq!(decode(&GB18030.encode(&page).0, None), page);
+    }
+
+    /// A page cut within its last character is still in its charset, and so is one with a few damaged characters.
+    #[test]
+    fn cut_and_damaged_pages_keep_their_charset() {
+        let text = SIMPLIFIED.repeat(9);
+        let cut = decode(&text.as_bytes()[..text.len() - 1], Some("gbk"));
+        assert!(cut.starts_with(&text[..text.len() - 3]));
+        let page = page("gbk", SIMPLIFIED);
+        let mut bytes = GB18030.encode(&page).0.into_owned();
+        let at = bytes.iter().rposition(|byte| !byte.is_ascii()).expect("not ASCII");
+        bytes[at] = 0xFF;
+        let read = decode(&bytes, None);
+        assert!(read.contains(SIMPLIFIED) && read.contains('\u{FFFD}'), "{read}");
+    }
+
+    /// A declaration that cannot be true is not believed, and no label makes a page vanish.
+    #[test]
+    fn false_labels() {
+        let page = page("", SIMPLIFIED);
+        for label in ["utf-16le", "hz-gb-2312", "iso-2022-kr", "no-such-charset", "", "x-user-defined", "shift_jis"] {
+            assert_eq!(decode(page.as_bytes(), Some(label)), page, "{label}");
+        }
+        let bytes = GB18030.encode(&page).0;
+        for label in ["utf-16le", "replacement", "utf-8", "nonsense"] {
+            assert_eq!(decode(&bytes, Some(label)), page, "{label}");
+        }
+    }
+}

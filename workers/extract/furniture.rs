@@ -1,0 +1,133 @@
+//! Lines that a site sets above and below its articles: credits, share bars, links to more. In comes a line, out goes
+//! whether it is one. They are the same on every page of a site and of another kind on the next, so they would make
+//! strangers of copies and friends of strangers. Only whole short lines are known, and never lines between sentences.
+
+use memchr::memmem;
+
+/// A longer line is a sentence of the article, however it begins.
+const LINE_BYTES_MAX: usize = 96;
+
+/// What such lines begin with, in lower case; brackets and blanks before it do not count.
+const BEGINNINGS: [&str; 54] = [
+    "责任编辑",
+    "编辑:",
+    "编辑：",
+    "责编",
+    "审核:",
+    "审核：",
+    "校对:",
+    "校对：",
+    "初审",
+    "终审",
+    "作者:",
+    "作者：",
+    "记者:",
+    "来源:",
+    "来源：",
+    "来源 :",
+    "文章来源",
+    "本文来源",
+    "原标题",
+    "更新时间",
+    "发布时间",
+    "发布日期",
+    "分享到",
+    "分享至",
+    "扫一扫",
+    "扫码",
+    "点赞",
+    "收藏",
+    "字号",
+    "打印本页",
+    "关闭窗口",
+    "上一篇",
+    "下一篇",
+    "相关阅读",
+    "相关文章",
+    "相关新闻",
+    "相关稿件",
+    "相关推荐",
+    "延伸阅读",
+    "推荐阅读",
+    "版权声明",
+    "版权所有",
+    "免责声明",
+    "share this",
+    "posted on",
+    "posted by",
+    "published on",
+    "published:",
+    "updated:",
+    "last updated",
+    "written by",
+    "©",
+    "all rights reserved",
+    "related articles",
+];
+
+/// Whether `line` belongs to the site and not to the article.
+pub fn is_furniture(line: &[u8]) -> bool {
+    if line.len() > LINE_BYTES_MAX {
+        return false;
+    }
+    let lower = line.to_ascii_lowercase();
+    let start = ["（", "【", "[", "(", "《", " "];
+    let mut rest = &lower[..];
+    while let Some(stripped) = start.iter().find_map(|open| rest.strip_prefix(open.as_bytes())) {
+        rest = stripped;
+    }
+    // A full stop inside: prose that happens to begin so.
+    let is_prose = memmem::find(rest, "。".as_bytes()).is_some() || memmem::find(rest, b". ").is_some();
+    !is_prose && (begins_with_date(rest) || BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning.as_bytes())))
+}
+
+/// Whether a line begins with a day such as `2024-01-03`, `2024/1/3` or `2024年1月3日`.
+fn begins_with_date(line: &[u8]) -> bool {
+    let number = |line: &mut &[u8], digits_max: usize| {
+        let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        *line = &line[digits..];
+        (1..=digits_max).contains(&digits)
+    };
+    let mark = |line: &mut &[u8], marks: [&str; 4]| {
+        let rest = marks.iter().find_map(|mark| line.strip_prefix(mark.as_bytes()));
+        *line = rest.unwrap_or(line);
+        rest.is_some()
+    };
+    let mut rest = line;
+    number(&mut rest, 4)
+        && line.len() - rest.len() == 4
+        && mark(&mut rest, ["-", "/", ".", "年"])
+        && number(&mut rest, 2)
+        && mark(&mut rest, ["-", "/", ".", "月"])
+        && number(&mut rest, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A credit goes, a sentence that begins like one stays.
+    #[test]
+    fn credits_are_not_sentences() {
+        for line in [
+            "（责任编辑：王小二）",
+            "编辑：刘珊 责任编辑：刘亮",
+            "© 2024 Example Ltd",
+            "Share this article",
+            "相关稿件",
+        ] {
+            assert!(is_furniture(line.as_bytes()), "{line}");
+        }
+        for line in [
+            "收藏家说，这件瓷器出自景德镇。",
+            "编辑部今天发表文章",
+            "Shares fell",
+            "1949年10月1日，中华人民共和国成立。",
+            "2024 was dry",
+            "12-1-2",
+            "",
+        ] {
+            assert!(!is_furniture(line.as_bytes()), "{line}");
+        }
+    }
+}

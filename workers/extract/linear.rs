@@ -1,0 +1,45 @@
+//! All text outside scripts and styles, without a look at structure. In comes a page, out go its blocks joined by line
+//! breaks. The plain twin of the block tree, and its stand-in where a page has more elements than the tree may hold.
+
+use super::entities;
+use super::tags::Tag;
+use super::tokens::{Token, Tokens};
+
+/// The text of `page`, and the work done in bytes looked at.
+pub fn text(page: &[u8]) -> (Vec<u8>, u64) {
+    let mut text = Vec::with_capacity(page.len() / 4);
+    let mut tokens = Tokens::of(page);
+    let mut steps = 0;
+    let mut preformatted = 0_u32;
+    for token in tokens.by_ref() {
+        match token {
+            Token::Text(written) => {
+                steps += written.len() as u64;
+                entities::append(&mut text, written, preformatted > 0);
+            }
+            Token::Title(_) | Token::Anchor(_) | Token::AnchorEnd => {}
+            Token::Break => end_line(&mut text),
+            Token::Open(tag, _) => {
+                end_line(&mut text);
+                preformatted += u32::from(tag == Tag::Preformatted);
+            }
+            Token::Close(tag) => {
+                end_line(&mut text);
+                preformatted = preformatted.saturating_sub(u32::from(tag == Tag::Preformatted));
+            }
+        }
+    }
+    end_line(&mut text);
+    text.pop();
+    (text, steps + tokens.steps())
+}
+
+/// Ends the line that has text; lines without are not.
+fn end_line(text: &mut Vec<u8>) {
+    if text.last() == Some(&b' ') {
+        text.pop();
+    }
+    if text.last().is_some_and(|byte| *byte != b'\n') {
+        text.push(b'\n');
+    }
+}

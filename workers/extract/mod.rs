@@ -1,0 +1,133 @@
+//! Pages as crawled -> text. In come a page's bytes and what HTTP said of its charset, out goes the text that a reader came
+//! for, its blocks joined by line breaks, and flags that say how far to trust it. Never fails and never looks at a clock: depth,
+//! elements and bytes are bounded, and the work is linear in the page (`tests.rs` counts it).
+//!
+//! ```text
+//! bytes -charset-> UTF-8 -tokens-> text and block tags -tree-> blocks and elements -score-> main element -main_text-> text
+//!                                                    \-linear-> all text
+//! ```
+//!
+//! The title is no part of the text: sites add their own name to it.
+
+mod charset;
+mod entities;
+mod entity_names;
+mod furniture;
+mod hints;
+mod linear;
+mod main_text;
+mod score;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod tree;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of these rules; part of a store's identity.
+pub const VERSION: u32 = 1;
+
+/// The job file's `[extract]` table.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Whether to leave out what is no main text: menus, side bars, footers, comments. Without, all text outside
+    /// scripts and styles is taken.
+    pub main_text: bool,
+    /// Bytes of a page that are read, before decoding; what follows is cut off. At most [`HTML_BYTES_LIMIT`].
+    pub html_bytes_max: u64,
+}
+
+/// The greatest `html_bytes_max` that is obeyed, in bytes.
+pub const HTML_BYTES_LIMIT: u64 = 1 << 30;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { main_text: true, html_bytes_max: 8 << 20 }
+    }
+}
+
+/// How far to trust an extracted text: a set, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// More than 10 % of the text's characters are U+FFFD: the charset was not found, or the page is damaged.
+    pub const REPLACED: Flags = Flags(1);
+    /// No element holds the main text, or there are too many to say: the text was gathered from the whole page.
+    pub const FALLBACK: Flags = Flags(2);
+    /// Fewer than 70 characters.
+    pub const LOW_CONFIDENCE: Flags = Flags(4);
+    /// The page was longer than `html_bytes_max` and was cut.
+    pub const TRUNCATED: Flags = Flags(8);
+
+    /// The set as stored.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether all of `other` is in this set.
+    pub fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    fn set(&mut self, flag: Flags, on: bool) {
+        self.0 |= if on { flag.0 } else { 0 };
+    }
+}
+
+/// A page's text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Blocks joined by `\n`; empty where the page says nothing.
+    pub text: String,
+    /// How far to trust it.
+    pub flags: Flags,
+}
+
+/// A text of fewer characters is of low confidence.
+const CONFIDENT_CHARS_MIN: usize = 70;
+
+/// The text of an HTML page. `http_charset` is the `charset` parameter of its Content-Type.
+pub fn html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> Extracted {
+    counted_html(bytes, http_charset, options).0
+}
+
+/// The text of a page that is no HTML: decoded and otherwise untouched.
+pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
+    finished(charset::decode(bytes, http_charset).into_owned(), Flags::default())
+}
+
+/// [`html`], and the work done behind the charset: bytes, elements and blocks looked at.
+fn counted_html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> (Extracted, u64) {
+    let bytes_max = options.html_bytes_max.min(HTML_BYTES_LIMIT) as usize;
+    let read = &bytes[..bytes.len().min(bytes_max)];
+    let mut flags = Flags::default();
+    flags.set(Flags::TRUNCATED, read.len() < bytes.len());
+    let page = charset::decode(read, http_charset);
+    let tree = if options.main_text { tree::Page::of(page.as_bytes()) } else { Err(0) };
+    let (text, steps) = match tree {
+        Ok(tree) => {
+            let found = main_text::of(&tree);
+            flags.set(Flags::FALLBACK, found.is_gathered);
+            (found.text, tree.steps + found.steps)
+        }
+        Err(steps) => {
+            flags.set(Flags::FALLBACK, options.main_text);
+            let (text, more) = linear::text(page.as_bytes());
+            (text, steps + more)
+        }
+    };
+    // UTF-8 in, cut at ASCII only: always whole.
+    let text = String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    (finished(text, flags), steps)
+}
+
+fn finished(text: String, mut flags: Flags) -> Extracted {
+    let chars = text.chars().count();
+    let replaced = memchr::memmem::find_iter(text.as_bytes(), "\u{FFFD}").count();
+    flags.set(Flags::REPLACED, replaced * 10 > chars);
+    flags.set(Flags::LOW_CONFIDENCE, chars < CONFIDENT_CHARS_MIN);
+    Extracted { text, flags }
+}

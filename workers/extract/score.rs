@@ -1,0 +1,280 @@
+//! Which element holds the main text. In comes a tree of blocks, out goes one element, or none. Integer arithmetic, each
+//! node and block looked at a fixed number of times.
+//!
+//! After Arc90's Readability (2009): a paragraph's score goes to the elements around it, weighed down by link text and up
+//! or down by class words. We differ in scoring blocks, not `p` elements, so that text set with `div` and `br` counts; in
+//! letting a score reach five levels up; in then climbing from the best element while what is gained is text; and in
+//! knowing that a list's entry or an outline's section is not the page, which reference pages need. What is gained must be
+//! much: a climb for a few lines brings a site's own lines along, and copies differ by them.
+
+use super::hints::Hints;
+use super::tags::Tag;
+use super::tree::{Block, Node, Page};
+
+/// How much is dropped unseen. Each is tried when the one before found too little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// Hidden elements and those with unlikely names.
+    Strict,
+    /// Hidden elements.
+    Loose,
+    /// None but noise.
+    Open,
+}
+
+/// What an element holds, its descendants included, dropped ones not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum {
+    /// Bytes of text.
+    pub bytes: u64,
+    /// Those within links.
+    pub link_bytes: u64,
+    /// Sentence marks.
+    pub marks: u64,
+    /// Blocks.
+    pub blocks: u32,
+    /// Blocks that score.
+    pub paragraphs: u32,
+    /// Bytes outside links in paragraphs that are long or have a sentence mark.
+    pub good_bytes: u64,
+    /// Its score, in 1/7200 of a point.
+    pub score: i64,
+}
+
+impl Sum {
+    /// Whether more than `percent` of the text is link text.
+    pub fn is_linked_over(&self, percent: u64) -> bool {
+        self.link_bytes * 100 > percent * (self.bytes + 1)
+    }
+}
+
+/// One point: 200 (bytes are counted in halves of 1/100) times 36 (the common denominator of `WEIGHTS`).
+const POINT: i64 = 200 * 36;
+/// What of a block's score goes to its container and the four elements above, in 1/36.
+const WEIGHTS: [i64; 5] = [36, 18, 6, 4, 3];
+/// A shorter block scores nothing: buttons, dates, names.
+const PARAGRAPH_BYTES_MIN: u32 = 25;
+/// A paragraph of this length is good without a sentence mark.
+const GOOD_BYTES_MIN: u32 = 120;
+
+/// The elements that are dropped, by index.
+pub fn dropped(page: &Page, strictness: Strictness) -> Vec<bool> {
+    let mut dropped = vec![false; page.nodes.len()];
+    for (at, node) in page.nodes.iter().enumerate().skip(1) {
+        dropped[at] = dropped[node.parent as usize] || is_dropped(node, strictness);
+    }
+    dropped
+}
+
+fn is_dropped(node: &Node, strictness: Strictness) -> bool {
+    let hints = node.hints;
+    if hints.any(Hints::NOISE) && node.tag == Tag::Cell {
+        return true;
+    }
+    // ASP.NET puts whole pages into one form.
+    let hidden = hints.any(Hints::HIDDEN) && node.tag != Tag::Form;
+    let unlikely = hints.any(Hints::UNLIKELY) && !hints.any(Hints::EXCUSED.with(Hints::BODY)) && !holds_text(node.tag);
+    match strictness {
+        Strictness::Strict => hidden || unlikely,
+        Strictness::Loose => hidden,
+        Strictness::Open => false,
+    }
+}
+
+/// Elements whose class words say little, for they are there to hold text.
+fn holds_text(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Body | Tag::Article | Tag::Main | Tag::Table | Tag::Row | Tag::Cell | Tag::Paragraph | Tag::Heading
+    )
+}
+
+/// What each element holds, by index.
+pub fn sums(page: &Page, dropped: &[bool]) -> Vec<Sum> {
+    let nodes = &page.nodes;
+    let mut sums = vec![Sum::default(); nodes.len()];
+    for block in &page.blocks {
+        if dropped[block.node as usize] {
+            continue;
+        }
+        let sum = &mut sums[block.node as usize];
+        sum.bytes += u64::from(block.bytes);
+        sum.link_bytes += u64::from(block.link_bytes);
+        sum.marks += u64::from(block.marks);
+        sum.blocks += 1;
+        if !is_paragraph(block) {
+            continue;
+        }
+        sum.paragraphs += 1;
+        if block.marks > 0 || block.bytes > GOOD_BYTES_MIN {
+            sum.good_bytes += u64::from(block.bytes - block.link_bytes);
+        }
+        let score = 200 + 300 * i64::from(block.marks) + (2 * i64::from(block.bytes)).min(2400);
+        let mut at = block.node as usize;
+        if is_leaf(nodes[at].tag) {
+            at = nodes[at].parent as usize;
+        }
+        for weight in WEIGHTS {
+            if at == 0 {
+                break;
+            }
+            sums[at].score += score * weight;
+            at = nodes[at].parent as usize;
+        }
+    }
+    for at in (1..nodes.len()).rev() {
+        let sum = sums[at];
+        let parent = &mut sums[nodes[at].parent as usize];
+        parent.bytes += sum.bytes;
+        parent.link_bytes += sum.link_bytes;
+        parent.marks += sum.marks;
+        parent.blocks += sum.blocks;
+        parent.paragraphs += sum.paragraphs;
+        parent.good_bytes += sum.good_bytes;
+    }
+    sums
+}
+
+/// Whether a block is running text.
+pub fn is_paragraph(block: &Block) -> bool {
+    block.bytes >= PARAGRAPH_BYTES_MIN && !block.in_heading && block.link_bytes * 2 <= block.bytes
+}
+
+/// Elements that are a paragraph themselves: their text speaks for the element around them.
+fn is_leaf(tag: Tag) -> bool {
+    matches!(tag, Tag::Paragraph | Tag::Preformatted | Tag::Quote | Tag::Heading | Tag::Figure | Tag::Definition)
+}
+
+/// Weighs each element's score by its name, its words and its links, and finds the best; none where nothing scores.
+pub fn best(page: &Page, sums: &mut [Sum], strictness: Strictness) -> Option<usize> {
+    let mut best = None;
+    let mut best_score = 0;
+    for (at, node) in page.nodes.iter().enumerate().skip(1) {
+        let sum = &mut sums[at];
+        if sum.score <= 0 {
+            continue;
+        }
+        let words = word_points(node.hints) * POINT / if strictness == Strictness::Strict { 1 } else { 2 };
+        let score = sum.score + tag_points(node.tag) * POINT + words.min(sum.score);
+        sum.score = share(score, sum.bytes + 1 - sum.link_bytes, sum.bytes + 1);
+        if node.tag == Tag::Body {
+            sum.score = share(sum.score, 9, 10);
+        }
+        if node.hints.any(Hints::BODY) {
+            sum.score = share(sum.score, 3, 2);
+        }
+        if sum.score > best_score {
+            best_score = sum.score;
+            best = Some(at);
+        }
+    }
+    best
+}
+
+fn tag_points(tag: Tag) -> i64 {
+    match tag {
+        Tag::Article | Tag::Main => 10,
+        Tag::Div | Tag::Section | Tag::Cell => 5,
+        Tag::Preformatted | Tag::Quote => 3,
+        Tag::List | Tag::Item | Tag::Form | Tag::Definitions | Tag::Definition => -3,
+        Tag::Heading => -5,
+        _ => 0,
+    }
+}
+
+fn word_points(hints: Hints) -> i64 {
+    let points = |hint, points| if hints.any(hint) { points } else { 0 };
+    points(Hints::POSITIVE, 25) + points(Hints::BODY, 25) - points(Hints::NEGATIVE, 25)
+}
+
+/// `score * part / whole`, without overflow.
+fn share(score: i64, part: u64, whole: u64) -> i64 {
+    (i128::from(score) * i128::from(part) / i128::from(whole.max(1))) as i64
+}
+
+/// From the best element up to the one that holds all of the main text.
+pub fn climb(page: &Page, sums: &[Sum], best: usize) -> usize {
+    let nodes = &page.nodes;
+    let mut chosen = best;
+    let mut at = nodes[best].parent as usize;
+    let mut levels = 1;
+    while at != 0 && nodes[at].tag != Tag::Body {
+        let inner = Candidate { node: &nodes[chosen], sum: &sums[chosen] };
+        let outer = Candidate { node: &nodes[at], sum: &sums[at] };
+        if gains(inner, outer, levels, sums[best].score) {
+            chosen = at;
+            levels = 0;
+        }
+        levels += 1;
+        at = nodes[at].parent as usize;
+    }
+    spread(page, sums, chosen).unwrap_or(chosen)
+}
+
+/// Where the text is spread over many elements and `chosen` holds but a little of it, the innermost element around
+/// `chosen` that holds most of it: reference pages have no single article.
+fn spread(page: &Page, sums: &[Sum], chosen: usize) -> Option<usize> {
+    let whole = sums[0].good_bytes;
+    if is_whole(&page.nodes[chosen]) || sums[chosen].good_bytes * 4 >= whole {
+        return None;
+    }
+    let mut at = chosen;
+    while at != 0 && sums[at].good_bytes * 2 < whole {
+        at = page.nodes[at].parent as usize;
+    }
+    (at != 0 && !sums[at].is_linked_over(25)).then_some(at)
+}
+
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    node: &'a Node,
+    sum: &'a Sum,
+}
+
+/// Whether an element is called the article by its own name.
+pub fn is_whole(node: &Node) -> bool {
+    matches!(node.tag, Tag::Article | Tag::Main) || node.hints.any(Hints::BODY)
+}
+
+/// Whether an element is one of many by its nature: a list's, or a section without a name of its own.
+fn is_entry(node: &Node) -> bool {
+    matches!(node.tag, Tag::Item | Tag::List | Tag::Definitions | Tag::Definition)
+        || node.tag == Tag::Section && node.hints == Hints::NONE
+}
+
+/// Whether `outer` is the better choice than `inner`, which it holds `levels` below it.
+fn gains(inner: Candidate<'_>, outer: Candidate<'_>, levels: u32, best_score: i64) -> bool {
+    let added = outer.sum.bytes - inner.sum.bytes;
+    let added_good = outer.sum.good_bytes - inner.sum.good_bytes;
+    let added_links = outer.sum.link_bytes - inner.sum.link_bytes;
+    if added == 0 {
+        return true;
+    }
+    // What is added is mostly text, and there is much of it. From afar that may be another article's.
+    let is_near = levels <= 2 || added_links * 10 <= added;
+    if is_near
+        && !(levels > 1 && is_whole(inner.node))
+        && added_good * 10 >= added * 6
+        && added_good * 10 >= inner.sum.good_bytes * 4
+    {
+        return true;
+    }
+    // The best element is but a part of the article's own.
+    if is_whole(outer.node) && added >= inner.sum.bytes && added_links * 5 <= added {
+        return true;
+    }
+    // An entry of a list or an outline is never all of the text.
+    if is_entry(inner.node) && !is_entry(outer.node) && added_links * 4 <= added {
+        return true;
+    }
+    if levels > 1 {
+        return false;
+    }
+    let is_part = matches!(
+        inner.node.tag,
+        Tag::Row | Tag::Cell | Tag::Item | Tag::List | Tag::Table | Tag::Definitions | Tag::Definition | Tag::Paragraph
+    );
+    let added_paragraphs = outer.sum.paragraphs - inner.sum.paragraphs;
+    is_part && added_paragraphs > 1
+        || added_paragraphs > 0 && outer.sum.score * 4 >= best_score * 3 && !outer.node.hints.any(Hints::NEGATIVE)
+}

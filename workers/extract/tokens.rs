@@ -1,0 +1,247 @@
+//! One pass over a page's bytes. In comes a page in UTF-8 (or near it), out come text runs, breaks and the tags that shape
+//! blocks; comments, doctypes, inline tags and skipped elements never come out. Never allocates and never fails.
+//!
+//! The rules are those of the HTML Living Standard's tokenizer (section 13.2.5), cut to what text needs. We differ in an
+//! unclosed comment, which ends at the next `>` here: the text behind it is worth more than the rule.
+//!
+//! Every byte looked at is counted ([`Tokens::steps`]), and a search that found nothing is remembered, so that the count
+//! stays linear in the page however hostile it is.
+
+use memchr::{memchr, memchr3, memmem};
+
+use super::tags::{Element, Skipped, Tag};
+
+/// One thing that a page says about its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// Characters as written: entities not decoded, white space not collapsed.
+    Text(&'a [u8]),
+    /// The page's title as written.
+    Title(&'a [u8]),
+    /// A line ends here.
+    Break,
+    /// A link or a named place begins; its attributes as written.
+    Anchor(&'a [u8]),
+    /// The innermost anchor ends.
+    AnchorEnd,
+    /// A block begins; its attributes as written.
+    Open(Tag, &'a [u8]),
+    /// A block ends.
+    Close(Tag),
+}
+
+/// The tokens of one page, in order.
+#[derive(Debug)]
+pub struct Tokens<'a> {
+    page: &'a [u8],
+    at: usize,
+    steps: u64,
+    /// No `-->` from here on.
+    no_comment_end: bool,
+    /// The skipped elements, by bit, that have no end tag from here on.
+    unclosed: u32,
+}
+
+impl<'a> Tokens<'a> {
+    /// The tokens of `page`.
+    pub fn of(page: &'a [u8]) -> Tokens<'a> {
+        Tokens { page, at: 0, steps: 0, no_comment_end: false, unclosed: 0 }
+    }
+
+    /// Bytes looked at so far, a byte looked at twice counted twice.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Where `byte` stands at or after `from`.
+    fn find(&mut self, from: usize, byte: u8) -> Option<usize> {
+        let found = memchr(byte, &self.page[from.min(self.page.len())..]);
+        self.steps += found.unwrap_or(self.page.len().saturating_sub(from)) as u64 + 1;
+        found.map(|distance| from + distance)
+    }
+
+    /// Where the text behind the first `needle` at or after `from` begins.
+    fn find_behind(&mut self, from: usize, needle: &[u8]) -> Option<usize> {
+        let found = memmem::find(&self.page[from.min(self.page.len())..], needle);
+        self.steps += found.unwrap_or(self.page.len().saturating_sub(from)) as u64 + 1;
+        found.map(|distance| from + distance + needle.len())
+    }
+
+    /// Behind the next `>`, or the page's end.
+    fn behind_angle(&mut self, from: usize) -> usize {
+        self.find(from, b'>').map_or(self.page.len(), |at| at + 1)
+    }
+
+    /// The `>` that ends the tag whose attributes begin at `from`, or the page's end. A quote hides it only where a value
+    /// begins, that is after `=`.
+    fn tag_end(&mut self, from: usize) -> usize {
+        let page = self.page;
+        let mut at = from;
+        loop {
+            let Some(distance) = memchr3(b'>', b'"', b'\'', &page[at..]) else {
+                self.steps += (page.len() - at) as u64;
+                return page.len();
+            };
+            self.steps += distance as u64 + 1;
+            at += distance;
+            let quote = page[at];
+            if quote == b'>' {
+                return at;
+            }
+            let before = page[from..at].iter().rposition(|byte| !byte.is_ascii_whitespace());
+            self.steps += (at - from - before.unwrap_or(0)) as u64;
+            at += 1;
+            if before.is_some_and(|before| page[from + before] == b'=') {
+                match self.find(at, quote) {
+                    Some(close) => at = close + 1,
+                    None => return self.find(at, b'>').unwrap_or(page.len()),
+                }
+            }
+        }
+    }
+
+    /// Where the content that begins at `from` of the element `skipped` ends, and where the page goes on behind it.
+    fn skip(&mut self, from: usize, skipped: Skipped, name: &[u8]) -> (usize, usize) {
+        let bit = 1 << skipped as u32;
+        let mut at = from;
+        while self.unclosed & bit == 0 {
+            match self.find_behind(at, b"</") {
+                None => self.unclosed |= bit,
+                Some(behind) => {
+                    let written = self.page[behind..].get(..name.len());
+                    if written.is_some_and(|written| written.eq_ignore_ascii_case(name)) {
+                        return (behind - 2, self.behind_angle(behind));
+                    }
+                    at = behind;
+                }
+            }
+        }
+        let end = if skipped.swallows_page() { self.page.len() } else { from };
+        (end, end)
+    }
+
+    /// Where the page goes on behind the comment, doctype or instruction that begins at `from` with `<!` or `<?`.
+    fn behind_markup(&mut self, from: usize) -> usize {
+        if self.page[from..].starts_with(b"<!--") && !self.no_comment_end {
+            // `<!-->` and `<!--->` are whole comments, hence 2 and not 4.
+            match self.find_behind(from + 2, b"-->") {
+                Some(behind) => return behind,
+                None => self.no_comment_end = true,
+            }
+        }
+        self.behind_angle(from)
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        let page = self.page;
+        while self.at < page.len() {
+            let start = self.at;
+            if page[start] != b'<' {
+                self.at = self.find(start, b'<').unwrap_or(page.len());
+                return Some(Token::Text(&page[start..self.at]));
+            }
+            self.steps += 1;
+            let second = page.get(start + 1).copied().unwrap_or(0);
+            if second == b'!' || second == b'?' {
+                self.at = self.behind_markup(start);
+                continue;
+            }
+            let closes = second == b'/';
+            let name_start = start + 1 + usize::from(closes);
+            let name_bytes = page[name_start.min(page.len())..].iter().take_while(|byte| is_name(**byte)).count();
+            if name_bytes == 0 || !page[name_start].is_ascii_alphabetic() {
+                self.at = start + 1;
+                return Some(Token::Text(&page[start..self.at]));
+            }
+            let name = &page[name_start..name_start + name_bytes];
+            self.steps += name_bytes as u64;
+            let end = self.tag_end(name_start + name_bytes);
+            let attributes = &page[name_start + name_bytes..end];
+            self.at = (end + 1).min(page.len());
+            match (Element::named(name), closes) {
+                (Element::Inline, _) => {}
+                (Element::Break, _) => return Some(Token::Break),
+                (Element::Anchor, false) => return Some(Token::Anchor(attributes)),
+                (Element::Anchor, true) => return Some(Token::AnchorEnd),
+                (Element::Block(tag), false) => return Some(Token::Open(tag, attributes)),
+                (Element::Block(tag), true) => return Some(Token::Close(tag)),
+                (Element::Skipped(_), true) => {}
+                (Element::Skipped(skipped), false) => {
+                    // XHTML closes an empty element in its own tag.
+                    if attributes.last() != Some(&b'/') {
+                        let content = self.at;
+                        let (end, behind) = self.skip(content, skipped, name);
+                        self.at = behind;
+                        if skipped == Skipped::Title {
+                            return Some(Token::Title(&page[content..end]));
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b':' || byte == b'_'
+}
+
+/// The attributes of one tag, (name, value) as written; a missing value is empty.
+#[derive(Clone, Debug)]
+pub struct Attributes<'a> {
+    rest: &'a [u8],
+}
+
+/// Attributes beyond this many bytes of a tag are not read.
+const ATTRIBUTES_BYTES_MAX: usize = 4096;
+
+impl<'a> Attributes<'a> {
+    /// Reads what stands between a tag's name and its `>`.
+    pub fn of(written: &'a [u8]) -> Attributes<'a> {
+        Attributes { rest: &written[..written.len().min(ATTRIBUTES_BYTES_MAX)] }
+    }
+
+    fn take(&mut self, bytes: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at(bytes.min(self.rest.len()));
+        self.rest = rest;
+        taken
+    }
+
+    fn take_while(&mut self, pass: impl Fn(u8) -> bool) -> &'a [u8] {
+        let bytes = self.rest.iter().position(|byte| !pass(*byte)).unwrap_or(self.rest.len());
+        self.take(bytes)
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.take_while(|byte| byte <= b' ' || byte == b'/' || byte == b'=');
+        let name = self.take_while(|byte| byte > b' ' && byte != b'=' && byte != b'/');
+        if name.is_empty() {
+            return None;
+        }
+        self.take_while(|byte| byte <= b' ');
+        if self.rest.first() != Some(&b'=') {
+            return Some((name, b""));
+        }
+        self.take(1);
+        self.take_while(|byte| byte <= b' ');
+        let value = match self.rest.first() {
+            Some(&quote @ (b'"' | b'\'')) => {
+                self.take(1);
+                let value = self.take_while(|byte| byte != quote);
+                self.take(1);
+                value
+            }
+            _ => self.take_while(|byte| byte > b' '),
+        };
+        Some((name, value))
+    }
+}

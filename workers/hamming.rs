@@ -1,0 +1,846 @@
+//! Near pairs of one bucket. In come 64-bit fingerprints that share a band (or their sort keys, see `bands`), out go
+//! exactly the pairs within `k` bits, each once, in no particular order. Nothing is ever left out for being in a large
+//! bucket, and nothing is kept between calls but empty buffers.
+//!
+//! A small bucket is compared pair by pair, 128 pairs at a time where the processor counts bits in vectors. A large one
+//! is divided once more: of `k + 1` disjoint groups of bits, two values within `k` bits agree on at least one (Manku,
+//! Jain, Das Sarma: Detecting Near-Duplicates for Web Crawling, WWW 2007). Where they keep sorted tables for every choice
+//! of groups, we divide only the buckets that need it, down to several levels, by the bits that vary there; so a band
+//! value shared by a fifth of the crawl costs moves, not squares.
+//!
+//! This is one of the three places where `unsafe` may stand; every form of the inner loop has `Kernel::plain` as its twin.
+
+/// Bits of a fingerprint.
+const BITS: u32 = u64::BITS;
+
+/// Levels of division, so that scratch memory is at most this many copies of the largest bucket: 8 bytes a value and level,
+/// and for each level up to 0.6 MB of counters.
+const DEPTH_MAX: usize = 8;
+
+/// Bits of a digit at most: 4,096 parts keep counters and write positions in the first-level cache.
+const DIGIT_BITS_MAX: u32 = 12;
+
+/// Values looked at to tell lively bits from dull ones.
+const SAMPLE_VALUES: usize = 64;
+
+/// A lively bit is set in this many values of the sample and clear in as many: 1 in 16, which a few strays do not reach.
+const LIVELY_VALUES_MIN: usize = 4;
+
+/// Pairs below which the vectors are not worth loading.
+const PAIRS_DIRECT_MAX: u64 = 6;
+
+/// Buffers, the chosen kernel and a counter, kept from call to call; one per thread.
+#[derive(Debug)]
+pub struct Scratch {
+    kernel: Kernel,
+    left: Vec<u32>,
+    right: Vec<u32>,
+    levels: Vec<Level>,
+    depth: usize,
+    compared: u64,
+}
+
+impl Scratch {
+    /// Empty buffers, and the fastest kernel of this processor.
+    pub fn new() -> Scratch {
+        Scratch::with_kernel(Kernel::fastest())
+    }
+
+    /// Empty buffers and a given kernel; the pairs are the same with each.
+    pub fn with_kernel(kernel: Kernel) -> Scratch {
+        Scratch { kernel, left: Vec::new(), right: Vec::new(), levels: Vec::new(), depth: 0, compared: 0 }
+    }
+
+    /// Pairs compared since this was made: what skew costs, and what division saves.
+    pub fn compared(&self) -> u64 {
+        self.compared
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch::new()
+    }
+}
+
+/// Every pair of `bucket` that is within `k` bits and agrees on the bits of `fixed`, each once, in no particular order.
+/// A pair that agrees on all bits of one of the masks in `earlier` belongs to another bucket and is not emitted: the
+/// lowest equal band owns it.
+///
+/// The values are distinct, and it is fastest if they all agree on `fixed`, as a bucket's do. `fixed` may be 0.
+pub fn within<F: FnMut(u64, u64)>(
+    bucket: &[u64],
+    k: u32,
+    fixed: u64,
+    earlier: &[u64],
+    scratch: &mut Scratch,
+    emit: &mut F,
+) {
+    search(bucket, None, Rule { k, fixed, earlier }, scratch, emit);
+}
+
+/// As [`within`], but between two sets of values of one bucket: every pair is emitted as (new, old). A value that stands
+/// in both sets is a pair with itself, at distance 0.
+pub fn between<F: FnMut(u64, u64)>(
+    new: &[u64],
+    old: &[u64],
+    k: u32,
+    fixed: u64,
+    earlier: &[u64],
+    scratch: &mut Scratch,
+    emit: &mut F,
+) {
+    search(new, Some(old), Rule { k, fixed, earlier }, scratch, emit);
+}
+
+/// The plain twin of [`within`]: all pairs, one after the other, with the popcount instruction of processors that have
+/// one. It is the tests' oracle and the bench's yardstick; only for small buckets otherwise.
+#[allow(unsafe_code, reason = "a form for processors with popcount")]
+pub fn within_plain<F: FnMut(u64, u64)>(bucket: &[u64], k: u32, fixed: u64, earlier: &[u64], emit: &mut F) {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt")]
+    fn compare_popcnt<F: FnMut(u64, u64)>(bucket: &[u64], rule: Rule<'_>, emit: &mut F) {
+        compare_direct(bucket, None, rule, emit);
+    }
+    let rule = Rule { k, fixed, earlier };
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("popcnt") {
+        // SAFETY: the feature was detected.
+        return unsafe { compare_popcnt(bucket, rule, emit) };
+    }
+    compare_direct(bucket, None, rule, emit);
+}
+
+/// Which pairs of a bucket are its own.
+#[derive(Clone, Copy)]
+struct Rule<'a> {
+    k: u32,
+    fixed: u64,
+    earlier: &'a [u64],
+}
+
+impl Rule<'_> {
+    #[inline(always)]
+    fn owns(&self, difference: u64) -> bool {
+        difference.count_ones() <= self.k
+            && difference & self.fixed == 0
+            && self.earlier.iter().all(|mask| difference & mask != 0)
+    }
+}
+
+/// Pairs within `left`, or between `left` and `right`: compared at once, or divided where that is cheaper.
+fn search<F: FnMut(u64, u64)>(
+    left: &[u64],
+    right: Option<&[u64]>,
+    rule: Rule<'_>,
+    scratch: &mut Scratch,
+    emit: &mut F,
+) {
+    let values = (left.len() + right.map_or(0, <[u64]>::len)) as u64;
+    let pairs = pair_count(left.len(), right.map(<[u64]>::len));
+    if pairs <= PAIRS_DIRECT_MAX {
+        scratch.compared += pairs;
+        return compare_direct(left, right, rule, emit);
+    }
+    let moves_min = u64::from(rule.k + 1) * values;
+    if pairs > moves_min * scratch.kernel.pairs_per_move(rule.k) && scratch.depth < DEPTH_MAX {
+        let mut level = scratch.levels.pop().unwrap_or_default();
+        scratch.depth += 1;
+        let done = divide(left, right, rule, &mut level, scratch, emit);
+        scratch.depth -= 1;
+        scratch.levels.push(level);
+        if done {
+            return;
+        }
+    }
+    scratch.compared += pairs;
+    compare(left, right, rule, scratch, emit);
+}
+
+fn pair_count(left: usize, right: Option<usize>) -> u64 {
+    match right {
+        None => left as u64 * (left as u64).saturating_sub(1) / 2,
+        Some(right) => left as u64 * right as u64,
+    }
+}
+
+/// All pairs, value by value.
+#[inline(always)]
+fn compare_direct<F: FnMut(u64, u64)>(left: &[u64], right: Option<&[u64]>, rule: Rule<'_>, emit: &mut F) {
+    for (at, &a) in left.iter().enumerate() {
+        for &b in right.unwrap_or(&left[at + 1..]) {
+            if rule.owns(a ^ b) {
+                emit(a, b);
+            }
+        }
+    }
+}
+
+/// All pairs through the kernel. It sees each value folded to 32 bits, `low ^ high`: folding never makes two values
+/// differ in more bits, so the filter loses nothing, and it is fair to all 64 bits whichever of them are fixed.
+fn compare<F: FnMut(u64, u64)>(
+    left: &[u64],
+    right: Option<&[u64]>,
+    rule: Rule<'_>,
+    scratch: &mut Scratch,
+    emit: &mut F,
+) {
+    fold(left, &mut scratch.left);
+    let others = right.unwrap_or(left);
+    let mut hit = |i: usize, j: usize| {
+        if rule.owns(left[i] ^ others[j]) {
+            emit(left[i], others[j]);
+        }
+    };
+    match right {
+        None => scratch.kernel.triangle(&scratch.left, rule.k, &mut hit),
+        Some(right) => {
+            fold(right, &mut scratch.right);
+            scratch.kernel.rectangle(&scratch.left, &scratch.right, rule.k, &mut hit);
+        }
+    }
+}
+
+fn fold(values: &[u64], lanes: &mut Vec<u32>) {
+    lanes.clear();
+    lanes.extend(values.iter().map(|&value| (value ^ (value >> 32)) as u32));
+}
+
+/// What one level of division needs.
+#[derive(Debug, Default)]
+struct Level {
+    digits: Vec<Digit>,
+    earlier: Vec<u64>,
+    /// For each digit, the counts of its values.
+    left_counts: Vec<usize>,
+    right_counts: Vec<usize>,
+    left: Vec<u64>,
+    right: Vec<u64>,
+}
+
+/// Divides by each of several groups of bits in turn and searches the parts. False, having emitted nothing, if that would
+/// cost more than all pairs: then so many values agree on most bits that most pairs are near ones.
+fn divide<F: FnMut(u64, u64)>(
+    left: &[u64],
+    right: Option<&[u64]>,
+    rule: Rule<'_>,
+    level: &mut Level,
+    scratch: &mut Scratch,
+    emit: &mut F,
+) -> bool {
+    let varying = varying(left.iter().chain(right.unwrap_or(&[])));
+    if rule.earlier.iter().any(|mask| mask & varying == 0) {
+        return true; // every pair is another bucket's
+    }
+    plan(left, right, rule, varying, scratch.kernel.part_values_log2(), &mut level.digits);
+    let mut cost = 0;
+    level.left_counts.clear();
+    level.right_counts.clear();
+    for digit in &level.digits {
+        let left_counts = count(left.iter().copied(), digit, &mut level.left_counts);
+        let right_counts = right.map(|right| count(right.iter().copied(), digit, &mut level.right_counts));
+        cost += (left.len() + right.map_or(0, <[u64]>::len)) as u64 * scratch.kernel.pairs_per_move(rule.k);
+        cost += (0..digit.values()).map(|d| pair_count(left_counts[d], right_counts.map(|c| c[d]))).sum::<u64>();
+    }
+    if level.digits.is_empty() || cost >= pair_count(left.len(), right.map(<[u64]>::len)) {
+        return false;
+    }
+    level.earlier.clear();
+    level.earlier.extend(rule.earlier);
+    let mut first = 0;
+    for digit in &level.digits {
+        let rule = Rule { fixed: rule.fixed | digit.mask, earlier: &level.earlier, ..rule };
+        let left_ends = &mut level.left_counts[first..first + digit.values()];
+        scatter(left.iter().copied(), digit, left_ends, &mut level.left);
+        if let Some(right) = right {
+            let right_ends = &mut level.right_counts[first..first + digit.values()];
+            scatter(right.iter().copied(), digit, right_ends, &mut level.right);
+            let (mut left_start, mut right_start) = (0, 0);
+            for (&left_end, &right_end) in left_ends.iter().zip(right_ends.iter()) {
+                let right = &level.right[right_start..right_end];
+                search(&level.left[left_start..left_end], Some(right), rule, scratch, emit);
+                (left_start, right_start) = (left_end, right_end);
+            }
+        } else {
+            let mut left_start = 0;
+            for &left_end in left_ends.iter() {
+                search(&level.left[left_start..left_end], None, rule, scratch, emit);
+                left_start = left_end;
+            }
+        }
+        first += digit.values();
+        level.earlier.push(digit.mask);
+    }
+    true
+}
+
+/// The bits in which some two of `values` differ.
+fn varying<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
+    let (all, any) = values.fold((u64::MAX, 0), |(all, any), value| (all & value, any | value));
+    any & !all
+}
+
+/// The bits that are set in at least [`LIVELY_VALUES_MIN`] of `values` and clear in as many.
+fn lively<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
+    // Bit b of rung r tells that bit b was seen more than r times.
+    let mut set = [0; LIVELY_VALUES_MIN];
+    let mut clear = [0; LIVELY_VALUES_MIN];
+    let climb = |rungs: &mut [u64; LIVELY_VALUES_MIN], seen: u64| {
+        for rung in (1..LIVELY_VALUES_MIN).rev() {
+            rungs[rung] |= rungs[rung - 1] & seen;
+        }
+        rungs[0] |= seen;
+    };
+    for value in values {
+        climb(&mut set, *value);
+        climb(&mut clear, !value);
+    }
+    set[LIVELY_VALUES_MIN - 1] & clear[LIVELY_VALUES_MIN - 1]
+}
+
+/// The digits to divide by: `k + 1` disjoint groups of equal width out of the bits that vary and are not fixed, each with
+/// its share of lively bits, lest a group in which nearly all values agree divide nothing. If the values do not even
+/// agree on `fixed`, then that alone. None if too few bits are left.
+fn plan(
+    left: &[u64],
+    right: Option<&[u64]>,
+    rule: Rule<'_>,
+    varying: u64,
+    part_values_log2: u32,
+    digits: &mut Vec<Digit>,
+) {
+    digits.clear();
+    let values = left.len() + right.map_or(0, <[u64]>::len);
+    let width_wanted = (values.ilog2().saturating_sub(part_values_log2)).clamp(1, DIGIT_BITS_MAX);
+    if varying & rule.fixed != 0 {
+        digits.push(Digit::new(rule.fixed, width_wanted));
+        return;
+    }
+    let groups = rule.k + 1;
+    let width = width_wanted.min(varying.count_ones() / groups);
+    if width == 0 {
+        return;
+    }
+    let step = values / SAMPLE_VALUES + 1;
+    let mut lively = self::lively(left.iter().chain(right.unwrap_or(&[])).step_by(step)) & varying;
+    let mut dull = varying & !lively;
+    let width_lively = width.min(lively.count_ones() / groups);
+    let mut masks: Vec<u64> = (0..groups).map(|_| take_lowest(&mut lively, width_lively)).collect();
+    dull |= lively;
+    for mask in &mut masks {
+        *mask |= take_lowest(&mut dull, width - width_lively);
+    }
+    digits.extend(masks.into_iter().map(|mask| Digit::new(mask, width)));
+}
+
+/// Takes the lowest `count` bits out of `pool`.
+fn take_lowest(pool: &mut u64, count: u32) -> u64 {
+    let before = *pool;
+    for _ in 0..count {
+        *pool &= pool.wrapping_sub(1);
+    }
+    before & !*pool
+}
+
+/// A number of `bits` bits made of the bits of `mask`: values that agree on the mask have the same digit. If the mask is
+/// `bits` contiguous bits the digit is their value; otherwise it is a hash of them, and different values may share one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digit {
+    mask: u64,
+    shift: u32,
+    factor: u64,
+    bits: u32,
+}
+
+impl Digit {
+    /// `mask` is not 0 and `bits` is 1 to 63.
+    pub(crate) fn new(mask: u64, bits: u32) -> Digit {
+        let shift = mask.trailing_zeros();
+        let contiguous = mask >> shift == (1 << bits) - 1;
+        // The golden ratio's multiples spread over the top bits; a power of two moves a contiguous digit there unchanged.
+        let factor = if contiguous { 1 << (BITS - bits) } else { 0x9e37_79b9_7f4a_7c15 };
+        Digit { mask, shift, factor, bits }
+    }
+
+    /// How many values the digit has.
+    pub(crate) fn values(&self) -> usize {
+        1 << self.bits
+    }
+
+    #[inline(always)]
+    fn of(&self, value: u64) -> usize {
+        (((value & self.mask) >> self.shift).wrapping_mul(self.factor) >> (BITS - self.bits)) as usize
+    }
+}
+
+/// Appends to `counts` how often each value of the digit occurs, and returns that part of it.
+pub(crate) fn count<'a>(values: impl Iterator<Item = u64>, digit: &Digit, counts: &'a mut Vec<usize>) -> &'a [usize] {
+    let first = counts.len();
+    counts.resize(first + digit.values(), 0);
+    let new = &mut counts[first..];
+    values.for_each(|value| new[digit.of(value)] += 1);
+    new
+}
+
+/// Writes `values` to `parts` ordered by their digit, and turns its `counts` into the ends of the parts.
+/// `parts` only grows; what stands behind the last part is stale.
+pub(crate) fn scatter(values: impl Iterator<Item = u64>, digit: &Digit, counts: &mut [usize], parts: &mut Vec<u64>) {
+    let mut total = 0;
+    for count in counts.iter_mut() {
+        total += std::mem::replace(count, total);
+    }
+    if parts.len() < total {
+        parts.resize(total, 0);
+    }
+    values.for_each(|value| {
+        let next = &mut counts[digit.of(value)];
+        parts[*next] = value;
+        *next += 1;
+    });
+}
+
+/// A form of the inner loop. Only forms that this processor can run can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel(Form);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Kernel {
+    /// The form every processor can run, the oracle of the others.
+    pub fn plain() -> Kernel {
+        Kernel(Form::Plain)
+    }
+
+    /// The forms this processor can run, slowest first.
+    pub fn available() -> Vec<Kernel> {
+        #[allow(unused_mut)]
+        let mut kernels = vec![Kernel::plain()];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+                kernels.push(Kernel(Form::Avx2));
+            }
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq") {
+                kernels.push(Kernel(Form::Avx512));
+            }
+        }
+        kernels
+    }
+
+    /// The last of [`Kernel::available`].
+    pub fn fastest() -> Kernel {
+        Kernel::available().pop().unwrap_or(Kernel::plain())
+    }
+
+    /// The form's name, for reports.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Form::Plain => "plain",
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx512 => "avx512",
+        }
+    }
+
+    /// The threshold of division: pairs compared in the time it takes to count, move and visit one value. At k = 3 it
+    /// divides buckets of more than 8 values for each unit: 160, 320, 960.
+    ///
+    /// Measured per value and group: 9, 7 and 4 ns; per pair: 0.45, 0.16 and 0.016 ns, the last where registers are as
+    /// wide as the vectors. Processors that halve them compare slower, hence 120 and not 240: where they do not, a bucket
+    /// between the two takes up to 1.6 times as long as all its pairs. At k = 7 and 8 the 32-bit filter lets more through:
+    /// 0.04 and 0.12 ns a pair with AVX-512.
+    fn pairs_per_move(self, k: u32) -> u64 {
+        match self.0 {
+            Form::Plain if k > 7 => 15,
+            Form::Plain => 20,
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx2 => 40,
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx512 => match k {
+                0..=6 => 120,
+                7 => 60,
+                _ => 30,
+            },
+        }
+    }
+
+    /// Values aimed at in a part of a divided bucket, as a power of two: with fewer the loop over parts dominates, with
+    /// more the pairs in them. Measured at k = 3, from 2 to 7.
+    fn part_values_log2(self) -> u32 {
+        match self.0 {
+            Form::Plain => 2,
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx2 => 3,
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx512 => 5,
+        }
+    }
+
+    /// Calls `hit(i, j)` for all i < j with `lanes[i]` and `lanes[j]` within `k` bits.
+    #[inline]
+    #[allow(unsafe_code, reason = "forms for processors with certain features")]
+    fn triangle(self, lanes: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        match self.0 {
+            Form::Plain => plain::triangle(lanes, k, hit),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernel::available` makes this form only where the features were detected.
+            Form::Avx2 => unsafe { avx2::triangle(lanes, k, hit) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Form::Avx512 => unsafe { avx512::triangle(lanes, k, hit) },
+        }
+    }
+
+    /// Calls `hit(i, j)` for all `rows[i]` and `columns[j]` within `k` bits.
+    #[inline]
+    #[allow(unsafe_code, reason = "forms for processors with certain features")]
+    fn rectangle(self, rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        match self.0 {
+            Form::Plain => plain::rectangle(rows, columns, k, hit),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernel::available` makes this form only where the features were detected.
+            Form::Avx2 => unsafe { avx2::rectangle(rows, columns, k, hit) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Form::Avx512 => unsafe { avx512::rectangle(rows, columns, k, hit) },
+        }
+    }
+}
+
+/// One row against all columns; compilers turn the loop over a chunk into vectors.
+mod plain {
+    #[inline(always)]
+    fn row(row: u32, columns: &[u32], k: u32, hit: &mut impl FnMut(usize)) {
+        let (chunks, rest) = columns.as_chunks::<16>();
+        for (at, chunk) in chunks.iter().enumerate() {
+            if chunk.iter().fold(u32::MAX, |least, lane| least.min((row ^ lane).count_ones())) <= k {
+                (0..16).filter(|&lane| (row ^ chunk[lane]).count_ones() <= k).for_each(|lane| hit(at * 16 + lane));
+            }
+        }
+        for (lane, column) in rest.iter().enumerate() {
+            if (row ^ column).count_ones() <= k {
+                hit(chunks.len() * 16 + lane);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn triangle(lanes: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        for (i, &lane) in lanes.iter().enumerate() {
+            row(lane, &lanes[i + 1..], k, &mut |j| hit(i, i + 1 + j));
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn rectangle(rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        for (i, &lane) in rows.iter().enumerate() {
+            row(lane, columns, k, &mut |j| hit(i, j));
+        }
+    }
+}
+
+/// The plain form, compiled for processors of 2013 and later.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::plain;
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn triangle(lanes: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        plain::triangle(lanes, k, hit);
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn rectangle(rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        plain::rectangle(rows, columns, k, hit);
+    }
+}
+
+/// Tiles of up to 8 rows by 16 columns in registers: one load, 8 differences and counts, and one comparison for them all.
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::*;
+
+    /// Columns of a tile: 32-bit lanes of a register.
+    const COLUMNS: usize = 16;
+
+    /// The lanes from `at`, as many as there are up to 16, and the mask of those.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    #[allow(unsafe_code, reason = "loads through pointers")]
+    fn load(lanes: &[u32], at: usize) -> (__m512i, __mmask16) {
+        let rest = &lanes[at..];
+        let mask = if rest.len() >= COLUMNS { __mmask16::MAX } else { (1 << rest.len()) - 1 };
+        // SAFETY: masked-out lanes are not read, the others lie in `rest`; the load asks for no alignment.
+        (unsafe { _mm512_maskz_loadu_epi32(mask, rest.as_ptr().cast()) }, mask)
+    }
+
+    /// How many bits each column differs from the row in.
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    #[inline]
+    fn distances(columns: __m512i, row: u32) -> __m512i {
+        _mm512_popcnt_epi32(_mm512_xor_si512(columns, _mm512_set1_epi32(row.cast_signed())))
+    }
+
+    /// `R` rows against the columns from `first`.
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    #[inline]
+    fn strip<const R: usize>(
+        rows: &[u32; R],
+        columns: &[u32],
+        first: usize,
+        k: u32,
+        hit: &mut impl FnMut(usize, usize),
+    ) {
+        let k = _mm512_set1_epi32(k.cast_signed());
+        for at in (first..columns.len()).step_by(COLUMNS) {
+            let (tile, mask) = load(columns, at);
+            let mut least = distances(tile, rows[0]);
+            for &row in &rows[1..] {
+                least = _mm512_min_epu32(least, distances(tile, row));
+            }
+            if _mm512_mask_cmple_epu32_mask(mask, least, k) != 0 {
+                for (i, &row) in rows.iter().enumerate() {
+                    report(_mm512_mask_cmple_epu32_mask(mask, distances(tile, row), k), |lane| hit(i, at + lane));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn report(mut mask: __mmask16, mut hit: impl FnMut(usize)) {
+        while mask != 0 {
+            hit(mask.trailing_zeros() as usize);
+            mask &= mask - 1;
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    pub(super) fn triangle(lanes: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        let k_lanes = _mm512_set1_epi32(k.cast_signed());
+        for first in (0..lanes.len()).step_by(8) {
+            let (tile, mask) = load(lanes, first);
+            let rows = &lanes[first..lanes.len().min(first + 8)];
+            for (i, &row) in rows.iter().enumerate() {
+                let above = mask & (0xfffe << i);
+                report(_mm512_mask_cmple_epu32_mask(above, distances(tile, row), k_lanes), |j| {
+                    hit(first + i, first + j)
+                });
+            }
+            if let Some(rows) = rows.first_chunk::<8>() {
+                strip(rows, lanes, first + COLUMNS, k, &mut |i, j| hit(first + i, j));
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    pub(super) fn rectangle(rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+        let (eights, rest) = rows.as_chunks::<8>();
+        for (at, eight) in eights.iter().enumerate() {
+            strip(eight, columns, 0, k, &mut |i, j| hit(at * 8 + i, j));
+        }
+        let (twos, ones) = rest.as_chunks::<2>();
+        for (at, two) in twos.iter().enumerate() {
+            strip(two, columns, 0, k, &mut |i, j| hit(eights.len() * 8 + at * 2 + i, j));
+        }
+        for one in ones {
+            strip(&[*one], columns, 0, k, &mut |_, j| hit(rows.len() - 1, j));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// SplitMix64 (Steele, Lea, Flood 2014).
+    pub(crate) struct Random(pub(crate) u64);
+
+    impl Random {
+        pub(crate) fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        pub(crate) fn below(&mut self, bound: usize) -> usize {
+            ((u128::from(self.next()) * bound as u128) >> 64) as usize
+        }
+
+        fn flipped(&mut self, value: u64, bits: usize) -> u64 {
+            (0..bits).fold(value, |value, _| value ^ 1 << self.below(64))
+        }
+    }
+
+    /// Sets of up to `count` distinct values in random order, by what is uneven about them.
+    pub(crate) fn samples(count: usize, seed: u64) -> Vec<(&'static str, Vec<u64>)> {
+        let mut random = Random(seed);
+        let center = random.next();
+        let mut previous = center;
+        let mut sample = |next: &mut dyn FnMut(&mut Random) -> u64| {
+            let mut values: Vec<u64> = (0..count).map(|_| next(&mut random)).collect();
+            for at in 0..count / 10 {
+                let bits = random.below(10);
+                values[at] = random.flipped(values[count - 1 - at], bits);
+            }
+            values.sort_unstable();
+            values.dedup();
+            (1..values.len()).rev().for_each(|at| values.swap(at, random.below(at + 1)));
+            values
+        };
+        vec![
+            ("uniform", sample(&mut |random| random.next())),
+            ("hot band", sample(&mut |r| if r.below(5) == 0 { r.next() & !0xffff_0000 } else { r.next() })),
+            (
+                "hot 24 bits and strays",
+                sample(&mut |r| if r.below(99) > 0 { r.next() | 0xfff_0f0f_00f0 } else { r.next() }),
+            ),
+            ("biased bits", sample(&mut |random| center ^ (random.next() & random.next() & random.next()))),
+            (
+                "chain of one-bit steps",
+                sample(&mut |random| {
+                    previous = random.flipped(previous, 1);
+                    previous
+                }),
+            ),
+            (
+                "ball",
+                sample(&mut |random| {
+                    let bits = random.below(4);
+                    random.flipped(center, bits)
+                }),
+            ),
+            ("cube", sample(&mut |random| center ^ (random.next() & 0x8421_0000_0c30_0103))),
+        ]
+    }
+
+    /// In one order, so that sets of pairs compare; a pair emitted twice stands there twice.
+    pub(crate) fn sorted(mut pairs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn ordered((a, b): (u64, u64)) -> (u64, u64) {
+        (a.min(b), a.max(b))
+    }
+
+    fn found(values: &[u64], rule: Rule<'_>, kernel: Kernel) -> Vec<(u64, u64)> {
+        let mut pairs = Vec::new();
+        let scratch = &mut Scratch::with_kernel(kernel);
+        within(values, rule.k, rule.fixed, rule.earlier, scratch, &mut |a, b| pairs.push(ordered((a, b))));
+        sorted(pairs)
+    }
+
+    #[test]
+    fn finds_what_brute_force_finds() {
+        // Promise: every pair within k that is the bucket's own, each once, for every k, kernel, skew and choice of bits.
+        for (seed, count) in [(1, 0), (2, 1), (3, 2), (4, 37), (5, 700), (6, 1500)] {
+            println!("seed {seed}");
+            for (name, values) in samples(count, seed) {
+                let masks = [0, 0xffff, 0xffff_0000, 0x8000_0001_0000_0100];
+                for (k, fixed, earlier) in (0..=8).map(|k| (k, masks[k as usize % 4], &masks[1..][..k as usize % 3])) {
+                    let mut expected = Vec::new();
+                    within_plain(&values, k, fixed, earlier, &mut |a, b| expected.push(ordered((a, b))));
+                    let expected = sorted(expected);
+                    for kernel in Kernel::available() {
+                        let found = found(&values, Rule { k, fixed, earlier }, kernel);
+                        assert!(
+                            found == expected,
+                            "{name}, k = {k}, {kernel:?}: {} of {}",
+                            found.len(),
+                            expected.len()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn between_is_within_restricted_to_pairs_across() {
+        // Promise: `between` finds the pairs of `within` that have one side in each set, as (new, old), each once.
+        for (seed, count) in [(11, 3), (12, 90), (13, 2500)] {
+            println!("seed {seed}");
+            for (name, values) in samples(count, seed) {
+                for (part, k) in [(1, 3), (2, 0), (2, 3), (9, 8), (30, 5)] {
+                    let (new, old) = values.split_at(values.len() / part);
+                    let mut expected = Vec::new();
+                    within_plain(&values, k, 0, &[0xffff], &mut |a, b| expected.push((a, b)));
+                    expected.retain(|(a, b)| new.contains(a) && old.contains(b));
+                    let expected = sorted(expected);
+                    for kernel in Kernel::available() {
+                        let mut found = Vec::new();
+                        let scratch = &mut Scratch::with_kernel(kernel);
+                        between(new, old, k, 0, &[0xffff], scratch, &mut |new, old| found.push((new, old)));
+                        assert!(sorted(found) == expected, "{name}, 1 of {part}, k = {k}, {kernel:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_kernel_reports_what_the_loop_over_lanes_reports() {
+        // Promise: each form of the inner loop reports the same lanes as two plain loops, at every length around a tile's.
+        let mut random = Random(21);
+        for length in 0..=67 {
+            let lanes: Vec<u32> = (0..length).map(|_| (random.next() & random.next() & random.next()) as u32).collect();
+            for k in 0..=8 {
+                let close = |a: u32, b: u32| (a ^ b).count_ones() <= k;
+                let (rows, columns) = lanes.split_at(length / 3);
+                let index = |i| (0..length).map(move |j| (i, j));
+                let all = (0..length).flat_map(index);
+                let triangle: Vec<_> = all.filter(|&(i, j)| i < j && close(lanes[i], lanes[j])).collect();
+                let across =
+                    |&(i, j): &(usize, usize)| i < rows.len() && j < columns.len() && close(rows[i], columns[j]);
+                let rectangle: Vec<_> = (0..length).flat_map(index).filter(across).collect();
+                for kernel in Kernel::available() {
+                    let mut reported = Vec::new();
+                    kernel.triangle(&lanes, k, &mut |i, j| reported.push((i, j)));
+                    reported.sort_unstable();
+                    assert_eq!(reported, triangle, "triangle of {length}, k = {k}, {kernel:?}");
+                    reported.clear();
+                    kernel.rectangle(rows, columns, k, &mut |i, j| reported.push((i, j)));
+                    reported.sort_unstable();
+                    assert_eq!(reported, rectangle, "rectangle of {length}, k = {k}, {kernel:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lively_bits_are_counted() {
+        // Promise: exactly the bits that at least four values have set and at least four have clear are lively.
+        let mut random = Random(33);
+        for length in 0..200 {
+            let values: Vec<u64> = (0..length).map(|_| random.next() & random.next() & random.next()).collect();
+            for bit in 0..64 {
+                let set = values.iter().filter(|&&value| value >> bit & 1 == 1).count();
+                assert_eq!(lively(values.iter()) >> bit & 1 == 1, set >= 4 && length - set >= 4);
+            }
+        }
+    }
+
+    #[test]
+    fn skew_does_not_cost_squares() {
+        // Promise: a bucket of distinct values is not compared pair by pair for being large, even if many bits hardly vary.
+        let mut random = Random(31);
+        let dull = 0x0ff0_0000_0f00_fff0;
+        let mut value = || if random.below(100) == 0 { random.next() } else { random.next() & !dull };
+        let values: Vec<u64> = (0..100_000).map(|_| value()).collect();
+        for kernel in Kernel::available() {
+            let mut scratch = Scratch::with_kernel(kernel);
+            within(&values, 3, 0, &[], &mut scratch, &mut |_, _| {});
+            let all = pair_count(values.len(), None);
+            assert!(scratch.compared() < all / 100, "{kernel:?}: {} of {all} pairs", scratch.compared());
+        }
+    }
+}

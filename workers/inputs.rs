@@ -1,0 +1,140 @@
+//! Inputs: in come the job's paths, folders and patterns, out goes the sorted list of regular files that they mean, each with its size, time and
+//! digest. Symbolic links inside folders, sockets and pipes are left aside, so that a folder never leads out of itself; hidden
+//! files and those that begin with `_` are a writer's own.
+
+use crate::error::{Error, Kind, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// One input file as it was when the epoch was planned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Input {
+    /// Its path as the job names it.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its time of change, nanoseconds since 1970.
+    pub changed_ns: u64,
+    /// blake3 of its bytes, in hex.
+    pub digest: String,
+}
+
+/// Files that one epoch may take; more are left for the next.
+pub const INPUTS_MAX: usize = 1_000_000;
+/// Levels of folders below a named one.
+const FOLDERS_DEEP_MAX: usize = 32;
+
+/// The files that `patterns` name, sorted, each once.
+///
+/// # Errors
+///
+/// `NoInput` if a path that is no pattern does not exist, or if nothing is found at all.
+pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for pattern in patterns {
+        let text = pattern.to_str().ok_or_else(|| Error::config(pattern, "[read] inputs: not UTF-8"))?;
+        if text.contains(['*', '?', '[']) && !pattern.exists() {
+            let found = glob::glob(text).map_err(|e| Error::config(pattern, format!("[read] inputs: {}", e.msg)))?;
+            for path in found {
+                let path = path.map_err(|e| Error::io("list", &e.path().to_owned(), e.into()))?;
+                collect(&path, 0, &mut files)?;
+            }
+        } else if pattern.exists() {
+            collect(pattern, 0, &mut files)?;
+        } else {
+            let line = format!("{}: no such input, named in [read] inputs", pattern.display());
+            return Err(Error::new(Kind::NoInput, line));
+        }
+    }
+    files.sort();
+    files.dedup();
+    if files.is_empty() {
+        let list: Vec<String> = patterns.iter().map(|pattern| pattern.display().to_string()).collect();
+        return Err(Error::new(Kind::NoInput, format!("{}: no file matches [read] inputs", list.join(", "))));
+    }
+    if files.len() > INPUTS_MAX {
+        return Err(Error::new(Kind::Config, format!("[read] inputs: {} files, at most {INPUTS_MAX}", files.len())));
+    }
+    Ok(files)
+}
+
+fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    // A named link is followed; one that was come upon in a folder is not.
+    let metadata = if depth == 0 { path.metadata() } else { path.symlink_metadata() };
+    let metadata = metadata.map_err(|e| Error::io("read", path, e))?;
+    if metadata.is_file() {
+        files.push(path.to_owned());
+    } else if metadata.is_dir() && depth <= FOLDERS_DEEP_MAX {
+        for entry in path.read_dir().map_err(|e| Error::io("list", path, e))? {
+            let entry = entry.map_err(|e| Error::io("list", path, e))?;
+            if !entry.file_name().to_string_lossy().starts_with(['.', '_']) {
+                collect(&entry.path(), depth + 1, files)?;
+            }
+        }
+    } else if depth == 0 {
+        return Err(Error::new(Kind::NoInput, format!("{}: not a regular file or a folder", path.display())));
+    }
+    Ok(())
+}
+
+fn changed_ns(metadata: &Metadata) -> u64 {
+    let time = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    time.map_or(0, |time| time.as_nanos() as u64)
+}
+
+impl Input {
+    /// The file at `path` without its digest, which costs reading it.
+    pub fn look(path: &Path) -> Result<Input> {
+        let metadata = path.metadata().map_err(|e| Error::io("read", path, e))?;
+        let name = path.to_str().ok_or_else(|| Error::config(path, "[read] inputs: not UTF-8"))?;
+        let changed_ns = changed_ns(&metadata);
+        Ok(Input { path: name.to_owned(), bytes: metadata.len(), changed_ns, digest: String::new() })
+    }
+
+    /// Reads the file for its digest.
+    pub fn digest(mut self) -> Result<Input> {
+        let path = Path::new(&self.path);
+        let mut hasher = blake3::Hasher::new();
+        std::fs::File::open(path)
+            .and_then(|file| hasher.update_reader(file).map(drop))
+            .map_err(|e| Error::io("read", path, e))?;
+        self.digest = hasher.finalize().to_hex().to_string();
+        Ok(self)
+    }
+
+    /// Whether size and time are another's.
+    pub fn looks_like(&self, other: &Input) -> bool {
+        (self.bytes, self.changed_ns) == (other.bytes, other.changed_ns)
+    }
+
+    /// Fails if the file is not as it was when the epoch was planned: what it says would belong to no digest.
+    pub fn check_unchanged(&self) -> Result<()> {
+        if !Input::look(Path::new(&self.path))?.looks_like(self) {
+            return Err(Error::new(Kind::TryAgain, format!("{}: changed while it was read; run again", self.path)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Folders, patterns and plain paths give each regular file once and in order; links and hidden files inside folders stay out.
+    #[test]
+    fn what_is_found() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        std::fs::create_dir_all(at("in/deep")).expect("made");
+        for name in ["in/b.jsonl", "in/deep/a.warc", "in/.hidden", "in/_SUCCESS", "outside"] {
+            std::fs::write(at(name), name).expect("written");
+        }
+        std::os::unix::fs::symlink(at("outside"), at("in/link")).expect("linked");
+        let found = find(&[at("in"), at("in/*.jsonl"), at("in/b.jsonl")]).expect("found");
+        assert_eq!(found, [at("in/b.jsonl"), at("in/deep/a.warc")]);
+        assert_eq!(find(&[at("gone.warc")]).expect_err("missing").kind(), Kind::NoInput);
+        assert_eq!(find(&[at("*.gone")]).expect_err("missing").kind(), Kind::NoInput);
+    }
+}

@@ -1,0 +1,196 @@
+//! The job: what the user asked for, the sum of the stages' options. A table bears the name of the module that obeys it. Three classes: identity
+//! (what a content is and which buckets it falls into; fixed for a store's life), decision (what the evidence must show) and view
+//! (which page represents, what is exported).
+
+use crate::bands::Bands;
+use crate::error::{Error, Kind, Result};
+use crate::{document, extract, features, keep, normalize, read, simhash};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::{Component, Path, PathBuf};
+
+/// A job file, its paths already relative to the working folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// The store's folder.
+    pub store: PathBuf,
+    /// What is read.
+    pub read: Read,
+    /// How text is found in pages.
+    #[serde(default)]
+    pub extract: extract::Options,
+    /// How text is normalised.
+    #[serde(default)]
+    pub normalize: normalize::Options,
+    /// What a text's features are.
+    #[serde(default)]
+    pub features: features::Options,
+    /// The first signature.
+    #[serde(default)]
+    pub simhash: simhash::Options,
+    /// Which page represents a cluster.
+    #[serde(default)]
+    pub keep: keep::Options,
+    /// Where results go.
+    pub output: Output,
+}
+
+/// The job file's `[read]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Read {
+    /// Files, folders and patterns (`*`, `?`, `[...]`, `**`).
+    pub inputs: Vec<PathBuf>,
+    /// Share of records that may be bad; more stop the run before it commits. Default: 0.05.
+    #[serde(default = "rejects_max")]
+    pub rejects_max: f64,
+    /// Names of fields.
+    #[serde(default)]
+    pub fields: read::Fields,
+    /// Limits.
+    #[serde(default)]
+    pub limits: read::Limits,
+}
+
+impl Read {
+    /// What readers obey.
+    pub fn options(&self) -> read::Options {
+        read::Options { fields: self.fields.clone(), limits: self.limits.clone() }
+    }
+}
+
+fn rejects_max() -> f64 {
+    0.05
+}
+
+/// The form of an exported table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// A JSON object a line.
+    Jsonl,
+    /// Parquet.
+    Parquet,
+}
+
+/// When tables are exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// After every epoch.
+    #[default]
+    Always,
+    /// When asked.
+    OnDemand,
+}
+
+/// The job file's `[output]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// The folder of results.
+    pub dir: PathBuf,
+    /// `jsonl`, `parquet`. Default: both.
+    #[serde(default = "both_forms")]
+    pub formats: Vec<Form>,
+    /// `always` or `on-demand`. Default: always.
+    #[serde(default)]
+    pub export: When,
+}
+
+fn both_forms() -> Vec<Form> {
+    vec![Form::Jsonl, Form::Parquet]
+}
+
+impl Job {
+    /// Makes the job's relative paths relative to `folder`, where its file lies.
+    pub fn relative_to(mut self, folder: &Path) -> Job {
+        let paths = [&mut self.store, &mut self.output.dir].into_iter().chain(&mut self.read.inputs);
+        for path in paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words) {
+            *path = tidy(&folder.join(&path));
+        }
+        self
+    }
+
+    /// What is wrong with the values, naming the key; the types are right already.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        if self.read.inputs.is_empty() {
+            return Err("[read] inputs: names no input".into());
+        }
+        if !(0.0..=1.0).contains(&self.read.rejects_max) {
+            return Err(format!("[read] rejects_max: {} is no share between 0 and 1", self.read.rejects_max));
+        }
+        self.read.options().check().map_err(|why| format!("[read]: {why}"))?;
+        if !(1..=64).contains(&self.features.characters) {
+            return Err(format!("[features] characters: {} is not within 1 to 64", self.features.characters));
+        }
+        if self.keep.by.len() > keep::CRITERIA_MAX {
+            return Err(format!("[keep] by: more than {} criteria", keep::CRITERIA_MAX));
+        }
+        if self.output.formats.is_empty() {
+            return Err("[output] formats: names none of jsonl, parquet".into());
+        }
+        let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
+        if overlap(&self.store, &self.output.dir) {
+            return Err("[output] dir: lies in the store, or the store in it".into());
+        }
+        Bands::new(self.simhash.k, self.simhash.bands).map(drop).map_err(|why| format!("[simhash] k, bands: {why}"))
+    }
+
+    /// The bands of the first signature.
+    pub fn bands(&self) -> Result<Bands> {
+        Bands::new(self.simhash.k, self.simhash.bands).map_err(|why| Error::new(Kind::Config, format!("[simhash]: {why}")))
+    }
+
+    /// The identity configuration: what a store can never change.
+    pub fn identity(&self) -> Result<Value> {
+        let digest = |path: &Option<PathBuf>| -> Result<Option<String>> {
+            let Some(path) = path else { return Ok(None) };
+            let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+            Ok(Some(blake3::hash(&bytes).to_hex().to_string()))
+        };
+        let features = json!({
+            "version": features::VERSION,
+            "unit": self.features.unit,
+            "characters": self.features.characters,
+            "weight": self.features.weight,
+            "idf": digest(&self.features.idf)?,
+            "stop_words": digest(&self.features.stop_words)?,
+            "features_min": self.features.features_min,
+        });
+        Ok(json!({
+            "canonical_url": document::CANONICAL_URL_VERSION,
+            "extract": { "version": extract::VERSION, "options": self.extract },
+            "normalize": { "version": normalize::VERSION, "options": self.normalize },
+            "features": features,
+            "simhash": self.simhash,
+        }))
+    }
+
+    /// The decision configuration.
+    pub fn decision(&self) -> Value {
+        json!({ "confirm": "within_k" })
+    }
+
+    /// The view configuration.
+    pub fn view(&self) -> Value {
+        json!({ "keep": self.keep })
+    }
+}
+
+/// `path` without `folder/..` where that folder is no symbolic link, so that people read `out/demo` and not `jobs/../out/demo`.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        let climbs = part == Component::ParentDir
+            && matches!(tidy.components().next_back(), Some(Component::Normal(_)))
+            && !tidy.is_symlink();
+        if climbs {
+            tidy.pop();
+        } else if part != Component::CurDir {
+            tidy.push(part);
+        }
+    }
+    tidy
+}

@@ -1,0 +1,35 @@
+//! The work of pagefold, one stage a file, in the order in which data passes. `README.md` beside this file draws the road, the
+//! tables and the promises; `src` of the root package starts the work.
+
+pub mod bands;
+pub mod buckets;
+pub mod clusters;
+pub mod commit;
+pub mod components;
+pub mod confirm;
+pub mod contents;
+pub mod document;
+pub mod epoch;
+pub mod error;
+pub mod export;
+pub mod extract;
+pub mod features;
+pub mod gather;
+pub mod groups;
+pub mod hamming;
+pub mod ingest;
+pub mod inputs;
+pub mod job;
+pub mod keep;
+pub mod mesh;
+pub mod normalize;
+pub mod pages;
+pub mod pairs;
+pub mod plan;
+pub mod read;
+pub mod resolve;
+pub mod run;
+pub mod simhash;
+pub mod store;
+pub mod unionfind;
+pub mod wire;

@@ -1,0 +1,345 @@
+//! An authenticated connection to one peer.
+//!
+//! In come a TCP connection and the session keys its handshake agreed on; out goes what the heartbeat and timely need:
+//! sealed one-byte words, and a local socket whose bytes travel in sealed frames. A frame is a length (two bytes, big
+//! endian) and a Noise transport message of at most 65,535 bytes; one without content ends the stream, so that a cut
+//! connection is never taken for the end. Nothing here decides what a loss means: that is the [`Alarm`]'s owner.
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use snow::StatelessTransportState;
+use socket2::{SockRef, TcpKeepalive};
+
+const TAG_BYTES: usize = 16;
+/// The longest Noise message.
+const SEALED_BYTES_MAX: usize = 65_535;
+const PLAIN_BYTES_MAX: usize = SEALED_BYTES_MAX - TAG_BYTES;
+/// A sealed word on the wire.
+pub(super) const WORD_BYTES: usize = 1 + TAG_BYTES;
+const READ_AHEAD_BYTES: usize = 1 << 18;
+
+/// All that the processes say to each other apart from timely's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The dialer's opening was no replay.
+    Confirm = 1,
+    /// The acceptor has given the connection its place.
+    Welcome = 2,
+    /// That place is another connection's.
+    Taken = 3,
+    /// All connections of the sender are made.
+    Ready = 4,
+    /// The sender lives.
+    Beat = 5,
+    /// The sender's workers have joined; it will fall silent.
+    Farewell = 6,
+}
+
+const WORDS: [Word; 6] = [Word::Confirm, Word::Welcome, Word::Taken, Word::Ready, Word::Beat, Word::Farewell];
+
+/// The sending half of a session: counts its messages, so that none can be dropped, doubled or swapped unnoticed.
+pub(super) struct Sealer {
+    session: Arc<StatelessTransportState>,
+    nonce: u64,
+}
+
+impl Sealer {
+    pub(super) fn new(session: Arc<StatelessTransportState>) -> Sealer {
+        Sealer { session, nonce: 0 }
+    }
+
+    /// Seals `plain` into `sealed`; returns the bytes used.
+    fn seal(&mut self, plain: &[u8], sealed: &mut [u8]) -> io::Result<usize> {
+        let written = self
+            .session
+            .write_message(self.nonce, plain, sealed)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        self.nonce += 1;
+        Ok(written)
+    }
+
+    pub(super) fn word(&mut self, word: Word) -> io::Result<[u8; WORD_BYTES]> {
+        let mut sealed = [0; WORD_BYTES];
+        self.seal(&[word as u8], &mut sealed)?;
+        Ok(sealed)
+    }
+}
+
+/// The receiving half of a session.
+pub(super) struct Opener {
+    session: Arc<StatelessTransportState>,
+    nonce: u64,
+}
+
+impl Opener {
+    pub(super) fn new(session: Arc<StatelessTransportState>) -> Opener {
+        Opener { session, nonce: 0 }
+    }
+
+    /// Opens `sealed` into `plain`; returns the bytes used.
+    fn open(&mut self, sealed: &[u8], plain: &mut [u8]) -> io::Result<usize> {
+        let forged = |_| io::Error::new(io::ErrorKind::InvalidData, "a message that the peer did not seal");
+        let read = self.session.read_message(self.nonce, sealed, plain).map_err(forged)?;
+        self.nonce += 1;
+        Ok(read)
+    }
+
+    pub(super) fn word(&mut self, sealed: &[u8; WORD_BYTES]) -> io::Result<Word> {
+        let mut plain = [0; WORD_BYTES];
+        self.open(sealed, &mut plain)?;
+        let known = WORDS.into_iter().find(|word| *word as u8 == plain[0]);
+        known.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a word that is not known"))
+    }
+}
+
+/// One connection to one peer, both ends known to each other.
+pub(super) struct Link {
+    pub(super) stream: TcpStream,
+    pub(super) sealer: Sealer,
+    pub(super) opener: Opener,
+}
+
+impl Link {
+    /// Readies the connection for a long life: blocking, no delay, and an end when the peer's host is gone for `silence`.
+    pub(super) fn settle(&self, silence: Duration) -> io::Result<()> {
+        let second = Duration::from_secs(1);
+        self.stream.set_nonblocking(false)?;
+        self.stream.set_nodelay(true)?;
+        self.stream.set_read_timeout(None)?;
+        self.stream.set_write_timeout(None)?;
+        let socket = SockRef::from(&self.stream);
+        let keepalive =
+            TcpKeepalive::new().with_time((silence / 2).max(second)).with_interval((silence / 5).max(second));
+        socket.set_tcp_keepalive(&keepalive.with_retries(3))?;
+        #[cfg(target_os = "linux")]
+        socket.set_tcp_user_timeout(Some(silence))?;
+        Ok(())
+    }
+
+    pub(super) fn send(&mut self, word: Word) -> io::Result<()> {
+        let sealed = self.sealer.word(word)?;
+        self.stream.write_all(&sealed)
+    }
+
+    pub(super) fn receive(&mut self, deadline: Instant) -> io::Result<Word> {
+        receive(&mut self.stream, &mut self.opener, deadline)
+    }
+
+    /// Whether the peer has closed or lost this connection while nothing was to be read from it.
+    pub(super) fn is_dead(&self) -> bool {
+        let peek = || {
+            self.stream.set_nonblocking(true)?;
+            let peeked = self.stream.peek(&mut [0]);
+            self.stream.set_nonblocking(false)?;
+            peeked
+        };
+        match peek() {
+            Ok(bytes) => bytes == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// The next word, which must have come in full by `deadline`.
+pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Word> {
+    let mut sealed = [0; WORD_BYTES];
+    read_exact_by(stream, &mut sealed, deadline)?;
+    opener.word(&sealed)
+}
+
+/// Fills `buffer` by `deadline`, however slowly the bytes drip in; `TimedOut` if they do not come.
+pub(super) fn read_exact_by(stream: &mut TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"));
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed"));
+            }
+            Ok(bytes) => filled += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Tells once that a peer is lost, and not at all once the work is over.
+pub(super) struct Alarm {
+    quiet: AtomicBool,
+    ring: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Alarm {
+    pub(super) fn new(ring: impl Fn(&str) + Send + Sync + 'static) -> Alarm {
+        Alarm { quiet: AtomicBool::new(false), ring: Box::new(ring) }
+    }
+
+    pub(super) fn ring(&self, reason: &str) {
+        if !self.quiet.swap(true, Ordering::SeqCst) {
+            (self.ring)(reason);
+        }
+    }
+
+    /// From here on a silent peer is no loss.
+    pub(super) fn silence(&self) {
+        self.quiet.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Carries a local socket's bytes over `link` in sealed frames; returns the socket, and the sending thread, which ends
+/// when the socket's writing half was shut down and all its bytes have left. Holds at most three frames and the
+/// read-ahead in memory; a slow peer holds the writer back.
+pub(super) fn pump(link: Link, peer: usize, alarm: &Arc<Alarm>) -> io::Result<(UnixStream, JoinHandle<()>)> {
+    let (inside, outside) = UnixStream::pair()?;
+    let Link { stream, sealer, opener } = link;
+    let (from_inside, to_peer, ringer) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
+    let sending = Builder::new().name(format!("mesh:seal-{peer}")).spawn(move || {
+        if let Err(error) = seal_all(from_inside, to_peer, sealer) {
+            ringer.ring(&format!("lost process {peer}: cannot send to it: {error}"));
+        }
+    })?;
+    let ringer = alarm.clone();
+    Builder::new().name(format!("mesh:open-{peer}")).spawn(move || {
+        if let Err(error) = open_all(stream, &outside, opener) {
+            ringer.ring(&format!("lost process {peer}: cannot receive from it: {error}"));
+            // timely would wait for ever on a socket that stays open.
+            let _ = outside.shutdown(Shutdown::Both);
+        }
+    })?;
+    Ok((inside, sending))
+}
+
+fn seal_all(mut inside: UnixStream, mut peer: TcpStream, mut sealer: Sealer) -> io::Result<()> {
+    let mut plain = vec![0; PLAIN_BYTES_MAX];
+    let mut frame = vec![0; 2 + SEALED_BYTES_MAX];
+    loop {
+        let read = match inside.read(&mut plain) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            outcome => outcome?,
+        };
+        let sealed = sealer.seal(&plain[..read], &mut frame[2..])?;
+        // A Noise message is never longer than a u16 tells.
+        frame[..2].copy_from_slice(&(sealed as u16).to_be_bytes());
+        peer.write_all(&frame[..2 + sealed])?;
+        if read == 0 {
+            return peer.shutdown(Shutdown::Write);
+        }
+    }
+}
+
+fn open_all(peer: TcpStream, mut inside: &UnixStream, mut opener: Opener) -> io::Result<()> {
+    let mut peer = BufReader::with_capacity(READ_AHEAD_BYTES, peer);
+    let mut sealed = vec![0; SEALED_BYTES_MAX];
+    let mut plain = vec![0; SEALED_BYTES_MAX];
+    loop {
+        let mut length = [0; 2];
+        peer.read_exact(&mut length)?;
+        let frame = &mut sealed[..u16::from_be_bytes(length).into()];
+        peer.read_exact(frame)?;
+        match opener.open(frame, &mut plain)? {
+            0 => return inside.shutdown(Shutdown::Write),
+            opened => inside.write_all(&plain[..opened])?,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+
+    /// Two ends of a TCP connection with an agreed session.
+    pub(in super::super) fn linked() -> (Link, Link) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        let pattern = "Noise_NN_25519_ChaChaPoly_BLAKE2s";
+        let mut dialer = snow::Builder::new(pattern.parse().unwrap()).build_initiator().unwrap();
+        let mut acceptor = snow::Builder::new(pattern.parse().unwrap()).build_responder().unwrap();
+        let (mut message, mut payload) = ([0; 128], [0; 128]);
+        let length = dialer.write_message(&[], &mut message).unwrap();
+        acceptor.read_message(&message[..length], &mut payload).unwrap();
+        let length = acceptor.write_message(&[], &mut message).unwrap();
+        dialer.read_message(&message[..length], &mut payload).unwrap();
+        let link = |stream, state: snow::HandshakeState| {
+            let session = Arc::new(state.into_stateless_transport_mode().unwrap());
+            Link { stream, sealer: Sealer::new(session.clone()), opener: Opener::new(session) }
+        };
+        (link(near, dialer), link(far, acceptor))
+    }
+
+    fn alarm() -> (Arc<Alarm>, mpsc::Receiver<String>) {
+        let (sender, reasons) = mpsc::channel();
+        (Arc::new(Alarm::new(move |reason| sender.send(reason.to_string()).unwrap())), reasons)
+    }
+
+    /// What goes into one end of a sealed link comes out of the other, whatever the sizes, both ways at once.
+    #[test]
+    fn a_pump_carries_every_byte() {
+        let (near, far) = linked();
+        let (bell, reasons) = alarm();
+        let ((near, near_sending), (far, far_sending)) = (pump(near, 1, &bell).unwrap(), pump(far, 0, &bell).unwrap());
+        let sizes = [1, 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, PLAIN_BYTES_MAX + 1, 3 * PLAIN_BYTES_MAX, 1 << 21];
+        let bytes: Vec<u8> = (0..sizes.iter().sum::<usize>()).map(|i| ((i * 2_654_435_761) >> 13) as u8).collect();
+        std::thread::scope(|scope| {
+            for end in [&near, &far] {
+                let bytes = &bytes;
+                scope.spawn(move || {
+                    let (mut end, mut rest) = (end, &bytes[..]);
+                    for size in sizes {
+                        end.write_all(&rest[..size]).unwrap();
+                        rest = &rest[size..];
+                    }
+                    end.shutdown(Shutdown::Write).unwrap();
+                });
+                scope.spawn(move || {
+                    let (mut end, mut got) = (end, Vec::new());
+                    end.read_to_end(&mut got).unwrap();
+                    assert!(got == *bytes, "{} of {} bytes, or changed ones", got.len(), bytes.len());
+                });
+            }
+        });
+        near_sending.join().unwrap();
+        far_sending.join().unwrap();
+        assert!(reasons.try_recv().is_err());
+    }
+
+    /// A frame that was changed on its way, and a connection cut between frames, ring the alarm once and end the stream.
+    #[test]
+    fn a_forged_frame_and_a_cut_are_losses() {
+        for forge in [true, false] {
+            let (near, far) = linked();
+            let (bell, reasons) = alarm();
+            let (mut inside, _sending) = pump(near, 1, &bell).unwrap();
+            let Link { mut stream, mut sealer, .. } = far;
+            if forge {
+                let mut frame = [0; 2 + 5 + TAG_BYTES];
+                frame[1] = 5 + TAG_BYTES as u8;
+                sealer.seal(b"hello", &mut frame[2..]).unwrap();
+                frame[4] ^= 1;
+                stream.write_all(&frame).unwrap();
+            } else {
+                stream.shutdown(Shutdown::Write).unwrap();
+            }
+            let mut got = Vec::new();
+            let _ = inside.read_to_end(&mut got);
+            assert!(got.is_empty());
+            assert!(reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1"));
+            bell.ring("again");
+            assert!(reasons.try_recv().is_err());
+        }
+    }
+}

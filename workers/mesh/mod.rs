@@ -1,0 +1,265 @@
+//! The links between the processes of a job, and the run of its workers over them.
+//!
+//! In come the addresses of all processes, this one's index and the attempt's key; out go the results of the local
+//! workers. Every connection is authenticated before timely sees it (Noise NNpsk0, `handshake`), made under a deadline in
+//! spite of strangers (`start`), encrypted if wanted (`link`), and watched by a heartbeat (`beat`): timely's own start
+//! trusts whoever calls, waits for ever for who does not, and never misses a peer that was stopped. Nothing here routes
+//! or changes a record, and nothing is printed to stdout.
+
+mod beat;
+mod handshake;
+mod link;
+mod start;
+
+use std::any::Any;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use timely::WorkerConfig;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
+use timely::communication::{Config, Hooks};
+use timely::worker::Worker;
+
+use crate::error::{Error, Kind, Result};
+use beat::Beats;
+use link::{Alarm, pump};
+use start::{connect, listen};
+
+/// How one process finds, proves itself to and watches its peers.
+pub struct Mesh {
+    /// This process, from 0.
+    pub index: usize,
+    /// Where each process is dialed, `host:port` in order of index, this one included; the same list everywhere.
+    pub addresses: Vec<String>,
+    /// What this process listens on until all higher indices have called. May differ from what they dial.
+    pub bind: SocketAddr,
+    /// The attempt's secret.
+    pub key: [u8; 32],
+    /// All that the processes must agree on: store, attempt, configuration, binary.
+    pub prologue: Vec<u8>,
+    /// Whether the data is encrypted. Without, whoever can write into an established connection can forge data: allowed
+    /// only when `bind` is a loopback address.
+    pub encrypt: bool,
+    /// From the call until every process has all of its connections.
+    pub start_timeout: Duration,
+    /// For one connection to prove itself.
+    pub handshake_timeout: Duration,
+    /// How long a peer may be silent, or leave bytes unacknowledged, before it is lost. The same everywhere.
+    pub silence_timeout: Duration,
+}
+
+impl Mesh {
+    /// More processes than this would be a mistake: each holds eight threads or so per peer.
+    const PROCESSES_MAX: usize = 1024;
+    const SILENCE_MIN: Duration = Duration::from_millis(50);
+
+    fn check(&self) -> Result<()> {
+        let wrong = |line: String| Err(Error::new(Kind::Config, line));
+        let processes = self.addresses.len();
+        if self.index >= processes || processes > Mesh::PROCESSES_MAX {
+            return wrong(format!("process {} of {processes}, at most {}", self.index, Mesh::PROCESSES_MAX));
+        }
+        if self.handshake_timeout.is_zero() || self.start_timeout.is_zero() || self.silence_timeout < Mesh::SILENCE_MIN
+        {
+            return wrong(format!("time limits of a mesh are positive, silence at least {:?}", Mesh::SILENCE_MIN));
+        }
+        if !self.encrypt && !self.bind.ip().is_loopback() {
+            return wrong(format!("cannot listen on {}: only loopback goes without encryption", self.bind));
+        }
+        for (peer, address) in self.addresses.iter().enumerate() {
+            let parts = address.rsplit_once(':');
+            if !parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)) {
+                return wrong(format!("address of process {peer}: {address:?} is not host:port"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs `work` on every local worker: `threads` threads of this process, exchanging with the peers of `mesh` if there is
+/// one; every process of a mesh must have the same number of threads. Returns each local worker's result in order, after all
+/// workers of all processes have ended.
+///
+/// `on_lost` is called once, from another thread, when a peer is lost while workers run: in production it ends the
+/// process, since a worker that waits for the lost cannot be stopped. If it returns, so does `execute`, with
+/// [`Kind::TryAgain`], leaving the local workers behind; likewise when a worker panics, with [`Kind::Internal`].
+///
+/// # Errors
+/// [`Kind::Config`]: no threads, or a bad address or limit. [`Kind::Protocol`]: a peer refused this process (a wrong
+/// key, another build or job, a wrong index). [`Kind::TryAgain`]: a peer is missing at the deadline, or lost later.
+/// [`Kind::Internal`]: a worker panicked. [`Kind::Io`], [`Kind::Permission`]: this process cannot listen.
+pub fn execute<T: Send + 'static>(
+    threads: usize,
+    mesh: Option<Mesh>,
+    on_lost: impl Fn(&str) + Send + Sync + 'static,
+    work: impl Fn(&mut Worker) -> T + Send + Sync + 'static,
+) -> Result<Vec<T>> {
+    let mesh = match mesh {
+        Some(mesh) => {
+            mesh.check()?;
+            let listener = listen(&mesh)?;
+            Some((mesh, listener))
+        }
+        None => None,
+    };
+    execute_over(threads, mesh, on_lost, work)
+}
+
+/// [`execute`], over a listener that is open already.
+fn execute_over<T: Send + 'static>(
+    threads: usize,
+    mesh: Option<(Mesh, Option<TcpListener>)>,
+    on_lost: impl Fn(&str) + Send + Sync + 'static,
+    work: impl Fn(&mut Worker) -> T + Send + Sync + 'static,
+) -> Result<Vec<T>> {
+    if threads == 0 {
+        return Err(Error::new(Kind::Config, "a process needs at least one worker thread"));
+    }
+    // Whatever comes first decides: all have joined, a worker panicked, a peer is lost.
+    let (events, outcome) = channel();
+    let lost = events.clone();
+    let alarm = Arc::new(Alarm::new(move |reason| {
+        on_lost(reason);
+        let _ = lost.send(Err(Error::new(Kind::TryAgain, reason)));
+    }));
+    let Wiring { builders, guard, senders, beats } = match mesh {
+        Some((mesh, listener)) if mesh.addresses.len() > 1 => Wiring::over(&mesh, listener, threads, &alarm)?,
+        _ => Wiring::alone(threads)?,
+    };
+    let (panicked, bell) = (events.clone(), alarm.clone());
+    let guarded = move |worker: &mut Worker| {
+        let run = AssertUnwindSafe(|| {
+            let result = work(worker);
+            while worker.has_dataflows() {
+                worker.step_or_park(None);
+            }
+            result
+        });
+        catch_unwind(run).unwrap_or_else(|panic| {
+            report(&panicked, &bell, message(panic.as_ref()));
+            // timely tells its queues of a panic only while one unwinds.
+            resume_unwind(panic)
+        })
+    };
+    let config = WorkerConfig::default();
+    let guards = timely::execute::execute_from(builders, guard, config, guarded).map_err(Error::internal)?;
+    // A worker left behind never joins: hence a thread that may wait for it for ever.
+    let joining = Builder::new().name("mesh:join".into()).spawn(move || {
+        let joined = catch_unwind(AssertUnwindSafe(|| guards.join()));
+        let Ok(results) = joined else {
+            return alarm.ring("lost a peer: its connection broke while it was being closed");
+        };
+        for sender in senders {
+            let _ = sender.join();
+        }
+        let results: std::result::Result<Vec<T>, String> = results.into_iter().collect();
+        if let (Ok(_), Some((beats, silence))) = (&results, beats) {
+            beats.farewell(silence);
+        }
+        let _ = events.send(results.map_err(|_| Error::internal("a worker thread panicked")));
+    });
+    joining.map_err(|e| Error::new(Kind::Io, "cannot start a thread").caused_by(e))?;
+    outcome.recv().map_err(|e| Error::internal("the workers vanished").caused_by(e))?
+}
+
+/// What timely needs to run, and what must end after it.
+struct Wiring {
+    builders: Vec<AllocatorBuilder>,
+    /// Joins timely's network threads when dropped.
+    guard: Box<dyn Any + Send>,
+    /// The threads through which encrypted data leaves.
+    senders: Vec<JoinHandle<()>>,
+    beats: Option<(Beats, Duration)>,
+}
+
+impl Wiring {
+    fn alone(threads: usize) -> Result<Wiring> {
+        let (builders, guard) = Config::Process(threads).try_build().map_err(Error::internal)?;
+        Ok(Wiring { builders, guard, senders: Vec::new(), beats: None })
+    }
+
+    fn over(mesh: &Mesh, listener: Option<TcpListener>, threads: usize, alarm: &Arc<Alarm>) -> Result<Wiring> {
+        let links = connect(mesh, threads, listener)?;
+        let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
+        let beats = links.beat.into_iter().enumerate().filter_map(|(peer, link)| Some((peer, link?))).collect();
+        let beats = Beats::start(beats, mesh.silence_timeout, alarm).map_err(io)?;
+        let hooks = Hooks::default();
+        let local = ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
+        let mut senders = Vec::new();
+        let (builders, guard) = if mesh.encrypt {
+            let mut sockets = Vec::with_capacity(links.data.len());
+            for (peer, link) in links.data.into_iter().enumerate() {
+                let pumped = link.map(|link| pump(link, peer, alarm)).transpose().map_err(io)?;
+                sockets.push(pumped.map(|(socket, sender)| {
+                    senders.push(sender);
+                    socket
+                }));
+            }
+            initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
+        } else {
+            let sockets = links.data.into_iter().map(|link| Some(link?.stream)).collect();
+            initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
+        };
+        let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
+        Ok(Wiring { builders, guard: Box::new(guard), senders, beats: Some((beats, mesh.silence_timeout)) })
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// A worker's panic, filed as a lost peer if that is what it comes from.
+fn report<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
+    if is_network_panic(message) {
+        alarm.ring(&format!("lost a peer: {message}"));
+    } else {
+        // What falls silent after this is no news.
+        alarm.silence();
+        let _ = events.send(Err(Error::internal(format!("a worker panicked: {message}"))));
+    }
+}
+
+/// timely panics with the first when a connection breaks, and with the second in the threads that wait for it.
+fn is_network_panic(message: &str) -> bool {
+    message.starts_with("timely communication error") || message.starts_with("MergeQueue poisoned")
+}
+
+/// The exit code and last line for a panic with `message` in `thread`, if it ends the process.
+fn verdict(thread: &str, message: &str) -> Option<(Kind, String)> {
+    if is_network_panic(message) {
+        let peer = thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
+        let peer = peer.map_or("a peer".into(), |index| format!("process {index}"));
+        return Some((Kind::TryAgain, format!("lost {peer}: {message}")));
+    }
+    thread.starts_with("timely:").then(|| (Kind::Internal, format!("{thread} panicked: {message}")))
+}
+
+/// From here on a panic in one of timely's threads ends the process at once, with one line on stderr: a panicked worker
+/// would otherwise leave its neighbours waiting for ever. The exit code is that of [`Kind::TryAgain`] if timely lost a
+/// connection, else of [`Kind::Internal`]. Other threads panic as before.
+pub fn exit_on_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let thread = std::thread::current();
+        let text = message(info.payload());
+        let Some((kind, mut line)) = verdict(thread.name().unwrap_or(""), text) else {
+            return before(info);
+        };
+        if let (Kind::Internal, Some(place)) = (kind, info.location()) {
+            line.push_str(&format!(" ({place})"));
+        }
+        let _ = writeln!(std::io::stderr(), "pagefold: {}", line.replace('\n', " "));
+        std::process::exit(kind.exit_code().into());
+    }));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,316 @@
+//! Whole meshes on loopback, each process a thread of its own. Their listeners are bound before they start, so that no
+//! other test can take a port that was picked.
+
+use std::net::{Shutdown, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+
+use timely::dataflow::operators::{Capture, Exchange, ToStream, capture::Extract, vec::Map};
+
+use super::handshake::{LANES, Lane, Party, dial, opening};
+use super::link::{Link, Word};
+use super::*;
+
+/// Far beyond what any of these tests takes; no test waits for it unless it fails.
+const GENEROUS: Duration = Duration::from_secs(60);
+const THREADS: usize = 2;
+
+/// The meshes of `processes` processes of one job, each with its open listener.
+fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
+    let listeners: Vec<_> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let bound: Vec<_> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
+    let mesh = |(index, listener): (usize, TcpListener)| {
+        listener.set_nonblocking(true).unwrap();
+        let mesh = Mesh {
+            index,
+            addresses: bound.iter().map(SocketAddr::to_string).collect(),
+            bind: bound[index],
+            key: [7; 32],
+            prologue: b"store, attempt, configuration, binary".to_vec(),
+            encrypt,
+            start_timeout: GENEROUS,
+            handshake_timeout: Duration::from_secs(3),
+            silence_timeout: GENEROUS,
+        };
+        (mesh, listener)
+    };
+    listeners.into_iter().enumerate().map(mesh).collect()
+}
+
+/// Every worker sends 0..1000 by value to the workers; returns what this worker got, sorted.
+fn exchange(worker: &mut Worker) -> Vec<u64> {
+    let (numbers, received) = std::sync::mpsc::channel();
+    worker.dataflow::<u64, _, _>(|scope| {
+        (0..1000u64).to_stream(scope).container::<Vec<_>>().exchange(|x| *x).map(|x| x * 3).capture_into(numbers);
+    });
+    while worker.has_dataflows() {
+        worker.step_or_park(None);
+    }
+    let mut received: Vec<u64> = received.extract().into_iter().flat_map(|(_, data)| data).collect();
+    received.sort_unstable();
+    received
+}
+
+fn silently(reason: &str) {
+    panic!("nobody should be lost: {reason}");
+}
+
+type Outcome = Result<Vec<Vec<u64>>>;
+
+/// Starts one process of a mesh.
+fn started(mesh: (Mesh, TcpListener)) -> std::thread::JoinHandle<Outcome> {
+    std::thread::spawn(move || execute_over(THREADS, Some((mesh.0, Some(mesh.1))), silently, exchange))
+}
+
+/// All processes completed, and worker w of all got each x with x % workers == w once from every worker.
+fn assert_exchanged(processes: Vec<std::thread::JoinHandle<Outcome>>) {
+    let workers = (processes.len() * THREADS) as u64;
+    let got: Vec<_> = processes.into_iter().flat_map(|process| process.join().unwrap().unwrap()).collect();
+    assert_eq!(got.len() as u64, workers);
+    for (worker, got) in (0..).zip(got) {
+        let mine = (0..1000u64).filter(|x| x % workers == worker);
+        let expected: Vec<u64> = mine.flat_map(|x| (0..workers).map(move |_| x * 3)).collect();
+        assert_eq!(got, expected, "worker {worker}");
+    }
+}
+
+/// A process that dials process 0 of `mesh` as process 1, and then does as the test bids.
+fn impostor(mesh: &Mesh, lane: Lane) -> Link {
+    let stream = TcpStream::connect(mesh.bind).unwrap();
+    let deadline = Instant::now() + GENEROUS;
+    dial(stream, &Party::of(&Mesh { index: 1, ..twin(mesh) }, 1), lane, 0, deadline).unwrap()
+}
+
+fn twin(mesh: &Mesh) -> Mesh {
+    Mesh { addresses: mesh.addresses.clone(), prologue: mesh.prologue.clone(), ..*mesh }
+}
+
+fn heard() -> (impl Fn(&str) + Send + Sync + 'static, Receiver<String>) {
+    let (sender, reasons): (Sender<String>, _) = channel();
+    (move |reason: &str| sender.send(reason.to_string()).unwrap(), reasons)
+}
+
+/// Two and three processes exchange every record exactly once, plain and encrypted.
+#[test]
+fn processes_exchange() {
+    for (processes, encrypt) in [(1, true), (2, false), (2, true), (3, false), (3, true)] {
+        assert_exchanged(meshes(processes, encrypt).into_iter().map(started).collect());
+    }
+}
+
+/// Without a mesh the threads of one process exchange.
+#[test]
+fn threads_exchange() {
+    let got = execute(3, None, silently, exchange).unwrap();
+    assert_eq!(got.iter().map(Vec::len).sum::<usize>(), 3000);
+}
+
+/// A job with no threads, an index out of range, an address that is none, plain data beyond loopback, and a port that
+/// is taken are refused, each with its exit code.
+#[test]
+fn bad_jobs_are_refused() {
+    let kind = |threads, mesh| execute(threads, mesh, silently, |_| ()).unwrap_err().kind();
+    let (mesh, _listener) = meshes(2, true).remove(0);
+    assert_eq!(kind(0, None), Kind::Config);
+    assert_eq!(kind(1, Some(Mesh { index: 2, ..twin(&mesh) })), Kind::Config);
+    for address in ["", "host", ":7000", "host:", "host:0", "host:70000", "host:ssh"] {
+        let addresses = vec![mesh.addresses[0].clone(), address.into()];
+        assert_eq!(kind(1, Some(Mesh { addresses, ..twin(&mesh) })), Kind::Config, "{address:?}");
+    }
+    let everywhere = SocketAddr::from(([0, 0, 0, 0], mesh.bind.port()));
+    assert_eq!(kind(1, Some(Mesh { encrypt: false, bind: everywhere, ..twin(&mesh) })), Kind::Config);
+    assert_eq!(kind(1, Some(mesh)), Kind::TryAgain);
+}
+
+/// A dialer with a wrong key, another job, or another idea of encryption, processes or threads is refused with exit
+/// code 76 and the reason; the processes that belong together complete.
+#[test]
+fn wrong_peers_are_refused() {
+    let mut meshes = meshes(2, true);
+    let honest = meshes.pop().unwrap();
+    let first = twin(&meshes[0].0);
+    let first_run = started(meshes.remove(0));
+    let refused = |threads, wrong: Mesh| {
+        let error = execute_over(threads, Some((wrong, None)), silently, |_| ()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Protocol, "{error}");
+        error.to_string()
+    };
+    let last = |change: &dyn Fn(&mut Mesh)| {
+        let mut mesh = Mesh { index: 1, ..twin(&first) };
+        change(&mut mesh);
+        mesh
+    };
+    assert!(refused(THREADS, last(&|mesh| mesh.key[31] ^= 1)).contains("a wrong key"));
+    assert!(refused(THREADS, last(&|mesh| mesh.prologue.push(0))).contains("a different build"));
+    assert!(refused(THREADS, last(&|mesh| mesh.encrypt = false)).contains("a different build"));
+    let third = |mesh: &mut Mesh| {
+        mesh.addresses.push(mesh.addresses[0].clone());
+        mesh.index = 2;
+    };
+    assert!(refused(THREADS, last(&third)).contains("a different build"));
+    assert!(refused(THREADS + 1, last(&|_| ())).contains("a different build"));
+    assert_exchanged(vec![first_run, started(honest)]);
+}
+
+/// Mute connections, junk, half openings, openings under a forged index and a few hundred of each do not keep the honest
+/// out, though they hold every place at the gate when the honest call.
+#[test]
+fn strangers_do_not_disturb_the_start() {
+    let mut meshes = meshes(3, true);
+    let first = twin(&meshes[0].0);
+    let last = meshes.pop().unwrap();
+    let mut runs = vec![started(meshes.remove(0))];
+    let forged: Vec<_> = [(1, 0), (2, 0), (2, 1)]
+        .map(|(index, accepting)| {
+            let party = Party::of(&Mesh { index, key: [8; 32], ..twin(&first) }, THREADS);
+            opening(&party, Lane::Data, accepting).unwrap().0
+        })
+        .into();
+    let mut mute = Vec::new();
+    for turn in 0..400 {
+        let Ok(mut stream) = TcpStream::connect(first.bind) else {
+            continue;
+        };
+        // The gate may have closed it already.
+        let _ = match turn % 4 {
+            0 => stream.write_all(&[0xff; 8]),
+            1 => stream.write_all(&forged[turn / 4 % 3]),
+            2 => stream.write_all(&forged[0][..40]),
+            _ => Ok(()),
+        };
+        mute.push(stream);
+    }
+    runs.push(started(meshes.remove(0)));
+    runs.push(started(last));
+    assert_exchanged(runs);
+    drop(mute);
+}
+
+/// A peer that never comes is named at the deadline, with its address and why it was refused if it was.
+#[test]
+fn a_missing_peer_is_named() {
+    let mut three = meshes(3, true);
+    drop(three.pop());
+    let addresses = three[0].0.addresses.clone();
+    for (mesh, _) in &mut three {
+        mesh.start_timeout = Duration::from_millis(600);
+    }
+    let wrong = Party::of(&Mesh { index: 2, key: [8; 32], ..twin(&three[0].0) }, THREADS);
+    let mut stranger = TcpStream::connect(three[0].0.bind).unwrap();
+    stranger.write_all(&opening(&wrong, Lane::Data, 0).unwrap().0).unwrap();
+    let runs: Vec<_> = three.into_iter().map(started).collect();
+    for (index, run) in runs.into_iter().enumerate() {
+        let error = run.join().unwrap().unwrap_err();
+        let line = error.to_string();
+        assert_eq!(error.kind(), Kind::TryAgain, "{line}");
+        assert!(line.contains(&format!("process 2 at {}", addresses[2])) || line.contains("left"), "{line}");
+        assert!(index > 0 || line.contains("a wrong key"), "{line}");
+    }
+    let mut alone = meshes(2, true);
+    let (mut mesh, listener) = alone.pop().unwrap();
+    drop(alone);
+    mesh.start_timeout = Duration::from_millis(300);
+    let error = execute_over(1, Some((mesh, Some(listener))), silently, |_| ()).unwrap_err();
+    assert!(error.kind() == Kind::TryAgain && error.to_string().contains("process 0"), "{error}");
+}
+
+/// A second process under an index that is taken stays out, and the first is not disturbed.
+#[test]
+fn an_index_is_taken_once() {
+    let mut meshes = meshes(3, true);
+    let last = meshes.pop().unwrap();
+    let second = meshes.pop().unwrap();
+    let first = twin(&meshes[0].0);
+    let party = Party::of(&second.0, THREADS);
+    let mut runs = vec![started(meshes.remove(0)), started(second)];
+    let told = loop {
+        let stream = TcpStream::connect(first.bind).unwrap();
+        match dial(stream, &party, Lane::Beat, 0, Instant::now() + GENEROUS) {
+            // The true process 1 was not there yet; it gets its place when this connection closes.
+            Ok(link) => drop(link),
+            Err(told) => break format!("{told:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(told.contains("has joined as number 1"), "{told}");
+    runs.push(started(last));
+    assert_exchanged(runs);
+}
+
+/// A peer whose beat connection closes, falls silent or says what it did not seal is reported once, and `execute` comes
+/// back with exit code 75 though its workers wait.
+#[test]
+fn a_lost_peer_is_reported() {
+    for (case, expected) in [("drop", "without a farewell"), ("mute", "silent for 500ms"), ("forge", "did not seal")] {
+        let (mut mesh, listener) = meshes(2, false).remove(0);
+        mesh.silence_timeout = Duration::from_millis(500);
+        let peer = twin(&mesh);
+        let (on_lost, reasons) = heard();
+        let run = std::thread::spawn(move || {
+            execute_over(1, Some((mesh, Some(listener))), on_lost, |_| std::thread::sleep(GENEROUS))
+        });
+        let [data, mut beat] = LANES.map(|lane| impostor(&peer, lane));
+        beat.send(Word::Ready).unwrap();
+        assert_eq!(beat.receive(Instant::now() + GENEROUS).unwrap(), Word::Ready);
+        match case {
+            "drop" => beat.stream.shutdown(Shutdown::Both).unwrap(),
+            "forge" => beat.stream.write_all(&[0; 17]).unwrap(),
+            _ => {}
+        }
+        let reason = reasons.recv_timeout(GENEROUS / 2).unwrap();
+        assert!(reason.starts_with("lost process 1: ") && reason.contains(expected), "{case}: {reason}");
+        let error = run.join().unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.to_string()), (Kind::TryAgain, reason));
+        drop(data);
+        assert!(reasons.recv_timeout(Duration::from_millis(100)).is_err(), "{case}: reported twice");
+    }
+}
+
+/// A worker's panic comes back as an error, though its neighbour waits for it.
+#[test]
+fn a_panicking_worker_does_not_hang_the_rest() {
+    let work = |worker: &mut Worker| match worker.index() {
+        0 => panic!("as the test bids"),
+        _ => exchange(worker),
+    };
+    let error = execute(2, None, silently, work).unwrap_err();
+    assert!(error.kind() == Kind::Internal && error.to_string().contains("as the test bids"), "{error}");
+}
+
+/// Panics of timely's threads end the process, with the exit code that tells a lost peer from a fault; others do not.
+#[test]
+fn panics_are_judged() {
+    let broken = "timely communication error: reading data: socket closed";
+    let (kind, line) = verdict("timely:recv-3", broken).unwrap();
+    assert!(kind == Kind::TryAgain && line.starts_with("lost process 3: "), "{line}");
+    assert_eq!(verdict("main", broken).unwrap().0, Kind::TryAgain);
+    assert_eq!(verdict("timely:work-0", "MergeQueue poisoned.").unwrap().0, Kind::TryAgain);
+    assert_eq!(verdict("timely:work-0", "index out of bounds").unwrap().0, Kind::Internal);
+    assert!(verdict("main", "index out of bounds").is_none());
+}
+
+/// With `exit_on_panic` a panicking worker ends its process with exit code 70 and one line. The test runs itself again
+/// as the process that ends.
+#[test]
+fn a_panicking_worker_ends_its_process() {
+    const CHILD: &str = "PAGEFOLD_TEST_PANIC";
+    if std::env::var_os(CHILD).is_some() {
+        exit_on_panic();
+        let _ = execute(2, None, silently, |worker| match worker.index() {
+            0 => panic!("as the\ntest bids"),
+            _ => std::thread::sleep(GENEROUS),
+        });
+        return;
+    }
+    let path = format!("{}::a_panicking_worker_ends_its_process", module_path!());
+    let (_, test) = path.split_once("::").unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", test])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let told = String::from_utf8(child.stderr).unwrap();
+    assert_eq!(child.status.code(), Some(70), "{told}");
+    assert!(told.contains("pagefold: timely:work-0 panicked: as the test bids"), "{told}");
+}

@@ -1,0 +1,164 @@
+//! ARC records (the format before WARC, versions 1 and 2, <https://archive.org/web/researcher/ArcFileFormat.php>). In
+//! come a record's header line and body as [`super::frames`] delimits them, out goes one item. The URL may hold spaces,
+//! so a header line is read from its end. The `filedesc:` record that opens a file is skipped as `warcinfo`.
+
+use super::frames::Dialect;
+use super::record::{Item, Notes, Record, url};
+use super::{Limits, date, http};
+
+/// ARC's side of [`super::frames::Frames`].
+#[derive(Debug)]
+pub struct Arc;
+
+/// The fields of a header line that matter.
+#[derive(Debug, PartialEq, Eq)]
+struct Line<'a> {
+    url: &'a [u8],
+    date: &'a [u8],
+    media: &'a [u8],
+    length: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Version 1 is `URL IP date type length`, version 2 puts `result checksum location offset file` before the length.
+    /// The right one is that whose date is a date, and whose address looks like one.
+    fn parse(line: &'a [u8]) -> Option<Line<'a>> {
+        let line = line.trim_ascii_end();
+        [5, 10].into_iter().find_map(|fields| {
+            let mut parts: Vec<&[u8]> = line.rsplitn(fields, |&b| b == b' ').collect();
+            parts.reverse();
+            let [url, address, date, media, .., length] = parts[..] else { return None };
+            let dated = date == b"-" || (8..=18).contains(&date.len()) && date.iter().all(u8::is_ascii_digit);
+            let placed = address == b"-" || address.iter().any(|b| matches!(b, b'.' | b':'));
+            (has_scheme(url) && dated && placed && !length.is_empty()).then_some(Line { url, date, media, length })
+        })
+    }
+}
+
+fn has_scheme(bytes: &[u8]) -> bool {
+    let scheme = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
+    scheme > 1 && bytes[0].is_ascii_alphabetic() && bytes.get(scheme) == Some(&b':')
+}
+
+impl Dialect for Arc {
+    fn starts(bytes: &[u8]) -> bool {
+        match memchr::memchr(b'\n', bytes) {
+            Some(end) => bytes.starts_with(b"filedesc:") || Line::parse(&bytes[..end]).is_some(),
+            None => has_scheme(bytes),
+        }
+    }
+
+    /// Behind a torn record the next one may start in mid-line; there only at a URL of the web.
+    fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
+        let first = memchr::memrchr(b'\n', bytes.get(..from)?).map_or(0, |end| end + 1);
+        let ends = memchr::memchr_iter(b'\n', &bytes[first..]).map(|end| first + end);
+        let mut line = first;
+        for end in ends.chain([bytes.len()]) {
+            if line >= from && Arc::starts(&bytes[line..]) {
+                return Some(line);
+            }
+            let torn = memchr::memmem::rfind(&bytes[line..end], b"http").map(|at| line + at);
+            if let Some(at) = torn.filter(|&at| at >= from && Line::parse(&bytes[at..end]).is_some()) {
+                return Some(at);
+            }
+            line = end + 1;
+        }
+        None
+    }
+
+    fn header_length(bytes: &[u8]) -> Option<usize> {
+        memchr::memchr(b'\n', bytes).map(|end| end + 1)
+    }
+
+    /// A header is one line, and a URL in it may hold anything.
+    fn is_torn(_: &[u8]) -> bool {
+        false
+    }
+
+    fn body_length(header: &[u8]) -> Option<u64> {
+        let length = header.trim_ascii_end().rsplit(|&b| b == b' ').next()?;
+        std::str::from_utf8(length).ok()?.parse().ok()
+    }
+
+    fn separated(behind: &[u8]) -> bool {
+        behind.starts_with(b"\n") || behind.starts_with(b"\r\n")
+    }
+
+    fn item(&mut self, header: &[u8], body: &[u8], limits: &Limits, notes: &mut Notes) -> Item {
+        if header.starts_with(b"filedesc:") {
+            return Item::Skip("warcinfo");
+        }
+        let Some(line) = Line::parse(header) else {
+            return Item::reject("bad_header", String::from_utf8_lossy(header));
+        };
+        let url = match url(line.url) {
+            Ok(url) if http::is_web(&url) => url,
+            Ok(_) => return Item::Skip("scheme"),
+            Err(reject) => return reject,
+        };
+        let date = std::str::from_utf8(line.date).ok().and_then(date::parse);
+        match http::body(body, Some(line.media), limits.record_bytes_max, notes) {
+            Ok(body) => Item::Record(Record { url, date, body }),
+            Err(item) => item,
+        }
+    }
+}
+
+/// Whether a file that starts with these bytes is ARC although it has no `filedesc:`.
+pub fn opens(bytes: &[u8]) -> bool {
+    memchr::memchr(b'\n', bytes).is_some_and(|end| Line::parse(&bytes[..end]).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Options;
+    use super::super::testing::{arc_page, gzip, read_all, response, words};
+    use super::*;
+
+    const FILEDESC: &str = "filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n";
+
+    /// A file is read record by record with and without its `filedesc:`, plain, in one member and in a member each.
+    #[test]
+    fn files() {
+        let records = [FILEDESC.as_bytes().to_vec(), arc_page("http://a/", b"x"), arc_page("https://b/", b"yy")];
+        let want = ["~warcinfo", "http://a/ html 1", "https://b/ html 2"];
+        let each: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
+        for file in [records.concat(), gzip(&records.concat()), each] {
+            assert_eq!(words(&read_all("x", &file, &Options::default()).0), want);
+        }
+        assert_eq!(words(&read_all("x", &records[1..].concat(), &Options::default()).0), want[1..]);
+    }
+
+    /// A header line is understood in both versions, with spaces in the URL and with an empty or missing type.
+    #[test]
+    fn lines() {
+        let body = response("200 OK", "Content-Type: text/plain\r\n", b"abc");
+        for (line, want) in [
+            ("http://a/ 192.0.2.1 20200101000000 text/html", "http://a/ plain 3"),
+            ("http://a/b c d 192.0.2.1 20200101000000 text/html", "http://a/b c d plain 3"),
+            ("http://a/ ::1 20200101000000 no-type", "http://a/ plain 3"),
+            ("http://a/ 192.0.2.1 20200101000000 ", "http://a/ plain 3"),
+            ("http://a/ - - -", "http://a/ plain 3"),
+            ("http://a/ 192.0.2.1 20200101000000 text/html 200 sum - 0 x.arc", "http://a/ plain 3"),
+            ("dns:a 192.0.2.1 20200101000000 text/dns", "~scheme"),
+        ] {
+            let record = [format!("{line} {}\n", body.len()).as_bytes(), &body, b"\n"].concat();
+            assert_eq!(words(&read_all("x.arc", &record, &Options::default()).0), [want], "{line}");
+        }
+        let (entries, _) = read_all("x.arc", &arc_page("http://a/", b"x"), &Options::default());
+        assert!(matches!(&entries[0].item, Item::Record(Record { date: Some(1_577_836_800), .. })));
+    }
+
+    /// What is no header line, and a length that is none, cost no other record.
+    #[test]
+    fn bad_lines() {
+        for bad in
+            ["http://a/ nowhere soon text/html 5\nabcde\n", "http://a/ 192.0.2.1 20200101000000 text/html -1\n\n"]
+        {
+            let file = [&arc_page("http://a/", b"x"), bad.as_bytes(), &arc_page("http://b/", b"x")].concat();
+            let found = words(&read_all("x.arc", &file, &Options::default()).0);
+            assert_eq!((&found[0][..], &found[2][..]), ("http://a/ html 1", "http://b/ html 1"));
+            assert!(found[1].starts_with('!'), "{found:?}");
+        }
+    }
+}

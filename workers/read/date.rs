@@ -1,0 +1,168 @@
+//! Dates as crawls write them. In comes a text; out go seconds since 1970 in UTC, or nothing when it is no valid date.
+//! Never looks at a clock or a time zone database: a date that names no zone is taken as UTC.
+//!
+//! Understood: WARC-Date (ISO 8601 in the W3C profile, also cut short, <https://www.w3.org/TR/NOTE-datetime>), the
+//! digits of ARC, RFC 2822 and HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole seconds.
+
+use jiff::civil::{Date, DateTime};
+use jiff::fmt::{rfc2822, temporal};
+use jiff::tz::TimeZone;
+
+/// No date is longer, in bytes.
+const DATE_BYTES_MAX: usize = 64;
+
+/// The seconds from the year 1 to the year 9999; a count outside of it (milliseconds, say) is no date.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+/// Seconds since 1970 that `text` stands for. Digits alone are read by their number: 4 a year, 6 a month, 8 a day, 12
+/// minutes, 14 to 18 seconds (fractions are dropped), else seconds since 1970.
+pub fn parse(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > DATE_BYTES_MAX {
+        return None;
+    }
+    if text.bytes().all(|b| b.is_ascii_digit()) {
+        return match text.len() {
+            4 | 6 | 8 | 12 | 14..=18 => digits(text),
+            _ => seconds(text.parse().ok()?),
+        };
+    }
+    if let Some(negative) = text.strip_prefix('-').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit())) {
+        return seconds(-negative.parse::<i64>().ok()?);
+    }
+    iso(text).or_else(|| rfc2822::parse(text).ok().map(|zoned| zoned.timestamp().as_second()))
+}
+
+/// Whole seconds since 1970, if they fall into the years 1 to 9999.
+pub fn seconds(count: i64) -> Option<i64> {
+    SECONDS.contains(&count).then_some(count)
+}
+
+/// `YYYYMMDDhhmmss`, cut short or with a fraction behind.
+fn digits(text: &str) -> Option<i64> {
+    let part = |from: usize, none: i8| match text.get(from..from + 2) {
+        Some(two) => two.parse().ok(),
+        None => Some(none),
+    };
+    let year = text.get(..4)?.parse().ok()?;
+    let civil = DateTime::new(year, part(4, 1)?, part(6, 1)?, part(8, 0)?, part(10, 0)?, part(12, 0)?, 0).ok()?;
+    utc(civil)
+}
+
+fn iso(text: &str) -> Option<i64> {
+    static PARSER: temporal::DateTimeParser = temporal::DateTimeParser::new();
+    if let Ok(stamp) = PARSER.parse_timestamp(text) {
+        return Some(stamp.as_second());
+    }
+    let unzoned = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    if let Ok(civil) = PARSER.parse_datetime(unzoned) {
+        return utc(civil);
+    }
+    let mut parts = unzoned.splitn(3, '-');
+    let (year, month) = (parts.next()?.parse().ok()?, parts.next().filter(|month| month.len() == 2)?.parse().ok()?);
+    let first = Date::new(year, month, 1).ok()?;
+    match parts.next() {
+        None => utc(first.to_datetime(Default::default())),
+        Some(rest) => day_of_year(first, rest),
+    }
+}
+
+/// ClueWeb09 counted the days of the year where the days of the month belong: `2009-03-65T08:43:19-0800`.
+fn day_of_year(first: Date, rest: &str) -> Option<i64> {
+    let (day, time) = rest.split_once('T')?;
+    let day = day.parse().ok().filter(|day| (32..=366).contains(day))?;
+    let date = Date::new(first.year(), 1, 1).ok()?.with().day_of_year(day).build().ok()?;
+    if date.month() == first.month() { iso(&format!("{date}T{time}")) } else { None }
+}
+
+fn utc(civil: DateTime) -> Option<i64> {
+    civil.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every form in which crawls write the same second means that second.
+    #[test]
+    fn forms_of_one_second() {
+        for text in [
+            "2008-04-30T20:48:25Z",
+            "2008-04-30T20:48:25.999Z",
+            "2008-04-30T20:48:25.123456789Z",
+            "2008-04-30T22:48:25+02:00",
+            "2008-04-30T13:48:25-0700",
+            "2008-04-121T13:48:25-0700",
+            "2008-04-30T20:48:25",
+            "2008-04-30 20:48:25",
+            "20080430204825",
+            "20080430204825000",
+            "Wed, 30 Apr 2008 20:48:25 GMT",
+            "30 Apr 2008 22:48:25 +0200",
+            "1209588505",
+            " 2008-04-30T20:48:25Z\r\n",
+        ] {
+            assert_eq!(parse(text), Some(1_209_588_505), "{text}");
+        }
+    }
+
+    /// A date cut short means its first second.
+    #[test]
+    fn cut_short() {
+        for (text, full) in [
+            ("2016", "20160101000000"),
+            ("2016-10", "20161001000000"),
+            ("201610", "20161001000000"),
+            ("2016-10-17", "20161017000000"),
+            ("20161017", "20161017000000"),
+            ("2016-10-17T14:57Z", "20161017145700"),
+            ("2016-10-17 14:57", "20161017145700"),
+            ("201610171457", "20161017145700"),
+        ] {
+            assert_eq!(parse(text), parse(full), "{text}");
+            assert!(parse(text).is_some(), "{text}");
+        }
+    }
+
+    /// What is no date is none, never a wrong one.
+    #[test]
+    fn no_dates() {
+        for text in [
+            "",
+            "-",
+            "blue monday",
+            "2008-10-94T05:21:46-0700",
+            "2008-10-294",
+            "20081332000000",
+            "2016-13",
+            "2023-02-30",
+            "1700000000000",
+            "99999999999999999999",
+            "2016-10-17T25:00:00Z",
+            "2009-01-05Tnoon",
+            "2009-03-65Tnoon",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        /// No text makes the parser panic, and what it gives lies in the years 1 to 9999.
+        #[test]
+        fn any_text(text in "\\PC{0,40}|[0-9TZ:+. -]{0,30}") {
+            if let Some(found) = parse(&text) {
+                prop_assert!(SECONDS.contains(&found));
+            }
+        }
+
+        /// Digits and ISO 8601 of the same moment agree, and give it back.
+        #[test]
+        fn there_and_back(at in 0i64..4_000_000_000) {
+            let iso = jiff::Timestamp::from_second(at).unwrap().to_string();
+            prop_assert_eq!(parse(&iso), Some(at));
+            let digits: String = iso.chars().filter(char::is_ascii_digit).collect();
+            prop_assert_eq!(parse(&digits), Some(at));
+        }
+    }
+}

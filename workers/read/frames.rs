@@ -1,0 +1,374 @@
+//! Where one record of an archive ends and the next one starts, for WARC and ARC alike. In comes a [`Source`]; out goes
+//! an entry for each record and for each stretch of bytes that is none. A length in a header is a claim: it is checked
+//! against what follows the record, and never makes this module set memory aside.
+//!
+//! A record is sound when behind its body, line ends aside, the member ends or another record starts. Else the length
+//! lies: in a whole member the member's end is the truth and the record is clamped to it; elsewhere the record is
+//! rejected, and reading goes on at the next line that starts one.
+
+use super::record::{Body, Entry, Item, Notes, Record};
+use super::source::{End, Source};
+use super::{Limits, Reader};
+use crate::error::Result;
+
+/// A header beyond this many bytes is none; it must hold a URL over its own limit, so that this one is named.
+const HEADER_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes behind a record by which to tell whether another one starts.
+const LOOKAHEAD_BYTES: usize = 4096;
+
+/// Bytes between a record and the next start that are forgiven when its length is too short.
+const SLACK_BYTES_MAX: usize = 16;
+
+/// Bytes of an over-long body by which to tell what it would have been.
+const GLANCE_BYTES: usize = 64 << 10;
+
+/// What WARC and ARC do not share.
+pub trait Dialect: Sized {
+    /// Whether a record starts with these bytes, or may do so if they end before it is sure.
+    fn starts(bytes: &[u8]) -> bool;
+    /// The first place from `from` on where a record seems to start; the first byte counts as a line's start.
+    fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
+        find_line::<Self>(bytes, from)
+    }
+    /// The header's length with the line end that closes it; none if it is not complete.
+    fn header_length(bytes: &[u8]) -> Option<usize>;
+    /// Whether another record starts within this header.
+    fn is_torn(header: &[u8]) -> bool;
+    /// The body's length that the header claims; none if it claims nothing possible.
+    fn body_length(header: &[u8]) -> Option<u64>;
+    /// Whether these bytes behind a body are what has to stand there.
+    fn separated(behind: &[u8]) -> bool;
+    /// What the record says.
+    fn item(&mut self, header: &[u8], body: &[u8], limits: &Limits, notes: &mut Notes) -> Item;
+}
+
+/// The reader of an archive in one dialect.
+pub struct Frames<D> {
+    source: Source,
+    dialect: D,
+    limits: Limits,
+    notes: Notes,
+    /// Records that started in the current member.
+    records: u64,
+}
+
+/// Where a record started.
+#[derive(Clone, Copy)]
+struct Place {
+    member: u64,
+    offset: u64,
+    first: bool,
+}
+
+/// How a record's body was delimited. All lengths count from the start of the header, in bytes.
+enum Extent {
+    /// The body ends at `end`, its last line ends dropped if `trim` says so; the record takes `whole` bytes.
+    Body { end: usize, trim: bool, whole: usize },
+    /// It cannot be told, or the body is over the limit; the record takes at least `whole` bytes.
+    Bad { whole: usize, reason: &'static str, detail: String },
+    /// The body is as long as this, over the limit.
+    Long { body: u64 },
+    /// The member is damaged before the record's end.
+    Damaged,
+}
+
+impl<D: Dialect> Frames<D> {
+    /// Reads `source` from where it stands.
+    pub fn new(source: Source, dialect: D, limits: Limits) -> Frames<D> {
+        Frames { source, dialect, limits, notes: Notes::default(), records: 0 }
+    }
+
+    /// The entry of what starts the window, which is not empty.
+    fn record(&mut self) -> Result<Entry> {
+        let place = Place { member: self.source.member(), offset: self.source.offset(), first: self.records == 0 };
+        self.records += 1;
+        if !D::starts(self.source.fill(LOOKAHEAD_BYTES)?) {
+            let bytes = self.skip_to_start()?;
+            return self.bad(place, "junk", format!("{bytes} bytes that start no record"));
+        }
+        let header = match self.header_length()? {
+            Some(header) if !D::is_torn(&self.source.window()[..header]) => header,
+            _ => {
+                let bytes = self.skip_to_start()?;
+                return self.bad(place, "bad_header", format!("{bytes} bytes of a header without an end"));
+            }
+        };
+        match self.extent(header)? {
+            Extent::Body { end, trim, whole } => {
+                let (head, body) = self.source.window()[..end].split_at(header);
+                let body = if trim { trim_line_ends(body) } else { body };
+                let item = self.dialect.item(head, body, &self.limits, &mut self.notes);
+                self.source.consume(whole);
+                self.entry(place, item)
+            }
+            Extent::Bad { whole, reason, detail } => {
+                self.source.consume(whole);
+                self.bad(place, reason, detail)
+            }
+            Extent::Long { body } => self.long(place, header, body),
+            Extent::Damaged => self.damaged(place),
+        }
+    }
+
+    fn header_length(&mut self) -> Result<Option<usize>> {
+        let mut want = LOOKAHEAD_BYTES;
+        loop {
+            let window = self.fill_joined(want)?;
+            if let Some(header) = D::header_length(&window[..window.len().min(HEADER_BYTES_MAX)]) {
+                return Ok(Some(header));
+            }
+            if window.len() < want || want >= HEADER_BYTES_MAX {
+                return Ok(None);
+            }
+            want *= 2;
+        }
+    }
+
+    /// Delimits the record whose header takes the first `header` bytes of the window.
+    fn extent(&mut self, header: usize) -> Result<Extent> {
+        let claimed = D::body_length(&self.source.window()[..header]);
+        let body = match claimed.filter(|&length| self.source.could_hold(length)) {
+            Some(length) if length > self.limits.record_bytes_max as u64 => return Ok(Extent::Long { body: length }),
+            Some(length) => length as usize,
+            None => return self.unmeasured(header, claimed.is_some()),
+        };
+        let end = header + body;
+        if self.fill_joined(end)?.len() < end {
+            return self.unmeasured(header, true);
+        }
+        self.source.fill(end + LOOKAHEAD_BYTES)?;
+        let window = self.source.window();
+        let behind = &window[end..];
+        let next = &behind[blanks(behind)..];
+        if next.is_empty() {
+            return Ok(match self.source.end() {
+                Some(End::Damage { .. }) => Extent::Damaged,
+                _ => Extent::Body { end, trim: false, whole: end },
+            });
+        }
+        if D::starts(next) {
+            return Ok(Extent::Body { end, trim: false, whole: end });
+        }
+        // The length lies, or junk follows. A start inside of the body it claims: it is too long.
+        let seen = window.len().min(end + LOOKAHEAD_BYTES);
+        let start = D::find_start(&window[..seen], header);
+        if start.is_some_and(|start| start < end) {
+            return self.unmeasured(header, true);
+        }
+        if start.is_none() && matches!(self.source.end(), Some(End::Damage { .. })) {
+            return Ok(Extent::Damaged);
+        }
+        let next = start.or((seen == window.len() && self.source.end().is_some()).then_some(seen));
+        if let Some(next) = next.filter(|&next| window[end..next].trim_ascii_end().len() <= SLACK_BYTES_MAX) {
+            self.notes.add("length_too_short");
+            return Ok(Extent::Body { end, trim: false, whole: next });
+        }
+        if D::separated(behind) {
+            return Ok(Extent::Body { end, trim: false, whole: end });
+        }
+        if self.source.end() == Some(&End::Member) {
+            return self.unmeasured(header, true);
+        }
+        Ok(Extent::Bad { whole: end, reason: "bad_length", detail: format!("longer than the {body} bytes it claims") })
+    }
+
+    /// Delimits a record whose length cannot be believed by the next start, or by the end of a whole member.
+    fn unmeasured(&mut self, header: usize, claimed: bool) -> Result<Extent> {
+        let most = header + self.limits.record_bytes_max;
+        let mut want = header + GLANCE_BYTES;
+        loop {
+            self.fill_joined(want)?;
+            let (window, end) = (self.source.window(), self.source.end());
+            let start = D::find_start(window, header);
+            let whole = start.unwrap_or(window.len());
+            if whole > most {
+                let detail = format!("more than {} bytes, its length unknown", self.limits.record_bytes_max);
+                return Ok(Extent::Bad { whole, reason: "too_long", detail });
+            }
+            match (start, end) {
+                (_, Some(End::Member)) => {
+                    self.notes.add("length_wrong");
+                    return Ok(Extent::Body { end: whole, trim: true, whole });
+                }
+                (None, Some(End::Damage { .. })) => return Ok(Extent::Damaged),
+                (None, Some(End::File)) if claimed => {
+                    let detail = format!("the file ends after {} bytes of its body", whole - header);
+                    return Ok(Extent::Bad { whole, reason: "truncated", detail });
+                }
+                (None, None) => want = (want * 2).min(most + LOOKAHEAD_BYTES),
+                _ => {
+                    let detail = format!("{} bytes to the next record, unlike its length", whole - header);
+                    return Ok(Extent::Bad { whole, reason: "bad_length", detail });
+                }
+            }
+        }
+    }
+
+    /// Passes over a body that is over the limit. A page of that length is rejected; what would be skipped is skipped.
+    fn long(&mut self, place: Place, header: usize, body: u64) -> Result<Entry> {
+        let glance = self.source.fill(header + GLANCE_BYTES)?;
+        let (head, part) = glance.split_at(header);
+        let part = &part[..part.len().min(GLANCE_BYTES)];
+        let item = self.dialect.item(head, part, &self.limits, &mut Notes::default());
+        let mut left = header as u64 + body;
+        loop {
+            left -= self.source.skip(left)?;
+            let member = self.source.end() == Some(&End::Member);
+            if left == 0 || !member || !self.source.next_continues(starts_behind_blanks::<D>)? {
+                break;
+            }
+            self.source.next_member()?;
+        }
+        match item {
+            Item::Record(Record { body: Body::Text(_) | Body::Html { .. } | Body::Plain { .. }, .. })
+            | Item::Reject { .. } => self.bad(place, "too_long", format!("{body} bytes")),
+            item => self.entry(place, item),
+        }
+    }
+
+    /// The entry of a bad record whose bytes have been consumed as far as they are known; it lasts to the next start.
+    fn bad(&mut self, place: Place, reason: &'static str, mut detail: String) -> Result<Entry> {
+        self.skip_blank()?;
+        if !self.source.window().is_empty() && !D::starts(self.source.fill(LOOKAHEAD_BYTES)?) {
+            detail = format!("{detail}; {} bytes to the next record", self.skip_to_start()?);
+        }
+        if self.source.window().is_empty() && matches!(self.source.end(), Some(End::Damage { .. })) {
+            return self.damaged(place);
+        }
+        self.entry(place, Item::reject(reason, detail))
+    }
+
+    /// Drops the rest of a damaged member and all up to the next sound one.
+    fn damaged(&mut self, place: Place) -> Result<Entry> {
+        let (reason, detail) = match self.source.end() {
+            Some(End::Damage { reason, detail }) => (*reason, detail.clone()),
+            _ => ("bad_member", String::new()),
+        };
+        let offset = if place.first { place.member } else { place.offset };
+        self.source.resync(starts_behind_blanks::<D>)?;
+        self.records = 0;
+        Ok(Entry { offset, item: Item::reject(reason, detail) })
+    }
+
+    fn entry(&mut self, place: Place, item: Item) -> Result<Entry> {
+        self.skip_blank()?;
+        let alone = place.first
+            && place.member == self.source.member()
+            && self.source.window().is_empty()
+            && self.source.end() == Some(&End::Member);
+        Ok(Entry { offset: if alone { place.member } else { place.offset }, item })
+    }
+
+    /// Drops line ends and padding, to the next byte that means something or to the end of the member.
+    fn skip_blank(&mut self) -> Result<()> {
+        loop {
+            let window = self.source.fill(1)?;
+            let (blank, all) = (blanks(window), window.len());
+            if window[..blank].contains(&0) {
+                self.notes.add("zero_padding");
+            }
+            self.source.consume(blank);
+            if blank < all || all == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Drops at least one byte and all up to the next start, or to the end of the member; gives their number.
+    fn skip_to_start(&mut self) -> Result<u64> {
+        let mut skipped = 0;
+        loop {
+            let window = self.source.fill(GLANCE_BYTES)?;
+            let length = window.len();
+            let start = D::find_start(window, 1);
+            // A start too close to the window's end is looked at again with more behind it.
+            let sure = if self.source.end().is_some() { length } else { length - LOOKAHEAD_BYTES };
+            if let Some(start) = start.filter(|&start| start <= sure) {
+                self.source.consume(start);
+                return Ok(skipped + start as u64);
+            }
+            // One byte stays: by it the next round knows whether a line starts behind it.
+            let drop = if self.source.end().is_some() { length } else { sure };
+            self.source.consume(drop);
+            skipped += drop as u64;
+            if self.source.end().is_some() {
+                return Ok(skipped);
+            }
+        }
+    }
+
+    /// The window, grown to `want` bytes, through the ends of members if the next one goes on with the record.
+    fn fill_joined(&mut self, want: usize) -> Result<&[u8]> {
+        while self.source.fill(want)?.len() < want
+            && self.source.end() == Some(&End::Member)
+            && self.source.next_continues(starts_behind_blanks::<D>)?
+        {
+            self.source.next_member()?;
+        }
+        Ok(self.source.window())
+    }
+}
+
+impl<D: Dialect> Reader for Frames<D> {
+    fn next(&mut self) -> Result<Option<Entry>> {
+        loop {
+            self.skip_blank()?;
+            if !self.source.window().is_empty() {
+                return self.record().map(Some);
+            }
+            match self.source.end() {
+                Some(End::Member) => {
+                    self.source.next_member()?;
+                    self.records = 0;
+                }
+                Some(End::Damage { .. }) => {
+                    let (member, offset) = (self.source.member(), self.source.offset());
+                    return self.damaged(Place { member, offset, first: self.records == 0 }).map(Some);
+                }
+                Some(End::File) | None => return Ok(None),
+            }
+        }
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        self.source.consumed_bytes()
+    }
+
+    fn notes(&self) -> Notes {
+        let mut notes = self.notes.clone();
+        if self.source.zero_padding() {
+            notes.add("zero_padding");
+        }
+        notes
+    }
+}
+
+/// The first line from `from` on that starts a record; the first byte counts as a line's start.
+fn find_line<D: Dialect>(bytes: &[u8], from: usize) -> Option<usize> {
+    if from == 0 && D::starts(bytes) {
+        return Some(0);
+    }
+    let lines = memchr::memchr_iter(b'\n', bytes.get(from.saturating_sub(1)..)?);
+    lines.map(|end| from.saturating_sub(1) + end + 1).find(|&line| line < bytes.len() && D::starts(&bytes[line..]))
+}
+
+fn starts_behind_blanks<D: Dialect>(bytes: &[u8]) -> bool {
+    D::starts(&bytes[blanks(bytes)..])
+}
+
+fn blanks(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&b| matches!(b, b'\r' | b'\n' | b' ' | b'\t' | 0)).count()
+}
+
+/// Without the two line ends that close a record.
+fn trim_line_ends(mut body: &[u8]) -> &[u8] {
+    for _ in 0..2 {
+        body = body.strip_suffix(b"\n").map_or(body, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
+    }
+    body
+}
+
+#[cfg(test)]
+#[path = "frames_tests.rs"]
+mod tests;

@@ -1,0 +1,256 @@
+//! Sound, odd and damaged archives, all made here, and what has to become of each of their records.
+
+use super::super::Options;
+use super::super::decoder::Codec;
+use super::super::testing::{Random, arc_page, gzip, member, page, read_all, warc, words};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn read(bytes: &[u8]) -> Vec<String> {
+    words(&read_all("x.warc", bytes, &Options::default()).0)
+}
+
+fn notes(bytes: &[u8]) -> Vec<&'static str> {
+    read_all("x.warc", bytes, &Options::default()).1.iter().map(|(word, _)| word).collect()
+}
+
+/// A page whose header claims another length than it has.
+fn claims(url: &str, body: &[u8], length: &str) -> Vec<u8> {
+    let record = String::from_utf8(warc("conversion", url, "", body)).unwrap();
+    record.replacen(&format!("Content-Length: {}", body.len()), &format!("Content-Length: {length}"), 1).into_bytes()
+}
+
+/// Members may hold one record, several or a part of one, in any codec: the records are the same.
+#[test]
+fn members_do_not_matter() {
+    let records: Vec<Vec<u8>> = (0..30).map(|n| page(&format!("http://a/{n}"), &vec![b'x'; 7 * n])).collect();
+    let want: Vec<String> = (0..30).map(|n| format!("http://a/{n} html {}", 7 * n)).collect();
+    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd] {
+        for count in [1, 7, 30] {
+            let file: Vec<u8> = records.chunks(count).flat_map(|some| member(codec, &some.concat())).collect();
+            assert_eq!(read(&file), want, "{codec:?}, {count} in a member");
+        }
+        let torn: Vec<u8> = records.concat().chunks(300).flat_map(|part| member(codec, part)).collect();
+        assert_eq!(read(&torn), want, "{codec:?}, torn");
+    }
+}
+
+/// An offset is the member's in the file where one member holds one record, else the record's in the stream.
+#[test]
+fn offsets() {
+    let (a, b) = (page("http://a/", b"x"), page("http://b/", b"x"));
+    let offsets = |bytes: &[u8]| -> Vec<u64> {
+        read_all("x", bytes, &Options::default()).0.iter().map(|entry| entry.offset).collect()
+    };
+    assert_eq!(offsets(&[gzip(&a), gzip(&b)].concat()), [0, gzip(&a).len() as u64]);
+    assert_eq!(offsets(&gzip(&[&a[..], &b].concat())), [0, a.len() as u64]);
+    assert_eq!(offsets(&[&a[..], &b].concat()), [0, a.len() as u64]);
+}
+
+/// Zero bytes between and behind members and records are padding, not damage, and are counted.
+#[test]
+fn zero_padding() {
+    let (a, b) = (page("http://a/", b"x"), page("http://b/", b"x"));
+    let want = ["http://a/ html 1", "http://b/ html 1"];
+    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd] {
+        let zeros = vec![0; 200_000];
+        let file = [member(codec, &a), zeros.clone(), member(codec, &b), zeros].concat();
+        assert_eq!(read(&file), want);
+        assert_eq!(notes(&file), ["zero_padding"]);
+    }
+}
+
+/// In a whole member the member's end is the truth, whatever length the header claims.
+#[test]
+fn lengths_in_members() {
+    let after = page("http://b/", b"x");
+    for length in ["4", "6", "9", "10", "999", "-1", "5x", "", "18446744073709551615", "99999999999999999999", "1e3"] {
+        let file = [gzip(&claims("http://a/", b"abcde", length)), gzip(&after)].concat();
+        let found = read(&file);
+        assert_eq!(found.len(), 2, "{length}: {found:?}");
+        assert!(["4", "5", "6", "9"].iter().any(|n| found[0] == format!("http://a/ text {n}")), "{length}: {found:?}");
+        assert_eq!(found[1], "http://b/ html 1");
+    }
+    let long = gzip(&claims("http://a/", &[b'x'; 100], "5"));
+    assert_eq!(read(&long), ["http://a/ text 100"]);
+    assert_eq!(notes(&long), ["length_wrong"]);
+}
+
+/// Without members to go by, a lying length costs its own record and no other.
+#[test]
+fn lengths_in_streams() {
+    let (before, after) = (page("http://b/", b"x"), page("http://c/", b"x"));
+    for length in ["50", "150", "250", "9999", "-1", "x", "", "18446744073709551615"] {
+        let bad = claims("http://a/", &[b'x'; 100], length);
+        let file = [&before[..], &bad, &after, &after].concat();
+        for file in [file.clone(), gzip(&file)] {
+            let found = read(&file);
+            assert_eq!(found[0], "http://b/ html 1", "{length}");
+            assert_eq!(found[2..], ["http://c/ html 1", "http://c/ html 1"], "{length}: {found:?}");
+        }
+        assert!(read(&file)[1].starts_with("!bad_length"), "{length}");
+    }
+    for length in ["99", "101"] {
+        let file = [&before[..], &claims("http://a/", &[b'x'; 100], length), &after].concat();
+        assert_eq!(read(&file)[1..], [format!("http://a/ text {length}"), "http://c/ html 1".into()]);
+    }
+}
+
+/// A page may speak of WARC: a true length is believed over a line that looks like a record.
+#[test]
+fn records_in_pages() {
+    let inner = page("http://evil/", b"x");
+    let outer = [page("http://a/", &inner), page("http://b/", b"x")];
+    let want = [format!("http://a/ html {}", inner.len()), "http://b/ html 1".into()];
+    assert_eq!(read(&outer.concat()), want);
+    assert_eq!(read(&gzip(&outer.concat())), want);
+    assert_eq!(read(&outer.map(|record| gzip(&record)).concat()), want);
+}
+
+/// Records over the limit are passed over without being kept; a page is rejected, what would be skipped is skipped.
+#[test]
+fn long_records() {
+    let mut options = Options::default();
+    options.limits.record_bytes_max = 100_000;
+    let body = vec![b'x'; 300_000];
+    let records = [page("http://a/", &body), warc("request", "http://a/", "", &body), page("http://b/", b"x")];
+    let want = ["!too_long", "~request", "http://b/ html 1"];
+    let each: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
+    let torn: Vec<u8> = records.concat().chunks(70_000).flat_map(gzip).collect();
+    for file in [records.concat(), gzip(&records.concat()), each, torn] {
+        assert_eq!(words(&read_all("x", &file, &options).0), want);
+    }
+    let unmeasured = [&claims("http://a/", &body, "x")[..], &page("http://b/", b"x")].concat();
+    assert_eq!(words(&read_all("x", &unmeasured, &options).0), ["!too_long", "http://b/ html 1"]);
+}
+
+/// A member that grows beyond all measure is given up, and what follows it is read.
+#[test]
+fn bombs() {
+    let mut options = Options::default();
+    options.limits.ratio_bytes_min = 1 << 20;
+    let page = gzip(&page("http://a/", &Random(1).text(20_000)));
+    let huge = warc("response", "http://b/", "", &vec![0; 8 << 20]);
+    for bomb in [gzip(&huge), gzip(&vec![b'\n'; 8 << 20])] {
+        let file = [&page[..], &bomb, &page, &page].concat();
+        let found = words(&read_all("x.warc.gz", &file, &options).0);
+        assert_eq!(found, ["http://a/ html 20000", "!bomb", "http://a/ html 20000", "http://a/ html 20000"]);
+    }
+}
+
+/// A member cut off keeps the records before its last, and the last is rejected even if only the checksum is missing.
+#[test]
+fn truncated() {
+    let records: Vec<Vec<u8>> = (0..20).map(|n| page(&format!("http://a/{n}"), &Random(n).text(9000))).collect();
+    let whole = gzip(&records.concat());
+    let found = read(&whole[..whole.len() - 8]);
+    assert_eq!((found.len(), found[18].as_str(), found[19].as_str()), (20, "http://a/18 html 9000", "!truncated"));
+    let found = read(&whole[..whole.len() / 2]);
+    assert!((8..=11).contains(&found.len()), "{found:?}");
+    assert_eq!(found.last().unwrap(), "!truncated");
+    let each: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
+    let found = read(&each[..each.len() - 1]);
+    assert_eq!((found.len(), found[18].as_str(), found[19].as_str()), (20, "http://a/18 html 9000", "!truncated"));
+    let plain = records.concat();
+    assert_eq!(read(&plain[..plain.len() - 100]).last().unwrap(), "!truncated");
+}
+
+/// A zstd file may bring a dictionary, itself compressed or not, in a skippable frame ahead of its records; other such
+/// frames are passed over.
+#[test]
+fn dictionaries() {
+    let page = page("http://a/", &Random(3).text(3000));
+    let skippable =
+        |magic: u8, bytes: &[u8]| [&[magic, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat();
+    let mut encoder = zstd::stream::write::Encoder::with_dictionary(Vec::new(), 1, &page).unwrap();
+    std::io::Write::write_all(&mut encoder, &page).unwrap();
+    let record = encoder.finish().unwrap();
+    assert!(record.len() < 300);
+    for dictionary in [page.clone(), member(Codec::Zstd, &page)] {
+        let file = [skippable(0x5d, &dictionary), record.clone(), skippable(0x50, b"xyz"), record.clone()].concat();
+        assert_eq!(read(&file), ["http://a/ html 3000"; 2]);
+    }
+    assert!(read(&[&record[..], &member(Codec::Zstd, &page)].concat()).contains(&"http://a/ html 3000".into()));
+}
+
+/// A header without an end, or one that grows without bound, ends at the next record.
+#[test]
+fn bad_headers() {
+    let after = page("http://b/", b"x");
+    for bad in
+        ["WARC/1.0\r\nWARC-Type: response\r\n".to_string(), format!("WARC/1.0\r\n{}\r\n", "x: y\r\n".repeat(99_999))]
+    {
+        let file = [bad.as_bytes(), &after].concat();
+        assert_eq!(read(&file), ["!bad_header", "http://b/ html 1"]);
+        assert_eq!(read(&gzip(&file)), ["!bad_header", "http://b/ html 1"]);
+        assert_eq!(read(&[gzip(bad.as_bytes()), gzip(&after)].concat()), ["!bad_header", "http://b/ html 1"]);
+    }
+}
+
+/// The pages of a file with damage in every tenth record or behind it, and those that must survive it.
+fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8>, BTreeSet<String>) {
+    let (mut file, mut intact) = (Vec::new(), BTreeSet::new());
+    for n in 0..200 {
+        let length = 100 + random.below(2000);
+        let (url, text) = (format!("http://a/{n}"), random.text(length));
+        let mut bytes = member(codec, &if arc { arc_page(&url, &text) } else { page(&url, &text) });
+        let at = random.below(bytes.len());
+        match kind {
+            _ if n % 10 != 5 => {}
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes.truncate(at),
+            2 => drop(bytes.splice(at..at, (0..at % 50 + 1).map(|n| n as u8))),
+            3 => bytes[at..].iter_mut().take(64).for_each(|byte| *byte = 0),
+            _ => bytes.extend((0..at).map(|_| random.below(256) as u8)),
+        }
+        if n % 10 != 5 || kind == 4 {
+            intact.insert(format!("{url} html {length}"));
+        }
+        file.extend_from_slice(&bytes);
+    }
+    (file, intact)
+}
+
+/// Bit flips, cuts, insertions, zeroed blocks and junk cost the records that they hit: at least 99 % of the others are
+/// kept, and in compressed files no damaged one is.
+#[test]
+fn damage() {
+    for (arc, codec) in
+        [false, true].into_iter().flat_map(|arc| [Codec::Plain, Codec::Gzip, Codec::Zstd].map(|c| (arc, c)))
+    {
+        for kind in 0..5 {
+            let (mut kept, mut total, mut others) = (0, 0, 0);
+            for seed in 0..5 {
+                let (file, intact) = damaged(codec, arc, kind, &mut Random(seed));
+                let found: BTreeSet<String> = read(&file).into_iter().filter(|w| w.starts_with("http")).collect();
+                kept += found.intersection(&intact).count();
+                total += intact.len();
+                others += found.difference(&intact).count();
+            }
+            let what = format!("{codec:?} arc {arc} kind {kind}: {kept} of {total}, {others} others");
+            assert!(kept * 100 >= total * 99, "{what}");
+            // A flip in a gzip header's time does no harm.
+            assert!(codec == Codec::Plain || others <= 10, "{what}");
+        }
+    }
+}
+
+proptest! {
+    /// No bytes make the reader panic, loop or lose count, and a record behind them is found.
+    #[test]
+    fn any_bytes(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        lines in "([A-Z/0-9:. -]{0,20}\r?\n){0,9}",
+        codec in 0usize..3,
+    ) {
+        let codec = [Codec::Plain, Codec::Gzip, Codec::Zstd][codec];
+        let after = page("http://b/", b"x");
+        let file = [&page("http://a/", b"x")[..], b"WARC/1.0\r\n", lines.as_bytes(), &bytes, b"\n", &after].concat();
+        let found = read(&member(codec, &file));
+        prop_assert_eq!(&found[0], "http://a/ html 1");
+        prop_assert_eq!(found.last().unwrap(), "http://b/ html 1");
+        let mut raw = member(codec, &after);
+        raw.extend_from_slice(&bytes);
+        let _ = read(&raw);
+    }
+}

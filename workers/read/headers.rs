@@ -1,0 +1,107 @@
+//! Named fields, as WARC and HTTP write them: `Name: value` lines up to an empty line. In come bytes, out go fields.
+//! Names compare without case, lines end in LF, CRLF or worse (`\r\r\n`), a line that starts with white space continues
+//! the one before it. Never fails: a line that is no field is passed over.
+
+use std::borrow::Cow;
+
+/// Fields in the order in which they stood.
+#[derive(Debug, Default)]
+pub struct Headers<'a>(Vec<(&'a [u8], Cow<'a, [u8]>)>);
+
+impl<'a> Headers<'a> {
+    /// The fields of `bytes`, which the caller has bounded.
+    pub fn parse(bytes: &'a [u8]) -> Headers<'a> {
+        let mut fields: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::new();
+        for line in bytes.split(|&b| b == b'\n') {
+            if line.first().is_some_and(|b| matches!(b, b' ' | b'\t')) {
+                if let Some((_, value)) = fields.last_mut() {
+                    let more = line.trim_ascii();
+                    if !value.is_empty() && !more.is_empty() {
+                        value.to_mut().push(b' ');
+                    }
+                    value.to_mut().extend_from_slice(more);
+                }
+            } else if let Some(colon) = line.iter().position(|&b| b == b':') {
+                fields.push((line[..colon].trim_ascii(), Cow::Borrowed(line[colon + 1..].trim_ascii())));
+            }
+        }
+        Headers(fields)
+    }
+
+    /// The first field of that name which is not empty.
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let named = self.0.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
+        named.map(|(_, value)| value.as_ref()).find(|value| !value.is_empty())
+    }
+
+    /// The same as text, if it is UTF-8.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(|value| std::str::from_utf8(value).ok())
+    }
+}
+
+/// The length of the fields at the start of `bytes`, with the empty line that ends them; none while no empty line is
+/// there.
+pub fn length(bytes: &[u8]) -> Option<usize> {
+    let mut line = 0;
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        if bytes[line..end].iter().all(|&b| b == b'\r') {
+            return Some(end + 1);
+        }
+        line = end + 1;
+    }
+    None
+}
+
+/// A media type such as `text/html` in lower case, and its `charset` parameter without quotes.
+pub fn media_type(value: &[u8]) -> (String, Option<String>) {
+    let value = String::from_utf8_lossy(value);
+    let mut parts = value.split(';');
+    let media = parts.next().unwrap_or_default().split(',').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, charset) = part.split_once('=')?;
+        let charset = charset.trim().trim_matches(['"', '\'']).trim();
+        (name.trim().eq_ignore_ascii_case("charset") && !charset.is_empty()).then(|| charset.to_owned())
+    });
+    (media, charset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Line ends, case, folding and white space do not change what a field says.
+    #[test]
+    fn one_meaning() {
+        for text in [
+            "A: x\r\nLong-Name: one two\r\n\r\nrest",
+            "A:x\nLONG-NAME:one\n two\n\nrest",
+            "a :  x\r\r\nlong-name:\r\r\n\tone\r\r\n\ttwo \r\r\n\r\r\nrest",
+        ] {
+            let end = length(text.as_bytes()).unwrap();
+            assert_eq!(&text[end..], "rest");
+            let headers = Headers::parse(&text.as_bytes()[..end]);
+            assert_eq!(headers.text("a"), Some("x"));
+            assert_eq!(headers.text("Long-name"), Some("one two"));
+            assert_eq!(headers.get("rest"), None);
+        }
+    }
+
+    /// An empty field is as good as none, and the first of several wins.
+    #[test]
+    fn empty_and_many() {
+        let headers = Headers::parse(b"A:\r\nA: 1\r\nA: 2\r\nno field\r\nB:\r\n");
+        assert_eq!(headers.text("A"), Some("1"));
+        assert_eq!(headers.get("B"), None);
+        assert_eq!(length(b"A: 1\r\nB: 2\r\n"), None);
+    }
+
+    /// A media type is found under quotes, case and parameters.
+    #[test]
+    fn media_types() {
+        assert_eq!(media_type(b"text/html"), ("text/html".into(), None));
+        assert_eq!(media_type(b"Text/HTML; x=y; Charset=\"GBK\""), ("text/html".into(), Some("GBK".into())));
+        assert_eq!(media_type(b"text/html, text/html;charset="), ("text/html".into(), None));
+        assert_eq!(media_type(b"\xff"), ("\u{fffd}".into(), None));
+    }
+}

@@ -1,0 +1,353 @@
+//! HTTP responses as archives keep them (RFC 9112). In come the bytes of a response, out goes what they say of a page:
+//! its bytes without transfer and content encodings, that it is gone, that it was seen, or why it is no page.
+//!
+//! Archives hold bodies that were decoded while the headers still name the encoding. So an encoding is tried, and where
+//! it does not hold the body is taken as it is and counted under `raw_body`. What was cut off is decoded as far as it
+//! goes. Never puts out more than the caller's limit.
+
+use super::decoder::ZSTD_WINDOW_LOG_MAX;
+use super::headers::{self, Headers, media_type};
+use super::record::{Body, Item, Notes};
+use std::borrow::Cow;
+use std::io::{self, BufRead, Read};
+
+/// More content encodings than this around one body are an attack.
+const ENCODINGS_MAX: usize = 4;
+
+/// Whether a URL is one of the web.
+pub fn is_web(url: &str) -> bool {
+    ["http://", "https://"].iter().any(|s| url.get(..s.len()).is_some_and(|head| head.eq_ignore_ascii_case(s)))
+}
+
+/// What a response says of its page. `media` is what the archive says the body is, for the case that HTTP does not;
+/// `bytes_max` bounds the decoded body. The error is a skip or a reject: `bad_http`, `too_long`.
+pub fn body(response: &[u8], media: Option<&[u8]>, bytes_max: usize, notes: &mut Notes) -> Result<Body, Item> {
+    let Some((status, head, body)) = parse(response) else {
+        let head = String::from_utf8_lossy(&response[..response.len().min(60)]).into_owned();
+        return Err(Item::reject("bad_http", head));
+    };
+    match status {
+        200..=299 => {}
+        301 | 308 | 404 | 410 => return Ok(Body::Removed),
+        304 | 500..=599 => return Ok(Body::Seen),
+        _ => return Err(Item::Skip("status")),
+    }
+    let headers = Headers::parse(head);
+    let (mut kind, charset) = media_type(headers.get("Content-Type").or(media).unwrap_or_default());
+    if !kind.contains('/') {
+        kind = if looks_like_html(body) { "text/html".into() } else { kind };
+    }
+    if !is_page(&kind) {
+        return Err(Item::Skip("not_text"));
+    }
+    let body = unchunked(&headers, body, notes);
+    let body = decoded(&headers, body, bytes_max, notes)?;
+    page(&kind, charset, body).ok_or(Item::Skip("not_text"))
+}
+
+/// The body of a page of this media type; none if it is neither HTML nor plain text.
+pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Option<Body> {
+    match media {
+        "text/html" | "application/xhtml+xml" => Some(Body::Html { bytes: bytes.into_owned(), charset }),
+        "text/plain" => Some(Body::Plain { bytes: bytes.into_owned(), charset }),
+        _ => None,
+    }
+}
+
+fn is_page(media: &str) -> bool {
+    page(media, None, Cow::Borrowed(b"")).is_some()
+}
+
+fn looks_like_html(body: &[u8]) -> bool {
+    let body = body.trim_ascii_start();
+    [&b"<!doctype html"[..], b"<html"].iter().any(|s| body.get(..s.len()).is_some_and(|b| b.eq_ignore_ascii_case(s)))
+}
+
+/// The status, the header fields and the body of a response.
+fn parse(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let line_end = memchr::memchr(b'\n', response).map_or(response.len(), |end| end + 1);
+    let (line, rest) = response.split_at(line_end);
+    let mut words = line.strip_prefix(b"HTTP/")?.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let status = std::str::from_utf8(words.nth(1)?).ok()?.parse().ok().filter(|status| (100..1000).contains(status))?;
+    let (head, body) = rest.split_at(headers::length(rest).unwrap_or(rest.len()));
+    Some((status, head, body))
+}
+
+fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], notes: &mut Notes) -> Cow<'a, [u8]> {
+    let chunked = headers.text("Transfer-Encoding").is_some_and(|t| t.to_ascii_lowercase().contains("chunked"));
+    if !chunked || body.is_empty() {
+        return body.into();
+    }
+    match chunks(body) {
+        Some(joined) => joined.into(),
+        None => {
+            notes.add("raw_body");
+            body.into()
+        }
+    }
+}
+
+/// The chunks of `body` joined; none if it is not chunked. A body that ends early is joined as far as it goes.
+fn chunks(mut body: &[u8]) -> Option<Vec<u8>> {
+    let mut joined = Vec::new();
+    while !body.is_empty() {
+        let line = body.split(|&b| b == b'\n').next()?;
+        let size = line.split(|&b| b == b';').next()?.trim_ascii();
+        let zeros = size.iter().take_while(|&&b| b == b'0').count();
+        let digits = std::str::from_utf8(&size[zeros..]).ok()?;
+        if size.is_empty() || digits.starts_with('+') || digits.len() > 15 {
+            return None;
+        }
+        let size = if digits.is_empty() { 0 } else { usize::from_str_radix(digits, 16).ok()? };
+        body = body.get(line.len() + 1..).unwrap_or_default();
+        if size == 0 {
+            break;
+        }
+        let (chunk, rest) = body.split_at(size.min(body.len()));
+        joined.extend_from_slice(chunk);
+        body = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(rest);
+        if body.len() == rest.len() && !rest.is_empty() && rest != b"\r" {
+            return None;
+        }
+    }
+    Some(joined)
+}
+
+fn decoded<'a>(
+    headers: &Headers<'_>,
+    mut body: Cow<'a, [u8]>,
+    bytes_max: usize,
+    notes: &mut Notes,
+) -> Result<Cow<'a, [u8]>, Item> {
+    let names = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
+    let names: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.len() > ENCODINGS_MAX {
+        return Err(Item::reject("bad_http", format!("{} content encodings", names.len())));
+    }
+    for name in names.into_iter().rev() {
+        let bytes = body.as_ref();
+        let found = match name {
+            _ if bytes.is_empty() => continue,
+            "gzip" | "x-gzip" => bounded(bytes, flate2::bufread::MultiGzDecoder::new(bytes), bytes_max)?,
+            "deflate" => match bounded(bytes, flate2::bufread::ZlibDecoder::new(bytes), bytes_max)? {
+                None => bounded(bytes, flate2::bufread::DeflateDecoder::new(bytes), bytes_max)?,
+                found => found,
+            },
+            "br" => bounded(bytes, brotli_decompressor::Decompressor::new(bytes, 4096), bytes_max)?,
+            "zstd" => match zstd_decoder(bytes) {
+                Ok(decoder) => bounded(bytes, decoder, bytes_max)?,
+                Err(_) => None,
+            },
+            _ => continue,
+        };
+        match found {
+            Some(found) => body = found.into(),
+            None => notes.add("raw_body"),
+        }
+    }
+    Ok(body)
+}
+
+fn zstd_decoder(bytes: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static, &[u8]>> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
+    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+    Ok(decoder)
+}
+
+/// All that `decoder` gives. Where it fails before its end: what it gave, if `encoded` is no text, for text that claims
+/// an encoding was decoded before and may by chance begin like that encoding. Rejects what is over the limit.
+fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Result<Option<Vec<u8>>, Item> {
+    let mut decoder = io::BufReader::with_capacity(32 << 10, decoder);
+    let mut all = Vec::new();
+    loop {
+        match decoder.fill_buf() {
+            Ok([]) => return Ok(Some(all)),
+            Ok(more) if all.len() + more.len() > bytes_max => {
+                return Err(Item::reject("too_long", format!("the body decodes to more than {bytes_max} bytes")));
+            }
+            Ok(more) => {
+                all.extend_from_slice(more);
+                let used = more.len();
+                decoder.consume(used);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return Ok((!all.is_empty() && !looks_like_text(encoded)).then_some(all)),
+        }
+    }
+}
+
+fn looks_like_text(bytes: &[u8]) -> bool {
+    bytes.iter().take(256).all(|&b| b >= b' ' || b.is_ascii_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{gzip, response};
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    const HTML: &str = "Content-Type: text/html; charset=GBK\r\n";
+
+    fn of(response: &[u8]) -> (Result<Body, Item>, u64) {
+        let mut notes = Notes::default();
+        let body = body(response, None, 1000, &mut notes);
+        (body, notes.iter().map(|(_, count)| count).sum())
+    }
+
+    fn html(bytes: &[u8]) -> Result<Body, Item> {
+        Ok(Body::Html { bytes: bytes.to_vec(), charset: Some("GBK".into()) })
+    }
+
+    /// The status decides whether there is a page, whether it is gone, or was merely seen.
+    #[test]
+    fn statuses() {
+        for (status, want) in [
+            ("200 OK", html(b"x")),
+            ("203", html(b"x")),
+            ("301 Moved", Ok(Body::Removed)),
+            ("308", Ok(Body::Removed)),
+            ("404", Ok(Body::Removed)),
+            ("410 Gone", Ok(Body::Removed)),
+            ("304", Ok(Body::Seen)),
+            ("500", Ok(Body::Seen)),
+            ("599", Ok(Body::Seen)),
+            ("302", Err(Item::Skip("status"))),
+            ("403", Err(Item::Skip("status"))),
+            ("999", Err(Item::Skip("status"))),
+        ] {
+            assert_eq!(of(&response(status, HTML, b"x")).0, want, "{status}");
+        }
+        for bad in ["", "HTTP/1.1", "HTTP/1.1 OK", "HTTP/1.1 20", "ICY 200 OK\r\n\r\n", "<html>"] {
+            assert!(matches!(of(bad.as_bytes()).0, Err(Item::Reject { reason: "bad_http", .. })), "{bad}");
+        }
+    }
+
+    /// The media type decides whether a page is one; what the archive says and how the body begins fill in for HTTP.
+    #[test]
+    fn media() {
+        let kind = |fields: &str, media: Option<&[u8]>, bytes: &[u8]| match body(
+            &response("200 OK", fields, bytes),
+            media,
+            1000,
+            &mut Notes::default(),
+        ) {
+            Ok(Body::Html { .. }) => "html",
+            Ok(Body::Plain { .. }) => "plain",
+            Err(Item::Skip(reason)) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(kind("content-type: TEXT/HTML\n", None, b"x"), "html");
+        assert_eq!(kind("Content-Type: application/xhtml+xml\r\n", None, b"x"), "html");
+        assert_eq!(kind("Content-Type: text/plain\r\n", None, b"<html>"), "plain");
+        assert_eq!(kind("Content-Type: image/png\r\n", Some(b"text/html"), b"<html>"), "not_text");
+        assert_eq!(kind("", Some(b"text/html"), b"x"), "html");
+        assert_eq!(kind("", None, b"\n<!DOCTYPE HTML>"), "html");
+        assert_eq!(kind("", None, b"x"), "not_text");
+    }
+
+    /// A chunked body is joined, however its sizes are padded and wherever it is cut off.
+    #[test]
+    fn chunked() {
+        let fields = format!("{HTML}Transfer-Encoding: chunked\r\n");
+        for (body, want) in [
+            ("3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "abcde"),
+            ("0003;x=y\r\nabc\r\n2  \r\nde\r\n0000000000000000000\r\nTrailer: 1\r\n\r\n", "abcde"),
+            ("3\nabc\n2\nde\n0\n\n", "abcde"),
+            ("3\r\nabc\r\nff\r\nde", "abcde"),
+            ("3\r\nabc\r\n", "abc"),
+            ("0\r\n\r\n", ""),
+        ] {
+            assert_eq!(of(&response("200 OK", &fields, body.as_bytes())), (html(want.as_bytes()), 0), "{body:?}");
+        }
+    }
+
+    /// A body that was decoded before it was archived is taken as it is, and counted.
+    #[test]
+    fn lying_headers() {
+        for fields in ["Transfer-Encoding: chunked", "Content-Encoding: gzip", "Content-Encoding: deflate"] {
+            for body in ["<p>decoded</p>", "fffffffffffffffffffff\r\nx", "-1\r\nx", "3\r\nabcdef"] {
+                let fields = format!("{HTML}{fields}\r\n");
+                assert_eq!(
+                    of(&response("200 OK", &fields, body.as_bytes())),
+                    (html(body.as_bytes()), 1),
+                    "{fields} {body}"
+                );
+            }
+        }
+        let fields = format!("{HTML}Content-Encoding: br\r\n");
+        assert_eq!(of(&response("200 OK", &fields, b"<p>decoded</p>")), (html(b"<p>decoded</p>"), 1));
+    }
+
+    /// Every encoding is undone, several of them in turn, and what is cut off as far as it goes.
+    #[test]
+    fn encodings() {
+        let text = b"<p>The same text, the same text, the same text.</p>";
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(text).unwrap();
+        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        raw.write_all(text).unwrap();
+        // An uncompressed meta-block of four bytes and the empty last one, by hand.
+        let brotli = b"\x8b\x01\x80web!\x03".to_vec();
+        let zstandard = zstd::encode_all(&text[..], 1).unwrap();
+        for (name, body, want) in [
+            ("gzip", gzip(text), &text[..]),
+            ("X-GZIP", gzip(text), text),
+            ("deflate", zlib.finish().unwrap(), text),
+            ("deflate", raw.finish().unwrap(), text),
+            ("zstd", zstandard.clone(), text),
+            ("zstd, gzip", gzip(&zstandard), text),
+            ("identity", text.to_vec(), text),
+            ("utf-8", text.to_vec(), text),
+            ("br", brotli, b"web!"),
+        ] {
+            let fields = format!("{HTML}Content-Encoding: {name}\r\n");
+            assert_eq!(of(&response("200 OK", &fields, &body)), (html(want), 0), "{name}");
+        }
+        let cut = gzip(text);
+        let (Ok(Body::Html { bytes, .. }), 0) =
+            of(&response("200 OK", &format!("{HTML}Content-Encoding: gzip\r\n"), &cut[..cut.len() - 9]))
+        else {
+            panic!()
+        };
+        assert!(!bytes.is_empty() && text.starts_with(&bytes));
+    }
+
+    /// A small body that decodes to a huge one is rejected at the limit, and encodings are not stacked without end.
+    #[test]
+    fn bombs() {
+        let fields = format!("{HTML}Content-Encoding: gzip\r\n");
+        let reason = |fields: &str, body: &[u8]| match of(&response("200 OK", fields, body)).0 {
+            Err(Item::Reject { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reason(&fields, &gzip(&[0; 10_000_000])), "too_long");
+        assert_eq!(reason(&fields, &gzip(&[b'x'; 1001])), "too_long");
+        assert_eq!(of(&response("200 OK", &fields, &gzip(&[b'x'; 1000]))).0, html(&[b'x'; 1000]));
+        assert_eq!(reason(&format!("{HTML}Content-Encoding: {}\r\n", "gzip,".repeat(5)), b"x"), "bad_http");
+    }
+
+    proptest! {
+        /// No bytes make the parser panic, whatever encoding they claim.
+        #[test]
+        fn any_bytes(body in proptest::collection::vec(any::<u8>(), 0..200), encoding in 0usize..5) {
+            let name = ["gzip", "deflate", "br", "zstd", "x"][encoding];
+            let fields = format!("{HTML}Transfer-Encoding: chunked\r\nContent-Encoding: {name}\r\n");
+            let _ = of(&response("200 OK", &fields, &body));
+            let _ = of(&body);
+        }
+
+        /// Chunks of any sizes are joined to what they were cut from.
+        #[test]
+        fn chunks_of_any_size(parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..50), 0..9)) {
+            let mut body = Vec::new();
+            for part in &parts {
+                body.extend_from_slice(format!("{:x}\r\n", part.len()).as_bytes());
+                body.extend_from_slice(part);
+                body.extend_from_slice(b"\r\n");
+            }
+            body.extend_from_slice(b"0\r\n\r\n");
+            prop_assert_eq!(chunks(&body), Some(parts.concat()));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The bytes of one file as they lie on disk. In comes a path, out go bytes and the position up to which they were
+//! used. Never maps the file: a mapped file that shrinks kills the process, a read one is an [`Error`].
+
+use crate::error::{Error, Kind, Result};
+use std::fs::File;
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Bytes read at once.
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// A buffered reader of the bytes before `end`, which knows its position and keeps the file system's errors apart from
+/// those of a decompressor that reads from it.
+#[derive(Debug)]
+pub struct Input {
+    path: PathBuf,
+    file: File,
+    end: u64,
+    size: u64,
+    buffer: Box<[u8]>,
+    /// The part of `buffer` that was read and not yet used.
+    at: usize,
+    filled: usize,
+    /// Bytes of the file up to `buffer[at]`.
+    position: u64,
+    failed: Option<io::Error>,
+}
+
+impl Input {
+    /// Opens `path` at `start`; its bytes end at `end`. An error if it is no regular file (a FIFO blocks for ever),
+    /// or shorter than `end`: then it changed after it was planned.
+    pub fn open(path: &Path, start: u64, end: u64) -> Result<Input> {
+        let metadata = std::fs::metadata(path).map_err(|e| Error::io("read", path, e))?;
+        if !metadata.is_file() {
+            return Err(Error::new(Kind::NoInput, format!("{} is no regular file", path.display())));
+        }
+        let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
+        if size < end {
+            return Err(changed(path));
+        }
+        file.seek(SeekFrom::Start(start)).map_err(|e| Error::io("seek in", path, e))?;
+        Ok(Input {
+            path: path.to_owned(),
+            file,
+            end,
+            size,
+            buffer: vec![0; BUFFER_BYTES].into(),
+            at: 0,
+            filled: 0,
+            position: start,
+            failed: None,
+        })
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes from the start of the file to the next byte to be used.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Bytes left.
+    pub fn left(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
+    /// Lets the bytes end where the file ended when it was opened.
+    pub fn lift_end(&mut self) {
+        self.end = self.size;
+    }
+
+    /// The next bytes: at least `want` of them, which is at most 64 KiB, unless fewer are left.
+    pub fn peek(&mut self, want: usize) -> Result<&[u8]> {
+        debug_assert!(want <= BUFFER_BYTES / 2);
+        while self.filled - self.at < want && self.left() > (self.filled - self.at) as u64 {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
+            self.at = 0;
+            if let Err(error) = self.read_more() {
+                return Err(Error::io("read", &self.path, error));
+            }
+        }
+        Ok(&self.buffer[self.at..self.filled])
+    }
+
+    /// Goes to `position`, which costs nothing when its byte is in the buffer.
+    pub fn seek(&mut self, position: u64) -> Result<()> {
+        let base = self.position - self.at as u64;
+        if (base..=base + self.filled as u64).contains(&position) {
+            self.at = (position - base) as usize;
+        } else {
+            self.file.seek(SeekFrom::Start(position)).map_err(|e| Error::io("seek in", &self.path, e))?;
+            (self.at, self.filled) = (0, 0);
+        }
+        self.position = position;
+        Ok(())
+    }
+
+    /// The file system's error behind the last error that [`Read`] or [`BufRead`] gave, if it was one.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failed.take().map(|error| Error::io("read", &self.path, error))
+    }
+
+    /// Reads once behind what is buffered; there is room and something left.
+    fn read_more(&mut self) -> io::Result<()> {
+        let ahead = self.position + (self.filled - self.at) as u64;
+        let room = (self.end - ahead).min((self.buffer.len() - self.filled) as u64) as usize;
+        loop {
+            match self.file.read(&mut self.buffer[self.filled..self.filled + room]) {
+                Ok(0) => {
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while being read"));
+                }
+                Ok(n) => {
+                    self.filled += n;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::new(Kind::Io, format!("{} became shorter after it was planned", path.display()))
+}
+
+impl BufRead for Input {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at == self.filled && self.left() > 0 {
+            (self.at, self.filled) = (0, 0);
+            if let Err(error) = self.read_more() {
+                let kind = error.kind();
+                self.failed = Some(error);
+                return Err(kind.into());
+            }
+        }
+        Ok(&self.buffer[self.at..self.filled])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        debug_assert!(amount <= self.filled - self.at);
+        self.at += amount;
+        self.position += amount as u64;
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let n = available.len().min(into.len());
+        into[..n].copy_from_slice(&available[..n]);
+        self.consume(n);
+        Ok(n)
+    }
+}

@@ -1,0 +1,279 @@
+//! One JSON line. In come its bytes, out goes what its configured fields say; the other fields are read past without
+//! being kept. Depth is bounded by the parser, at 128.
+//!
+//! A line is one record or none: half a surrogate pair, a used field twice, a number that is none or bytes that are no
+//! UTF-8 reject it, for what another parser would make of it is anyone's guess (RFC 8259, sections 4 and 8).
+
+use super::Fields;
+use super::record::{DETAIL_BYTES_MAX, Item};
+use super::row::{self, Value};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a line says that is not blank. Rejects `nul`, `bad_utf8`, `bad_json`, `too_deep`, `bad_escape`,
+/// `duplicate_field` and what [`row::item`] rejects.
+pub fn item(line: &[u8], fields: &Fields) -> Item {
+    let reject = |reason, why: &dyn fmt::Display| {
+        let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
+        Item::reject(reason, format!("{why}: {head}"))
+    };
+    if memchr::memchr(0, line).is_some() {
+        return reject("nul", &"a zero byte");
+    }
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => text,
+        Err(error) => return reject("bad_utf8", &error),
+    };
+    let mut object = Object { fields, duplicate: false };
+    let mut parser = serde_json::Deserializer::from_str(text);
+    let values = (&mut object).deserialize(&mut parser).and_then(|values| parser.end().map(|()| values));
+    match values {
+        Ok(values) => row::item(values, fields),
+        Err(error) if object.duplicate => reject("duplicate_field", &error),
+        Err(error) => reject(word(&error), &error),
+    }
+}
+
+/// The word for a parser's error, which can only be told by its message.
+fn word(error: &serde_json::Error) -> &'static str {
+    let message = error.to_string();
+    if message.starts_with("recursion limit") {
+        "too_deep"
+    } else if message.contains("hex escape") {
+        "bad_escape"
+    } else {
+        "bad_json"
+    }
+}
+
+/// Takes the values of the configured fields out of an object.
+struct Object<'f> {
+    fields: &'f Fields,
+    duplicate: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Object<'_> {
+    type Value = Vec<Value<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Object<'_> {
+    type Value = Vec<Value<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut values: Vec<Option<Value<'de>>> = row::names(self.fields).map(|_| None).collect();
+        while let Some(place) = map.next_key_seed(Key(self.fields))? {
+            match place {
+                None => map.next_value_seed(Skipped)?,
+                Some(place) if values[place].is_some() => {
+                    self.duplicate = true;
+                    let name = row::names(self.fields).nth(place).unwrap_or_default();
+                    return Err(A::Error::custom(format_args!("the field `{name}` stands twice")));
+                }
+                Some(place) => values[place] = Some(map.next_value_seed(Picked)?),
+            }
+        }
+        Ok(values.into_iter().map(Option::unwrap_or_default).collect())
+    }
+}
+
+/// A key's place among the configured fields, if it is one.
+struct Key<'f>(&'f Fields);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(row::names(self.0).position(|name| name == key))
+    }
+}
+
+/// A value that is kept.
+struct Picked;
+
+/// A value that is read past, with its escapes and its depth checked like those of one that is kept.
+struct Skipped;
+
+impl<'de> DeserializeSeed<'de> for Picked {
+    type Value = Value<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Skipped {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(Picked).map(drop)
+    }
+}
+
+impl<'de> Visitor<'de> for Picked {
+    type Value = Value<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value<'de>, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value<'de>, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value<'de>, E> {
+        Ok(Value::Integer(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value<'de>, E> {
+        Ok(i64::try_from(value).map_or(Value::Float(value as f64), Value::Integer))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value<'de>, E> {
+        Ok(Value::Float(value))
+    }
+
+    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<Value<'de>, E> {
+        Ok(Value::Text(Cow::Borrowed(value)))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value<'de>, E> {
+        Ok(Value::Text(Cow::Owned(value.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value<'de>, A::Error> {
+        while list.next_element_seed(Skipped)?.is_some() {}
+        Ok(Value::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
+        while map.next_key_seed(Skipped)?.is_some() {
+            map.next_value_seed(Skipped)?;
+        }
+        Ok(Value::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Body, Record};
+    use super::super::testing::word;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn says(line: &str) -> String {
+        word(&item(line.as_bytes(), &Fields::default()))
+    }
+
+    /// The configured fields are found in any order among others, and the first of deleted, op, text and html counts.
+    #[test]
+    fn fields() {
+        assert_eq!(says(r#"{"x":[1,{"url":"no"}],"text":"tt","url":"http://a","y":null}"#), "http://a text 2");
+        assert_eq!(says(r#"{"url":"a","html":"<p>","text":null}"#), "a html 3");
+        assert_eq!(says(r#"{"url":"a","html":"<p>","text":"t"}"#), "a text 1");
+        assert_eq!(says(r#"{"url":"a","text":""}"#), "a text 0");
+        assert_eq!(says(r#"{"url":"a","deleted":true,"text":"t"}"#), "a removed");
+        assert_eq!(says(r#"{"url":"a","op":"remove"}"#), "a removed");
+        assert_eq!(says(r#"{"url":"a","op":"add","deleted":false,"text":"t"}"#), "a text 1");
+        assert_eq!(says(r#"{"url":"a\u0001b","text":"t"}"#), "a%01b text 1");
+    }
+
+    /// A URL may be made of several fields, of numbers too.
+    #[test]
+    fn joined_url() {
+        let fields = Fields { url: vec!["site".into(), "id".into()], ..Fields::default() };
+        let says = |line: &str| word(&item(line.as_bytes(), &fields));
+        assert_eq!(says(r#"{"id":7,"site":"s","text":""}"#), "s/7 text 0");
+        assert_eq!(says(r#"{"site":"s","text":""}"#), "!no_url");
+    }
+
+    /// Dates are texts or seconds; one that is none leaves the record without a date.
+    #[test]
+    fn dates() {
+        for (date, want) in [
+            ("1600000000", Some(1_600_000_000)),
+            ("1600000000.9", Some(1_600_000_000)),
+            ("\"2020-09-13T12:26:40Z\"", Some(1_600_000_000)),
+            ("\"soon\"", None),
+            ("1e99", None),
+            ("null", None),
+            ("[]", None),
+        ] {
+            let line = format!("{{\"url\":\"a\",\"text\":\"\",\"date\":{date}}}");
+            let Item::Record(Record { date, body, .. }) = item(line.as_bytes(), &Fields::default()) else { panic!() };
+            assert_eq!((date, body), (want, Body::Text(String::new())), "{line}");
+        }
+    }
+
+    /// Each kind of bad line is rejected under its own word.
+    #[test]
+    fn bad_lines() {
+        let deep = format!(r#"{{"url":"a","text":"","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        for (line, reason) in [
+            ("", "bad_json"),
+            ("[]", "bad_json"),
+            (r#"{"url":"a","text":"t"} x"#, "bad_json"),
+            (r#"{"url":"a","text":"t""#, "bad_json"),
+            (r#"{"url":"a","text":"t","x":NaN}"#, "bad_json"),
+            (r#"{"url":"a","text":"t","x":1e999}"#, "bad_json"),
+            (r#"{"url":"a","text":"\ud800"}"#, "bad_escape"),
+            (r#"{"url":"a","text":"\udc00x"}"#, "bad_escape"),
+            (r#"{"url":"a","text":"","x":"\ud800\u0020"}"#, "bad_escape"),
+            (r#"{"url":"a","text":"1","url":"b"}"#, "duplicate_field"),
+            ("{\"url\":\"a\",\"text\":\"\0\"}", "nul"),
+            (r#"{"url":"","text":"t"}"#, "no_url"),
+            (r#"{"url":null,"text":"t"}"#, "no_url"),
+            (r#"{"text":"t"}"#, "no_url"),
+            (r#"{"url":"a"}"#, "no_text"),
+            (r#"{"url":"a","text":null,"html":null}"#, "no_text"),
+            (r#"{"url":"a","text":7}"#, "bad_field"),
+            (r#"{"url":["a"],"text":""}"#, "bad_field"),
+            (r#"{"url":"a","text":"","deleted":"no"}"#, "bad_field"),
+            (&deep, "too_deep"),
+        ] {
+            assert_eq!(says(line), format!("!{reason}"), "{}", &line[..line.len().min(80)]);
+        }
+        assert_eq!(word(&item(b"{\"url\":\"\xff\"}", &Fields::default())), "!bad_utf8");
+        assert_eq!(says(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))), "!long_url");
+    }
+
+    proptest! {
+        /// Whatever a line holds, it is one item; and what a general parser takes for the fields is what is taken.
+        #[test]
+        fn twin(url in "[a-z\\\\\"é漢]{1,9}", text in "\\PC{0,30}", noise in "\\PC{0,9}", cut in 0usize..200) {
+            let value = serde_json::json!({ "noise": [noise.clone(), { "text": noise }], "text": text, "url": url });
+            let line = value.to_string();
+            let want = Record { url, date: None, body: Body::Text(text) };
+            prop_assert_eq!(item(line.as_bytes(), &Fields::default()), Item::Record(want));
+            let cut = line.floor_char_boundary(cut);
+            if cut < line.len() {
+                let rejected = matches!(item(&line.as_bytes()[..cut], &Fields::default()), Item::Reject { .. });
+                prop_assert!(rejected);
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! JSON lines: one object a line. In come the lines that start in a split, out goes an entry for each not blank.
+//! A line is held whole, so its length is bounded; a longer one is rejected and reading goes on behind it. In a
+//! compressed file a line may go on from one member to the next. Never looks into a line: that is [`super::json`]'s.
+
+use super::decoder::Codec;
+use super::record::{Entry, Item, Notes};
+use super::source::{End, Source};
+use super::{Options, Reader, Split, json};
+use crate::error::Result;
+
+/// The mark that some tools put before UTF-8.
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Bytes by which the window grows while a line's end is looked for.
+const STEP_BYTES: usize = 64 << 10;
+
+/// The reader of JSON lines.
+pub struct Jsonl {
+    source: Source,
+    options: Options,
+    start: u64,
+    end: u64,
+}
+
+/// How a line ended.
+enum Line {
+    /// With this many bytes, of which the last is a newline unless the file ended.
+    Whole(usize),
+    /// Over the limit; nothing was consumed.
+    Long,
+    /// In a damaged member.
+    Damaged,
+    /// There is none.
+    None,
+}
+
+impl Jsonl {
+    /// Opens the lines that start in `split`. The last of them may end behind it.
+    pub fn open(split: &Split, options: &Options) -> Result<Jsonl> {
+        // One byte earlier, to see whether a line starts at the split's first byte.
+        let from = split.start.saturating_sub(1);
+        let mut source = Source::open(&split.path, from, split.end, &options.limits)?;
+        source.lift_end();
+        if split.start > 0 {
+            skip_line(&mut source, Some(split.end))?;
+        } else if source.fill(BOM.len())?.starts_with(BOM) {
+            source.consume(BOM.len());
+        }
+        Ok(Jsonl { source, options: options.clone(), start: split.start, end: split.end })
+    }
+
+    /// Whether the next line belongs to another split.
+    fn past_end(&self) -> bool {
+        self.source.codec() == Codec::Plain && self.source.offset() >= self.end
+    }
+
+    fn line(&mut self) -> Result<Line> {
+        let line_bytes_max = self.options.limits.line_bytes_max;
+        let (mut seen, mut want) = (0, 1);
+        loop {
+            let window = self.source.fill(want)?;
+            let length = window.len();
+            if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
+                let line = seen + end;
+                return Ok(if line > line_bytes_max { Line::Long } else { Line::Whole(line + 1) });
+            }
+            if length > line_bytes_max {
+                return Ok(Line::Long);
+            }
+            seen = length;
+            match self.source.end() {
+                None => want = length + STEP_BYTES,
+                Some(End::Member) => {
+                    self.source.next_member()?;
+                    want = length + 1;
+                }
+                Some(End::Damage { .. }) => return Ok(Line::Damaged),
+                Some(End::File) if length == 0 => return Ok(Line::None),
+                Some(End::File) => return Ok(Line::Whole(length)),
+            }
+        }
+    }
+
+    fn damaged(&mut self, offset: u64) -> Result<Entry> {
+        let (reason, detail) = match self.source.end() {
+            Some(End::Damage { reason, detail }) => (*reason, format!("member at {}: {detail}", self.source.member())),
+            _ => ("bad_member", String::new()),
+        };
+        self.source.resync(starts)?;
+        Ok(Entry { offset, item: Item::reject(reason, detail) })
+    }
+}
+
+impl Reader for Jsonl {
+    fn next(&mut self) -> Result<Option<Entry>> {
+        loop {
+            let offset = self.source.offset();
+            if self.past_end() {
+                return Ok(None);
+            }
+            match self.line()? {
+                Line::None => return Ok(None),
+                Line::Damaged => return self.damaged(offset).map(Some),
+                Line::Long => {
+                    let detail = format!("more than {} bytes", self.options.limits.line_bytes_max);
+                    skip_line(&mut self.source, None)?;
+                    return Ok(Some(Entry { offset, item: Item::reject("long_line", detail) }));
+                }
+                Line::Whole(bytes) => {
+                    let line = self.source.window()[..bytes].trim_ascii();
+                    let item = (!line.is_empty()).then(|| json::item(line, &self.options.fields));
+                    self.source.consume(bytes);
+                    if let Some(item) = item {
+                        return Ok(Some(Entry { offset, item }));
+                    }
+                }
+            }
+        }
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        match self.source.codec() {
+            Codec::Plain => self.source.offset().clamp(self.start, self.end) - self.start,
+            _ => self.source.consumed_bytes(),
+        }
+    }
+
+    fn notes(&self) -> Notes {
+        let mut notes = Notes::default();
+        if self.source.zero_padding() {
+            notes.add("zero_padding");
+        }
+        notes
+    }
+}
+
+/// Drops all up to the next newline and this one too, or all up to `end`, a place in the stream.
+fn skip_line(source: &mut Source, end: Option<u64>) -> Result<()> {
+    while end.is_none_or(|end| source.offset() < end) {
+        let window = source.fill(1)?;
+        if let Some(newline) = memchr::memchr(b'\n', window) {
+            source.consume(newline + 1);
+            return Ok(());
+        }
+        let all = window.len();
+        source.consume(all);
+        if all == 0 {
+            match source.end() {
+                Some(End::Member) => source.next_member()?,
+                _ => return Ok(()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a member that starts with these bytes may hold JSON lines, or a later part of one.
+fn starts(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&b| b >= b' ' || b.is_ascii_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::open;
+    use super::super::testing::{Random, Temporary, gzip, read_all, words};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lines(bytes: &[u8], line_bytes_max: usize) -> Vec<String> {
+        let mut options = Options::default();
+        options.limits.line_bytes_max = line_bytes_max;
+        words(&read_all("x.jsonl", bytes, &options).0)
+    }
+
+    /// Line ends, blank lines, a byte order mark and a missing last newline do not change what the lines say.
+    #[test]
+    fn line_ends() {
+        let want = ["a text 1", "b text 2"];
+        for (start, end, last) in [("", "\n", "\n"), ("\u{feff}", "\r\n", ""), ("\n \n", "\n\n\r\n", "\n\n")] {
+            let file = format!("{start}{{\"url\":\"a\",\"text\":\"1\"}}{end}{{\"url\":\"b\",\"text\":\"22\"}}{last}");
+            assert_eq!(lines(file.as_bytes(), 100), want);
+            assert_eq!(lines(&gzip(file.as_bytes()), 100), want);
+        }
+    }
+
+    /// A line over the limit is rejected and the next one is read, in a plain file and in a compressed one.
+    #[test]
+    fn long_lines() {
+        let line = "{\"url\":\"a\",\"text\":\"1\"}\n";
+        let file = format!("{line}{}\n{line}{}", "x".repeat(300_000), "y".repeat(101));
+        for bytes in [file.as_bytes().to_vec(), gzip(file.as_bytes())] {
+            assert_eq!(lines(&bytes, 100), ["a text 1", "!long_line", "a text 1", "!long_line"]);
+        }
+        assert_eq!(lines(line.as_bytes(), line.len() - 1), ["a text 1"]);
+        assert_eq!(lines(line.as_bytes(), line.len() - 2), ["!long_line"]);
+    }
+
+    /// A line may go on in the next member, and a damaged member costs no line of the others.
+    #[test]
+    fn members() {
+        let mut random = Random(1);
+        let line = |n: usize, random: &mut Random| {
+            let text: String = (0..400).map(|_| char::from(b'a' + random.below(26) as u8)).collect();
+            format!("{{\"url\":\"{n}\",\"text\":\"{text}\"}}\n")
+        };
+        let text: String = (0..20).map(|n| line(n, &mut random)).collect();
+        let torn: Vec<u8> = text.as_bytes().chunks(333).flat_map(gzip).collect();
+        assert_eq!(lines(&torn, 1000), lines(text.as_bytes(), 1000));
+        let mut members: Vec<Vec<u8>> = text.split_inclusive('\n').map(|line| gzip(line.as_bytes())).collect();
+        members[7][100] ^= 1;
+        members[11].truncate(100);
+        members[15].extend_from_slice(b"junk");
+        let kept = lines(&members.concat(), 1000);
+        for n in (0..20).filter(|n| ![7, 11].contains(n)) {
+            assert!(kept.contains(&format!("{n} text 400")), "{n} in {kept:?}");
+        }
+        assert_eq!(kept.iter().filter(|word| word.starts_with('!')).count(), 3);
+    }
+
+    /// A compressed file that grows beyond all measure is given up, not unpacked.
+    #[test]
+    fn bombs() {
+        let mut options = Options::default();
+        options.limits.ratio_bytes_min = 1 << 20;
+        let line = "{\"url\":\"a\",\"text\":\"1\"}\n";
+        let bomb = gzip(&b"\n".repeat(8 << 20));
+        let file = [gzip(line.as_bytes()), bomb].concat();
+        assert_eq!(words(&read_all("x.jsonl.gz", &file, &options).0), ["a text 1", "!bomb"]);
+    }
+
+    proptest! {
+        /// However a file is cut, each of its lines is read once, by the share in which it starts.
+        #[test]
+        fn shares(lengths in proptest::collection::vec(0usize..60, 0..40), split_bytes in 1u64..200, newline: bool) {
+            let mut text: String = lengths.iter().enumerate()
+                .map(|(n, &length)| match length {
+                    0..5 => "\n".repeat(length),
+                    _ => format!("{{\"url\":\"{n}\",\"text\":\"{}\"}}\n", "x".repeat(length)),
+                })
+                .collect();
+            if !newline {
+                text.pop();
+            }
+            let file = Temporary::new("x.jsonl", text.as_bytes());
+            let (whole, _) = read_all("x.jsonl", text.as_bytes(), &Options::default());
+            let mut cut = Vec::new();
+            for split in super::super::splits(&file.0, text.len() as u64, split_bytes).unwrap() {
+                let mut reader = open(&split, &Options::default()).unwrap();
+                while let Some(entry) = reader.next().unwrap() {
+                    prop_assert!((split.start..split.end).contains(&entry.offset));
+                    cut.push(entry);
+                }
+                prop_assert_eq!(reader.consumed_bytes(), split.end - split.start);
+            }
+            prop_assert_eq!(cut, whole);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Reading: picks a file's format and opens the reader for it. In comes a [`Split`], out go [`record::Entry`]s, one for
+//! each record, so that what was read is what was accepted, skipped and rejected. The format is told by the content
+//! first and by the name only where the content says nothing. Never maps a file, never trusts a length it finds in one.
+
+pub mod arc;
+pub mod date;
+pub mod decoder;
+pub mod frames;
+pub mod headers;
+pub mod http;
+pub mod input;
+pub mod json;
+pub mod jsonl;
+pub mod record;
+pub mod row;
+pub mod source;
+#[cfg(test)]
+mod testing;
+pub mod warc;
+
+use crate::error::{Error, Kind, Result};
+use decoder::Codec;
+use frames::Dialect;
+use record::{Entry, Notes};
+use serde::{Deserialize, Serialize};
+use source::Source;
+use std::path::{Path, PathBuf};
+
+/// Decoded bytes by which a format is told.
+const SNIFF_BYTES: usize = 4096;
+
+/// A share of one input file that one worker reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The file.
+    pub path: PathBuf,
+    /// The first byte of the share.
+    pub start: u64,
+    /// The byte behind the share; for a whole file its size when it was planned.
+    pub end: u64,
+}
+
+/// Which fields of a JSON line say what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fields {
+    /// The fields that make up the URL, joined with `/`.
+    pub url: Vec<String>,
+    /// The page's text.
+    pub text: String,
+    /// The page's HTML, used where there is no text.
+    pub html: String,
+    /// The date of the visit.
+    pub date: String,
+    /// Whether the page is gone: `true` removes it.
+    pub deleted: String,
+    /// What to do: `remove` removes the page.
+    pub op: String,
+}
+
+impl Default for Fields {
+    fn default() -> Fields {
+        Fields {
+            url: vec!["url".into()],
+            text: "text".into(),
+            html: "html".into(),
+            date: "date".into(),
+            deleted: "deleted".into(),
+            op: "op".into(),
+        }
+    }
+}
+
+/// What a reader refuses to go beyond.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// A record's body, and a page once decoded, in bytes.
+    pub record_bytes_max: usize,
+    /// A JSON line, in bytes.
+    pub line_bytes_max: usize,
+    /// A compressed file may grow by this factor ...
+    pub ratio_max: u64,
+    /// ... once it has grown to this many bytes.
+    pub ratio_bytes_min: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { record_bytes_max: 16 << 20, line_bytes_max: 64 << 20, ratio_max: 256, ratio_bytes_min: 64 << 20 }
+    }
+}
+
+/// How to read: what the job says about the inputs' form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Which fields say what.
+    pub fields: Fields,
+    /// What to refuse.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Says what cannot be obeyed: no URL field, a field used twice, a limit of nothing.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let Fields { url, text, html, date, deleted, op } = &self.fields;
+        if url.is_empty() {
+            return Err("`url` names no field".into());
+        }
+        let mut names: Vec<&String> = url.iter().chain([text, html, date, deleted, op]).collect();
+        names.sort();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("the field `{}` is used twice", twice[0]));
+        }
+        let Limits { record_bytes_max, line_bytes_max, ratio_max, .. } = self.limits;
+        if record_bytes_max == 0 || line_bytes_max == 0 || ratio_max == 0 {
+            return Err("a limit of 0 leaves nothing to read".into());
+        }
+        Ok(())
+    }
+}
+
+/// One input's records, one after the other.
+pub trait Reader {
+    /// The next entry; none at the end. An error is the file's or the system's fault and ends the split.
+    fn next(&mut self) -> Result<Option<Entry>>;
+    /// Bytes of the split consumed so far, as they lie in the file; at the end all of them.
+    fn consumed_bytes(&self) -> u64;
+    /// What was odd and accepted so far.
+    fn notes(&self) -> Notes;
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// WARC, WET or WAT.
+    Warc,
+    /// ARC.
+    Arc,
+    /// One JSON object a line.
+    Jsonl,
+}
+
+impl Format {
+    /// The format of a file by its first decoded bytes, or else by its name without `.gz` or `.zst`.
+    fn of(head: &[u8], path: &Path) -> Option<Format> {
+        let text = head.strip_prefix(jsonl::BOM).unwrap_or(head).trim_ascii_start();
+        if head.starts_with(b"PAR1") {
+            None
+        } else if text.len() > 5 && warc::Warc::starts(text) {
+            Some(Format::Warc)
+        } else if text.starts_with(b"{") {
+            Some(Format::Jsonl)
+        } else if text.starts_with(b"filedesc:") || arc::opens(text) {
+            Some(Format::Arc)
+        } else {
+            let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+            let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+            match name.rsplit_once('.')?.1 {
+                "warc" | "wet" | "wat" => Some(Format::Warc),
+                "arc" => Some(Format::Arc),
+                "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// Opens the reader of a split. An error if the file cannot be read, is shorter than planned, or is of no known format.
+pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
+    options.check().map_err(|why| Error::config(&split.path, why))?;
+    if split.start > 0 {
+        return Ok(Box::new(jsonl::Jsonl::open(split, options)?));
+    }
+    let limits = &options.limits;
+    let mut source = Source::open(&split.path, 0, split.end, limits)?;
+    match format(&mut source)? {
+        Format::Warc => Ok(Box::new(frames::Frames::new(source, warc::Warc, limits.clone()))),
+        Format::Arc => Ok(Box::new(frames::Frames::new(source, arc::Arc, limits.clone()))),
+        Format::Jsonl => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
+    }
+}
+
+/// Cuts a file of `size` bytes into shares of about `split_bytes`. Only JSON lines that are not compressed can be cut:
+/// a share owns the lines that start in it. Errors as [`open`]'s.
+pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
+    let mut source = Source::open(path, 0, size, &Limits::default())?;
+    let whole = source.codec() != Codec::Plain || format(&mut source)? != Format::Jsonl;
+    let shares = if whole { 1 } else { size.div_ceil(split_bytes.max(1)).max(1) };
+    let cut = |share: u64| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64;
+    Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())
+}
+
+/// The format of what `source` holds. A file without a byte holds no JSON line.
+fn format(source: &mut Source) -> Result<Format> {
+    source.fill(SNIFF_BYTES)?;
+    let (head, path) = (source.window(), source.path());
+    let empty = head.is_empty() && source.end() == Some(&source::End::File);
+    Format::of(head, path).or(empty.then_some(Format::Jsonl)).ok_or_else(|| unknown(path))
+}
+
+fn unknown(path: &Path) -> Error {
+    let why = "is neither WARC nor ARC nor JSON lines, plain or in gzip or zstd";
+    Error::new(Kind::Data, format!("{} {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{Temporary, gzip, page, read_all, words};
+    use super::*;
+
+    /// A format is told by the content under any name, and by the name where the content says nothing.
+    #[test]
+    fn content_before_name() {
+        let page = page("http://a/", b"x");
+        for name in ["x.warc.gz", "x.jsonl", "x"] {
+            assert_eq!(words(&read_all(name, &page, &Options::default()).0), ["http://a/ html 1"]);
+            assert_eq!(words(&read_all(name, &gzip(&page), &Options::default()).0), ["http://a/ html 1"]);
+        }
+        for name in ["x.warc", "X.WET.GZ", "x.arc.zst"] {
+            assert_eq!(words(&read_all(name, b"\x01\x02", &Options::default()).0), ["!junk"]);
+        }
+        assert_eq!(words(&read_all("x.ndjson", b"oops", &Options::default()).0), ["!bad_json"]);
+        assert!(words(&read_all("x", b"", &Options::default()).0).is_empty());
+        assert!(words(&read_all("x.warc.gz", &gzip(b""), &Options::default()).0).is_empty());
+    }
+
+    /// What cannot be read is an error that names the file: an unknown format, no file, a directory, a file that became
+    /// shorter than it was planned.
+    #[test]
+    fn unreadable() {
+        let file = Temporary::new("x.bin", b"what is this");
+        let split = |end| Split { path: file.0.clone(), start: 0, end };
+        let fails = |split: &Split| open(split, &Options::default()).err().unwrap();
+        assert_eq!(fails(&split(12)).kind(), Kind::Data);
+        assert_eq!(fails(&split(13)).kind(), Kind::Io);
+        let missing = Split { path: "/nowhere/x.warc".into(), ..split(0) };
+        assert_eq!(fails(&missing).kind(), Kind::NoInput);
+        let directory = Split { path: std::env::temp_dir(), ..split(0) };
+        assert_eq!(fails(&directory).kind(), Kind::NoInput);
+        assert!(fails(&split(12)).to_string().contains("x.bin"));
+    }
+
+    /// Only JSON lines that are not compressed are cut, and the shares meet.
+    #[test]
+    fn cuts() {
+        let lines = b"{}\n".repeat(100);
+        let file = Temporary::new("x.jsonl", &lines);
+        let shares = splits(&file.0, 300, 70).unwrap();
+        assert_eq!(shares.len(), 5);
+        assert_eq!((shares[0].start, shares[4].end), (0, 300));
+        assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+        for bytes in [gzip(&lines), page("http://a/", &lines)] {
+            let file = Temporary::new("x", &bytes);
+            let size = bytes.len() as u64;
+            assert_eq!(splits(&file.0, size, 10).unwrap(), [Split { path: file.0.clone(), start: 0, end: size }]);
+        }
+    }
+
+    /// A job that cannot be obeyed is told so before a byte is read.
+    #[test]
+    fn options_are_checked() {
+        assert_eq!(Options::default().check(), Ok(()));
+        let wrong = |change: fn(&mut Options)| {
+            let mut options = Options::default();
+            change(&mut options);
+            options.check().is_err()
+        };
+        assert!(wrong(|o| o.fields.url.clear()));
+        assert!(wrong(|o| o.fields.text = "url".into()));
+        assert!(wrong(|o| o.limits.line_bytes_max = 0));
+    }
+}

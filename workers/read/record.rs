@@ -1,0 +1,162 @@
+//! What a reader hands on: one entry for each record of an input, whatever its format. A leaf: the readers and the
+//! extractor know it, it knows none of them.
+
+use std::collections::BTreeMap;
+
+/// A URL longer than this is no page's address; bytes as found.
+pub const URL_BYTES_MAX: usize = 64 << 10;
+
+/// A reject's detail is cut here, in bytes.
+pub const DETAIL_BYTES_MAX: usize = 200;
+
+/// One thing a crawl says about one URL, before its text is extracted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The URL as it was found, not yet in canonical form; control characters and bytes that are no UTF-8 are
+    /// percent-escaped.
+    pub url: String,
+    /// Seconds since 1970 in UTC, as the crawl said; none where it said nothing valid.
+    pub date: Option<i64>,
+    /// What the crawl found there.
+    pub body: Body,
+}
+
+/// What a crawl found at a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Text that needs no extraction (WET, the `text` field of a JSON line).
+    Text(String),
+    /// A page as served: its bytes after HTTP's transfer and content encodings, and HTTP's charset if it named one.
+    Html {
+        /// The page's bytes.
+        bytes: Vec<u8>,
+        /// The `charset` parameter of HTTP's Content-Type.
+        charset: Option<String>,
+    },
+    /// Plain text as served: it needs its charset decoded, and no markup removed.
+    Plain {
+        /// The text's bytes.
+        bytes: Vec<u8>,
+        /// The `charset` parameter of HTTP's Content-Type.
+        charset: Option<String>,
+    },
+    /// The page is gone: 404, 410, 301, 308, or a row that says so.
+    Removed,
+    /// The page was visited and nothing new is known: a revisit of its own URL, 304, 5xx.
+    Seen,
+}
+
+/// A record's place in its input and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where the record starts: bytes into the file, or into the decompressed stream where a stream holds all records.
+    pub offset: u64,
+    /// What became of it.
+    pub item: Item,
+}
+
+/// Every record is accepted, skipped or rejected; nothing vanishes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// Accepted.
+    Record(Record),
+    /// Sound, but not a page: the reason is a fixed word such as `request`.
+    Skip(&'static str),
+    /// Damaged or over a limit: the reason is a fixed word, `detail` says more for a person.
+    Reject {
+        /// A fixed word such as `bad_json`.
+        reason: &'static str,
+        /// What was wrong with this one, at most 200 bytes.
+        detail: String,
+    },
+}
+
+impl Item {
+    /// A rejection whose detail is cut to [`DETAIL_BYTES_MAX`].
+    pub fn reject(reason: &'static str, detail: impl Into<String>) -> Item {
+        let mut detail = detail.into();
+        detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
+        Item::Reject { reason, detail }
+    }
+}
+
+/// How often an input was odd and accepted all the same, by a fixed word such as `zero_padding`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes(BTreeMap<&'static str, u64>);
+
+impl Notes {
+    /// Counts one more of `word`.
+    pub fn add(&mut self, word: &'static str) {
+        *self.0.entry(word).or_default() += 1;
+    }
+
+    /// The words with their counts, in the words' order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.0.iter().map(|(&word, &count)| (word, count))
+    }
+
+    /// The sum of both.
+    pub fn merged(mut self, other: &Notes) -> Notes {
+        other.iter().for_each(|(word, count)| *self.0.entry(word).or_default() += count);
+        self
+    }
+}
+
+/// The URL in `found`, trimmed, with control characters and bytes that are no UTF-8 percent-escaped, so that it is one
+/// line of text whatever a crawler wrote. Rejects `no_url` when nothing is left and `long_url` over [`URL_BYTES_MAX`].
+pub fn url(found: &[u8]) -> Result<String, Item> {
+    let found = found.trim_ascii();
+    if found.is_empty() {
+        return Err(Item::reject("no_url", ""));
+    }
+    if found.len() > URL_BYTES_MAX {
+        let head = String::from_utf8_lossy(&found[..DETAIL_BYTES_MAX]);
+        return Err(Item::reject("long_url", format!("{} bytes: {head}", found.len())));
+    }
+    let mut url = String::with_capacity(found.len());
+    for chunk in found.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c.is_control() {
+                true => escape(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut url),
+                false => url.push(c),
+            }
+        }
+        escape(chunk.invalid(), &mut url);
+    }
+    Ok(url)
+}
+
+fn escape(bytes: &[u8], into: &mut String) {
+    for byte in bytes {
+        into.push_str(&format!("%{byte:02X}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A URL is one line of UTF-8 whatever bytes it was made of, and an ordinary one is left alone.
+    #[test]
+    fn urls_become_one_line() {
+        assert_eq!(url(b" https://a.example/b c?d=%20 ").unwrap(), "https://a.example/b c?d=%20");
+        assert_eq!(url(b"http://a/\x01\n\x7fb").unwrap(), "http://a/%01%0A%7Fb");
+        assert_eq!(url("http://a/é\u{85}漢".as_bytes()).unwrap(), "http://a/é%C2%85漢");
+        assert_eq!(url(b"http://a/\xff\xe6\xbc").unwrap(), "http://a/%FF%E6%BC");
+    }
+
+    /// An empty URL and one over the limit are rejected, each under its own word.
+    #[test]
+    fn urls_have_bounds() {
+        assert_eq!(url(b" \t"), Err(Item::reject("no_url", "")));
+        assert!(url(&[b'a'; URL_BYTES_MAX]).is_ok());
+        assert!(matches!(url(&[b'a'; URL_BYTES_MAX + 1]), Err(Item::Reject { reason: "long_url", .. })));
+    }
+
+    /// A detail never grows beyond its limit and is never cut inside a character.
+    #[test]
+    fn details_are_short() {
+        let Item::Reject { detail, .. } = Item::reject("x", "漢".repeat(100)) else { panic!() };
+        assert_eq!(detail.len(), 198);
+    }
+}

@@ -1,0 +1,123 @@
+//! What the readers' tests share: archives built record by record, files that vanish, and a whole input read at once.
+
+use super::decoder::Codec;
+use super::record::{Body, Entry, Item, Notes, Record};
+use super::{Options, Split, open};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A file of these bytes that is removed when dropped.
+pub struct Temporary(pub PathBuf);
+
+impl Temporary {
+    pub fn new(name: &str, bytes: &[u8]) -> Temporary {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("pagefold-{}-{n}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        Temporary(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// All entries of a file of these bytes, and its notes. Checks that every byte was consumed.
+pub fn read_all(name: &str, bytes: &[u8], options: &Options) -> (Vec<Entry>, Notes) {
+    let file = Temporary::new(name, bytes);
+    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
+    let mut reader = open(&split, options).unwrap();
+    let mut entries = Vec::new();
+    while let Some(entry) = reader.next().unwrap() {
+        entries.push(entry);
+        assert!(entries.len() <= bytes.len() + 1, "more entries than bytes");
+    }
+    assert_eq!(reader.consumed_bytes(), bytes.len() as u64);
+    assert!(reader.next().unwrap().is_none(), "an end is an end");
+    (entries, reader.notes())
+}
+
+/// One word for each entry: the URL of what is accepted with what is said of it, else the reason.
+pub fn words(entries: &[Entry]) -> Vec<String> {
+    entries.iter().map(|entry| word(&entry.item)).collect()
+}
+
+pub fn word(item: &Item) -> String {
+    match item {
+        Item::Skip(reason) => format!("~{reason}"),
+        Item::Reject { reason, .. } => format!("!{reason}"),
+        Item::Record(Record { url, body, .. }) => match body {
+            Body::Text(text) => format!("{url} text {}", text.len()),
+            Body::Html { bytes, .. } => format!("{url} html {}", bytes.len()),
+            Body::Plain { bytes, .. } => format!("{url} plain {}", bytes.len()),
+            Body::Removed => format!("{url} removed"),
+            Body::Seen => format!("{url} seen"),
+        },
+    }
+}
+
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// One member of these bytes.
+pub fn member(codec: Codec, bytes: &[u8]) -> Vec<u8> {
+    match codec {
+        Codec::Plain => bytes.to_vec(),
+        Codec::Gzip => gzip(bytes),
+        Codec::Zstd => {
+            let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+            encoder.include_checksum(true).unwrap();
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
+    }
+}
+
+/// A WARC record with these further fields, each with its line end.
+pub fn warc(kind: &str, url: &str, fields: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n{fields}\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body, b"\r\n\r\n"].concat()
+}
+
+/// A response of this status line and these header fields, each with its line end.
+pub fn response(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
+    [format!("HTTP/1.1 {status}\r\n{fields}\r\n").as_bytes(), body].concat()
+}
+
+/// The WARC record of a page.
+pub fn page(url: &str, body: &[u8]) -> Vec<u8> {
+    warc("response", url, "", &response("200 OK", "Content-Type: text/html\r\n", body))
+}
+
+/// The ARC record of a page.
+pub fn arc_page(url: &str, body: &[u8]) -> Vec<u8> {
+    let body = response("200 OK", "Content-Type: text/html\r\n", body);
+    let head = format!("{url} 192.0.2.1 20200101000000 text/html {}\n", body.len());
+    [head.as_bytes(), &body, b"\n"].concat()
+}
+
+/// Numbers that look random and are the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+
+    /// Text that hardly compresses, so that a member is about as long as its page.
+    pub fn text(&mut self, bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|_| b'!' + self.below(94) as u8).collect()
+    }
+}

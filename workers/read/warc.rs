@@ -1,0 +1,234 @@
+//! WARC records (ISO 28500, versions 0.17 to 1.1; WET and WAT are WARC) and what they say of a URL. In come a record's
+//! header and body as [`super::frames`] delimits them, out goes one item. Only pages and news of pages are accepted;
+//! every other kind of record is skipped under its name. Segmented records are never put together.
+
+use super::frames::Dialect;
+use super::headers::{self, Headers, media_type};
+use super::record::{Body, Item, Notes, Record, url};
+use super::{Limits, date, http};
+
+/// WARC's side of [`super::frames::Frames`].
+#[derive(Debug)]
+pub struct Warc;
+
+impl Dialect for Warc {
+    fn starts(bytes: &[u8]) -> bool {
+        let name = &b"WARC/"[..bytes.len().min(5)];
+        !bytes.is_empty()
+            && bytes[..name.len()].eq_ignore_ascii_case(name)
+            && bytes.get(5).is_none_or(u8::is_ascii_digit)
+    }
+
+    /// Behind a torn record the next one may start in mid-line. There it takes a whole version line with a field behind
+    /// it, for pages speak of `WARC/1.0` too.
+    fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
+        memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/").map(|at| from + at).find(|&at| {
+            let line = at == 0 || bytes[at - 1] == b'\n';
+            line && Warc::starts(&bytes[at..]) || !line && is_version_and_field(&bytes[at + 5..])
+        })
+    }
+
+    fn header_length(bytes: &[u8]) -> Option<usize> {
+        headers::length(bytes)
+    }
+
+    /// A start in mid-line tears a header only if all fields of a page follow: a URL may end in `WARC/1.0`, but then
+    /// none follows.
+    fn is_torn(header: &[u8]) -> bool {
+        let Some(at) = Warc::find_start(header, 1) else { return false };
+        let inner = Headers::parse(&header[at..]);
+        let whole = ["WARC-Type", "WARC-Target-URI", "Content-Length"].iter().all(|name| inner.get(name).is_some());
+        whole || header[at - 1] == b'\n'
+    }
+
+    fn body_length(header: &[u8]) -> Option<u64> {
+        Headers::parse(header).text("Content-Length")?.parse().ok()
+    }
+
+    fn separated(behind: &[u8]) -> bool {
+        behind.starts_with(b"\r\n\r\n") || behind.starts_with(b"\n\n")
+    }
+
+    fn item(&mut self, header: &[u8], body: &[u8], limits: &Limits, notes: &mut Notes) -> Item {
+        if header.first_chunk().is_some_and(|start| start == b"WARC/0.") {
+            notes.add("warc_0");
+        }
+        if !header.contains(&b'\r') {
+            notes.add("lf_header");
+        }
+        item(&Headers::parse(header), body, limits, notes)
+    }
+}
+
+/// What a record of these header fields and this body says.
+fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) -> Item {
+    let Some(kind) = headers.text("WARC-Type") else {
+        return Item::reject("bad_header", "no WARC-Type");
+    };
+    let kind = match kind.to_ascii_lowercase().as_str() {
+        "request" => return Item::Skip("request"),
+        "metadata" => return Item::Skip("metadata"),
+        "warcinfo" => return Item::Skip("warcinfo"),
+        "continuation" => return Item::Skip("segment"),
+        "response" => Kind::Response,
+        "resource" => Kind::Resource,
+        "conversion" => Kind::Conversion,
+        "revisit" => Kind::Revisit,
+        _ => return Item::Skip("type"),
+    };
+    if headers.text("WARC-Segment-Number").is_some_and(|number| number.parse::<u64>().is_ok()) {
+        return Item::Skip("segment");
+    }
+    let target = bare(headers.get("WARC-Target-URI").unwrap_or_default());
+    let url = match url(target) {
+        Ok(url) => url,
+        Err(reject) => return reject,
+    };
+    if !http::is_web(&url) {
+        return Item::Skip("scheme");
+    }
+    let found = match kind {
+        Kind::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
+            Some(other) if other != target => Err(Item::Skip("revisit_other")),
+            _ => Ok(Body::Seen),
+        },
+        Kind::Conversion => conversion(headers.get("Content-Type"), body),
+        Kind::Response if is_http(headers, body) => {
+            http::body(body, headers.get("WARC-Identified-Payload-Type"), limits.record_bytes_max, notes)
+        }
+        Kind::Response | Kind::Resource => page(headers.get("Content-Type"), body),
+    };
+    if headers.get("WARC-Truncated").is_some() {
+        notes.add("warc_truncated");
+    }
+    let date = headers.text("WARC-Date").and_then(date::parse);
+    found.map_or_else(|item| item, |body| Item::Record(Record { url, date, body }))
+}
+
+/// Whether a version ends its line here and a field of WARC follows.
+fn is_version_and_field(bytes: &[u8]) -> bool {
+    let Some(([b'0'..=b'9', b'.', minor @ ..], field)) = memchr::memchr(b'\n', bytes).map(|end| bytes.split_at(end))
+    else {
+        return false;
+    };
+    minor.trim_ascii_end().iter().all(u8::is_ascii_digit)
+        && [&b"\nWARC-"[..], b"\nContent-"].iter().any(|name| field.starts_with(name))
+}
+
+enum Kind {
+    Response,
+    Resource,
+    Conversion,
+    Revisit,
+}
+
+/// Without the angle brackets that WARC 1.0's grammar demanded and wget wrote.
+fn bare(target: &[u8]) -> &[u8] {
+    let target = target.trim_ascii();
+    target.strip_prefix(b"<").and_then(|inner| inner.strip_suffix(b">")).unwrap_or(target)
+}
+
+/// A response holds an HTTP message unless its Content-Type says that it is something else.
+fn is_http(headers: &Headers<'_>, body: &[u8]) -> bool {
+    body.starts_with(b"HTTP/") || headers.get("Content-Type").is_none_or(|t| media_type(t).0 == "application/http")
+}
+
+/// The text that a WET record holds: UTF-8, or else bytes whose charset is to be found.
+fn conversion(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
+    match media_type(content_type.unwrap_or(b"text/plain")) {
+        (media, charset) if media == "text/plain" => Ok(match std::str::from_utf8(body) {
+            Ok(text) => Body::Text(text.to_owned()),
+            Err(_) => Body::Plain { bytes: body.to_owned(), charset },
+        }),
+        _ => page(content_type, body),
+    }
+}
+
+/// The page that a record holds without HTTP around it.
+fn page(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
+    let (media, charset) = media_type(content_type.unwrap_or_default());
+    http::page(&media, charset, body.into()).ok_or(Item::Skip("not_text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Options;
+    use super::super::testing::{page, read_all, response, warc, words};
+    use super::*;
+
+    fn says(record: &[u8]) -> String {
+        let (entries, _) = read_all("x.warc", record, &Options::default());
+        assert_eq!(entries.len(), 1, "{entries:?}");
+        words(&entries).remove(0)
+    }
+
+    /// Every type of record says what it says of a page, or is skipped under its name.
+    #[test]
+    fn types() {
+        let html = response("200 OK", "Content-Type: text/html\r\n", b"<p>");
+        for (kind, fields, body, want) in [
+            ("response", "", &html[..], "http://a/ html 3"),
+            ("RESPONSE", "Content-Type: application/http; msgtype=response\r\n", &html, "http://a/ html 3"),
+            ("response", "Content-Type: text/html\r\n", b"<p>", "http://a/ html 3"),
+            ("response", "", &response("404", "", b""), "http://a/ removed"),
+            ("response", "WARC-Segment-Number: 1\r\n", &html, "~segment"),
+            ("resource", "Content-Type: text/html\r\n", b"<p>", "http://a/ html 3"),
+            ("resource", "Content-Type: text/plain\r\n", b"abc", "http://a/ plain 3"),
+            ("resource", "Content-Type: image/png\r\n", b"abc", "~not_text"),
+            ("conversion", "Content-Type: text/plain\r\n", b"abc", "http://a/ text 3"),
+            ("conversion", "", b"abc", "http://a/ text 3"),
+            ("conversion", "", b"ab\xff", "http://a/ plain 3"),
+            ("conversion", "Content-Type: application/json\r\n", b"{}", "~not_text"),
+            ("revisit", "", b"", "http://a/ seen"),
+            ("revisit", "WARC-Refers-To-Target-URI: <http://a/>\r\n", b"", "http://a/ seen"),
+            ("revisit", "WARC-Refers-To-Target-URI: http://b/\r\n", b"", "~revisit_other"),
+            ("request", "", b"GET", "~request"),
+            ("metadata", "", b"", "~metadata"),
+            ("warcinfo", "", b"", "~warcinfo"),
+            ("continuation", "", b"", "~segment"),
+            ("monkeys", "", b"", "~type"),
+            ("", "", b"", "!bad_header"),
+        ] {
+            assert_eq!(says(&warc(kind, "http://a/", fields, body)), want, "{kind} {fields}");
+        }
+    }
+
+    /// Only URLs of the web are pages; angle brackets are no part of one, and odd bytes are escaped.
+    #[test]
+    fn urls() {
+        assert_eq!(says(&page("<http://a/b>", b"x")), "http://a/b html 1");
+        assert_eq!(says(&page("HTTPS://a/b c\t", b"x")), "HTTPS://a/b c html 1");
+        assert_eq!(says(&page("http://a/\u{1}", b"x")), "http://a/%01 html 1");
+        assert_eq!(says(&page("http://a/WARC/1.0", b"x")), "http://a/WARC/1.0 html 1");
+        for url in ["dns:a", "metadata://x/y", "file:///x", "ftp://a/", "http:/"] {
+            assert_eq!(says(&page(url, b"x")), "~scheme");
+        }
+        assert_eq!(says(&page("", b"x")), "!no_url");
+        assert_eq!(says(&page(&format!("http://a/{}", "x".repeat(70_000)), b"x")), "!long_url");
+    }
+
+    /// A header means the same in every version and with any line ends, case and folding; the date is taken from it.
+    #[test]
+    fn headers() {
+        for head in [
+            "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a/\r\nWARC-Date: 1970-01-02\r\n\
+             Content-Length: 3\r\n\r\n",
+            "WARC/1.1\nwarc-type:conversion\nWARC-TARGET-URI:\n http://a/\nwarc-date:19700102000000\n\
+             content-length:\n\t3\n\n",
+            "warc/0.18\r\r\nWARC-Type: conversion\r\r\nJunk\r\r\nWARC-Target-URI: http://a/\r\r\n\
+             WARC-Date: 1970-01-02T00:00:00Z\r\r\nContent-Length: 03\r\r\n\r\r\n",
+        ] {
+            let (entries, _) = read_all("x.warc", format!("{head}abc\n\n").as_bytes(), &Options::default());
+            let record = Record { url: "http://a/".into(), date: Some(86_400), body: Body::Text("abc".into()) };
+            assert_eq!(entries[0].item, Item::Record(record), "{head}");
+        }
+    }
+
+    /// A record that its crawler cut off is accepted and counted.
+    #[test]
+    fn truncated_by_the_crawler() {
+        let record = warc("conversion", "http://a/", "WARC-Truncated: length\r\n", b"abc");
+        let (_, notes) = read_all("x.warc", &record, &Options::default());
+        assert_eq!(notes.iter().collect::<Vec<_>>(), [("warc_truncated", 1)]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Resolve: in come pairs of near fingerprints, out go the pairs of contents that the pivot rule begins or ceases to examine. The members of
+//! one group travel to the owner of the other and meet its members there.
+
+use crate::buckets::NearFingerprints;
+use crate::document::Id;
+use crate::epoch::Epoch;
+use crate::error::Result;
+use crate::groups::{GroupRow, Member, change, members};
+use crate::store::runs::Table;
+use std::collections::BTreeMap;
+
+/// A member of one group on its way to the owner of a near one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Visitor {
+    /// The near fingerprint, as band 0's key.
+    pub to: u64,
+    /// The member's own.
+    pub from: u64,
+    /// The content.
+    pub content: Id,
+    /// Its rank before, [`NO_RANK`] if it was not alive.
+    pub before: u64,
+    /// Its rank after.
+    pub after: u64,
+}
+
+const NO_RANK: u64 = u64::MAX;
+
+/// Two contents that are to be confirmed (+1) or are no longer examined (-1), told to the owner of the first; the owner of
+/// the second is told the mirror image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Candidate {
+    /// The content whose owner is told.
+    pub content: Id,
+    /// The other.
+    pub other: Id,
+    /// +1 or -1.
+    pub diff: i32,
+    /// Bits in which the fingerprints differ.
+    pub distance: u32,
+}
+
+impl Candidate {
+    /// The same pair seen from its other end.
+    pub fn mirrored(self) -> Candidate {
+        Candidate { content: self.other, other: self.content, ..self }
+    }
+}
+
+/// The groups of some keys, before and after the epoch.
+fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
+    let before: Table<GroupRow> = epoch.before("fingerprint_contents")?;
+    let after: Table<GroupRow> = epoch.after("fingerprint_contents")?;
+    let (before, after) = (before.matching(keys), after.matching(keys));
+    let mut old = before.chunk_by(|a, b| a.key == b.key).peekable();
+    let mut new = after.chunk_by(|a, b| a.key == b.key).peekable();
+    let group = |&key: &u64| {
+        let old = old.next_if(|rows| rows[0].key == key).unwrap_or_default();
+        let new = new.next_if(|rows| rows[0].key == key).unwrap_or_default();
+        (key, members(old, new))
+    };
+    Ok(keys.iter().map(group).collect())
+}
+
+/// Sends the members of each pair's first group to the second; `pairs` are sorted and this worker owns their firsts.
+pub fn visitors(epoch: &Epoch, pairs: &[NearFingerprints], give: &mut dyn FnMut(Visitor)) -> Result<()> {
+    let mut keys: Vec<u64> = pairs.iter().map(|pair| pair.a).collect();
+    keys.dedup();
+    let groups = lookup(epoch, &keys)?;
+    let rank = |rank: Option<usize>| rank.map_or(NO_RANK, |rank| rank as u64);
+    for pair in pairs {
+        for member in &groups[&pair.a] {
+            let (before, after) = (rank(member.before), rank(member.after));
+            give(Visitor { to: pair.b, from: pair.a, content: member.content, before, after });
+        }
+    }
+    Ok(())
+}
+
+/// Lets visitors meet the members of the group that they come to; `visitors` are sorted and this worker owns the groups. `distance`
+/// counts the bits in which two fingerprints, as band 0's keys, differ.
+pub fn meet(
+    epoch: &Epoch,
+    visitors: &[Visitor],
+    distance: impl Fn(u64, u64) -> u32,
+    give: &mut dyn FnMut(Candidate),
+) -> Result<()> {
+    let mut keys: Vec<u64> = visitors.iter().map(|visitor| visitor.to).collect();
+    keys.dedup();
+    let groups = lookup(epoch, &keys)?;
+    let rank = |rank: u64| (rank != NO_RANK).then_some(rank as usize);
+    for visitors in visitors.chunk_by(|a, b| (a.to, a.from) == (b.to, b.from)) {
+        let (to, from) = (visitors[0].to, visitors[0].from);
+        let distance = distance(to, from);
+        let guests: Vec<Member> = visitors
+            .iter()
+            .map(|v| Member { content: v.content, before: rank(v.before), after: rank(v.after) })
+            .collect();
+        pairs(&guests, &groups[&to], to == from, |a, b, diff| {
+            let candidate = Candidate { content: a, other: b, diff, distance };
+            give(candidate);
+            give(candidate.mirrored());
+            epoch.count(if diff > 0 { "candidates_new" } else { "candidates_dropped" }, 1);
+        });
+    }
+    Ok(())
+}
+
+/// The changed pairs between two groups, or within one. A pair without a pivot is never looked at.
+fn pairs(guests: &[Member], hosts: &[Member], same: bool, mut found: impl FnMut(Id, Id, i32)) {
+    let pivots: Vec<Member> = hosts.iter().copied().filter(Member::was_or_is_pivot).collect();
+    for guest in guests {
+        let others = if guest.was_or_is_pivot() { hosts } else { &pivots };
+        for host in others {
+            // Within a group every pair meets twice, once in each order.
+            if same && guest.content >= host.content {
+                continue;
+            }
+            match change(guest, host) {
+                0 => {}
+                diff => found(guest.content, host.content, diff),
+            }
+        }
+    }
+}

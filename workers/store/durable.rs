@@ -1,0 +1,62 @@
+//! Making files durable: in come written files, out come names that survive a power cut. A file is written aside, fsynced, renamed or
+//! linked to its name, and its folder fsynced; without the last step acknowledged epochs are lost. An error here is fatal to
+//! the run and never retried: after a failed fsync the kernel may have dropped the pages.
+
+use crate::error::{Error, Kind, Result};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// fsync of a folder, which makes the names in it durable.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|f| f.sync_all()).map_err(|e| Error::io("fsync folder", folder, e).with_kind(Kind::Io))
+}
+
+/// Creates `folder` and its missing parents, each durable.
+pub fn create_folder(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let parent = folder.parent().filter(|p| !p.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        create_folder(parent)?;
+    }
+    match std::fs::create_dir(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(Error::io("create folder", folder, e).with_kind(Kind::Io));
+        }
+        _ => {}
+    }
+    sync_folder(parent.unwrap_or(Path::new(".")))
+}
+
+/// Gives the written file `aside` its durable name `path`, replacing what has that name.
+pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
+    file.sync_all().map_err(|e| Error::io("fsync", aside, e))?;
+    std::fs::rename(aside, path).map_err(|e| Error::io("rename to", path, e).with_kind(Kind::Io))?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Writes `bytes` durably as `path`, replacing what has that name.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let aside = path.with_extension("writing");
+    let mut file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
+    file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
+    place(&file, &aside, path)
+}
+
+/// Writes `bytes` durably as `path` unless that name exists. Returns whether this call created it.
+pub fn create_new(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let aside = path.with_extension(format!("{}.writing", std::process::id()));
+    let mut file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
+    file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
+    file.sync_all().map_err(|e| Error::io("fsync", &aside, e))?;
+    let created = match std::fs::hard_link(&aside, path) {
+        Ok(()) => true,
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => false,
+        Err(e) => return Err(Error::io("link", path, e).with_kind(Kind::Io)),
+    };
+    sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    std::fs::remove_file(&aside).map_err(|e| Error::io("remove", &aside, e))?;
+    Ok(created)
+}

@@ -1,0 +1,184 @@
+//! The store: immutable sorted runs, a manifest whose creation is the commit, a lock that the kernel releases.
+//!
+//! ```text
+//! FORMAT                 what can never change: uuid, versions, digest of the identity configuration
+//! LOCK                   flock, held by the launcher
+//! manifest/<20 digits>.json
+//! data/<table>/<digest>.arrow, data/<kind>/<digest>.jsonl
+//! attempt/<epoch>-<plan>/  resumable work of an unfinished epoch
+//! ```
+
+pub mod column;
+pub mod durable;
+pub mod manifest;
+pub mod map;
+pub mod runs;
+pub mod segment;
+pub mod table;
+
+use crate::error::{Error, Kind, Result};
+use manifest::{FileRef, Head};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The file `FORMAT`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Format {
+    format: u32,
+    store: String,
+    identity_digest: String,
+    identity: serde_json::Value,
+}
+
+/// An open store. It has no lock of its own; see [`Store::lock`].
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+    uuid: String,
+}
+
+/// The store's lock; dropping it, or dying, releases it.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Store {
+    /// Opens the store at `root`, or makes it, for a job whose identity configuration is `identity`.
+    ///
+    /// # Errors
+    ///
+    /// `Config` if the store was built with another identity configuration or format.
+    pub fn open_or_create(root: &Path, identity: &serde_json::Value) -> Result<Store> {
+        let path = root.join("FORMAT");
+        if !path.exists() {
+            durable::create_folder(root)?;
+            let format = Format {
+                format: manifest::FORMAT,
+                store: random_hex()?,
+                identity_digest: digest_of(identity),
+                identity: identity.clone(),
+            };
+            let text = serde_json::to_vec_pretty(&format)
+                .map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
+            durable::create_new(&path, &text)?;
+        }
+        Store::open(root, Some(identity))
+    }
+
+    /// Opens the store at `root`; with an `identity` it must be the store's.
+    pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
+        let path = root.join("FORMAT");
+        let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+        let format: Format =
+            serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
+        if format.format != manifest::FORMAT {
+            let why = format!("format {}, this build reads {}", format.format, manifest::FORMAT);
+            return Err(Error::config(&path, why));
+        }
+        if let Some(identity) = identity
+            && format.identity_digest != digest_of(identity)
+        {
+            let key = difference(&format.identity, identity).unwrap_or_default();
+            let why = format!("the store was built with another `{key}`; remedy: put it back, or start a new store");
+            return Err(Error::config(&path, why));
+        }
+        Ok(Store { root: root.to_owned(), uuid: format.store })
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of tables.
+    pub fn data(&self) -> PathBuf {
+        self.root.join("data")
+    }
+
+    /// The uuid, made at creation.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
+    /// The latest manifest; none before the first commit.
+    pub fn head(&self) -> Result<Option<Head>> {
+        let head = manifest::head(&self.root)?;
+        if let Some(head) = &head
+            && head.manifest.store != self.uuid
+        {
+            return Err(Error::config(&self.root.join("manifest"), "the manifests are another store's"));
+        }
+        Ok(head)
+    }
+
+    /// Takes the lock without waiting.
+    ///
+    /// # Errors
+    ///
+    /// `TryAgain` if another run holds it.
+    pub fn lock(root: &Path) -> Result<Lock> {
+        durable::create_folder(root)?;
+        let path = root.join("LOCK");
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(Error::new(Kind::TryAgain, format!("{}: another run is at work on this store", path.display())))
+            }
+            Err(e) => Err(Error::io("lock", &path, e.into())),
+        }
+    }
+
+    /// Writes `lines` durably as `data/<kind>/<digest>.jsonl`.
+    pub fn write_lines(&self, kind: &str, lines: &str) -> Result<FileRef> {
+        let folder = self.data().join(kind);
+        durable::create_folder(&folder)?;
+        let digest = blake3::hash(lines.as_bytes()).to_hex().to_string();
+        durable::write(&folder.join(format!("{digest}.jsonl")), lines.as_bytes())?;
+        Ok(FileRef { digest, bytes: lines.len() as u64, lines: lines.lines().count() as u64 })
+    }
+
+    /// Reads what [`Store::write_lines`] wrote.
+    pub fn read_lines(&self, kind: &str, file: &FileRef) -> Result<String> {
+        let path = self.data().join(kind).join(format!("{}.jsonl", file.digest));
+        std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
+    }
+}
+
+/// blake3 of a configuration's JSON, whose object keys serde_json sorts, in hex.
+pub fn digest_of(value: &serde_json::Value) -> String {
+    blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+}
+
+/// The first key, dotted, in which two configurations differ.
+fn difference(a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
+    use serde_json::Value::Object;
+    match (a, b) {
+        (Object(a), Object(b)) => {
+            let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
+            keys.sort();
+            keys.into_iter().find_map(|key| match (a.get(key), b.get(key)) {
+                (Some(x), Some(y)) => difference(x, y).map(|rest| match rest.is_empty() {
+                    true => key.clone(),
+                    false => format!("{key}.{rest}"),
+                }),
+                _ => Some(key.clone()),
+            })
+        }
+        _ => (a != b).then(String::new),
+    }
+}
+
+/// 16 random bytes in hex.
+pub fn random_hex() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}

@@ -1,0 +1,280 @@
+//! A segment: one worker's share of a run, an Arrow IPC file of fixed-width columns, uncompressed, sorted, and mapped when read. Its
+//! name is the blake3 of its bytes. Rows go in ascending and come out by position or by galloping search; a segment never
+//! changes.
+//!
+//! Every batch but the last has [`BATCH_ROWS`] rows, so a row's batch and place follow from its position.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::durable;
+use crate::store::map::map;
+use crate::store::table::{MultisetHash, Row};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a batch: a batch of 16-byte ids is 1 MiB, and a segment of 50 million rows has 763 fences.
+pub const BATCH_ROWS: usize = 1 << 16;
+
+/// What the manifest remembers of a segment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentRef {
+    /// blake3 of the file, in hex; the file is `data/<table>/<digest>.arrow`.
+    pub digest: String,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Sum of the rows' diffs: the live rows it adds.
+    pub live: i64,
+    /// Its rows' multiset hash, in hex.
+    pub multiset: String,
+}
+
+/// Writes a segment row by row.
+pub struct SegmentWriter<R: Row> {
+    folder: PathBuf,
+    aside: PathBuf,
+    arrow: FileWriter<Hashing>,
+    batch: Vec<R>,
+    last: Option<R>,
+    rows: u64,
+    live: i64,
+    multiset: MultisetHash,
+    scratch: Vec<u8>,
+}
+
+/// A file that is hashed while it is written.
+struct Hashing {
+    file: BufWriter<File>,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let n = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..n]);
+        self.bytes += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) -> Error {
+    match error {
+        arrow_schema::ArrowError::IoError(_, error) => Error::io(operation, path, error),
+        error => Error::new(Kind::Io, format!("cannot {operation} {}", path.display())).caused_by(error),
+    }
+}
+
+impl<R: Row> SegmentWriter<R> {
+    /// A writer of a segment in the table's `folder`; `tag` keeps writers apart until the digest names the file.
+    pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
+        durable::create_folder(folder)?;
+        let aside = folder.join(format!("{tag}.writing"));
+        let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
+        let sink = Hashing { file: BufWriter::with_capacity(1 << 20, file), hasher: blake3::Hasher::new(), bytes: 0 };
+        let options = IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5)
+            .map_err(|e| arrow_error("write", &aside, e))?;
+        let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
+            .map_err(|e| arrow_error("write", &aside, e))?;
+        Ok(SegmentWriter {
+            folder: folder.to_owned(),
+            aside,
+            arrow,
+            batch: Vec::new(),
+            last: None,
+            rows: 0,
+            live: 0,
+            multiset: MultisetHash::default(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Appends `row`, which must be greater than the one before.
+    pub fn push(&mut self, row: R) -> Result<()> {
+        if self.batch.len() == BATCH_ROWS {
+            self.flush()?;
+        }
+        if let Some(last) = self.batch.last().or(self.last.as_ref()) {
+            assert!(*last < row, "{}: rows out of order: {last:?} then {row:?}", R::TABLE);
+        }
+        self.live += i64::from(row.diff());
+        self.multiset.add(&row, &mut self.scratch);
+        self.batch.push(row);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.batch))
+            .and_then(|batch| self.arrow.write(&batch))
+            .map_err(|e| arrow_error("write", &self.aside, e));
+        self.rows += self.batch.len() as u64;
+        self.last = self.batch.pop();
+        self.batch.clear();
+        batch
+    }
+
+    /// Makes the segment durable under its digest; none if it has no rows.
+    pub fn finish(mut self) -> Result<Option<SegmentRef>> {
+        if !self.batch.is_empty() {
+            self.flush()?;
+        }
+        let failed = |e| arrow_error("write", &self.aside, e);
+        self.arrow.finish().map_err(failed)?;
+        let sink = self.arrow.into_inner().map_err(|e| arrow_error("write", &self.aside, e))?;
+        let file = sink.file.into_inner().map_err(|e| Error::io("write", &self.aside, e.into_error()))?;
+        if self.rows == 0 {
+            std::fs::remove_file(&self.aside).map_err(|e| Error::io("remove", &self.aside, e))?;
+            return Ok(None);
+        }
+        let digest = sink.hasher.finalize().to_hex().to_string();
+        durable::place(&file, &self.aside, &self.folder.join(format!("{digest}.arrow")))?;
+        let multiset = format!("{:032x}", self.multiset.0);
+        Ok(Some(SegmentRef { digest, bytes: sink.bytes, rows: self.rows, live: self.live, multiset }))
+    }
+}
+
+/// Writes `rows`, which are sorted, as a segment in the table's `folder`.
+pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>) -> Result<Option<SegmentRef>> {
+    let mut writer = SegmentWriter::create(folder, tag)?;
+    for row in rows {
+        writer.push(row)?;
+    }
+    writer.finish()
+}
+
+/// A mapped segment.
+pub struct Segment<R: Row> {
+    batches: Vec<R::Columns>,
+    rows: usize,
+}
+
+impl<R: Row> Segment<R> {
+    /// Maps `<digest>.arrow` in the table's `folder`. Blocks, schema and row count are checked here, the bytes' digest by
+    /// `verify`.
+    pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
+        let path = folder.join(format!("{}.arrow", segment.digest));
+        let damaged = |why: &str| {
+            Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
+        };
+        let bytes = map(&path)?;
+        if bytes.len() as u64 != segment.bytes {
+            return Err(damaged(&format!("{} bytes, the manifest says {}", bytes.len(), segment.bytes)));
+        }
+        // arrow panics on some damaged metadata; a damaged file is an error that names the file.
+        let decoded = std::panic::catch_unwind(|| decode::<R>(bytes)).map_err(|_| damaged("unreadable metadata"))?;
+        let (batches, rows) = decoded.map_err(|why| damaged(&why))?;
+        if rows as u64 != segment.rows {
+            return Err(damaged(&format!("{rows} rows, the manifest says {}", segment.rows)));
+        }
+        Ok(Segment { batches, rows })
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether it has no rows; a written segment always has some.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Row `position`.
+    pub fn row(&self, position: usize) -> R {
+        R::row(&self.batches[position / BATCH_ROWS], position % BATCH_ROWS)
+    }
+
+    /// The key of row `position`.
+    #[inline]
+    pub fn key(&self, position: usize) -> R::Key {
+        R::key_at(&self.batches[position / BATCH_ROWS], position % BATCH_ROWS)
+    }
+
+    /// The mapped columns, batch by batch.
+    pub fn batches(&self) -> &[R::Columns] {
+        &self.batches
+    }
+
+    /// The first position at or after `from` whose key is not less than `key`, by galloping: a near target costs little, a far
+    /// one the logarithm of its distance.
+    pub fn seek(&self, key: R::Key, from: usize) -> usize {
+        let mut step = 1;
+        let mut low = from;
+        while low + step <= self.rows && self.key(low + step - 1) < key {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(self.rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.key(middle) < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, usize), String> {
+    let text = |e: arrow_schema::ArrowError| e.to_string();
+    let whole = Buffer::from(bytes);
+    let Some(trailer) = whole.len().checked_sub(10) else { return Err("too short".into()) };
+    let trailer_bytes = whole[trailer..].try_into().map_err(|_| "no trailer")?;
+    let footer_bytes = read_footer_length(trailer_bytes).map_err(text)?;
+    let Some(start) = trailer.checked_sub(footer_bytes) else { return Err("footer out of bounds".into()) };
+    let footer = arrow_ipc::root_as_footer(&whole[start..trailer]).map_err(|e| e.to_string())?;
+    let schema = try_fb_to_schema(footer.schema().ok_or("no schema")?).map_err(text)?;
+    if schema != *R::schema() {
+        return Err("another table's columns".into());
+    }
+    let decoder = FileDecoder::new(Arc::new(schema), footer.version()).with_require_alignment(true);
+    let mut batches = Vec::new();
+    let mut rows = 0;
+    for block in footer.recordBatches().ok_or("no batches")? {
+        let (Ok(at), Ok(meta), Ok(body)) = (
+            usize::try_from(block.offset()),
+            usize::try_from(block.metaDataLength()),
+            usize::try_from(block.bodyLength()),
+        ) else {
+            return Err("block out of bounds".into());
+        };
+        let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
+        let Some(end) = end else { return Err("block out of bounds".into()) };
+        let data = whole.slice_with_length(at, end - at);
+        let batch = decoder.read_record_batch(block, &data).map_err(text)?.ok_or("empty block")?;
+        if rows % BATCH_ROWS != 0 {
+            return Err("a short batch before the last".into());
+        }
+        rows += batch.num_rows();
+        check_mapped(&batch, &whole)?;
+        batches.push(R::columns(&batch).ok_or("another table's columns")?);
+    }
+    Ok((batches, rows))
+}
+
+/// A compressed or misaligned file would be copied to the heap without a word; segments are mapped or refused.
+fn check_mapped(batch: &RecordBatch, whole: &Buffer) -> std::result::Result<(), String> {
+    let map = whole.as_ptr_range();
+    for column in batch.columns() {
+        for buffer in column.to_data().buffers() {
+            if !buffer.is_empty() && !map.contains(&buffer.as_ptr()) {
+                return Err("a column is not mapped".into());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! What a table is: rows of a sort key, values and a `diff` of +1 or -1, whose sum over a table's runs is 0 or 1 for every
+//! row. `table!` declares one; it writes down how the rows become columns and come back.
+
+use crate::store::column::Column;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+
+/// A row of a table.
+pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
+    /// The table's name, and its folder in the store unless several tables have this shape.
+    const TABLE: &'static str;
+    /// What rows are looked up by: the first column.
+    type Key: Column + Copy + std::fmt::Debug;
+    /// A batch of rows as mapped columns.
+    type Columns: Clone;
+
+    /// The lookup key.
+    fn key(&self) -> Self::Key;
+    /// +1 where the row was added, -1 where it was taken back.
+    fn diff(&self) -> i8;
+    /// The same row with another diff.
+    fn with_diff(self, diff: i8) -> Self;
+    /// The Arrow schema.
+    fn schema() -> SchemaRef;
+    /// `rows` as Arrow columns.
+    fn arrays(rows: &[Self]) -> Vec<ArrayRef>;
+    /// The columns of a batch; none if it is no batch of this table.
+    fn columns(batch: &RecordBatch) -> Option<Self::Columns>;
+    /// Row `row` of a batch.
+    fn row(columns: &Self::Columns, row: usize) -> Self;
+    /// The key of row `row` of a batch, without reading its values.
+    fn key_at(columns: &Self::Columns, row: usize) -> Self::Key;
+    /// Feeds the canonical bytes of everything that a scratch run would also have written: all but `diff` and the columns that
+    /// remember history.
+    fn content_bytes(&self, sink: &mut Vec<u8>);
+}
+
+/// Declares a table: `key` fields sort first and the very first is what lookups go by; `value` fields follow; `history` fields
+/// (when a row was first and last seen) are carried but are no part of the table's multiset hash.
+macro_rules! table {
+    (
+        $(#[$meta:meta])*
+        pub struct $Row:ident in $name:literal, columns $Columns:ident {
+            key { $(#[$lead_meta:meta])* $lead:ident: $Lead:ty $(, $(#[$key_meta:meta])* $key:ident: $Key:ty)* $(,)? }
+            value { $($(#[$value_meta:meta])* $value:ident: $Value:ty),* $(,)? }
+            history { $($(#[$history_meta:meta])* $history:ident: $History:ty),* $(,)? }
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $Row {
+            $(#[$lead_meta])* pub $lead: $Lead,
+            $($(#[$key_meta])* pub $key: $Key,)*
+            $($(#[$value_meta])* pub $value: $Value,)*
+            $($(#[$history_meta])* pub $history: $History,)*
+            /// +1 or -1.
+            pub diff: i8,
+        }
+
+        /// The mapped columns of a batch.
+        #[derive(Clone)]
+        pub struct $Columns {
+            $lead: <$Lead as $crate::store::column::Column>::Array,
+            $($key: <$Key as $crate::store::column::Column>::Array,)*
+            $($value: <$Value as $crate::store::column::Column>::Array,)*
+            $($history: <$History as $crate::store::column::Column>::Array,)*
+            diff: arrow_array::Int8Array,
+        }
+
+        impl $crate::store::table::Row for $Row {
+            const TABLE: &'static str = $name;
+            type Key = $Lead;
+            type Columns = $Columns;
+
+            fn key(&self) -> $Lead {
+                self.$lead
+            }
+
+            fn diff(&self) -> i8 {
+                self.diff
+            }
+
+            fn with_diff(mut self, diff: i8) -> Self {
+                self.diff = diff;
+                self
+            }
+
+            fn schema() -> arrow_schema::SchemaRef {
+                use $crate::store::column::Column;
+                let field = |name: &str, kind| arrow_schema::Field::new(name, kind, false);
+                std::sync::Arc::new(arrow_schema::Schema::new(vec![
+                    field(stringify!($lead), <$Lead>::data_type()),
+                    $(field(stringify!($key), <$Key>::data_type()),)*
+                    $(field(stringify!($value), <$Value>::data_type()),)*
+                    $(field(stringify!($history), <$History>::data_type()),)*
+                    field("diff", i8::data_type()),
+                ]))
+            }
+
+            fn arrays(rows: &[Self]) -> Vec<arrow_array::ArrayRef> {
+                use $crate::store::column::Column;
+                vec![
+                    <$Lead>::array(rows.iter().map(|row| row.$lead)),
+                    $(<$Key>::array(rows.iter().map(|row| row.$key.clone())),)*
+                    $(<$Value>::array(rows.iter().map(|row| row.$value.clone())),)*
+                    $(<$History>::array(rows.iter().map(|row| row.$history.clone())),)*
+                    i8::array(rows.iter().map(|row| row.diff)),
+                ]
+            }
+
+            fn columns(batch: &arrow_array::RecordBatch) -> Option<$Columns> {
+                fn column<A: Clone + 'static>(batch: &arrow_array::RecordBatch, name: &str) -> Option<A> {
+                    batch.column_by_name(name)?.as_any().downcast_ref::<A>().cloned()
+                }
+                Some($Columns {
+                    $lead: column(batch, stringify!($lead))?,
+                    $($key: column(batch, stringify!($key))?,)*
+                    $($value: column(batch, stringify!($value))?,)*
+                    $($history: column(batch, stringify!($history))?,)*
+                    diff: column(batch, "diff")?,
+                })
+            }
+
+            fn row(columns: &$Columns, row: usize) -> Self {
+                use $crate::store::column::Column;
+                $Row {
+                    $lead: <$Lead>::value(&columns.$lead, row),
+                    $($key: <$Key>::value(&columns.$key, row),)*
+                    $($value: <$Value>::value(&columns.$value, row),)*
+                    $($history: <$History>::value(&columns.$history, row),)*
+                    diff: i8::value(&columns.diff, row),
+                }
+            }
+
+            #[inline]
+            fn key_at(columns: &$Columns, row: usize) -> $Lead {
+                use $crate::store::column::Column;
+                <$Lead>::value(&columns.$lead, row)
+            }
+
+            fn content_bytes(&self, sink: &mut Vec<u8>) {
+                use $crate::store::column::Column;
+                self.$lead.bytes(sink);
+                $(self.$key.bytes(sink);)*
+                $(self.$value.bytes(sink);)*
+            }
+        }
+    };
+}
+pub(crate) use table;
+
+/// A hash of a multiset of rows that does not depend on their order, their runs or what was added and taken back: the wrapping sum
+/// of each row's xxh3-128, negated where `diff` is -1. It detects faults, not adversaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MultisetHash(pub u128);
+
+impl MultisetHash {
+    /// Takes a row in.
+    pub fn add<R: Row>(&mut self, row: &R, scratch: &mut Vec<u8>) {
+        scratch.clear();
+        row.content_bytes(scratch);
+        let hash = xxhash_rust::xxh3::xxh3_128(scratch);
+        self.0 = if row.diff() > 0 { self.0.wrapping_add(hash) } else { self.0.wrapping_sub(hash) };
+    }
+
+    /// The hash of both multisets together.
+    pub fn plus(self, other: MultisetHash) -> MultisetHash {
+        MultisetHash(self.0.wrapping_add(other.0))
+    }
+}
+
+/// Cancels what was added and taken back in `rows`, which are sorted or not; what is left is sorted and has one row for each
+/// net change.
+///
+/// # Panics
+///
+/// If a row is added or taken back twice: a table's sums are 0 or 1.
+pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
+    if rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|row| row.diff() > 0) {
+        return rows;
+    }
+    let mut updates: Vec<(R, isize)> =
+        rows.drain(..).map(|row| { let diff = row.diff(); (row.with_diff(1), isize::from(diff)) }).collect();
+    differential_dataflow::consolidation::consolidate(&mut updates);
+    updates
+        .into_iter()
+        .map(|(row, sum)| {
+            assert!(sum.abs() == 1, "{}: a row sums to {sum}: {row:?}", R::TABLE);
+            row.with_diff(sum as i8)
+        })
+        .collect()
+}
