@@ -98,15 +98,21 @@ pub fn forests(epoch: &Epoch, touched: &[Link], give: &mut dyn FnMut(Link)) -> R
 }
 
 /// One worker joins the forests and tells each content its component; to one that is alone, none.
-pub fn join(links: &[Link], give: &mut dyn FnMut(Link)) {
+pub fn join(_: &Epoch, links: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
+    labels(links).into_iter().for_each(give);
+    Ok(())
+}
+
+fn labels(links: &[Link]) -> Vec<Link> {
     let edges: Vec<(Id, Id)> = links.iter().map(|link| (link.to, link.with)).collect();
     let mut labels: Vec<(Id, Id)> =
         unionfind::components(&edges).into_iter().map(|(content, component)| (component, content)).collect();
     labels.sort_unstable();
-    for component in labels.chunk_by(|a, b| a.0 == b.0) {
-        let name = if component.len() > 1 { component[0].0 } else { Id::NONE };
-        component.iter().for_each(|&(_, content)| give(Link { to: content, with: name }));
-    }
+    let name = |component: &[(Id, Id)]| if component.len() > 1 { component[0].0 } else { Id::NONE };
+    labels
+        .chunk_by(|a, b| a.0 == b.0)
+        .flat_map(|component| component.iter().map(move |&(_, content)| Link { to: content, with: name(component) }))
+        .collect()
 }
 
 /// Stores what changed about the components of contents and tells the components.
@@ -146,8 +152,7 @@ mod tests {
     fn names() {
         let id = |high| Id { high, low: 0 };
         let link = |a, b| Link { to: id(a), with: id(b) };
-        let mut told = Vec::new();
-        join(&[link(5, 9), link(9, 3), link(7, 7)], &mut |label| told.push(label));
+        let mut told = labels(&[link(5, 9), link(9, 3), link(7, 7)]);
         told.sort_unstable();
         assert_eq!(told, [link(3, 3), link(5, 3), Link { to: id(7), with: Id::NONE }, link(9, 3)]);
     }

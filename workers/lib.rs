@@ -23,6 +23,8 @@ pub mod job;
 pub mod keep;
 pub mod mesh;
 pub mod normalize;
+#[cfg(test)]
+mod oracle;
 pub mod pages;
 pub mod pairs;
 pub mod plan;

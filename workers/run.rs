@@ -20,12 +20,14 @@ use crate::pages::PageContent;
 use crate::plan::Plan;
 use crate::resolve::{Candidate, Visitor};
 use crate::store::manifest::TableState;
+use crate::wire::Row;
 use crate::{buckets, clusters, components, contents, groups, pages, pairs, resolve};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use timely::dataflow::Scope;
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::worker::Worker;
 
@@ -111,94 +113,112 @@ fn barrier(worker: &mut Worker, probe: &Handle<()>) {
 }
 
 fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, digester: Digester) {
-    // Ingest: records -> visits, durable split by split.
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, digester, &probe));
     barrier(worker, &probe);
     epoch.ended("ingest");
 
-    // Fold: visits -> pages -> contents -> groups -> buckets -> candidates -> pairs.
-    let probe = Handle::new();
+    let stage = Stage::new(epoch);
     worker.dataflow::<(), _, _>(|scope| {
-        let stage = Stage { epoch, probe: &probe };
-        let changes: Flow<'_, PageContent> = stage.begin(scope, "pages", pages::pages);
-        let births: Flow<'_, Birth> =
-            stage.then(changes, "contents", |row| row.content.high, |e, rows, give| contents::contents(e, &rows, give));
-        let of_band = bands.clone();
-        let touched: Flow<'_, Touched> = {
-            let bands = bands.clone();
-            let key = move |birth: &Birth| of_band.route(0, of_band.key(0, birth.fingerprint));
-            stage.then(births.clone(), "groups", key, move |e, rows, give| groups::groups(e, &bands, &rows, give))
-        };
-        let of_band = bands.clone();
-        let near: Flow<'_, NearFingerprints> = {
-            let bands = bands.clone();
-            let key = move |touch: &Touched| of_band.route(touch.band as usize, touch.key);
-            stage.then(touched, "bands", key, move |e, rows, give| buckets::buckets(e, &bands, &rows, give))
-        };
-        let of_band = bands.clone();
-        let visitors: Flow<'_, Visitor> =
-            stage.then(near, "visit", move |pair| of_band.route(0, pair.a), |e, rows, give| resolve::visitors(e, &rows, give));
-        let of_band = bands.clone();
-        let candidates: Flow<'_, Candidate> = {
-            let bands = bands.clone();
-            let distance = move |a, b| (bands.unkey(0, a) ^ bands.unkey(0, b)).count_ones();
-            let key = move |visitor: &Visitor| of_band.route(0, visitor.to);
-            stage.then(visitors, "meet", key, move |e, rows, give| resolve::meet(e, &rows, distance, give))
-        };
-        let gone: Flow<'_, Candidate> =
-            stage.then(births, "gone", |birth| birth.content.high, |e, rows, give| pairs::gone(e, &rows, give));
-        stage.end(both(candidates, gone), "pairs", |row| row.content.high, |e, rows| pairs::pairs(e, &rows));
+        let changes = stage.begin(scope, "pages", pages::pages);
+        fold(&stage, bands, changes);
     });
-    barrier(worker, &probe);
+    barrier(worker, &stage.probe);
 
-    // Components: changed pairs -> touched components, whole -> forests -> labels.
-    let probe = Handle::new();
-    worker.dataflow::<(), _, _>(|scope| {
-        let stage = Stage { epoch, probe: &probe };
-        let to = |link: &Link| link.to.high;
-        let asked: Flow<'_, Link> = stage.begin(scope, "touch", components::touched);
-        let touched: Flow<'_, Link> = stage.then(asked, "spread", to, |e, rows, give| components::spread(e, &rows, give));
-        let forests: Flow<'_, Link> =
-            stage.then(touched, "forests", to, |e, rows, give| components::forests(e, &rows, give));
-        let labels: Flow<'_, Link> = stage.then(forests, "join", |_| 0, |_, rows, give| {
-            components::join(&rows, give);
-            Ok(())
-        });
-        let members: Flow<'_, Membership> =
-            stage.then(labels, "label", to, |e, rows, give| components::label(e, &rows, give));
-        stage.end(members, "components", |m| m.component.high, |e, rows| components::members(e, &rows));
-    });
-    barrier(worker, &probe);
+    let stage = Stage::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
+    barrier(worker, &stage.probe);
 
-    // Clusters: changed pages and components -> touched clusters, whole -> representatives.
-    let probe = Handle::new();
-    worker.dataflow::<(), _, _>(|scope| {
-        let stage = Stage { epoch, probe: &probe };
-        let (key, component) = (Fact::routing_key, |fact: &Fact| fact.component.high);
-        let touched: Flow<'_, Fact> = stage.begin(scope, "touch", clusters::touched);
-        let named: Flow<'_, Fact> =
-            stage.then(touched, "name", component, |e, rows, give| clusters::name_contents(e, &rows, give));
-        let paged: Flow<'_, Fact> = stage.then(named, "page", key, |e, rows, give| clusters::name_pages(e, &rows, give));
-        let ranked: Flow<'_, Fact> = stage.then(paged, "rank", key, |e, rows, give| clusters::rank_pages(e, &rows, give));
-        stage.end(ranked, "clusters", component, |e, rows| clusters::clusters(e, &rows));
-    });
-    barrier(worker, &probe);
+    let stage = Stage::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| publish(&stage, scope));
+    barrier(worker, &stage.probe);
+}
+
+/// Page changes -> contents -> groups -> buckets -> candidates -> pairs.
+pub fn fold<'s>(stage: &Stage, bands: &Bands, changes: Flow<'s, PageContent>) {
+    let by_bucket = |band: usize| {
+        let bands = bands.clone();
+        move |key: u64| bands.route(band, key)
+    };
+    let births: Flow<'s, Birth> = stage.then(changes, "contents", |row| row.content.high, contents::contents);
+
+    let (key, of) = (bands.clone(), bands.clone());
+    let touched: Flow<'s, Touched> = stage.then(
+        births.clone(),
+        "groups",
+        move |birth: &Birth| key.route(0, key.key(0, birth.fingerprint)),
+        move |epoch, births, give| groups::groups(epoch, &of, births, give),
+    );
+    let (key, of) = (bands.clone(), bands.clone());
+    let near: Flow<'s, NearFingerprints> = stage.then(
+        touched,
+        "bands",
+        move |touch: &Touched| key.route(touch.band as usize, touch.key),
+        move |epoch, touched, give| buckets::buckets(epoch, &of, touched, give),
+    );
+    let key = by_bucket(0);
+    let visitors: Flow<'s, Visitor> = stage.then(near, "visit", move |pair| key(pair.a), resolve::visitors);
+    let (key, of) = (by_bucket(0), bands.clone());
+    let candidates: Flow<'s, Candidate> = stage.then(
+        visitors,
+        "meet",
+        move |visitor: &Visitor| key(visitor.to),
+        move |epoch, visitors, give| {
+            let distance = |a, b| (of.unkey(0, a) ^ of.unkey(0, b)).count_ones();
+            resolve::meet(epoch, visitors, distance, give)
+        },
+    );
+    let gone: Flow<'s, Candidate> = stage.then(births, "gone", |birth| birth.content.high, pairs::gone);
+    stage.end(both(candidates, gone), "pairs", |row| row.content.high, pairs::pairs);
+}
+
+/// Changed pairs -> touched components, whole -> forests -> labels.
+pub fn join<'s>(stage: &Stage, scope: Scope<'s, ()>) {
+    let to = |link: &Link| link.to.high;
+    let asked: Flow<'s, Link> = stage.begin(scope, "touch_components", components::touched);
+    let touched: Flow<'s, Link> = stage.then(asked, "spread", to, components::spread);
+    let forests: Flow<'s, Link> = stage.then(touched, "forests", to, components::forests);
+    let labels: Flow<'s, Link> = stage.then(forests, "join", |_| 0, components::join);
+    let members: Flow<'s, Membership> = stage.then(labels, "label", to, components::label);
+    stage.end(members, "components", |member| member.component.high, components::members);
+}
+
+/// Changed pages and components -> touched clusters, whole -> representatives.
+pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
+    let component = |fact: &Fact| fact.component.high;
+    let touched: Flow<'s, Fact> = stage.begin(scope, "touch_clusters", clusters::touched);
+    let named: Flow<'s, Fact> = stage.then(touched, "name_contents", component, clusters::name_contents);
+    let paged: Flow<'s, Fact> = stage.then(named, "name_pages", Fact::routing_key, clusters::name_pages);
+    let ranked: Flow<'s, Fact> = stage.then(paged, "rank_pages", Fact::routing_key, clusters::rank_pages);
+    stage.end(ranked, "clusters", component, clusters::clusters);
 }
 
 /// Builds the operators of one dataflow: each gathers by key, and thinks unless something has failed.
-struct Stage<'a> {
-    epoch: &'a Rc<Epoch>,
-    probe: &'a Handle<()>,
+pub struct Stage {
+    epoch: Rc<Epoch>,
+    probe: Handle<()>,
 }
 
-impl Stage<'_> {
+/// What a stage gives on, row by row.
+type Give<'a, O> = &'a mut dyn FnMut(O);
+
+impl Stage {
+    /// The builder of a dataflow of `epoch`.
+    pub fn new(epoch: &Rc<Epoch>) -> Stage {
+        Stage { epoch: epoch.clone(), probe: Handle::new() }
+    }
+
+    /// Done when the dataflow's last operator is, on all workers.
+    pub fn probe(&self) -> &Handle<()> {
+        &self.probe
+    }
+
     /// The first operator, which looks at what lies there.
-    fn begin<'s, O: crate::wire::Row>(
+    pub fn begin<'s, O: Row>(
         &self,
-        scope: timely::dataflow::Scope<'s, ()>,
+        scope: Scope<'s, ()>,
         name: &'static str,
-        think: impl FnOnce(&Epoch, &mut dyn FnMut(O)) -> Result<()> + 'static,
+        think: impl FnOnce(&Epoch, Give<'_, O>) -> Result<()> + 'static,
     ) -> Flow<'s, O> {
         let epoch = self.epoch.clone();
         produce(scope, name, move |give| {
@@ -208,30 +228,31 @@ impl Stage<'_> {
     }
 
     /// An operator between others; `key` gives the leading bits of the key whose owner gets a row.
-    fn then<'s, R: crate::wire::Row, O: crate::wire::Row>(
+    fn then<'s, R: Row, O: Row>(
         &self,
         rows: Flow<'s, R>,
         name: &'static str,
         key: impl Fn(&R) -> u64 + 'static,
-        think: impl FnOnce(&Epoch, Vec<R>, &mut dyn FnMut(O)) -> Result<()> + 'static,
+        think: impl FnOnce(&Epoch, &[R], Give<'_, O>) -> Result<()> + 'static,
     ) -> Flow<'s, O> {
         let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
-        gather(rows, name, move |row| router.owner(key(row)), move |rows, give| {
-            epoch.attempt(|| think(&epoch, rows, give));
+        let owner = move |row: &R| router.owner(key(row));
+        gather(rows, name, owner, move |rows, give| {
+            epoch.attempt(|| think(&epoch, &rows, give));
             epoch.ended(name);
         })
     }
 
     /// The last operator, which gives nothing on.
-    fn end<R: crate::wire::Row>(
+    fn end<R: Row>(
         &self,
         rows: Flow<'_, R>,
         name: &'static str,
         key: impl Fn(&R) -> u64 + 'static,
-        think: impl FnOnce(&Epoch, Vec<R>) -> Result<()> + 'static,
+        think: impl FnOnce(&Epoch, &[R]) -> Result<()> + 'static,
     ) {
         let nothing: Flow<'_, Id> = self.then(rows, name, key, |epoch, rows, _| think(epoch, rows));
-        nothing.probe_with(self.probe);
+        nothing.probe_with(&self.probe);
     }
 }
 

@@ -4,8 +4,8 @@
 
 use std::time::Instant;
 
-use pagefold_workers::bands::{Bands, all_pairs, new_against_stored};
-use pagefold_workers::hamming::{Kernel, Scratch, within_plain};
+use workers::bands::{Bands, all_pairs, new_against_stored};
+use workers::hamming::{Kernel, Scratch, within_plain};
 
 const SEED: u64 = 42;
 

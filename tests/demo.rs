@@ -1,0 +1,108 @@
+use crate::workbench::{Bench, demo_inputs};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The label of each page that the generator knows, by canonical URL.
+fn truth() -> BTreeMap<String, String> {
+    let path = demo_inputs().with_file_name("demo_truth.jsonl");
+    let text = std::fs::read_to_string(path).expect("the truth lies beside the demo");
+    let line = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let field = |name: &str| value[name].as_str().expect("a string").to_owned();
+        (workers::document::canonical_url(&field("url")).canonical, field("label"))
+    };
+    text.lines().map(line).collect()
+}
+
+/// The demo's folds are right: no cluster joins two articles, and most copies of an article are found by fingerprints alone.
+#[test]
+fn folds_are_true() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let truth = truth();
+    let mut clusters: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for member in bench.lines("members") {
+        let field = |name: &str| member[name].as_str().expect("a string").to_owned();
+        clusters.entry(field("cluster")).or_default().push(field("url"));
+    }
+    let (mut right, mut wrong, mut possible) = (0u64, 0u64, 0u64);
+    let pairs = |n: usize| (n * n.saturating_sub(1) / 2) as u64;
+    for urls in clusters.values() {
+        let labels: Vec<&String> = urls.iter().filter_map(|url| truth.get(url)).collect();
+        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        labels.iter().for_each(|label| *counts.entry(label).or_default() += 1);
+        let same: u64 = counts.values().map(|n| pairs(*n)).sum();
+        right += same;
+        wrong += pairs(labels.len()) - same;
+    }
+    let mut sizes: BTreeMap<&String, usize> = BTreeMap::new();
+    truth.values().for_each(|label| *sizes.entry(label).or_default() += 1);
+    possible += sizes.values().map(|n| pairs(*n)).sum::<u64>();
+    println!("pairs of pages: {right} right, {wrong} wrong, of {possible}");
+    assert_eq!(wrong, 0);
+    assert!(right * 10 >= possible * 6, "{right} of {possible} pairs");
+}
+
+/// Every record is accounted for: read = accepted + skipped + rejected, and each rejected one is named with file, offset and reason.
+#[test]
+fn everything_is_accounted_for() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let summary = bench.summary();
+    let counters = summary["counters"].as_object().expect("an object");
+    let sum = |prefix: &str| -> u64 {
+        counters.iter().filter(|(name, _)| name.starts_with(prefix)).filter_map(|(_, n)| n.as_u64()).sum()
+    };
+    assert_eq!(sum("read"), sum("accepted") + sum("skipped.") + sum("rejected."));
+    let rejects = bench.lines("rejects");
+    assert_eq!(rejects.len() as u64, sum("rejected."));
+    assert!(!rejects.is_empty() && rejects.iter().all(|line| line["offset"].is_u64() && line["file"].is_string()));
+    let count = |name: &str| summary[name].as_u64().expect("a count");
+    assert_eq!(count("pages"), count("kept") + count("folded_identical") + count("folded_near"));
+    assert_eq!(bench.lines("members").len() as u64, count("pages"));
+    assert_eq!(bench.lines("redirects").len() as u64, count("folded_identical") + count("folded_near"));
+}
+
+/// The exports agree with each other: a cluster's size, its representative and its redirects tell one story.
+#[test]
+fn exports_agree() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let members = bench.lines("members");
+    let clusters: BTreeMap<String, serde_json::Value> =
+        bench.lines("clusters").into_iter().map(|c| (c["cluster"].as_str().expect("an id").to_owned(), c)).collect();
+    let mut pages: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for member in &members {
+        pages.entry(member["cluster"].as_str().expect("an id")).or_default().insert(member["doc"].as_str().expect("an id"));
+    }
+    for (cluster, docs) in &pages {
+        // A cluster bears its least DocId.
+        assert_eq!(docs.first(), Some(cluster));
+        match clusters.get(*cluster) {
+            Some(row) => assert_eq!(row["pages"].as_u64(), Some(docs.len() as u64)),
+            None => assert_eq!(docs.len(), 1),
+        }
+    }
+    let redirects: BTreeMap<String, String> = bench
+        .lines("redirects")
+        .iter()
+        .map(|r| (r["url"].as_str().expect("a url").to_owned(), r["representative"].as_str().expect("a url").to_owned()))
+        .collect();
+    for member in &members {
+        let (url, representative) = (member["url"].as_str().expect("a url"), member["representative"].as_str().expect("a url"));
+        assert_eq!(member["is_representative"].as_bool(), Some(url == representative));
+        assert_eq!(redirects.get(url).map(String::as_str), (url != representative).then_some(representative));
+    }
+}
+
+/// Run again with nothing new there is no epoch and no error, and an export that a crash prevented is made.
+#[test]
+fn nothing_new() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let tables = bench.tables();
+    assert!(bench.run_well(&[]).contains("nothing new"));
+    std::fs::remove_dir_all(bench.at("out")).expect("removed");
+    assert!(bench.run_well(&[]).contains("nothing new"));
+    assert_eq!(tables, bench.tables());
+    assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 1);
+}

@@ -1,0 +1,89 @@
+//! A workbench: a temporary folder with a job file, and the command run on it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with `job.toml`, whose results go to `out` and whose store is `store`.
+pub struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// The demo crawl.
+pub fn demo_inputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/demo")
+}
+
+impl Bench {
+    /// A bench whose job reads `inputs` and has `more` lines of TOML.
+    pub fn new(inputs: &Path, more: &str) -> Bench {
+        let bench = Bench { folder: tempfile::tempdir().expect("a folder") };
+        let inputs = toml::Value::String(inputs.to_str().expect("UTF-8").to_owned());
+        let job = format!("store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{more}");
+        std::fs::write(bench.at("job.toml"), job).expect("written");
+        bench
+    }
+
+    /// A path in the folder.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `pagefold run job.toml` with more arguments, ready to start.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pagefold"));
+        command.arg("run").arg("job.toml").args(arguments).current_dir(self.folder.path()).env_remove("RUST_LOG");
+        command
+    }
+
+    /// Runs it and returns what it said.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("started")
+    }
+
+    /// Runs it, which must succeed, and returns its stdout.
+    pub fn run_well(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// A cluster file of so many processes and workers; its name.
+    pub fn cluster(&self, processes: usize, workers: usize) -> String {
+        let name = format!("cluster-{processes}x{workers}.toml");
+        let text = format!("launch = \"local\"\nprocesses = {processes}\nworkers = {workers}\n");
+        std::fs::write(self.at(&name), text).expect("written");
+        name
+    }
+
+    /// The exported tables, file by file. `rejects` name their inputs and are no part of the promise.
+    pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut tables = BTreeMap::new();
+        for table in ["members", "pairs", "redirects", "clusters"] {
+            for form in ["jsonl", "parquet"] {
+                let name = format!("{table}.{form}");
+                let bytes = std::fs::read(self.at("out").join(&name)).expect("exported");
+                tables.insert(name, bytes);
+            }
+        }
+        tables
+    }
+
+    /// Lines of an exported table.
+    pub fn lines(&self, table: &str) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(self.at("out").join(format!("{table}.jsonl"))).expect("exported");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// The summary.
+    pub fn summary(&self) -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(self.at("out/summary.json")).expect("exported")).expect("JSON")
+    }
+
+    /// Rows and multiset hash of every table of the store's head.
+    pub fn multisets(&self) -> BTreeMap<String, (u64, String)> {
+        let head = workers::store::manifest::head(&self.at("store")).expect("readable").expect("committed");
+        let sums = |(name, table): (String, workers::store::manifest::TableState)| (name, (table.rows, table.multiset));
+        head.manifest.tables.into_iter().map(sums).collect()
+    }
+}

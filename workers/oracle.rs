@@ -1,0 +1,290 @@
+//! The fold against brute force: random histories of pages that begin and cease to have contents, folded by any number of workers over the store's
+//! tables, epoch after epoch. After each the stored pairs and components are what the definitions give, and every table is
+//! what one epoch over an empty store writes.
+
+use crate::bands::Bands;
+use crate::components::ComponentRow;
+use crate::document::Id;
+use crate::epoch::{Epoch, Failure, Progress, Receipt};
+use crate::gather::produce;
+use crate::groups::PIVOTS;
+use crate::ingest::TOO_SHORT;
+use crate::job::Job;
+use crate::pages::PageContent;
+use crate::pairs::PairRow;
+use crate::plan::Plan;
+use crate::run::{Stage, fold, join};
+use crate::store::manifest::{Run, TableState};
+use crate::store::runs::Table;
+use crate::unionfind;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+type Tables = BTreeMap<String, TableState>;
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        (u128::from(self.next()) * u128::from(n) >> 64) as u64
+    }
+}
+
+fn id(n: u64) -> Id {
+    Id::of(&n.to_le_bytes())
+}
+
+fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
+    serde_json::from_value(json!({
+        "store": store, "read": { "inputs": ["unused"] }, "output": { "dir": "unused" }, "simhash": { "k": k, "bands": bands },
+    }))
+    .expect("a job")
+}
+
+/// Folds `changes` over `before` with so many workers; returns the tables after.
+fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], workers: usize) -> Tables {
+    let plan = Plan {
+        digest: format!("test{number}"),
+        store: String::new(),
+        epoch: number,
+        version: u64::from(number),
+        previous: String::new(),
+        config: String::new(),
+        inputs: Vec::new(),
+        splits: Vec::new(),
+        same_bytes: Vec::new(),
+        logical_time: 0,
+    };
+    let (job, plan, before) = (Arc::new(job.clone()), Arc::new(plan), Arc::new(before.clone()));
+    let (changes, failure) = (Arc::new(changes.to_vec()), Failure::default());
+    let (tables, reported) = (before.clone(), failure.clone());
+    let receipts = timely::execute(timely::Config::process(workers), move |worker| {
+        let (index, peers) = (worker.index(), worker.peers());
+        let (job, plan, before, failure) = (job.clone(), plan.clone(), before.clone(), failure.clone());
+        let bands = job.bands().expect("bands");
+        let progress = Arc::new(Progress::default());
+        let epoch = Epoch::new(index, peers, plan, job, "unused".into(), before, failure, progress);
+        let (stage, changes) = (Stage::new(&epoch), changes.clone());
+        worker.dataflow::<(), _, _>(|scope| {
+            let mine = produce(scope, "changes", move |give| {
+                changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
+            });
+            fold(&stage, &bands, mine);
+        });
+        while !stage.probe().done() {
+            worker.step_or_park(None);
+        }
+        let stage = Stage::new(&epoch);
+        worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
+        while !stage.probe().done() {
+            worker.step_or_park(None);
+        }
+        epoch.receipt()
+    })
+    .expect("workers start");
+    let mut receipts: Vec<Receipt> = receipts.join().into_iter().map(|receipt| receipt.expect("no panic")).collect();
+    assert!(!reported.is_set(), "{:?}", reported.take());
+    receipts.sort_by_key(|receipt| receipt.worker);
+    let mut tables = (*tables).clone();
+    let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.segments.keys()).collect();
+    for name in names {
+        let segments = receipts.iter().filter_map(|receipt| receipt.segments.get(name).cloned()).collect();
+        tables.entry(name.clone()).or_default().append(Run { epoch: u64::from(number), segments }).expect("appended");
+    }
+    tables
+}
+
+/// What lives: a page's content; a content's fingerprint and whether it is too short to be compared.
+#[derive(Clone, Default)]
+struct Live {
+    pages: BTreeMap<u64, u64>,
+    facts: BTreeMap<u64, (u64, bool)>,
+}
+
+impl Live {
+    fn change(&self, page: u64, content: u64, diff: i16) -> PageContent {
+        let (fingerprint, short) = if diff > 0 { self.facts[&content] } else { (0, false) };
+        let flags = if short { TOO_SHORT.into() } else { 0 };
+        PageContent { content: id(content), doc: id(page), fingerprint, chars: 9 * u32::from(diff > 0), flags, diff }
+    }
+
+    /// Gives `page` another content or none; the changes that follow.
+    fn set(&mut self, page: u64, content: Option<u64>, changes: &mut Vec<PageContent>) {
+        let before = match content {
+            Some(content) => self.pages.insert(page, content),
+            None => self.pages.remove(&page),
+        };
+        if before != content {
+            changes.extend(before.map(|content| self.change(page, content, -1)));
+            changes.extend(content.map(|content| self.change(page, content, 1)));
+        }
+    }
+
+    /// All of it, as the changes of one epoch over an empty store.
+    fn from_scratch(&self) -> Vec<PageContent> {
+        self.pages.iter().map(|(&page, &content)| self.change(page, content, 1)).collect()
+    }
+
+    /// The pairs that the definitions give: fingerprints within k, one content among the first of its group.
+    fn pairs(&self, k: u32) -> BTreeSet<(Id, Id)> {
+        let contents: BTreeSet<u64> = self.pages.values().copied().collect();
+        let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
+        for content in contents {
+            if let (fingerprint, false) = self.facts[&content] {
+                groups.entry(fingerprint).or_default().insert(id(content));
+            }
+        }
+        let members: Vec<(u64, Id, bool)> = groups
+            .iter()
+            .flat_map(|(f, group)| group.iter().enumerate().map(|(rank, &content)| (*f, content, rank < PIVOTS)))
+            .collect();
+        let mut pairs = BTreeSet::new();
+        for (i, a) in members.iter().enumerate() {
+            for b in &members[i + 1..] {
+                if (a.0 ^ b.0).count_ones() <= k && (a.2 || b.2) {
+                    pairs.insert((a.1.min(b.1), a.1.max(b.1)));
+                }
+            }
+        }
+        pairs
+    }
+}
+
+/// A fingerprint of a skewed world: copies of others with a few bits flipped, one hot value of the lowest band, hubs that many share.
+fn fingerprint(random: &mut Random, known: &BTreeMap<u64, (u64, bool)>, k: u32) -> u64 {
+    let any = random.next();
+    match random.below(10) {
+        0..=3 if !known.is_empty() => {
+            let at = random.below(known.len() as u64) as usize;
+            let (mut near, _) = *known.values().nth(at).expect("in range");
+            for _ in 0..random.below(u64::from(k) + 3) {
+                near ^= 1 << random.below(64);
+            }
+            near
+        }
+        4..=5 => any & !0xffff | 0x1234,
+        6 => 0x0f0f_1234_5678_9abc,
+        _ => any,
+    }
+}
+
+fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
+    let pairs: Table<PairRow> = Table::open(&store.join("data/pairs"), tables.get("pairs")).expect("pairs");
+    let rows: Vec<PairRow> = pairs.portions(1000).flatten().collect();
+    let expected = live.pairs(job.simhash.k);
+    let found: BTreeSet<(Id, Id)> = rows.iter().map(|row| (row.content, row.other)).collect();
+    let mirrored: BTreeSet<(Id, Id)> = expected.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+    assert_eq!(found, mirrored, "seed {seed}: pairs");
+    assert_eq!(rows.len(), mirrored.len(), "seed {seed}: each pair once");
+    let table: Table<ComponentRow> = Table::open(&store.join("data/components"), tables.get("components")).expect("components");
+    let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
+    let edges: Vec<(Id, Id)> = expected.into_iter().collect();
+    assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
+}
+
+fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
+    println!("history: k {k}, {pages} pages, {epochs} epochs, seed {seed}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().to_owned();
+    let job = job(&store, k, bands);
+    let mut random = Random(seed);
+    let (mut live, mut tables) = (Live::default(), Tables::new());
+    for number in 1..=epochs {
+        let mut changes = Vec::new();
+        let share = if number == 1 { pages } else { pages / 4 };
+        for _ in 0..share {
+            let page = random.below(pages);
+            if random.below(5) == 0 && number > 1 {
+                live.set(page, None, &mut changes);
+                continue;
+            }
+            // Contents come back, so that one can be gone and born again.
+            let content = random.below(pages);
+            if !live.facts.contains_key(&content) {
+                let fact = (fingerprint(&mut random, &live.facts, k), random.below(20) == 0);
+                live.facts.insert(content, fact);
+            }
+            live.set(page, Some(content), &mut changes);
+        }
+        // What a page was in between is nobody's business: pages tell net changes, as the stage of pages does.
+        let mut net: BTreeMap<(Id, Id), PageContent> = BTreeMap::new();
+        for change in changes {
+            let entry = net.entry((change.doc, change.content)).or_insert(PageContent { diff: 0, ..change });
+            let diff = entry.diff + change.diff;
+            *entry = PageContent { diff, ..if change.diff > 0 { change } else { *entry } };
+        }
+        let net: Vec<PageContent> = net.into_values().filter(|change| change.diff != 0).collect();
+        let workers = 1 + random.below(4) as usize;
+        tables = epoch(&job, number, &tables, &net, workers);
+        check(&store, &job, &live, &tables, seed);
+    }
+    let scratch = epoch(&job, epochs + 1, &Tables::new(), &live.from_scratch(), 3);
+    for (name, table) in &scratch {
+        let same = tables.get(name).map(|table| (table.rows, table.multiset.clone()));
+        assert_eq!(same, Some((table.rows, table.multiset.clone())), "seed {seed}: table {name}");
+    }
+}
+
+/// Exact: whatever history led here, pairs and components are those of brute force over what lives, and tables are those of a scratch
+/// run, at every k and with more bands than needed.
+#[test]
+fn histories_equal_brute_force_and_scratch() {
+    for (k, bands) in [(0, None), (1, None), (2, Some(5)), (3, None), (3, Some(6)), (5, None), (8, None)] {
+        for seed in 0..3 {
+            history(k, bands, 400, 5, 1000 * u64::from(k) + seed);
+        }
+    }
+}
+
+/// Exact with groups far above the number of pivots: contents are born and gone on both sides of the pivots' rank.
+#[test]
+fn large_groups_follow_the_pivot_rule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let mut random = Random(7);
+    let (mut live, mut tables) = (Live::default(), Tables::new());
+    for content in 0..300 {
+        // Three groups: two within k of each other, one far away.
+        let fingerprint = [0xabcd, 0xabcf, !0xabcd][(content % 3) as usize];
+        live.facts.insert(content, (fingerprint, false));
+    }
+    for number in 1..=6 {
+        let mut changes = Vec::new();
+        for content in 0..300 {
+            let alive = random.below(10) < 7;
+            live.set(content, alive.then_some(content), &mut changes);
+        }
+        tables = epoch(&job, number, &tables, &changes, 1 + number as usize % 3);
+        check(folder.path(), &job, &live, &tables, 7);
+    }
+}
+
+/// One epoch over many fingerprints: exact where buckets are large enough to be divided.
+#[test]
+fn many_fingerprints_equal_all_pairs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let mut random = Random(11);
+    let mut live = Live::default();
+    for content in 0..20_000 {
+        let hot = if content % 2 == 0 { random.next() & !0xffff | 0x77 } else { random.next() };
+        let near = live.facts.get(&(content / 2)).map_or(hot, |known| known.0 ^ 1 << random.below(64));
+        live.facts.insert(content, (if content % 7 == 0 { near } else { hot }, false));
+        live.pages.insert(content, content);
+    }
+    let tables = epoch(&job, 1, &Tables::new(), &live.from_scratch(), 2);
+    let bands = Bands::new(3, None).expect("bands");
+    assert_eq!(bands.count(), 4);
+    check(folder.path(), &job, &live, &tables, 11);
+}

@@ -1,0 +1,353 @@
+//! What a Parquet file states of itself and the decoder would believe: numbers by which it sets memory aside or goes
+//! deeper. An allocation that fails and a stack that ends cannot be caught, so these numbers are checked first. In come
+//! a footer, a page's header or a decoded page, out goes whether its numbers can be true. Never decodes a value.
+//!
+//! Footers and page headers are Thrift's compact protocol
+//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>), their fields those of
+//! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
+
+use parquet::basic::Encoding;
+use parquet::column::page::Page;
+
+/// Levels of groups in a schema, and of structures in a footer.
+pub const DEPTH_MAX: usize = 64;
+
+/// A page may decode to this many bytes; some writers make one page of a whole row group.
+pub const PAGE_BYTES_MAX: u64 = 1 << 30;
+
+/// Values in one block of delta encoding; writers use 128.
+const DELTA_BLOCK_MAX: u64 = 1 << 16;
+
+/// No value that a dictionary may hold takes fewer bytes.
+const DICTIONARY_VALUE_BYTES_MIN: usize = 4;
+
+/// Whether the schema in a footer is a tree that its elements suffice for, at most [`DEPTH_MAX`] deep.
+pub fn schema_is_sound(footer: &[u8]) -> bool {
+    children(footer).is_some_and(|children| {
+        let count = children.len() as u64;
+        let mut open: Vec<u64> = Vec::new();
+        for (n, &wanted) in children.iter().enumerate() {
+            if let Some(left) = open.last_mut() {
+                *left -= 1;
+            } else if n > 0 {
+                return false;
+            }
+            if wanted > count || open.len() >= DEPTH_MAX {
+                return false;
+            }
+            open.push(wanted);
+            while open.last() == Some(&0) {
+                open.pop();
+            }
+        }
+        open.is_empty()
+    })
+}
+
+/// How many children each element of the schema in a footer states.
+fn children(footer: &[u8]) -> Option<Vec<u64>> {
+    const SCHEMA: i16 = 2;
+    const NUM_CHILDREN: i16 = 5;
+    let mut thrift = Thrift(footer);
+    let mut id = 0;
+    loop {
+        let kind = thrift.field(&mut id)??;
+        if id != SCHEMA {
+            thrift.skip(kind, 0)?;
+            continue;
+        }
+        let (kind, size) = thrift.list()?;
+        if kind != STRUCT || size > footer.len() as u64 {
+            return None;
+        }
+        let mut all = Vec::new();
+        for _ in 0..size {
+            let (mut id, mut count) = (0, 0);
+            while let Some(kind) = thrift.field(&mut id)? {
+                match id {
+                    NUM_CHILDREN => count = u64::try_from(thrift.signed()?).ok()?,
+                    _ => thrift.skip(kind, 0)?,
+                }
+            }
+            all.push(count);
+        }
+        return Some(all);
+    }
+}
+
+/// Whether a page with a header that starts with these bytes decodes to at most [`PAGE_BYTES_MAX`], as far as they say.
+pub fn page_header_is_sound(head: &[u8]) -> bool {
+    const UNCOMPRESSED_PAGE_SIZE: i16 = 2;
+    let mut thrift = Thrift(head);
+    let mut id = 0;
+    while let Some(Some(kind)) = thrift.field(&mut id) {
+        if id == UNCOMPRESSED_PAGE_SIZE {
+            return thrift.signed().is_none_or(|bytes| (0..=PAGE_BYTES_MAX as i64).contains(&bytes));
+        }
+        if thrift.skip(kind, 0).is_none() {
+            break;
+        }
+    }
+    true
+}
+
+/// Whether a page of a column that is no list has room for the values that it states, in an encoding that is known to
+/// stop at the page's end. An `optional` column has levels ahead of its values.
+pub fn page_is_sound(page: &Page, optional: bool) -> bool {
+    let (bytes, values, encoding) = match page {
+        Page::DictionaryPage { buf, num_values, .. } => {
+            return *num_values as usize <= buf.len() / DICTIONARY_VALUE_BYTES_MIN;
+        }
+        Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
+            let levels = match (optional, buf.first_chunk()) {
+                (false, _) => 0,
+                (true, Some(length)) if *def_level_encoding == Encoding::RLE => 4 + u32::from_le_bytes(*length) as usize,
+                (true, _) => num_values.div_ceil(8) as usize,
+            };
+            (buf.get(levels..), *num_values, *encoding)
+        }
+        Page::DataPageV2 { buf, num_values, encoding, def_levels_byte_len, rep_levels_byte_len, .. } => {
+            let levels = *def_levels_byte_len as usize + *rep_levels_byte_len as usize;
+            (buf.get(levels..), *num_values, *encoding)
+        }
+    };
+    let Some(bytes) = bytes else { return false };
+    match encoding {
+        Encoding::PLAIN | Encoding::RLE | Encoding::BYTE_STREAM_SPLIT => true,
+        Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => true,
+        // A page of nulls alone may have no values at all.
+        _ if bytes.is_empty() => true,
+        Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => deltas(bytes, values).is_some(),
+        Encoding::DELTA_BYTE_ARRAY => deltas(bytes, values).and_then(|rest| deltas(rest, values)).is_some(),
+        _ => false,
+    }
+}
+
+/// What follows a list of delta-encoded numbers; none if it states more than `values_max` or ends too early.
+fn deltas(bytes: &[u8], values_max: u32) -> Option<&[u8]> {
+    let mut bytes = Thrift(bytes);
+    let (block, minis, values) = (bytes.unsigned()?, bytes.unsigned()?, bytes.unsigned()?);
+    bytes.unsigned()?;
+    if block > DELTA_BLOCK_MAX || minis == 0 || block < minis || values > u64::from(values_max) {
+        return None;
+    }
+    let in_mini = block / minis;
+    let mut left = values.saturating_sub(1);
+    while left > 0 {
+        bytes.unsigned()?;
+        for &bits in bytes.take(minis)? {
+            if left > 0 {
+                bytes.take(u64::from(bits) * in_mini / 8)?;
+            }
+            left = left.saturating_sub(in_mini);
+        }
+    }
+    Some(bytes.0)
+}
+
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const BYTE: u8 = 3;
+const I64: u8 = 6;
+const DOUBLE: u8 = 7;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCT: u8 = 12;
+
+/// What is left to read of a structure in Thrift's compact protocol. None at its end and where it cannot be read.
+struct Thrift<'a>(&'a [u8]);
+
+impl<'a> Thrift<'a> {
+    fn take(&mut self, bytes: u64) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(usize::try_from(bytes).ok()?)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|byte| byte[0])
+    }
+
+    fn unsigned(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        let number = self.unsigned()?;
+        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// The next field's type, its number in `id`; none within at the structure's end.
+    fn field(&mut self, id: &mut i16) -> Option<Option<u8>> {
+        let head = self.byte()?;
+        if head == 0 {
+            return Some(None);
+        }
+        *id = match head >> 4 {
+            0 => i16::try_from(self.signed()?).ok()?,
+            ahead => id.checked_add(i16::from(ahead))?,
+        };
+        Some(Some(head & 15))
+    }
+
+    /// The type and number of a list's elements.
+    fn list(&mut self) -> Option<(u8, u64)> {
+        let head = self.byte()?;
+        let size = if head >> 4 == 15 { self.unsigned()? } else { u64::from(head >> 4) };
+        Some((head & 15, size))
+    }
+
+    /// Reads past a field of type `kind`.
+    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
+        match kind {
+            _ if depth > DEPTH_MAX => None,
+            TRUE | FALSE => Some(()),
+            BYTE => self.byte().map(drop),
+            4..=I64 => self.unsigned().map(drop),
+            DOUBLE => self.take(8).map(drop),
+            BINARY => {
+                let bytes = self.unsigned()?;
+                self.take(bytes).map(drop)
+            }
+            LIST | SET => {
+                let (kind, size) = self.list()?;
+                (0..size).try_for_each(|_| self.skip_element(kind, depth + 1))
+            }
+            MAP => {
+                let size = self.unsigned()?;
+                let kinds = if size > 0 { self.byte()? } else { 0 };
+                (0..size).try_for_each(|_| {
+                    self.skip_element(kinds >> 4, depth + 1)?;
+                    self.skip_element(kinds & 15, depth + 1)
+                })
+            }
+            STRUCT => {
+                let mut id = 0;
+                while let Some(kind) = self.field(&mut id)? {
+                    self.skip(kind, depth + 1)?;
+                }
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads past an element, which unlike a field has a byte even when it is true or false.
+    fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
+        match kind {
+            TRUE | FALSE => self.byte().map(drop),
+            _ => self.skip(kind, depth),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    /// A footer whose schema has elements with these numbers of children.
+    fn footer(children: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0x15, 2, 0x19, 0xfc];
+        bytes.push(children.len() as u8);
+        for count in children {
+            bytes.extend([0x48, 1, b'x', 0x15, 2 * count, 0]);
+        }
+        bytes.push(0);
+        bytes
+    }
+
+    /// A schema is sound only as a tree: all children there, none over, not too deep.
+    #[test]
+    fn schemas() {
+        assert!(schema_is_sound(&footer(&[2, 0, 0])));
+        assert!(schema_is_sound(&footer(&[2, 1, 0, 0])));
+        assert!(schema_is_sound(&footer(&[0])));
+        for wrong in [&[2, 0][..], &[1, 0, 0], &[63, 0], &[0, 0]] {
+            assert!(!schema_is_sound(&footer(wrong)), "{wrong:?}");
+        }
+        let chain = |depth: usize| [vec![1; depth - 1], vec![0]].concat();
+        assert!(schema_is_sound(&footer(&chain(DEPTH_MAX))));
+        assert!(!schema_is_sound(&footer(&chain(DEPTH_MAX + 1))));
+        assert!(!schema_is_sound(b""));
+        assert!(!schema_is_sound(&footer(&[2, 0, 0])[..9]));
+    }
+
+    /// A page that says it grows beyond the limit, or to less than nothing, is not believed; what cannot be read is left
+    /// to the decoder.
+    #[test]
+    fn page_headers() {
+        let header = |bytes: i64| {
+            let mut head = vec![0x15, 0, 0x15];
+            let mut number = ((bytes << 1) ^ (bytes >> 63)) as u64;
+            while number >= 0x80 {
+                head.push(number as u8 | 0x80);
+                number >>= 7;
+            }
+            [head, vec![number as u8, 0x15, 2, 0]].concat()
+        };
+        assert!(page_header_is_sound(&header(0)));
+        assert!(page_header_is_sound(&header(PAGE_BYTES_MAX as i64)));
+        assert!(!page_header_is_sound(&header(PAGE_BYTES_MAX as i64 + 1)));
+        assert!(!page_header_is_sound(&header(-1)));
+        assert!(page_header_is_sound(b""));
+    }
+
+    /// A dictionary states no more values than its bytes can hold, and a list of deltas no more than its page.
+    #[test]
+    fn pages() {
+        let dictionary = |num_values| Page::DictionaryPage {
+            buf: Bytes::from_static(&[0; 8]),
+            num_values,
+            encoding: Encoding::PLAIN,
+            is_sorted: false,
+        };
+        assert!(page_is_sound(&dictionary(2), false));
+        assert!(!page_is_sound(&dictionary(3), false));
+        let data = |bytes: &'static [u8], encoding| Page::DataPage {
+            buf: Bytes::from_static(bytes),
+            num_values: 3,
+            encoding,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let (three, four) = (b"\x80\x01\x04\x03\x02\x00\0\0\0\0", b"\x80\x01\x04\x04\x02\x00\0\0\0\0");
+        assert!(page_is_sound(&data(three, Encoding::DELTA_LENGTH_BYTE_ARRAY), false));
+        assert!(!page_is_sound(&data(four, Encoding::DELTA_LENGTH_BYTE_ARRAY), false));
+        assert!(!page_is_sound(&data(three, Encoding::DELTA_BYTE_ARRAY), true));
+        assert!(page_is_sound(&data(b"\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02", Encoding::DELTA_BINARY_PACKED), true));
+        assert!(!page_is_sound(&data(b"\x09\0\0\0", Encoding::PLAIN), true));
+    }
+
+    proptest! {
+        /// No bytes make a check panic or run on.
+        #[test]
+        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), optional: bool) {
+            schema_is_sound(&bytes);
+            page_header_is_sound(&bytes);
+            for encoding in [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_BINARY_PACKED] {
+                let page = Page::DataPage {
+                    buf: bytes.clone().into(),
+                    num_values: 1 << 30,
+                    encoding,
+                    def_level_encoding: Encoding::RLE,
+                    rep_level_encoding: Encoding::RLE,
+                    statistics: None,
+                };
+                page_is_sound(&page, optional);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The pages of a Parquet file's columns. In come a path and where a footer says that columns lie, out go pages whose
+//! numbers were checked by [`super::parquet_checks`]. Never maps the file, and tells the file system's errors apart from
+//! damage. Never lets the decoder's panics out: some damage makes it panic.
+
+use super::input::Input;
+use super::parquet_checks::{page_header_is_sound, page_is_sound};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result as Decoded};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes read at once for a page's header.
+const HEADER_BYTES: usize = 4 << 10;
+
+/// Stack of the thread that decodes.
+const STACK_BYTES: usize = 8 << 20;
+
+/// A file that is read in pieces.
+pub struct Pieces {
+    path: PathBuf,
+    file: File,
+    size: u64,
+    failed: Mutex<Option<io::Error>>,
+}
+
+impl Pieces {
+    /// Opens `path`. Errors as those of [`Input::open`].
+    pub fn open(path: &Path, end: u64) -> Result<Pieces> {
+        Input::open(path, 0, end)?;
+        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
+        Ok(Pieces { path: path.to_owned(), file, size, failed: Mutex::new(None) })
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's size.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes of the file from `start` on; none if it has not so many.
+    pub fn bytes(&self, start: u64, length: usize) -> io::Result<Option<Bytes>> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.size) {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; length];
+        match self.file.read_exact_at(&mut bytes, start) {
+            Ok(()) => Ok(Some(bytes.into())),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file system's error behind the decoder's last error, if it was one.
+    pub fn take_failure(&self) -> Option<Error> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take().map(|error| Error::io("read", &self.path, error))
+    }
+
+    fn fail(&self, error: io::Error) -> ParquetError {
+        let told = ParquetError::General(error.to_string());
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        told
+    }
+}
+
+impl Length for Pieces {
+    fn len(&self) -> u64 {
+        self.size
+    }
+}
+
+impl ChunkReader for Pieces {
+    type T = BufReader<Rest>;
+
+    /// The decoder asks for this at the start of each page, and for nothing else.
+    fn get_read(&self, start: u64) -> Decoded<Self::T> {
+        let file = self.file.try_clone().map_err(|error| self.fail(error))?;
+        let mut reader = BufReader::with_capacity(HEADER_BYTES, Rest { file, at: start });
+        let head = reader.fill_buf().map_err(|error| self.fail(error))?;
+        if !page_header_is_sound(head) {
+            return Err(ParquetError::General(format!("a page of absurd size at byte {start}")));
+        }
+        Ok(reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Decoded<Bytes> {
+        let bytes = self.bytes(start, length).map_err(|error| self.fail(error))?;
+        bytes.ok_or_else(|| ParquetError::EOF(format!("no {length} bytes at byte {start}")))
+    }
+}
+
+/// A file's bytes from a place on.
+pub struct Rest {
+    file: File,
+    at: u64,
+}
+
+impl Read for Rest {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Some columns of one row group.
+pub struct Group<'a> {
+    /// The file.
+    pub pieces: &'a Arc<Pieces>,
+    /// The file's footer.
+    pub metadata: &'a ParquetMetaData,
+    /// Which row group.
+    pub index: usize,
+    /// Each column's place in the row group, and whether it may be null.
+    pub columns: Vec<(usize, bool)>,
+}
+
+impl RowGroups for Group<'_> {
+    fn num_rows(&self) -> usize {
+        self.metadata.row_group(self.index).num_rows() as usize
+    }
+
+    fn column_chunks(&self, i: usize) -> Decoded<Box<dyn PageIterator>> {
+        let (place, optional) = self.columns[i];
+        let chunk = self.metadata.row_group(self.index).column(place);
+        let pages = SerializedPageReader::new(self.pieces.clone(), chunk, self.num_rows(), None)?;
+        Ok(Box::new(Once(Some(Pages { pages, optional }))))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(std::iter::once(self.metadata.row_group(self.index)))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        self.metadata
+    }
+}
+
+/// One column chunk.
+struct Once(Option<Pages>);
+
+impl Iterator for Once {
+    type Item = Decoded<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take().map(|pages| Ok(Box::new(pages) as Box<dyn PageReader>))
+    }
+}
+
+impl PageIterator for Once {}
+
+/// A column chunk's pages, each checked.
+struct Pages {
+    pages: SerializedPageReader<Pieces>,
+    optional: bool,
+}
+
+impl Iterator for Pages {
+    type Item = Decoded<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Decoded<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        match &page {
+            Some(page) if !page_is_sound(page, self.optional) => {
+                Err(ParquetError::General(format!("a page of {} that cannot be", page.encoding())))
+            }
+            _ => Ok(page),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Decoded<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Decoded<()> {
+        self.pages.skip_next_page()
+    }
+}
+
+/// What `work` gives, or the words with which it failed or panicked. It runs in a thread of its own, for a worker's
+/// thread must not panic even where the panic is caught: its neighbours would wait for it. The error is the system's.
+pub fn guarded<T: Send>(work: impl FnOnce() -> Decoded<T> + Send) -> io::Result<std::result::Result<T, String>> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("parquet".into()).stack_size(STACK_BYTES);
+        let done = thread.spawn_scoped(scope, work)?.join();
+        Ok(match done {
+            Ok(decoded) => decoded.map_err(|error| error.to_string()),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or(panic.downcast_ref::<&str>().copied());
+                Err(format!("the decoder gave up: {}", text.unwrap_or("no reason given")))
+            }
+        })
+    })
+}
