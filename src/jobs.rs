@@ -14,7 +14,9 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
     } else {
         let mut table: Table = toml::from_str(&text).map_err(|e| located(path, &text, &e))?;
         sets.iter().try_for_each(|set| apply(&mut table, set))?;
-        table.try_into().map_err(|e: toml::de::Error| Error::config(path, format!("with --set: {}", one_line(e.message()))))?
+        table
+            .try_into()
+            .map_err(|e: toml::de::Error| Error::config(path, format!("with --set: {}", one_line(e.message()))))?
     };
     job.check().map_err(|why| Error::config(path, why))?;
     Ok(job.relative_to(path.parent().unwrap_or(Path::new(""))))

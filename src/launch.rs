@@ -65,7 +65,16 @@ pub fn run(arguments: &cli::Run) -> Result<()> {
         When::OnDemand => None,
     };
     times.lap("export");
-    let outcome = Outcome { job: &job, topology: &topology, plan: &plan, counts: &committed.counts, exported, times, stages, memory_bytes };
+    let outcome = Outcome {
+        job: &job,
+        topology: &topology,
+        plan: &plan,
+        counts: &committed.counts,
+        exported,
+        times,
+        stages,
+        memory_bytes,
+    };
     outcome.write_run_json()?;
     outcome.print(arguments)
 }
@@ -239,8 +248,10 @@ fn addresses(topology: &Topology) -> Result<Vec<String>> {
     }
     // All are bound at once, so that they differ, and let go for the processes to take.
     let failed = |e: std::io::Error| Error::new(Kind::TryAgain, "no free port on loopback").caused_by(e);
-    let listeners: Vec<TcpListener> =
-        (0..topology.processes).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<std::io::Result<_>>().map_err(failed)?;
+    let listeners: Vec<TcpListener> = (0..topology.processes)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<_>>()
+        .map_err(failed)?;
     listeners.iter().map(|listener| listener.local_addr().map(|address| address.to_string()).map_err(failed)).collect()
 }
 

@@ -58,7 +58,13 @@ impl Bar {
                 bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
                 if !terminal && logged.elapsed() >= LOG_EVERY {
                     logged = Instant::now();
-                    tracing::info!(stage, bytes, bytes_total = total, documents = records, documents_per_s = rate as u64);
+                    tracing::info!(
+                        stage,
+                        bytes,
+                        bytes_total = total,
+                        documents = records,
+                        documents_per_s = rate as u64
+                    );
                 }
             }
             bar.finish_and_clear();
@@ -192,7 +198,9 @@ impl Outcome<'_> {
         let megabytes = self.counts.bytes as f64 / 1e6;
         line(&mut out, "read", format!("{} records of {inputs} files, {megabytes:.1} MB", grouped(self.counts.read)));
         line(&mut out, "accepted", grouped(self.counts.accepted));
-        for (head, reasons) in [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)] {
+        for (head, reasons) in
+            [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)]
+        {
             if !reasons.is_empty() {
                 let total = grouped(reasons.values().sum());
                 let list: Vec<String> = reasons.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
@@ -202,7 +210,11 @@ impl Outcome<'_> {
         if let Some(Exported { summary, largest }) = &self.exported {
             let folded = summary.folded_identical + summary.folded_near;
             let share = 100.0 * folded as f64 / (summary.pages as f64).max(1.0);
-            line(&mut out, "pages", format!("{:<8} {} distinct texts", grouped(summary.pages), grouped(summary.contents)));
+            line(
+                &mut out,
+                "pages",
+                format!("{:<8} {} distinct texts", grouped(summary.pages), grouped(summary.contents)),
+            );
             line(&mut out, "kept", grouped(summary.kept));
             line(
                 &mut out,
@@ -220,7 +232,11 @@ impl Outcome<'_> {
                 line(&mut out, "", rest);
             }
             let files: Vec<&str> = summary.files.keys().map(String::as_str).collect();
-            line(&mut out, "output", format!("{}: {}, summary.json, run.json", self.job.output.dir.display(), files.join(", ")));
+            line(
+                &mut out,
+                "output",
+                format!("{}: {}, summary.json, run.json", self.job.output.dir.display(), files.join(", ")),
+            );
         }
         let memory = self.memory_bytes as f64 / 1e6;
         let crew = format!("{processes} x {workers} workers");
@@ -260,7 +276,7 @@ fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

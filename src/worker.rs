@@ -36,8 +36,9 @@ pub fn run() -> Result<()> {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.map_err(|e| Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`").caused_by(e))?;
-    let task: Task = serde_json::from_str(&line)
-        .map_err(|e| Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`").caused_by(e))?;
+    let task: Task = serde_json::from_str(&line).map_err(|e| {
+        Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`").caused_by(e)
+    })?;
     std::thread::spawn(|| {
         let mut rest = [0; 1];
         // Whatever comes, an end or an error: the launcher has nothing more to say.
@@ -50,7 +51,11 @@ pub fn run() -> Result<()> {
         loop {
             std::thread::sleep(PROGRESS_EVERY);
             let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
-            tell(&Message::Progress { bytes: load(&told.bytes), records: load(&told.records), stage: load(&told.stage) });
+            tell(&Message::Progress {
+                bytes: load(&told.bytes),
+                records: load(&told.records),
+                stage: load(&told.stage),
+            });
         }
     });
     let outcome = work(task, progress);

@@ -72,7 +72,10 @@ fn exports_agree() {
         bench.lines("clusters").into_iter().map(|c| (c["cluster"].as_str().expect("an id").to_owned(), c)).collect();
     let mut pages: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for member in &members {
-        pages.entry(member["cluster"].as_str().expect("an id")).or_default().insert(member["doc"].as_str().expect("an id"));
+        pages
+            .entry(member["cluster"].as_str().expect("an id"))
+            .or_default()
+            .insert(member["doc"].as_str().expect("an id"));
     }
     for (cluster, docs) in &pages {
         // A cluster bears its least DocId.
@@ -85,10 +88,13 @@ fn exports_agree() {
     let redirects: BTreeMap<String, String> = bench
         .lines("redirects")
         .iter()
-        .map(|r| (r["url"].as_str().expect("a url").to_owned(), r["representative"].as_str().expect("a url").to_owned()))
+        .map(|r| {
+            (r["url"].as_str().expect("a url").to_owned(), r["representative"].as_str().expect("a url").to_owned())
+        })
         .collect();
     for member in &members {
-        let (url, representative) = (member["url"].as_str().expect("a url"), member["representative"].as_str().expect("a url"));
+        let (url, representative) =
+            (member["url"].as_str().expect("a url"), member["representative"].as_str().expect("a url"));
         assert_eq!(member["is_representative"].as_bool(), Some(url == representative));
         assert_eq!(redirects.get(url).map(String::as_str), (url != representative).then_some(representative));
     }

@@ -37,7 +37,10 @@ fn news_of_three_scrapers() {
         found += pairs(of_cluster.len());
     }
     println!("precision {right}/{found}, recall {right}/{possible}");
-    assert!(right * 100 >= found * 95 && right * 100 >= possible * 60, "{right} right of {found} found, {possible} possible");
+    assert!(
+        right * 100 >= found * 95 && right * 100 >= possible * 60,
+        "{right} right of {found} found, {possible} possible"
+    );
 }
 
 /// Every WARC, WET and ARC that public tools test with runs through, sound or broken, and every record is accounted for. Files that

@@ -1,11 +1,11 @@
 //! The command from outside: one binary, a module for each promise.
 
+/// Killed at any moment, the next run gives the same answer.
+mod crash;
 /// The demo crawl against its known truth.
 mod demo;
 /// Real data, where it lies beside the checkout.
 mod fixtures;
-/// Killed at any moment, the next run gives the same answer.
-mod crash;
 /// Every mistake is one line, the right exit code, and nothing written.
 mod mistakes;
 /// The same bytes from any number of processes and workers and any order of inputs.

@@ -40,7 +40,8 @@ fn one_clear_line() {
 #[test]
 fn usage() {
     let pagefold = |arguments: &[&str]| {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_pagefold")).args(arguments).output().expect("started");
+        let output =
+            std::process::Command::new(env!("CARGO_BIN_EXE_pagefold")).args(arguments).output().expect("started");
         output.status.code()
     };
     assert_eq!(pagefold(&["run"]), Some(64));

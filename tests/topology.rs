@@ -15,7 +15,8 @@ fn same_answer_anywhere() {
         assert_eq!(bench.multisets(), multisets, "{processes} x {workers}");
     }
     let renamed = tempfile::tempdir().expect("a folder");
-    let mut files: Vec<_> = std::fs::read_dir(demo_inputs()).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(demo_inputs()).expect("a folder").map(|e| e.expect("an entry").path()).collect();
     files.sort();
     for (n, file) in files.iter().rev().enumerate() {
         let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");

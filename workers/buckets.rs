@@ -84,7 +84,12 @@ impl Before {
 }
 
 /// Finds pairs in the buckets that this worker owns; `touched` are sorted.
-pub fn buckets(epoch: &Epoch, bands: &Bands, touched: &[Touched], give: &mut dyn FnMut(NearFingerprints)) -> Result<()> {
+pub fn buckets(
+    epoch: &Epoch,
+    bands: &Bands,
+    touched: &[Touched],
+    give: &mut dyn FnMut(NearFingerprints),
+) -> Result<()> {
     let mut scratch = Scratch::new();
     let (mut probing, mut resting) = (Vec::new(), Vec::new());
     for touched in touched.chunk_by(|a, b| a.band == b.band) {

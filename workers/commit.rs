@@ -97,7 +97,12 @@ pub fn commit(
 }
 
 /// The tables with this epoch's runs, every segment present and of its size.
-fn tables(store: &Store, head: Option<&Head>, plan: &Plan, receipts: &[Receipt]) -> Result<BTreeMap<String, TableState>> {
+fn tables(
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    receipts: &[Receipt],
+) -> Result<BTreeMap<String, TableState>> {
     let mut runs: BTreeMap<&str, Run> = BTreeMap::new();
     for (name, segment) in receipts.iter().flat_map(|receipt| &receipt.segments) {
         let path = store.data().join(name).join(format!("{}.arrow", segment.digest));

@@ -78,7 +78,8 @@ pub fn spread(epoch: &Epoch, asked: &[Link], give: &mut dyn FnMut(Link)) -> Resu
     let mut components: Vec<Id> = asked.iter().map(|link| link.to).collect();
     components.dedup();
     let mut contents: Vec<Id> = asked.iter().map(|link| link.with).collect();
-    contents.extend(epoch.before::<MemberRow>("component_members")?.matching(&components).iter().map(|row| row.content));
+    contents
+        .extend(epoch.before::<MemberRow>("component_members")?.matching(&components).iter().map(|row| row.content));
     contents.sort_unstable();
     contents.dedup();
     contents.into_iter().for_each(|content| give(Link { to: content, with: content }));

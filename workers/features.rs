@@ -129,7 +129,7 @@ impl Featurizer {
                 Weight::Tf => count << 8,
             };
             let weight = match &self.idf {
-                Some(idf) => weight * idf.of(hash) >> 8,
+                Some(idf) => (weight * idf.of(hash)) >> 8,
                 None => weight,
             };
             out.push(Feature { hash, weight: weight.clamp(1, u64::from(WEIGHT_MAX)) as u32 });
@@ -168,7 +168,7 @@ fn grams(text: &str, n: usize, hashes: &mut Vec<u64>) {
         }
         return;
     }
-    hashes.extend(starts.windows(n + 1).map(|window| xxh3_64(letters[window[0]..window[n]].as_bytes())));
+    hashes.extend(starts.windows(n + 1).map(|window| xxh3_64(&letters.as_bytes()[window[0]..window[n]])));
 }
 
 /// Frozen inverse document frequencies.
@@ -210,7 +210,7 @@ fn log2(n: u64) -> u64 {
     let mut mantissa = if whole > 31 { n >> (whole - 31) } else { n << (31 - whole) };
     let mut log = u64::from(whole);
     for _ in 0..8 {
-        mantissa = mantissa * mantissa >> 31;
+        mantissa = (mantissa * mantissa) >> 31;
         let carry = mantissa >> 32;
         mantissa >>= carry;
         log = log << 1 | carry;
@@ -248,9 +248,10 @@ mod tests {
     /// Each run of script is cut by the rules of that script, and nothing but words is left.
     #[test]
     fn words_by_script() {
-        assert_eq!(listed("我们在北京图书馆读rust 1.89的书!"), [
-            "我们", "在", "北京图书馆", "读", "rust", "1.89", "的", "书"
-        ]);
+        assert_eq!(
+            listed("我们在北京图书馆读rust 1.89的书!"),
+            ["我们", "在", "北京图书馆", "读", "rust", "1.89", "的", "书"]
+        );
         assert!(listed("!? ,。…").is_empty());
     }
 
@@ -260,10 +261,12 @@ mod tests {
         let mut out = Vec::new();
         let text = "one two two two two three three";
         featurizer(Options::default()).features(text, &mut out);
-        let weight = |word: &str, out: &[Feature]| {
-            out.iter().find(|f| f.hash == xxh3_64(word.as_bytes())).map(|f| f.weight)
-        };
-        assert_eq!([weight("one", &out), weight("two", &out), weight("three", &out)], [Some(256), Some(512), Some(362)]);
+        let weight =
+            |word: &str, out: &[Feature]| out.iter().find(|f| f.hash == xxh3_64(word.as_bytes())).map(|f| f.weight);
+        assert_eq!(
+            [weight("one", &out), weight("two", &out), weight("three", &out)],
+            [Some(256), Some(512), Some(362)]
+        );
         featurizer(Options { weight: Weight::Tf, ..Options::default() }).features(text, &mut out);
         assert_eq!(weight("two", &out), Some(1024));
         assert!(out.is_sorted());

@@ -83,11 +83,16 @@ mod tests {
                     let rows = produce(scope, "numbers", move |give| {
                         (0..10_000u64).filter(|n| *n as usize % peers == me).for_each(|n| give(n << 50));
                     });
-                    let (probe, _) = gather(rows, "collect", move |n| owner(*n, peers), move |rows, _: &mut dyn FnMut(u64)| {
-                        assert!(rows.is_sorted());
-                        assert!(rows.iter().all(|n| owner(*n, peers) == me as u64));
-                        seen.lock().expect("not poisoned").extend(rows);
-                    })
+                    let (probe, _) = gather(
+                        rows,
+                        "collect",
+                        move |n| owner(*n, peers),
+                        move |rows, _: &mut dyn FnMut(u64)| {
+                            assert!(rows.is_sorted());
+                            assert!(rows.iter().all(|n| owner(*n, peers) == me as u64));
+                            seen.lock().expect("not poisoned").extend(rows);
+                        },
+                    )
                     .probe();
                     probe
                 });

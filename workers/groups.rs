@@ -124,9 +124,7 @@ pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnM
     let mut rows: Vec<GroupRow> = births
         .iter()
         .filter(|birth| birth.too_short == 0)
-        .map(|birth| {
-            GroupRow { key: bands.key(0, birth.fingerprint), content: birth.content, diff: birth.diff as i8 }
-        })
+        .map(|birth| GroupRow { key: bands.key(0, birth.fingerprint), content: birth.content, diff: birth.diff as i8 })
         .collect();
     rows.sort_unstable();
     let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();

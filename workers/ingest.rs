@@ -105,7 +105,11 @@ impl Counts {
         self.bytes += other.bytes;
         self.read += other.read;
         self.accepted += other.accepted;
-        let maps = [(&mut self.skipped, &other.skipped), (&mut self.rejected, &other.rejected), (&mut self.noted, &other.noted)];
+        let maps = [
+            (&mut self.skipped, &other.skipped),
+            (&mut self.rejected, &other.rejected),
+            (&mut self.noted, &other.noted),
+        ];
         for (mine, others) in maps {
             for (reason, n) in others {
                 *mine.entry(reason.clone()).or_default() += n;

@@ -38,7 +38,7 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
         if text.contains(['*', '?', '[']) && !pattern.exists() {
             let found = glob::glob(text).map_err(|e| Error::config(pattern, format!("[read] inputs: {}", e.msg)))?;
             for path in found {
-                let path = path.map_err(|e| Error::io("list", &e.path().to_owned(), e.into()))?;
+                let path = path.map_err(|e| Error::new(Kind::Io, "cannot list inputs").caused_by(e))?;
                 collect(&path, 0, &mut files)?;
             }
         } else if pattern.exists() {

@@ -140,7 +140,8 @@ impl Job {
 
     /// The bands of the first signature.
     pub fn bands(&self) -> Result<Bands> {
-        Bands::new(self.simhash.k, self.simhash.bands).map_err(|why| Error::new(Kind::Config, format!("[simhash]: {why}")))
+        Bands::new(self.simhash.k, self.simhash.bands)
+            .map_err(|why| Error::new(Kind::Config, format!("[simhash]: {why}")))
     }
 
     /// The identity configuration: what a store can never change.

@@ -8,6 +8,7 @@ use crate::document::Id;
 use crate::epoch::{Epoch, Failure, Progress, Receipt};
 use crate::gather::produce;
 use crate::groups::PIVOTS;
+use crate::hamming::tests::Random;
 use crate::ingest::TOO_SHORT;
 use crate::job::Job;
 use crate::pages::PageContent;
@@ -23,23 +24,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 type Tables = BTreeMap<String, TableState>;
-
-/// splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(n) >> 64) as u64
-    }
-}
 
 fn id(n: u64) -> Id {
     Id::of(&n.to_le_bytes())
@@ -132,7 +116,7 @@ impl Live {
     }
 
     /// All of it, as the changes of one epoch over an empty store.
-    fn from_scratch(&self) -> Vec<PageContent> {
+    fn as_one_epoch(&self) -> Vec<PageContent> {
         self.pages.iter().map(|(&page, &content)| self.change(page, content, 1)).collect()
     }
 
@@ -166,9 +150,9 @@ fn fingerprint(random: &mut Random, known: &BTreeMap<u64, (u64, bool)>, k: u32) 
     let any = random.next();
     match random.below(10) {
         0..=3 if !known.is_empty() => {
-            let at = random.below(known.len() as u64) as usize;
+            let at = random.below(known.len());
             let (mut near, _) = *known.values().nth(at).expect("in range");
-            for _ in 0..random.below(u64::from(k) + 3) {
+            for _ in 0..random.below(k as usize + 3) {
                 near ^= 1 << random.below(64);
             }
             near
@@ -187,7 +171,8 @@ fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     let mirrored: BTreeSet<(Id, Id)> = expected.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
     assert_eq!(found, mirrored, "seed {seed}: pairs");
     assert_eq!(rows.len(), mirrored.len(), "seed {seed}: each pair once");
-    let table: Table<ComponentRow> = Table::open(&store.join("data/components"), tables.get("components")).expect("components");
+    let table: Table<ComponentRow> =
+        Table::open(&store.join("data/components"), tables.get("components")).expect("components");
     let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
     let edges: Vec<(Id, Id)> = expected.into_iter().collect();
     assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
@@ -204,13 +189,13 @@ fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
         let mut changes = Vec::new();
         let share = if number == 1 { pages } else { pages / 4 };
         for _ in 0..share {
-            let page = random.below(pages);
+            let page = random.below(pages as usize) as u64;
             if random.below(5) == 0 && number > 1 {
                 live.set(page, None, &mut changes);
                 continue;
             }
             // Contents come back, so that one can be gone and born again.
-            let content = random.below(pages);
+            let content = random.below(pages as usize) as u64;
             if !live.facts.contains_key(&content) {
                 let fact = (fingerprint(&mut random, &live.facts, k), random.below(20) == 0);
                 live.facts.insert(content, fact);
@@ -225,11 +210,11 @@ fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
             *entry = PageContent { diff, ..if change.diff > 0 { change } else { *entry } };
         }
         let net: Vec<PageContent> = net.into_values().filter(|change| change.diff != 0).collect();
-        let workers = 1 + random.below(4) as usize;
+        let workers = 1 + random.below(4);
         tables = epoch(&job, number, &tables, &net, workers);
         check(&store, &job, &live, &tables, seed);
     }
-    let scratch = epoch(&job, epochs + 1, &Tables::new(), &live.from_scratch(), 3);
+    let scratch = epoch(&job, epochs + 1, &Tables::new(), &live.as_one_epoch(), 3);
     for (name, table) in &scratch {
         let same = tables.get(name).map(|table| (table.rows, table.multiset.clone()));
         assert_eq!(same, Some((table.rows, table.multiset.clone())), "seed {seed}: table {name}");
@@ -283,7 +268,7 @@ fn many_fingerprints_equal_all_pairs() {
         live.facts.insert(content, (if content % 7 == 0 { near } else { hot }, false));
         live.pages.insert(content, content);
     }
-    let tables = epoch(&job, 1, &Tables::new(), &live.from_scratch(), 2);
+    let tables = epoch(&job, 1, &Tables::new(), &live.as_one_epoch(), 2);
     let bands = Bands::new(3, None).expect("bands");
     assert_eq!(bands.count(), 4);
     check(folder.path(), &job, &live, &tables, 11);

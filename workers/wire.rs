@@ -40,9 +40,13 @@ impl<T: Row> Rows<T> {
     /// A length that is no whole number of rows means that the link is corrupt; the panic ends the process, as the peer
     /// cannot be asked again.
     fn received(bytes: Bytes) -> Rows<T> {
-        const { assert!(std::mem::size_of::<T>() % 8 == 0 && std::mem::align_of::<T>() <= 8) };
-        assert!(bytes.len() % std::mem::size_of::<T>() == 0, "corrupt message: {} bytes are no whole rows", bytes.len());
-        if (bytes.as_ptr() as usize) % std::mem::align_of::<T>() == 0 {
+        const { assert!(std::mem::size_of::<T>().is_multiple_of(8) && std::mem::align_of::<T>() <= 8) };
+        assert!(
+            bytes.len().is_multiple_of(std::mem::size_of::<T>()),
+            "corrupt message: {} bytes are no whole rows",
+            bytes.len()
+        );
+        if (bytes.as_ptr() as usize).is_multiple_of(std::mem::align_of::<T>()) {
             Rows::Wire(bytes)
         } else {
             Rows::Own(bytes.chunks_exact(std::mem::size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())

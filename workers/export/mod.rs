@@ -132,7 +132,8 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let largest = clusters(&tables, dir, forms, &mut summary, &mut files).map_err(output)?;
     rejects(store, head, dir, &mut files).map_err(output)?;
     summary.files = files;
-    let text = serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
+    let text =
+        serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
     durable::write(&dir.join("summary.json"), &text).map_err(output)?;
     Ok(Exported { summary, largest })
 }

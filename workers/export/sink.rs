@@ -134,7 +134,13 @@ impl<R: Exported> Sink<R> {
                 .build();
             ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, name, e))
         });
-        Ok(Sink { dir: dir.to_owned(), name, rows: Vec::new(), jsonl: open(Form::Jsonl)?, parquet: parquet.transpose()? })
+        Ok(Sink {
+            dir: dir.to_owned(),
+            name,
+            rows: Vec::new(),
+            jsonl: open(Form::Jsonl)?,
+            parquet: parquet.transpose()?,
+        })
     }
 
     /// Appends a row.
@@ -147,7 +153,9 @@ impl<R: Exported> Sink<R> {
         if let Some(file) = &mut self.jsonl {
             for row in &self.rows {
                 let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
-                write.and_then(|()| file.write_all(b"\n")).map_err(|e| Error::io("write", &self.dir.join(self.name), e))?;
+                write
+                    .and_then(|()| file.write_all(b"\n"))
+                    .map_err(|e| Error::io("write", &self.dir.join(self.name), e))?;
             }
         }
         if let Some(parquet) = &mut self.parquet {

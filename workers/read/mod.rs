@@ -11,6 +11,9 @@ pub mod http;
 pub mod input;
 pub mod json;
 pub mod jsonl;
+pub mod parquet;
+mod parquet_checks;
+mod parquet_pages;
 pub mod record;
 pub mod row;
 pub mod source;
@@ -40,7 +43,7 @@ pub struct Split {
     pub end: u64,
 }
 
-/// Which fields of a JSON line say what.
+/// Which fields of a JSON line, or columns of a Parquet file, say what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fields {
@@ -140,14 +143,16 @@ pub enum Format {
     Arc,
     /// One JSON object a line.
     Jsonl,
+    /// One page a row.
+    Parquet,
 }
 
 impl Format {
     /// The format of a file by its first decoded bytes, or else by its name without `.gz` or `.zst`.
     fn of(head: &[u8], path: &Path) -> Option<Format> {
         let text = head.strip_prefix(jsonl::BOM).unwrap_or(head).trim_ascii_start();
-        if head.starts_with(b"PAR1") {
-            None
+        if head.starts_with(parquet::MAGIC) || head.starts_with(parquet::MAGIC_ENCRYPTED) {
+            Some(Format::Parquet)
         } else if text.len() > 5 && warc::Warc::starts(text) {
             Some(Format::Warc)
         } else if text.starts_with(b"{") {
@@ -161,6 +166,7 @@ impl Format {
                 "warc" | "wet" | "wat" => Some(Format::Warc),
                 "arc" => Some(Format::Arc),
                 "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
+                "parquet" => Some(Format::Parquet),
                 _ => None,
             }
         }
@@ -170,23 +176,23 @@ impl Format {
 /// Opens the reader of a split. An error if the file cannot be read, is shorter than planned, or is of no known format.
 pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     options.check().map_err(|why| Error::config(&split.path, why))?;
-    if split.start > 0 {
-        return Ok(Box::new(jsonl::Jsonl::open(split, options)?));
-    }
     let limits = &options.limits;
     let mut source = Source::open(&split.path, 0, split.end, limits)?;
     match format(&mut source)? {
+        Format::Parquet if source.codec() == Codec::Plain => Ok(Box::new(parquet::Parquet::open(split, options)?)),
+        Format::Parquet => Err(packed(&split.path)),
+        _ if split.start > 0 => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
         Format::Warc => Ok(Box::new(frames::Frames::new(source, warc::Warc, limits.clone()))),
         Format::Arc => Ok(Box::new(frames::Frames::new(source, arc::Arc, limits.clone()))),
         Format::Jsonl => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
     }
 }
 
-/// Cuts a file of `size` bytes into shares of about `split_bytes`. Only JSON lines that are not compressed can be cut:
-/// a share owns the lines that start in it. Errors as [`open`]'s.
+/// Cuts a file of `size` bytes into shares of about `split_bytes`. Only JSON lines that are not compressed can be cut,
+/// and Parquet: a share owns the lines or the row groups that start in it. Errors as [`open`]'s.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
-    let whole = source.codec() != Codec::Plain || format(&mut source)? != Format::Jsonl;
+    let whole = source.codec() != Codec::Plain || !matches!(format(&mut source)?, Format::Jsonl | Format::Parquet);
     let shares = if whole { 1 } else { size.div_ceil(split_bytes.max(1)).max(1) };
     let cut = |share: u64| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64;
     Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())
@@ -201,7 +207,12 @@ fn format(source: &mut Source) -> Result<Format> {
 }
 
 fn unknown(path: &Path) -> Error {
-    let why = "is neither WARC nor ARC nor JSON lines, plain or in gzip or zstd";
+    let why = "is neither WARC nor ARC nor JSON lines, plain or in gzip or zstd, nor Parquet";
+    Error::new(Kind::Data, format!("{} {why}", path.display()))
+}
+
+fn packed(path: &Path) -> Error {
+    let why = "is Parquet inside gzip or zstd, which can only be read from its end: unpack it first";
     Error::new(Kind::Data, format!("{} {why}", path.display()))
 }
 

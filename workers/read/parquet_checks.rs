@@ -101,7 +101,9 @@ pub fn page_is_sound(page: &Page, optional: bool) -> bool {
         Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
             let levels = match (optional, buf.first_chunk()) {
                 (false, _) => 0,
-                (true, Some(length)) if *def_level_encoding == Encoding::RLE => 4 + u32::from_le_bytes(*length) as usize,
+                (true, Some(length)) if *def_level_encoding == Encoding::RLE => {
+                    4 + u32::from_le_bytes(*length) as usize
+                }
                 (true, _) => num_values.div_ceil(8) as usize,
             };
             (buf.get(levels..), *num_values, *encoding)

@@ -27,7 +27,7 @@ const STACK_BYTES: usize = 8 << 20;
 /// A file that is read in pieces.
 pub struct Pieces {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     size: u64,
     failed: Mutex<Option<io::Error>>,
 }
@@ -38,7 +38,7 @@ impl Pieces {
         Input::open(path, 0, end)?;
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
         let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
-        Ok(Pieces { path: path.to_owned(), file, size, failed: Mutex::new(None) })
+        Ok(Pieces { path: path.to_owned(), file: Arc::new(file), size, failed: Mutex::new(None) })
     }
 
     /// The file's path.
@@ -88,8 +88,7 @@ impl ChunkReader for Pieces {
 
     /// The decoder asks for this at the start of each page, and for nothing else.
     fn get_read(&self, start: u64) -> Decoded<Self::T> {
-        let file = self.file.try_clone().map_err(|error| self.fail(error))?;
-        let mut reader = BufReader::with_capacity(HEADER_BYTES, Rest { file, at: start });
+        let mut reader = BufReader::with_capacity(HEADER_BYTES, Rest { file: self.file.clone(), at: start });
         let head = reader.fill_buf().map_err(|error| self.fail(error))?;
         if !page_header_is_sound(head) {
             return Err(ParquetError::General(format!("a page of absurd size at byte {start}")));
@@ -105,7 +104,7 @@ impl ChunkReader for Pieces {
 
 /// A file's bytes from a place on.
 pub struct Rest {
-    file: File,
+    file: Arc<File>,
     at: u64,
 }
 

@@ -60,8 +60,8 @@ impl Store {
                 identity_digest: digest_of(identity),
                 identity: identity.clone(),
             };
-            let text = serde_json::to_vec_pretty(&format)
-                .map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
+            let text =
+                serde_json::to_vec_pretty(&format).map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
             durable::create_new(&path, &text)?;
         }
         Store::open(root, Some(identity))
@@ -71,8 +71,7 @@ impl Store {
     pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
         let path = root.join("FORMAT");
         let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
-        let format: Format =
-            serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
+        let format: Format = serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
         if format.format != manifest::FORMAT {
             let why = format!("format {}, this build reads {}", format.format, manifest::FORMAT);
             return Err(Error::config(&path, why));

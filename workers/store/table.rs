@@ -179,8 +179,13 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
     if rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|row| row.diff() > 0) {
         return rows;
     }
-    let mut updates: Vec<(R, isize)> =
-        rows.drain(..).map(|row| { let diff = row.diff(); (row.with_diff(1), isize::from(diff)) }).collect();
+    let mut updates: Vec<(R, isize)> = rows
+        .drain(..)
+        .map(|row| {
+            let diff = row.diff();
+            (row.with_diff(1), isize::from(diff))
+        })
+        .collect();
     differential_dataflow::consolidation::consolidate(&mut updates);
     updates
         .into_iter()

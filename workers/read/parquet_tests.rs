@@ -1,0 +1,506 @@
+use super::super::testing::{Random, Temporary, gzip, read_all, words};
+use super::super::{open, splits};
+use super::*;
+use arrow_array::builder::{BinaryBuilder, StringDictionaryBuilder};
+use arrow_array::*;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int96, Int96Type};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use proptest::prelude::*;
+
+type Column = (&'static str, ArrayRef);
+
+/// A file of these columns in row groups of `rows`.
+fn file(columns: Vec<Column>, rows: usize, properties: WriterProperties) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    for from in (0..batch.num_rows()).step_by(rows) {
+        writer.write(&batch.slice(from, rows.min(batch.num_rows() - from))).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+fn plain(columns: Vec<Column>) -> Vec<u8> {
+    file(columns, 1000, WriterProperties::default())
+}
+
+fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(texts.into_iter().map(Into::into)))
+}
+
+fn entries(bytes: &[u8]) -> Vec<Entry> {
+    read_all("x.parquet", bytes, &Options::default()).0
+}
+
+fn said(bytes: &[u8]) -> Vec<String> {
+    words(&entries(bytes))
+}
+
+/// The dates of the pages of a file with this column of dates.
+fn dates(column: ArrayRef) -> Vec<Option<i64>> {
+    let pages = || texts((0..column.len()).map(|n| n.to_string()));
+    let bytes = plain(vec![("url", pages()), ("text", pages()), ("date", column.clone())]);
+    let date = |entry: Entry| match entry.item {
+        Item::Record(record) => record.date,
+        other => panic!("{other:?}"),
+    };
+    entries(&bytes).into_iter().map(date).collect()
+}
+
+/// What opening a file says.
+fn fails(bytes: &[u8]) -> String {
+    let file = Temporary::new("x.parquet", bytes);
+    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
+    let error = open(&split, &Options::default()).err().expect("an error");
+    assert_eq!(error.kind(), Kind::Data, "{error}");
+    assert!(error.to_string().contains("x.parquet"), "{error}");
+    error.to_string()
+}
+
+/// `n` rows with texts that hardly compress.
+fn pages(n: usize) -> Vec<Column> {
+    let mut random = Random(1);
+    let mut text = || String::from_utf8(random.text(20)).unwrap();
+    vec![
+        ("url", texts((0..n).map(|n| format!("http://a.example/{n}")))),
+        ("id", Arc::new(Int32Array::from_iter_values(0..n as i32)) as ArrayRef),
+        ("text", texts((0..n).map(|_| text()))),
+        ("date", Arc::new(TimestampMillisecondArray::from_iter_values((0..n as i64).map(|n| n * 1000)))),
+    ]
+}
+
+/// A text is a text in whatever type of Arrow's it was written, by name and not by order, and other columns are let be.
+#[test]
+fn types_of_texts() {
+    let both = ["http://a/", "http://b/é"];
+    let mut binary = BinaryBuilder::new();
+    let mut dictionary = StringDictionaryBuilder::<types::Int8Type>::new();
+    for text in both {
+        binary.append_value(text);
+        dictionary.append_value(text);
+    }
+    let binary = binary.finish();
+    let columns: Vec<ArrayRef> = vec![
+        texts(both),
+        Arc::new(LargeStringArray::from_iter_values(both)),
+        Arc::new(StringViewArray::from_iter_values(both)),
+        Arc::new(LargeBinaryArray::from_iter_values(both)),
+        Arc::new(BinaryViewArray::from_iter_values(both)),
+        Arc::new(binary),
+        Arc::new(dictionary.finish()),
+    ];
+    let list = ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)]), None]);
+    for column in columns {
+        let kind = column.data_type().clone();
+        let other: ArrayRef = Arc::new(list.clone());
+        let bytes = plain(vec![("text", column.clone()), ("links", other), ("url", column)]);
+        assert_eq!(said(&bytes), ["http://a/ text 9", "http://b/é text 11"], "{kind}");
+    }
+    let numbers: ArrayRef = Arc::new(UInt64Array::from(vec![7, u64::MAX]));
+    assert_eq!(said(&plain(vec![("url", numbers), ("html", texts(both))])), ["7 html 9", "!bad_field"]);
+}
+
+/// A moment is the same second in every type that can hold it; what is none of the years 1 to 9999 is no date.
+#[test]
+fn types_of_dates() {
+    let at = 1_209_588_505;
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(TimestampSecondArray::from(vec![at])),
+        Arc::new(TimestampMillisecondArray::from(vec![at * 1000 + 999])),
+        Arc::new(TimestampMicrosecondArray::from(vec![at * 1_000_000 + 999_999]).with_timezone("+02:00")),
+        Arc::new(TimestampNanosecondArray::from(vec![at * 1_000_000_000 + 1])),
+        Arc::new(Int64Array::from(vec![at])),
+        Arc::new(Int32Array::from(vec![at as i32])),
+        Arc::new(UInt32Array::from(vec![at as u32])),
+        Arc::new(UInt64Array::from(vec![at as u64])),
+        Arc::new(Float64Array::from(vec![at as f64 + 0.5])),
+        texts(["2008-04-30T20:48:25Z"]),
+    ];
+    for column in columns {
+        let kind = column.data_type().clone();
+        assert_eq!(dates(column), [Some(at)], "{kind}");
+    }
+    assert_eq!(dates(Arc::new(Date32Array::from(vec![14_000, -1]))), [Some(14_000 * 86_400), Some(-86_400)]);
+    assert_eq!(dates(Arc::new(Date64Array::from(vec![at / 86_400 * 86_400_000]))), [Some(at / 86_400 * 86_400)]);
+    assert_eq!(dates(Arc::new(TimestampMillisecondArray::from(vec![-1]))), [Some(-1)]);
+    assert_eq!(dates(Arc::new(Int16Array::from(vec![7]))), [Some(7)]);
+    assert_eq!(dates(Arc::new(Int64Array::from(vec![Some(at * 1000), None]))), [None, None]);
+    assert_eq!(dates(Arc::new(Float32Array::from(vec![f32::NAN]))), [None]);
+    assert_eq!(dates(Arc::new(NullArray::new(1))), [None]);
+}
+
+/// The 96-bit dates of older writers are dates, also beyond the year 2262.
+#[test]
+fn dates_of_96_bits() {
+    let schema = "message m { required binary url (UTF8); required binary text; optional int96 date; }";
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for _ in 0..2 {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("a"), ByteArray::from("b")], None, None).unwrap();
+        column.close().unwrap();
+    }
+    let mut column = group.next_column().unwrap().unwrap();
+    let (mut noon, mut late) = (Int96::new(), Int96::new());
+    noon.set_data_from_seconds(1_209_588_505);
+    late.set_data_from_seconds(32_503_680_000);
+    column.typed::<Int96Type>().write_batch(&[noon, late], Some(&[1, 1]), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    let entries = entries(&writer.into_inner().unwrap());
+    let dates = entries.iter().map(|entry| match &entry.item {
+        Item::Record(record) => record.date,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(dates.collect::<Vec<_>>(), [Some(1_209_588_505), Some(32_503_680_000)]);
+}
+
+trait FromSeconds {
+    fn set_data_from_seconds(&mut self, seconds: i64);
+}
+
+impl FromSeconds for Int96 {
+    /// The Julian day behind the nanoseconds of the day.
+    fn set_data_from_seconds(&mut self, seconds: i64) {
+        let (day, nanos) = (seconds.div_euclid(86_400) + 2_440_588, seconds.rem_euclid(86_400) as u64 * 1_000_000_000);
+        self.set_data(nanos as u32, (nanos >> 32) as u32, day as u32);
+    }
+}
+
+/// A row without a URL or without a text is rejected under the same word as such a line of JSON.
+#[test]
+fn nulls() {
+    let url = StringArray::from(vec![Some("a"), None, Some(" "), Some("d"), Some("e")]);
+    let text = StringArray::from(vec![Some("1"), Some("2"), Some("3"), None, None]);
+    let html = StringArray::from(vec![None, None, None, None, Some("<p>")]);
+    let columns: Vec<Column> = vec![("url", Arc::new(url)), ("text", Arc::new(text)), ("html", Arc::new(html))];
+    assert_eq!(said(&plain(columns)), ["a text 1", "!no_url", "!no_url", "!no_text", "e html 3"]);
+}
+
+/// Rows may remove pages, and a file of removals needs neither text nor HTML.
+#[test]
+fn removals() {
+    let deleted: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), Some(false), None]));
+    let numbers: ArrayRef = Arc::new(Int8Array::from(vec![1, 0, 2]));
+    let url = || texts(["a", "b", "c"]);
+    assert_eq!(said(&plain(vec![("url", url()), ("deleted", deleted)])), ["a removed", "!no_text", "!no_text"]);
+    assert_eq!(said(&plain(vec![("url", url()), ("deleted", numbers)])), ["a removed", "!no_text", "!bad_field"]);
+    assert_eq!(said(&plain(vec![("url", url()), ("op", texts(["remove", "", "x"]))]))[0], "a removed");
+}
+
+/// A column that is missing, nested, there twice or of a type that its field cannot have is an error that names the file,
+/// the column and the key of the job file.
+#[test]
+fn unfit_columns() {
+    let one = || texts(["a"]);
+    let why = fails(&plain(vec![("uri", one()), ("text", one())]));
+    assert!(why.contains("`url`") && why.contains("[read.fields] url") && why.contains("uri, text"), "{why}");
+    let why = fails(&plain(vec![("url", one()), ("body", one())]));
+    assert!(why.contains("`text`") && why.contains("`html`") && why.contains("[read.fields] text"), "{why}");
+    let number = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+    let list: ArrayRef = Arc::new(ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)])]));
+    let fixed: ArrayRef = Arc::new(FixedSizeBinaryArray::try_from_iter([[0u8; 4]].into_iter()).unwrap());
+    for (name, column, kind) in [
+        ("text", number(), "Int64"),
+        ("html", fixed, "FixedSizeBinary(4)"),
+        ("op", Arc::new(BooleanArray::from(vec![true])), "Boolean"),
+        ("deleted", one(), "BinaryView"),
+        ("date", list, "nested"),
+        ("date", Arc::new(BooleanArray::from(vec![true])), "Boolean"),
+        ("date", Arc::new(Decimal128Array::from(vec![1])), "Decimal128"),
+    ] {
+        let rest = if name == "text" { "body" } else { "text" };
+        let why = fails(&plain(vec![("url", one()), (rest, one()), (name, column)]));
+        let kind = if kind == "BinaryView" { "Utf8" } else { kind };
+        assert!(why.contains(&format!("`{name}`")) && why.contains(kind), "{why}");
+    }
+    let twice = file(vec![("url", one()), ("tExt", one()), ("text", one())], 1, uncompressed());
+    let twice = replaced(&twice, b"tExt", b"text");
+    assert!(fails(&twice).contains("two columns"));
+}
+
+fn uncompressed() -> WriterProperties {
+    WriterProperties::builder().set_compression(Compression::UNCOMPRESSED).build()
+}
+
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len().saturating_sub(from.len()) {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    bytes
+}
+
+/// A text that is no UTF-8, and one over the limit, cost their own row, though the column says that all are UTF-8.
+#[test]
+fn bad_texts() {
+    let columns = vec![("url", texts(["a", "b", "c"])), ("text", texts(["one", "#two", "three"]))];
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let bytes = replaced(&file(columns, 10, properties), b"#two", b"\xfftwo");
+    assert_eq!(said(&bytes), ["a text 3", "!bad_field", "c text 5"]);
+    let mut options = Options::default();
+    options.limits.record_bytes_max = 4;
+    assert_eq!(words(&read_all("x", &bytes, &options).0), ["a text 3", "!bad_field", "!too_long"]);
+}
+
+/// Every codec and every encoding of texts that writers use says the same, however the values are dealt to pages.
+#[test]
+fn codecs_and_encodings() {
+    let want = entries(&file(pages(700), 300, uncompressed()));
+    assert_eq!(want.len(), 700);
+    assert!(want.iter().enumerate().all(|(n, entry)| entry.offset == n as u64));
+    for codec in [
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let properties = WriterProperties::builder().set_compression(codec).build();
+        assert_eq!(entries(&file(pages(700), 300, properties)), want, "{codec}");
+    }
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for encoding in [Encoding::PLAIN, Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
+            for nullable in [false, true] {
+                let properties = WriterProperties::builder()
+                    .set_writer_version(version)
+                    .set_dictionary_enabled(false)
+                    .set_column_encoding("url".into(), encoding)
+                    .set_column_encoding("text".into(), encoding)
+                    .set_data_page_row_count_limit(150)
+                    .build();
+                let mut columns = pages(700);
+                if nullable {
+                    // A row of nulls makes a column optional, and is rejected.
+                    for (_, column) in &mut columns[..3] {
+                        let nulls = arrow_array::new_null_array(column.data_type(), 1);
+                        *column = joined(column, &nulls);
+                    }
+                    columns[3].1 = joined(&columns[3].1, &columns[3].1.slice(0, 1));
+                }
+                let mut found = entries(&file(columns, 300, properties));
+                if nullable {
+                    let last = found.pop().map(|entry| words(&[entry])[0].clone());
+                    assert_eq!(last.as_deref(), Some("!no_url"));
+                }
+                assert_eq!(found, want, "{version:?} {encoding} {nullable}");
+            }
+        }
+    }
+}
+
+/// One array behind the other.
+fn joined(first: &ArrayRef, second: &ArrayRef) -> ArrayRef {
+    if let (Some(first), Some(second)) = (first.as_string_opt::<i32>(), second.as_string_opt::<i32>()) {
+        return Arc::new(first.iter().chain(second).collect::<StringArray>());
+    }
+    if let (Some(first), Some(second)) =
+        (first.as_primitive_opt::<types::Int32Type>(), second.as_primitive_opt::<types::Int32Type>())
+    {
+        return Arc::new(first.iter().chain(second).collect::<Int32Array>());
+    }
+    let (first, second) = (
+        first.as_primitive::<types::TimestampMillisecondType>(),
+        second.as_primitive::<types::TimestampMillisecondType>(),
+    );
+    Arc::new(first.iter().chain(second).collect::<TimestampMillisecondArray>())
+}
+
+/// A value that a dictionary repeats is held once: 2,000 rows of 4 MiB each decode in batches of 256.
+#[test]
+fn repeated_values() {
+    let text = "x".repeat(4 << 20);
+    let mut texts_column = StringDictionaryBuilder::<types::Int32Type>::new();
+    (0..2000).for_each(|_| texts_column.append_value(&text));
+    let properties = WriterProperties::builder().set_dictionary_page_size_limit(16 << 20).build();
+    let columns = vec![("url", texts(vec!["a"; 2000])), ("text", Arc::new(texts_column.finish()) as ArrayRef)];
+    let bytes = file(columns, 2000, properties);
+    let file = Temporary::new("x.parquet", &bytes);
+    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
+    let mut reader = Parquet::open(&split, &Options::default()).unwrap();
+    assert!(reader.advance().unwrap().is_none());
+    let (batch, ..) = reader.batch.as_ref().unwrap();
+    assert_eq!(batch.num_rows(), 256);
+    assert!(batch.get_array_memory_size() < 32 << 20, "{}", batch.get_array_memory_size());
+}
+
+/// However a file is cut, each of its rows is read once, by the share in which its row group starts; and progress only
+/// grows, to all of the share.
+#[test]
+fn cuts() {
+    let bytes = file(pages(900), 70, WriterProperties::default());
+    let want = entries(&bytes);
+    assert_eq!(want.len(), 900);
+    let file = Temporary::new("x.parquet", &bytes);
+    let size = bytes.len() as u64;
+    for split_bytes in [1, 97, 1000, 4096, size / 2, size - 1, size, size + 1] {
+        let mut found = Vec::new();
+        for split in splits(&file.0, size, split_bytes).unwrap().into_iter().filter(|split| split.end > split.start) {
+            let mut reader = open(&split, &Options::default()).unwrap();
+            let mut consumed = 0;
+            while let Some(entry) = reader.next().unwrap() {
+                found.push(entry);
+                assert!(reader.consumed_bytes() >= consumed);
+                consumed = reader.consumed_bytes();
+            }
+            assert_eq!(reader.consumed_bytes(), split.end - split.start);
+            if split_bytes == 1 && found.len() > 200 {
+                break;
+            }
+        }
+        assert_eq!(found[..], want[..found.len()], "{split_bytes}");
+        assert!(split_bytes == 1 || found.len() == want.len(), "{split_bytes}");
+    }
+}
+
+/// A file cut short anywhere, or none at all, is an error that names it, and so is one that is packed or encrypted.
+#[test]
+fn no_footer() {
+    let bytes = file(pages(20), 10, WriterProperties::default());
+    for length in (0..bytes.len()).step_by(7) {
+        fails(&bytes[..length]);
+    }
+    assert!(fails(&gzip(&bytes)).contains("unpack"));
+    let encrypted = [&b"PARE"[..], &bytes[4..bytes.len() - 4], b"PARE"].concat();
+    assert!(fails(&encrypted).contains("encrypted"));
+}
+
+/// A row group that says to be beyond all measure is an error before anything is set aside for it.
+#[test]
+fn absurd_groups() {
+    let bytes = plain(pages(20));
+    let file = Temporary::new("x.parquet", &bytes);
+    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
+    let reader = Parquet::open(&split, &Options::default()).unwrap();
+    let group = reader.metadata.row_group(0).clone();
+    let column = group.column(2).clone().into_builder().set_total_uncompressed_size(5 << 30).build().unwrap();
+    let mut columns = group.columns().to_vec();
+    columns[2] = column;
+    let group = group.into_builder().set_column_metadata(columns).build().unwrap();
+    let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), vec![group]);
+    let why = shares(&metadata, &reader.selection, split.end).unwrap_err();
+    assert!(why.contains("row group 0") && why.contains("5368709"), "{why}");
+}
+
+/// A damaged row group costs its own rows, and says how many; those before and behind it are read.
+#[test]
+fn damaged_group() {
+    let bytes = file(pages(300), 100, uncompressed());
+    let want = said(&bytes);
+    let at = bytes.windows(18).rposition(|window| window == b"http://a.example/1").unwrap();
+    let mut damaged = bytes.clone();
+    let first = bytes.windows(20).position(|window| window == b"http://a.example/150").unwrap();
+    damaged[first - 4..first].copy_from_slice(&[0xff; 4]);
+    assert!(at > first);
+    let found = entries(&damaged);
+    let lost = found.iter().position(|entry| words(&[entry.clone()])[0] == "!bad_row_group").unwrap();
+    let Item::Reject { detail, .. } = &found[lost].item else { panic!() };
+    assert!(detail.starts_with("row group 1: 100 of 100 rows lost: "), "{detail}");
+    assert_eq!(found[lost].offset, 100);
+    let rest: Vec<String> = words(&[&found[..lost], &found[lost + 1..]].concat());
+    assert_eq!(rest, [&want[..100], &want[200..]].concat());
+}
+
+/// Reads a file that may be damaged. Every row that its footer states comes out once, as itself or among the lost.
+fn account(bytes: &[u8]) -> bool {
+    let file = Temporary::new("x.parquet", bytes);
+    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
+    let mut reader = match Parquet::open(&split, &Options::default()) {
+        Ok(reader) => reader,
+        Err(error) => {
+            assert_eq!(error.kind(), Kind::Data, "{error}");
+            return false;
+        }
+    };
+    let stated: u64 = reader.shares.iter().map(|share| share.rows).sum();
+    let mut next = 0;
+    while let Some(entry) = reader.next().unwrap() {
+        assert_eq!(entry.offset, next);
+        next += match entry.item {
+            Item::Reject { reason: "bad_row_group", detail } => {
+                let lost = detail.split(' ').nth(3).unwrap();
+                lost.parse::<u64>().unwrap()
+            }
+            _ => 1,
+        };
+    }
+    assert_eq!(next, stated);
+    assert_eq!(reader.consumed_bytes(), bytes.len() as u64);
+    true
+}
+
+/// A flipped bit anywhere in a file makes no panic and hides no row: the file is refused as a whole, or each row is told
+/// or told to be lost.
+#[test]
+fn flipped_bits() {
+    let delta = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_dictionary_enabled(false)
+        .set_column_encoding("text".into(), Encoding::DELTA_BYTE_ARRAY)
+        .set_column_encoding("url".into(), Encoding::DELTA_LENGTH_BYTE_ARRAY)
+        .build();
+    let snappy = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut random = Random(7);
+    for (properties, bits) in [(delta, [0, 7]), (snappy, [6, 7]), (uncompressed(), [1, 7])] {
+        let bytes = file(pages(12), 6, properties);
+        assert!(account(&bytes));
+        let (mut read, mut refused) = (0, 0);
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bits[random.below(2)];
+            *(if account(&damaged) { &mut read } else { &mut refused }) += 1;
+        }
+        assert!(read > 0 && refused > 0, "{read} {refused}");
+    }
+}
+
+/// A decoder that panics or fails is told in words, and the thread that asked goes on.
+#[test]
+fn panics_are_caught() {
+    assert_eq!(guarded(|| Ok(7)).unwrap(), Ok(7));
+    let why = guarded::<()>(|| panic!("at {}", 7)).unwrap().unwrap_err();
+    assert!(why.contains("at 7"), "{why}");
+    let why = guarded::<()>(|| Err(ParquetError::General("torn".into()))).unwrap().unwrap_err();
+    assert!(why.contains("torn"), "{why}");
+}
+
+fn some(pattern: &'static str) -> impl Strategy<Value = Option<String>> {
+    proptest::option::of(pattern)
+}
+
+proptest! {
+    /// The same page says the same as a line of JSON and as a row of Parquet.
+    #[test]
+    fn same_as_json(
+        rows in proptest::collection::vec(
+            (some("[a-z:/ \\u{1}é]{0,9}"), some("\\PC{0,9}"), some("[<p>a]{0,5}"), some("[0-9TZ:-]{0,20}"),
+             proptest::option::of(any::<bool>()), some("remove|add")),
+            1..20,
+        ),
+    ) {
+        let mut lines = String::new();
+        for (url, text, html, date, deleted, op) in &rows {
+            let line = serde_json::json!(
+                { "url": url, "text": text, "html": html, "date": date, "deleted": deleted, "op": op });
+            lines.push_str(&format!("{line}\n"));
+        }
+        macro_rules! column {
+            ($at:tt) => { Arc::new(rows.iter().map(|row| row.$at.clone()).collect::<StringArray>()) as ArrayRef };
+        }
+        let deleted: ArrayRef = Arc::new(rows.iter().map(|row| row.4).collect::<BooleanArray>());
+        let bytes = plain(vec![
+            ("op", column!(5)), ("url", column!(0)), ("text", column!(1)), ("html", column!(2)), ("date", column!(3)),
+            ("deleted", deleted),
+        ]);
+        let from_json = read_all("x.jsonl", lines.as_bytes(), &Options::default()).0;
+        let items = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.item).collect::<Vec<_>>();
+        prop_assert_eq!(items(entries(&bytes)), items(from_json));
+    }
+}
