@@ -44,7 +44,6 @@ pub fn run(arguments: &cli::Run) -> Result<()> {
     let Some(plan) = plan::plan(&job, &store, head.as_ref(), now())? else {
         return nothing_new(&job, &store, head, arguments);
     };
-    refuse_later_input(&job, &plan, head.as_ref())?;
     let plan = plan.freeze(&job.store)?;
     let mut times = Times::start(started);
     let bar = Bar::start(&plan, arguments.quiet);
@@ -93,17 +92,6 @@ fn nothing_new(job: &Job, store: &Store, head: Option<Head>, arguments: &cli::Ru
         export::export(job, store, &head)?;
     }
     report::nothing_new(&head, arguments)
-}
-
-/// Until epochs are built a store takes one crawl; more would be answered wrong, so it is refused.
-fn refuse_later_input(job: &Job, plan: &Plan, head: Option<&Head>) -> Result<()> {
-    let (Some(_), Some(input)) = (head, plan.inputs.first()) else { return Ok(()) };
-    let line = format!(
-        "{}: new input for a store that holds a crawl ({}); this version folds one crawl a store: name a new `store`",
-        input.path,
-        job.store.display()
-    );
-    Err(Error::new(Kind::Config, line))
 }
 
 fn now() -> i64 {

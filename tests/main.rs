@@ -4,6 +4,8 @@
 mod crash;
 /// The demo crawl against its known truth.
 mod demo;
+/// Epoch after epoch equals a run from scratch.
+mod epochs;
 /// Real data, where it lies beside the checkout.
 mod fixtures;
 /// Every mistake is one line, the right exit code, and nothing written.

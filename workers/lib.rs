@@ -16,6 +16,7 @@ pub mod extract;
 pub mod features;
 pub mod gather;
 pub mod groups;
+pub mod guard;
 pub mod hamming;
 pub mod ingest;
 pub mod inputs;

@@ -248,6 +248,9 @@ fn verdict(thread: &str, message: &str) -> Option<(Kind, String)> {
 pub fn exit_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        if crate::guard::is_guarded() {
+            return;
+        }
         let thread = std::thread::current();
         let text = message(info.payload());
         let Some((kind, mut line)) = verdict(thread.name().unwrap_or(""), text) else {

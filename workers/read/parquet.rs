@@ -109,7 +109,6 @@ impl Parquet {
             let selection = selection(&metadata, &options.fields)?;
             Ok((metadata, selection))
         });
-        let decoded = decoded.map_err(|e| Error::io("start a thread for", &split.path, e))?;
         let (metadata, selection) = decoded.map_err(|why| spoiled(&why))?;
         let selection = selection.map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
         let shares = shares(&metadata, &selection, pieces.size()).map_err(|why| spoiled(&why))?;
@@ -135,7 +134,7 @@ impl Parquet {
         let (share, decoded, next) = match self.open.take() {
             Some(mut open) => {
                 let next = guarded(|| Ok(open.decoder.next().transpose()?));
-                (open.share, open.decoded, next.map(|next| next.map(|batch| (open.decoder, batch))))
+                (open.share, open.decoded, next.map(|batch| (open.decoder, batch)))
             }
             None => {
                 let Some(share) = self.shares.pop_front() else { return Ok(None) };
@@ -157,7 +156,7 @@ impl Parquet {
             return Err(failure);
         }
         let left = share.rows - decoded;
-        let why = match next.map_err(|e| Error::io("start a thread for", self.pieces.path(), e))? {
+        let why = match next {
             Err(why) => why,
             Ok((_, None)) if left == 0 => {
                 self.done_bytes += share.bytes;

@@ -5,6 +5,7 @@
 use super::input::Input;
 use super::parquet_checks::{page_header_is_sound, page_is_sound};
 use crate::error::{Error, Result};
+use crate::guard;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
@@ -20,9 +21,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes read at once for a page's header.
 const HEADER_BYTES: usize = 4 << 10;
-
-/// Stack of the thread that decodes.
-const STACK_BYTES: usize = 8 << 20;
 
 /// A file that is read in pieces.
 pub struct Pieces {
@@ -196,19 +194,7 @@ impl PageReader for Pages {
     }
 }
 
-/// What `work` gives, or the words with which it failed or panicked. It runs in a thread of its own, for a worker's
-/// thread must not panic even where the panic is caught: its neighbours would wait for it. The error is the system's.
-pub fn guarded<T: Send>(work: impl FnOnce() -> Decoded<T> + Send) -> io::Result<std::result::Result<T, String>> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("parquet".into()).stack_size(STACK_BYTES);
-        let done = thread.spawn_scoped(scope, work)?.join();
-        Ok(match done {
-            Ok(decoded) => decoded.map_err(|error| error.to_string()),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or(panic.downcast_ref::<&str>().copied());
-                Err(format!("the decoder gave up: {}", text.unwrap_or("no reason given")))
-            }
-        })
-    })
+/// What `work` gives, or the words with which it failed or panicked.
+pub fn guarded<T>(work: impl FnOnce() -> Decoded<T>) -> std::result::Result<T, String> {
+    guard::guarded(work).and_then(|decoded| decoded.map_err(|error| error.to_string()))
 }

@@ -49,7 +49,8 @@ pub enum Body {
 /// A record's place in its input and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where the record starts: bytes into the file, or into the decompressed stream where a stream holds all records.
+    /// Where the record starts: bytes into the file, or into the decompressed stream where one stream holds all
+    /// records; in Parquet the number of its row.
     pub offset: u64,
     /// What became of it.
     pub item: Item,

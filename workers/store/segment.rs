@@ -5,6 +5,7 @@
 //! Every batch but the last has [`BATCH_ROWS`] rows, so a row's batch and place follow from its position.
 
 use crate::error::{Error, Kind, Result};
+use crate::guard::guarded;
 use crate::store::durable;
 use crate::store::map::map;
 use crate::store::table::{MultisetHash, Row};
@@ -173,7 +174,7 @@ impl<R: Row> Segment<R> {
             return Err(damaged(&format!("{} bytes, the manifest says {}", bytes.len(), segment.bytes)));
         }
         // arrow panics on some damaged metadata; a damaged file is an error that names the file.
-        let decoded = std::panic::catch_unwind(|| decode::<R>(bytes)).map_err(|_| damaged("unreadable metadata"))?;
+        let decoded = guarded(|| decode::<R>(bytes)).map_err(|why| damaged(&why))?;
         let (batches, rows) = decoded.map_err(|why| damaged(&why))?;
         if rows as u64 != segment.rows {
             return Err(damaged(&format!("{rows} rows, the manifest says {}", segment.rows)));
