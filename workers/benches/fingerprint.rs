@@ -83,6 +83,9 @@ fn main() {
     println!("extract    {:8.1} MB/s of HTML", html_bytes as f64 / 1e6 / extract_s);
     let mut out = String::new();
     let mut list = Vec::new();
+    let jieba = jieba_rs::Jieba::new();
+    let segment_s = seconds(rounds, || normal.iter().for_each(|text| _ = black_box(jieba.cut(text, true))));
+    println!("segment    {:8.1} MB/s of text, jieba alone", text_bytes as f64 / 1e6 / segment_s);
     let stages = [
         ("normalise", seconds(rounds, || texts.iter().for_each(|text| normalize(text, &options, black_box(&mut out))))),
         ("digest", seconds(rounds, || normal.iter().for_each(|text| _ = black_box(Id::of(text.as_bytes()))))),
