@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use sink::Sink;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::thread;
 
 /// Rows of a table that are held in memory at once, for each of its segments.
 const PORTION_ROWS: usize = 1 << 17;
@@ -92,12 +93,24 @@ impl Tables {
         })
     }
 
-    fn urls(&self, mut docs: Vec<Id>) -> BTreeMap<Id, String> {
-        docs.sort_unstable();
-        docs.dedup();
-        let text = |row: UrlRow| (row.doc, String::from_utf8_lossy(&row.url).into_owned());
-        self.urls.matching(&docs).into_iter().map(text).collect()
+    /// The URLs of `docs`, sorted by DocId.
+    fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
+        Urls(self.urls.matching(&sorted(docs)))
     }
+}
+
+/// Some URLs by DocId.
+struct Urls(Vec<UrlRow>);
+
+impl Urls {
+    fn of(&self, doc: Id) -> String {
+        find(&self.0, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+    }
+}
+
+/// The row of `key` among rows that are sorted by it and have each key once.
+fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
+    rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
 }
 
 fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
@@ -107,118 +120,119 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     ids
 }
 
+/// Where exports go.
+struct Place<'a> {
+    dir: &'a Path,
+    forms: &'a [Form],
+}
+
+/// Names and digests of written files.
+type Files = Vec<(String, String)>;
+
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
-    let dir = &job.output.dir;
     let output = |e: Error| e.with_kind(Kind::Output);
-    durable::create_folder(dir).map_err(output)?;
+    let place = Place { dir: &job.output.dir, forms: &job.output.formats };
+    durable::create_folder(place.dir).map_err(output)?;
     let tables = Tables::open(store, head)?;
-    let forms = &job.output.formats;
-    let mut files = BTreeMap::new();
-    let mut summary = Summary {
+    let rule = KeepRule::new(&job.keep);
+    // Three tables have nothing to do with each other; each is written by a thread of its own.
+    let (members, pairs, clusters) = thread::scope(|scope| {
+        let pairs = scope.spawn(|| pairs(&tables, &rule, &place));
+        let clusters = scope.spawn(|| clusters(&tables, &place));
+        (members(&tables, &place), joined(pairs.join()), joined(clusters.join()))
+    });
+    let (folds, mut files) = members.map_err(output)?;
+    let (pairs, pair_files) = pairs.map_err(output)?;
+    let (clusters, largest, cluster_files) = clusters.map_err(output)?;
+    files.extend(pair_files);
+    files.extend(cluster_files);
+    files.push(rejects(store, head, place.dir).map_err(output)?);
+    let summary = Summary {
         epoch: head.manifest.epoch,
-        pages: 0,
+        pages: folds.pages,
         contents: head.manifest.tables.get(ContentRow::TABLE).map_or(0, |table| table.rows),
-        clusters: 0,
-        kept: 0,
-        folded_identical: 0,
-        folded_near: 0,
-        pairs: 0,
+        clusters,
+        kept: folds.kept,
+        folded_identical: folds.identical,
+        folded_near: folds.near,
+        pairs,
         counters: head.manifest.counters.clone(),
-        files: BTreeMap::new(),
+        files: files.into_iter().collect(),
     };
-    members(&tables, dir, forms, &mut summary, &mut files).map_err(output)?;
-    pairs(&tables, &KeepRule::new(&job.keep), dir, forms, &mut summary, &mut files).map_err(output)?;
-    let largest = clusters(&tables, dir, forms, &mut summary, &mut files).map_err(output)?;
-    rejects(store, head, dir, &mut files).map_err(output)?;
-    summary.files = files;
     let text =
         serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
-    durable::write(&dir.join("summary.json"), &text).map_err(output)?;
+    durable::write(&place.dir.join("summary.json"), &text).map_err(output)?;
     Ok(Exported { summary, largest })
 }
 
-fn members(
-    tables: &Tables,
-    dir: &Path,
-    forms: &[Form],
-    summary: &mut Summary,
-    files: &mut BTreeMap<String, String>,
-) -> Result<()> {
-    let mut members = Sink::<Member>::create(dir, "members", forms)?;
-    let mut redirects = Sink::<Redirect>::create(dir, "redirects", forms)?;
+fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
+    outcome.unwrap_or_else(|_| Err(Error::internal("an export panicked")))
+}
+
+/// What became of pages.
+#[derive(Default)]
+struct Folds {
+    pages: u64,
+    kept: u64,
+    identical: u64,
+    near: u64,
+}
+
+fn members(tables: &Tables, place: &Place<'_>) -> Result<(Folds, Files)> {
+    let mut members = Sink::<Member>::create(place.dir, "members", place.forms)?;
+    let mut redirects = Sink::<Redirect>::create(place.dir, "redirects", place.forms)?;
+    let mut folds = Folds::default();
     for pages in tables.pages.portions(PORTION_ROWS) {
         let contents = sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
-        let components: BTreeMap<Id, Id> =
-            tables.components.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect();
-        let facts: BTreeMap<Id, ContentRow> =
-            tables.contents.matching(&contents).into_iter().map(|row| (row.content, row)).collect();
-        let component = |page: &PageRow| components.get(&page.content).copied().unwrap_or(page.content);
-        let clusters: BTreeMap<Id, ClusterRow> = tables
-            .clusters
-            .matching(&sorted(pages.iter().map(component)))
-            .into_iter()
-            .map(|row| (row.component, row))
-            .collect();
-        let cluster = |page: &PageRow| clusters.get(&component(page)).filter(|_| !page.content.is_none());
+        let components = tables.components.matching(&contents);
+        let contents = tables.contents.matching(&contents);
+        let component = |page: &PageRow| find(&components, page.content).map_or(page.content, |row| row.component);
+        let clusters = tables.clusters.matching(&sorted(pages.iter().map(component)));
+        let cluster = |page: &PageRow| find(&clusters, component(page)).filter(|_| !page.content.is_none());
         let representatives = sorted(pages.iter().filter_map(cluster).map(|row| row.representative));
-        let shown: BTreeMap<Id, Id> =
-            tables.pages.matching(&representatives).into_iter().map(|page| (page.doc, page.content)).collect();
-        let docs = pages.iter().map(|page| page.doc).chain(representatives).collect();
-        let urls = tables.urls(docs);
-        let url = |doc: Id| urls.get(&doc).cloned().unwrap_or_default();
+        let shown = tables.pages.matching(&representatives);
+        let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
         for page in &pages {
-            let facts = facts.get(&page.content);
+            let facts = find(&contents, page.content);
             let cluster = cluster(page);
             let representative = cluster.map_or(page.doc, |row| row.representative);
+            let (url, shown_url) = (urls.of(page.doc), urls.of(representative));
+            folds.pages += 1;
+            if representative == page.doc {
+                folds.kept += 1;
+            } else {
+                let identical = find(&shown, representative).is_some_and(|shown| shown.content == page.content);
+                *(if identical { &mut folds.identical } else { &mut folds.near }) += 1;
+                let relation = if identical { "identical" } else { "near" };
+                redirects.push(Redirect { url: url.clone(), representative: shown_url.clone(), relation })?;
+            }
             members.push(Member {
-                url: url(page.doc),
+                url,
                 doc: page.doc.to_string(),
                 content: facts.map(|facts| facts.content.to_string()),
                 fingerprint: facts.map(|facts| format!("{:016x}", facts.fingerprint)),
                 chars: facts.map_or(0, |facts| facts.chars),
                 cluster: cluster.map_or(page.doc, |row| row.cluster).to_string(),
                 cluster_size: cluster.map_or(1, |row| row.pages),
-                representative: url(representative),
+                representative: shown_url,
                 is_representative: representative == page.doc,
-            })?;
-            summary.pages += 1;
-            if representative == page.doc {
-                summary.kept += 1;
-                continue;
-            }
-            let identical = shown.get(&representative) == Some(&page.content);
-            if identical {
-                summary.folded_identical += 1;
-            } else {
-                summary.folded_near += 1;
-            }
-            redirects.push(Redirect {
-                url: url(page.doc),
-                representative: url(representative),
-                relation: if identical { "identical" } else { "near" },
             })?;
         }
     }
-    files.extend(members.finish()?);
+    let mut files = members.finish()?;
     files.extend(redirects.finish()?);
-    Ok(())
+    Ok((folds, files))
 }
 
-fn pairs(
-    tables: &Tables,
-    rule: &KeepRule,
-    dir: &Path,
-    forms: &[Form],
-    summary: &mut Summary,
-    files: &mut BTreeMap<String, String>,
-) -> Result<()> {
-    let mut sink = Sink::<Pair>::create(dir, "pairs", forms)?;
+fn pairs(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
+    let mut sink = Sink::<Pair>::create(place.dir, "pairs", place.forms)?;
+    let mut pairs = 0;
     for mut rows in tables.pairs.portions(PORTION_ROWS) {
         rows.retain(|row| row.content < row.other);
         let best = best_pages(tables, rule, &sorted(rows.iter().flat_map(|row| [row.content, row.other])));
-        let urls = tables.urls(best.values().copied().collect());
-        let url = |content: &Id| best.get(content).and_then(|doc| urls.get(doc)).cloned().unwrap_or_default();
+        let urls = tables.urls(best.values().copied());
+        let url = |content: &Id| best.get(content).map(|doc| urls.of(*doc)).unwrap_or_default();
         for row in &rows {
             sink.push(Pair {
                 a: row.content.to_string(),
@@ -231,51 +245,46 @@ fn pairs(
                 accepted: row.accepted == 1,
                 reason: Reason::name(row.reason),
             })?;
-            summary.pairs += 1;
+            pairs += 1;
         }
     }
-    files.extend(sink.finish()?);
-    Ok(())
+    Ok((pairs, sink.finish()?))
 }
 
 /// The page by which the keep rule would show each content.
 fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id, Id> {
-    let chars: BTreeMap<Id, u32> =
-        tables.contents.matching(contents).into_iter().map(|row| (row.content, row.chars)).collect();
+    let facts = tables.contents.matching(contents);
     let docs = sorted(tables.content_pages.matching(contents).into_iter().map(|row| row.doc));
     let mut best: BTreeMap<Id, (Rank, Id)> = BTreeMap::new();
     for page in tables.pages.matching(&docs) {
-        let rank = (rule.rank(&page, chars.get(&page.content).copied().unwrap_or(0)), page.doc);
+        let rank = (rule.rank(&page, find(&facts, page.content).map_or(0, |row| row.chars)), page.doc);
         best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
     }
     best.into_iter().map(|(content, (_, doc))| (content, doc)).collect()
 }
 
-fn clusters(
-    tables: &Tables,
-    dir: &Path,
-    forms: &[Form],
-    summary: &mut Summary,
-    files: &mut BTreeMap<String, String>,
-) -> Result<Vec<(u32, u32, u32, String)>> {
+/// The largest clusters: pages, contents, hosts and the representative's URL.
+type Largest = Vec<(u32, u32, u32, String)>;
+
+fn clusters(tables: &Tables, place: &Place<'_>) -> Result<(u64, Largest, Files)> {
     // Components order the table, ClusterIds its export: 32 bytes a cluster are held to sort them.
     let mut order: Vec<(Id, Id)> = Vec::new();
     for rows in tables.clusters.portions(PORTION_ROWS) {
         order.extend(rows.iter().map(|row| (row.cluster, row.component)));
     }
     order.sort_unstable();
-    let mut sink = Sink::<Cluster>::create(dir, "clusters", forms)?;
-    let mut largest: Vec<(u32, u32, u32, String)> = Vec::new();
+    let mut sink = Sink::<Cluster>::create(place.dir, "clusters", place.forms)?;
+    let mut largest = Largest::new();
     for portion in order.chunks(PORTION_ROWS) {
         let rows = tables.clusters.matching(&sorted(portion.iter().map(|(_, component)| *component)));
-        let urls = tables.urls(rows.iter().map(|row| row.representative).collect());
-        for (_, component) in portion {
-            let Ok(at) = rows.binary_search_by_key(component, |row| row.component) else {
-                return Err(Error::internal("a cluster went while it was exported"));
-            };
-            let row = &rows[at];
-            let representative = urls.get(&row.representative).cloned().unwrap_or_default();
-            largest.push((row.pages, row.contents, row.hosts, representative.clone()));
+        let urls = tables.urls(rows.iter().map(|row| row.representative));
+        for row in portion.iter().filter_map(|(_, component)| find(&rows, *component)) {
+            let representative = urls.of(row.representative);
+            if largest.len() < LARGEST || largest.last().is_some_and(|least| least.0 <= row.pages) {
+                largest.push((row.pages, row.contents, row.hosts, representative.clone()));
+                largest.sort_by(|a, b| b.cmp(a));
+                largest.truncate(LARGEST);
+            }
             sink.push(Cluster {
                 cluster: row.cluster.to_string(),
                 pages: row.pages,
@@ -284,21 +293,16 @@ fn clusters(
                 representative,
                 diameter: row.diameter,
             })?;
-            summary.clusters += 1;
         }
-        largest.sort_by(|a, b| b.cmp(a));
-        largest.truncate(LARGEST);
     }
-    files.extend(sink.finish()?);
-    Ok(largest)
+    Ok((order.len() as u64, largest, sink.finish()?))
 }
 
-fn rejects(store: &Store, head: &Head, dir: &Path, files: &mut BTreeMap<String, String>) -> Result<()> {
+fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     let lines = match &head.manifest.rejects {
         Some(file) => store.read_lines("rejects", file)?,
         None => String::new(),
     };
     durable::write(&dir.join("rejects.jsonl"), lines.as_bytes())?;
-    files.insert("rejects.jsonl".into(), blake3::hash(lines.as_bytes()).to_hex().to_string());
-    Ok(())
+    Ok(("rejects.jsonl".into(), blake3::hash(lines.as_bytes()).to_hex().to_string()))
 }

@@ -1,9 +1,12 @@
 //! What the targets share: the control bytes at the head of an input, files that a reader can open, compressed members,
-//! and two readers of one file held against each other. A broken promise is a panic: that is how a target speaks.
+//! two readers of one file held against each other, and the hook that lets guarded panics pass. A broken promise is a
+//! panic: that is how a target speaks.
 
 use std::io::Write;
+use std::panic::{set_hook, take_hook};
 use std::path::PathBuf;
 use workers::error::Result;
+use workers::guard::is_guarded;
 use workers::read::record::{Body, DETAIL_BYTES_MAX, Entry, Item, URL_BYTES_MAX};
 use workers::read::{Limits, Options, Reader};
 
@@ -63,6 +66,17 @@ impl Codec {
     }
 }
 
+/// Lets the panics pass that `workers::guard` turns into errors: libFuzzer's hook would end the process at any. Every other
+/// panic still does. For a target's `init`.
+pub fn let_guarded_panics_pass() {
+    let end = take_hook();
+    set_hook(Box::new(move |panic| {
+        if !is_guarded() {
+            end(panic);
+        }
+    }));
+}
+
 /// Limits that inputs of a few KiB reach: a record's and a line's bytes are `bytes_max`, and a file that grows by more
 /// than a factor of 16 and over 1 MiB is a bomb.
 pub fn options(bytes_max: usize) -> Options {
@@ -108,7 +122,8 @@ fn check(entry: &Entry) {
             let url = &record.url;
             assert!(!url.is_empty() && url.len() <= 3 * URL_BYTES_MAX, "{} bytes of URL", url.len());
             assert!(!url.contains(|c: char| c.is_control()), "{url:?}");
-            if let Body::Html { charset: Some(charset), .. } | Body::Plain { charset: Some(charset), .. } = &record.body {
+            if let Body::Html { charset: Some(charset), .. } | Body::Plain { charset: Some(charset), .. } = &record.body
+            {
                 assert!(!charset.is_empty());
             }
         }

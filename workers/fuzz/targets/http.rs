@@ -12,7 +12,8 @@ use support::{Codec, control, pick};
 use workers::read::http::body;
 use workers::read::record::{Body, Item, Notes};
 
-const MEDIA: [Option<&[u8]>; 4] = [None, Some(b"text/html"), Some(b"text/plain; charset=\"x\""), Some(b"\xff;=;charset=")];
+const MEDIA: [Option<&[u8]>; 4] =
+    [None, Some(b"text/html"), Some(b"text/plain; charset=\"x\""), Some(b"\xff;=;charset=")];
 const BODY_BYTES_MAX: [usize; 3] = [1 << 20, 4096, 64];
 
 /// Four content encodings at most and one transfer encoding can each be found untrue.
@@ -61,7 +62,8 @@ fn encoded(content: &[u8], bytes_max: usize) {
         most = most.max(if names.is_empty() { 0 } else { coded.len() });
         names.push(name);
     }
-    let mut response = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {}\r\n", names.join(", "));
+    let mut response =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {}\r\n", names.join(", "));
     let chunked = chunk > 0 && !coded.is_empty();
     response.push_str(if chunked { "Transfer-Encoding: chunked\r\n\r\n" } else { "\r\n" });
     let mut response = response.into_bytes();
@@ -78,7 +80,9 @@ fn encoded(content: &[u8], bytes_max: usize) {
     let mut notes = Notes::default();
     match body(&response, None, bytes_max, &mut notes) {
         Ok(Body::Html { bytes, charset: None }) => assert_eq!(bytes, page, "{names:?}"),
-        Err(Item::Reject { reason: "too_long", .. }) => assert!(most > bytes_max, "{most} bytes are within {bytes_max}"),
+        Err(Item::Reject { reason: "too_long", .. }) => {
+            assert!(most > bytes_max, "{most} bytes are within {bytes_max}")
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(notes, Notes::default(), "what is true is not noted");

@@ -3,46 +3,35 @@
 //! Input: a control byte that picks the table; the rows that the manifest tells of, a little-endian `u32`; a byte that is
 //! added to the size that it tells of; then the segment's file.
 //!
-//! arrow panics on some damaged metadata, which `Segment::open` turns into an error: the hook that aborts on every panic is
-//! replaced by one that remembers it, and what leaves the target is told and aborts.
+//! arrow panics on some damaged metadata, which `Segment::open` turns into an error behind `workers::guard`; a panic
+//! elsewhere is a finding.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
-use std::sync::Mutex;
-use support::{control, file, pick};
+use std::path::Path;
+use support::{control, file, let_guarded_panics_pass, pick};
 use workers::ingest::Visit;
 use workers::pages::{PageRow, UrlRow};
 use workers::store::segment::{BATCH_ROWS, Segment, SegmentRef};
 use workers::store::table::Row;
 
-static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
-
-fn remember(panic: &std::panic::PanicHookInfo<'_>) {
-    *LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = panic.to_string();
-}
-
-fuzz_target!(init: set_hook(Box::new(remember)), |input: &[u8]| {
+fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     let Some(([table, a, b, c, d, more], content)) = control(input) else { return };
     let told = SegmentRef {
         digest: "segment".into(),
-        bytes: (content.len() as u64).wrapping_add(u64::from(more)),
+        bytes: content.len() as u64 + u64::from(more),
         rows: u64::from(u32::from_le_bytes([a, b, c, d])),
         live: 0,
         multiset: String::new(),
     };
     let path = file("segment.arrow", content);
-    let folder = path.parent().expect("a folder");
-    let check = pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>]);
-    if catch_unwind(AssertUnwindSafe(|| check(folder, &told))).is_err() {
-        eprintln!("{}", LAST_PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        std::process::abort();
-    }
+    let folder = path.parent().expect("a file lies in a folder");
+    pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>])(folder, &told);
 });
 
 /// A segment is refused as damaged, or every row that it tells of can be read and be looked for.
-fn check<R: Row>(folder: &std::path::Path, told: &SegmentRef) {
+fn check<R: Row>(folder: &Path, told: &SegmentRef) {
     let segment = match Segment::<R>::open(folder, told) {
         Ok(segment) => segment,
         Err(error) => return assert!(error.to_string().contains("damaged segment"), "{error}"),
