@@ -8,6 +8,8 @@ mod demo;
 mod epochs;
 /// Real data, where it lies beside the checkout.
 mod fixtures;
+/// One page in every format and charset is one content.
+mod formats;
 /// Every mistake is one line, the right exit code, and nothing written.
 mod mistakes;
 /// The same bytes from any number of processes and workers and any order of inputs.

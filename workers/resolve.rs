@@ -19,7 +19,7 @@ pub struct Visitor {
     pub from: u64,
     /// The content.
     pub content: Id,
-    /// Its rank before, [`NO_RANK`] if it was not alive.
+    /// Its rank before, `u64::MAX` if it was not alive.
     pub before: u64,
     /// Its rank after.
     pub after: u64,

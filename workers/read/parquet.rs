@@ -1,7 +1,7 @@
 //! Parquet: one page a row. In come the row groups whose first byte lies in a split, out goes an entry for each row, its
 //! offset the row's number in the file. Only the columns that `[read.fields]` names are read; they mean what the fields
 //! of a JSON line mean. A damaged row group costs its own rows: one `bad_row_group` tells how many. Never holds a row
-//! group whole, never trusts a length it finds: see [`super::parquet_checks`] and [`super::parquet_pages`].
+//! group whole, never trusts a length it finds: see `parquet_checks` and `parquet_pages`.
 //!
 //! Texts are read as bytes, and each is checked for UTF-8 by itself, so that one bad text costs one row. They are views
 //! of their page, not copies, so that a value that a dictionary repeats takes no more memory.
