@@ -22,6 +22,12 @@ const EXIT_CODES: &str = "Exit codes: 0 committed, or nothing new; 64 usage; 65 
 pub enum Command {
     /// Read what is new, fold it into the store, export the result.
     Run(Run),
+    /// Write the exports of the store's head again, without reading anything new.
+    Export(OfJob),
+    /// Say what a job's store holds.
+    Status(Status),
+    /// Look a job's store over: every referenced file present; with --full every byte, row and hash.
+    Verify(Verify),
     /// One process of a job; started by `run --cluster`.
     #[command(hide = true)]
     Worker,
@@ -50,6 +56,57 @@ pub struct Run {
     /// Log more (-v stages, -vv all).
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
+}
+
+/// A command on the store of a job.
+#[derive(Args)]
+pub struct OfJob {
+    /// The job file.
+    pub job: PathBuf,
+    /// Sets a key of the job file, as if it stood there. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pagefold status`.
+#[derive(Args)]
+pub struct Status {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// Exit 65 if the last epoch is older: a number with s, m, h or d.
+    #[arg(long, value_name = "AGE", value_parser = seconds)]
+    pub max_age: Option<i64>,
+    /// Print the paths of a table's files instead, one a line.
+    #[arg(long, value_name = "TABLE", conflicts_with = "max_age")]
+    pub files: Option<String>,
+}
+
+/// `pagefold verify`.
+#[derive(Args)]
+pub struct Verify {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// Read every byte.
+    #[arg(long)]
+    pub full: bool,
+}
+
+fn seconds(age: &str) -> Result<i64, String> {
+    let (number, unit) = age.split_at(age.len() - age.chars().next_back().map_or(0, char::len_utf8));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err("a number with s, m, h or d, such as 26h".into()),
+    };
+    let number: i64 = number.parse().map_err(|_| "a number with s, m, h or d, such as 26h")?;
+    number.checked_mul(seconds).ok_or_else(|| "too long an age".into())
 }
 
 /// Reads the command line; `Err` is the exit code after help, version or a usage error was printed.

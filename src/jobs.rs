@@ -18,8 +18,9 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
             .try_into()
             .map_err(|e: toml::de::Error| Error::config(path, format!("with --set: {}", one_line(e.message()))))?
     };
+    let job = job.relative_to(path.parent().unwrap_or(Path::new("")));
     job.check().map_err(|why| Error::config(path, why))?;
-    Ok(job.relative_to(path.parent().unwrap_or(Path::new(""))))
+    Ok(job)
 }
 
 /// The text of a configuration file.
@@ -92,6 +93,7 @@ mod tests {
             (JOB.replace("[\"in\"]", "[]"), "[read] inputs"),
             (format!("{JOB}[simhash]\nk = 9\n"), "[simhash] k"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
+            (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),
             ("store = ".into(), "job.toml:1: "),
         ];
         for (text, expected) in cases {

@@ -94,7 +94,8 @@ fn nothing_new(job: &Job, store: &Store, head: Option<Head>, arguments: &cli::Ru
     report::nothing_new(&head, arguments)
 }
 
-fn now() -> i64 {
+/// Seconds since 1970.
+pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 

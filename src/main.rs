@@ -2,6 +2,7 @@
 
 mod cli;
 mod cluster;
+mod inspect;
 mod jobs;
 mod launch;
 mod logging;
@@ -21,6 +22,18 @@ fn main() -> ExitCode {
             logging::start(arguments.quiet, arguments.verbose);
             workers::mesh::exit_on_panic();
             launch::run(&arguments)
+        }
+        cli::Command::Export(of) => {
+            logging::start(false, 0);
+            inspect::export(&of)
+        }
+        cli::Command::Status(arguments) => {
+            logging::start(false, 0);
+            inspect::status(&arguments)
+        }
+        cli::Command::Verify(arguments) => {
+            logging::start(false, 0);
+            inspect::verify(&arguments)
         }
         cli::Command::Worker => {
             logging::start(false, 0);

@@ -256,13 +256,14 @@ pub fn nothing_new(head: &Head, arguments: &cli::Run) -> Result<()> {
     show(&format!("nothing new: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
 }
 
-fn print_json(value: &impl serde::Serialize) -> Result<()> {
+/// Prints `value` as one line of JSON.
+pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string(value).map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
     show(&format!("{text}\n"))
 }
 
 /// Writes to stdout; a reader who has seen enough is no error.
-fn show(text: &str) -> Result<()> {
+pub fn show(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Error::new(Kind::Output, "cannot write to stdout").caused_by(e))
@@ -272,7 +273,7 @@ fn show(text: &str) -> Result<()> {
 }
 
 /// A number with its thousands apart.
-fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -1,5 +1,7 @@
 //! The command from outside: one binary, a module for each promise.
 
+/// Whatever a crawl brings, the run goes on and says what became of it.
+mod bad_input;
 /// Killed at any moment, the next run gives the same answer.
 mod crash;
 /// The demo crawl against its known truth.
@@ -10,6 +12,8 @@ mod epochs;
 mod fixtures;
 /// One page in every format and charset is one content.
 mod formats;
+/// What looks at a store: export, status, verify.
+mod inspect;
 /// Every mistake is one line, the right exit code, and nothing written.
 mod mistakes;
 /// The same bytes from any number of processes and workers and any order of inputs.

@@ -31,9 +31,18 @@ impl Bench {
 
     /// `pagefold run job.toml` with more arguments, ready to start.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        self.other("run", arguments)
+    }
+
+    fn other(&self, name: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pagefold"));
-        command.arg("run").arg("job.toml").args(arguments).current_dir(self.folder.path()).env_remove("RUST_LOG");
+        command.arg(name).arg("job.toml").args(arguments).current_dir(self.folder.path()).env_remove("RUST_LOG");
         command
+    }
+
+    /// Runs another command on the job and returns what it said.
+    pub fn pagefold(&self, name: &str, arguments: &[&str]) -> Output {
+        self.other(name, arguments).output().expect("started")
     }
 
     /// Runs it and returns what it said.

@@ -181,7 +181,7 @@ pub fn rank_pages(epoch: &Epoch, facts: &[Fact], give: &mut dyn FnMut(Fact)) -> 
         let Some(page) = pages.next_if(|page| page.doc == fact.other) else {
             return Err(crate::error::Error::internal(format!("page {} of {} is missing", fact.other, fact.content)));
         };
-        fact.rank = rule.rank(page, fact.rank[0] as u32);
+        fact.rank = rule.rank(page.facts(fact.rank[0] as u32));
         fact.host = page.host;
         give(fact);
     }

@@ -3,7 +3,7 @@
 
 use crate::epoch::Receipt;
 use crate::error::{Error, Kind, Result};
-use crate::ingest::{self, Counts};
+use crate::ingest::{self, Counts, RejectLine};
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::run;
@@ -32,16 +32,27 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
 }
 
 /// Refuses an epoch of which more than the allowed share was bad.
-fn check_rejects(job: &Job, counts: &Counts) -> Result<()> {
+fn check_rejects(job: &Job, counts: &Counts, plan: &Plan, store: &Store) -> Result<()> {
     let rejected: u64 = counts.rejected.values().sum();
     if rejected as f64 <= job.read.rejects_max * counts.read as f64 {
         return Ok(());
+    }
+    // Nothing is exported now, so the first one is named here, for a person to look at.
+    let attempt = plan.attempt(store.root());
+    let mut first = String::new();
+    for id in 0..plan.splits.len() {
+        let lines = ingest::rejects(&attempt, id)?;
+        let line = lines.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if let Ok(RejectLine { file, offset, reason, .. }) = serde_json::from_slice(line) {
+            first = format!("; the first: {file} at {offset}, {reason}");
+            break;
+        }
     }
     let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
     Err(Error::new(
         Kind::Data,
         format!(
-            "{rejected} of {} records were rejected ({}), more than [read] rejects_max = {}; nothing was committed",
+            "{rejected} of {} records were rejected ({}), more than [read] rejects_max = {}{first}; nothing was committed",
             counts.read,
             reasons.join(", "),
             job.read.rejects_max
@@ -59,7 +70,7 @@ pub fn commit(
     workers: usize,
 ) -> Result<Committed> {
     let counts = counts(plan, store)?;
-    check_rejects(job, &counts)?;
+    check_rejects(job, &counts, plan, store)?;
     receipts.sort_by_key(|receipt| receipt.worker);
     let mut counters = run::counters(&receipts, workers)?;
     counters.insert("read".into(), counts.read);

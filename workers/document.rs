@@ -58,6 +58,12 @@ impl fmt::Debug for Id {
     }
 }
 
+/// The date of what has no valid one: less than every date.
+pub const NO_DATE: i64 = i64::MIN;
+
+/// A date further ahead of an epoch's time than this, in seconds, counts as this when visits of one URL compete.
+pub const FUTURE_SECONDS_MAX: i64 = 86_400;
+
 /// A URL in canonical form and what the keep rule asks of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageUrl {

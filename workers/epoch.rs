@@ -13,6 +13,7 @@ use crate::store::table::Row;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,47 +78,50 @@ pub struct Receipt {
     pub stage_ms: BTreeMap<String, u64>,
 }
 
+/// What all workers of a process share.
+pub struct Shared {
+    /// What is to be done.
+    pub plan: Plan,
+    /// How.
+    pub job: Job,
+    /// Where finished splits lie.
+    pub attempt: PathBuf,
+    /// The tables that the epoch builds on.
+    pub before: BTreeMap<String, TableState>,
+    /// How far the process is.
+    pub progress: Arc<Progress>,
+    /// What went wrong first.
+    pub failure: Failure,
+}
+
 /// One worker's view of the epoch.
 pub struct Epoch {
     /// This worker, 0 and up.
     pub index: usize,
     /// All workers.
     pub peers: usize,
-    /// What is to be done.
-    pub plan: Arc<Plan>,
-    /// How.
-    pub job: Arc<Job>,
-    /// Where finished splits lie.
-    pub attempt: PathBuf,
     /// The store's tables.
     pub data: PathBuf,
-    /// How far this process is.
-    pub progress: Arc<Progress>,
-    failure: Failure,
-    before: Arc<BTreeMap<String, TableState>>,
+    shared: Arc<Shared>,
     fresh: RefCell<BTreeMap<String, SegmentRef>>,
     receipt: RefCell<Receipt>,
     started: Instant,
 }
 
+impl Deref for Epoch {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
 impl Epoch {
-    /// The view of worker `index` of `peers`; `before` are the tables that the epoch builds on.
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        index: usize,
-        peers: usize,
-        plan: Arc<Plan>,
-        job: Arc<Job>,
-        attempt: PathBuf,
-        before: Arc<BTreeMap<String, TableState>>,
-        failure: Failure,
-        progress: Arc<Progress>,
-    ) -> Rc<Epoch> {
-        let data = job.store.join("data");
+    /// The view of worker `index` of `peers`.
+    pub fn new(index: usize, peers: usize, shared: Arc<Shared>) -> Rc<Epoch> {
+        let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
-        let started = Instant::now();
-        let fresh = RefCell::default();
-        Rc::new(Epoch { index, peers, plan, job, attempt, data, progress, failure, before, fresh, receipt, started })
+        Rc::new(Epoch { index, peers, data, shared, fresh: RefCell::default(), receipt, started: Instant::now() })
     }
 
     /// The worker that owns a key whose evenly spread leading bits are `top`.
@@ -149,7 +153,7 @@ impl Epoch {
 
     /// Table `name` as the epoch found it.
     pub fn before<R: Row>(&self, name: &str) -> Result<Table<R>> {
-        Table::open(&self.data.join(name), self.before.get(name))
+        Table::open(&self.data.join(name), self.shared.before.get(name))
     }
 
     /// Table `name` with what this worker has written: whole for the keys that it owns.

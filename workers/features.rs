@@ -7,7 +7,6 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::normalize::{self, is_han};
-use crate::simhash::WEIGHT_MAX;
 use jieba_rs::Jieba;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -27,6 +26,9 @@ pub struct Feature {
     /// Its weight in 1/256, at least 1 and at most [`WEIGHT_MAX`].
     pub weight: u32,
 }
+
+/// The greatest weight of a feature; larger ones count as this.
+pub const WEIGHT_MAX: u32 = 1 << 22;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,7 +252,7 @@ mod tests {
     fn words_by_script() {
         assert_eq!(
             listed("我们在北京图书馆读rust 1.89的书!"),
-            ["我们", "在", "北京图书馆", "读", "rust", "1.89", "的", "书"]
+            ["我们", "在", "北京", "图书馆", "读", "rust", "1.89", "的", "书"]
         );
         assert!(listed("!? ,。…").is_empty());
     }

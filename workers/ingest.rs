@@ -3,12 +3,11 @@
 //! nothing queues. A finished split is durable and never done again. What a record says depends on the record and
 //! the job alone.
 
-use crate::document::{Id, canonical_url};
+use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE, canonical_url};
 use crate::epoch::Epoch;
 use crate::error::{Error, Result};
 use crate::extract::{self, Extracted, Flags};
 use crate::features::{Feature, Featurizer};
-use crate::job::Job;
 use crate::normalize;
 use crate::plan::PlannedSplit;
 use crate::read::record::{Body, Item, Record};
@@ -28,9 +27,6 @@ use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Scope;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
-
-/// `date` of a record that has no valid one: less than every date.
-pub const NO_DATE: i64 = i64::MIN;
 
 /// `kind` of a visit that saw the page and learned nothing new.
 pub const SEEN: u8 = 0;
@@ -138,21 +134,23 @@ pub struct RejectLine {
 
 /// Rows of visits held in memory by one worker before they are sorted and written.
 pub const PORTION_ROWS: usize = 1 << 17;
+/// Bad records of one split that are named; those beyond are counted like all others, and noted as `rejects_unnamed`.
+pub const REJECTS_NAMED_MAX: u64 = 100_000;
 /// Records that a worker handles before it looks at the dataflow again.
 const TURN_RECORDS: usize = 256;
 
 /// Turns records into visits; one for each worker.
 pub struct Digester {
-    job: Arc<Job>,
+    epoch: Rc<Epoch>,
     featurizer: Featurizer,
     normal: String,
     features: Vec<Feature>,
 }
 
 impl Digester {
-    /// A digester that obeys `job` and counts features with `featurizer`.
-    pub fn new(job: Arc<Job>, featurizer: Featurizer) -> Digester {
-        Digester { job, featurizer, normal: String::new(), features: Vec::new() }
+    /// A digester that obeys the epoch's job and counts features with `featurizer`.
+    pub fn new(epoch: &Rc<Epoch>, featurizer: Featurizer) -> Digester {
+        Digester { epoch: epoch.clone(), featurizer, normal: String::new(), features: Vec::new() }
     }
 
     /// What `record` says.
@@ -172,7 +170,7 @@ impl Digester {
             url: url.canonical.into_bytes().into(),
             diff: 1,
         };
-        let options = &self.job.extract;
+        let options = &self.epoch.job.extract;
         let extracted = match record.body {
             Body::Removed => {
                 visit.kind = REMOVED;
@@ -186,20 +184,22 @@ impl Digester {
             Body::Plain { bytes, charset } => extract::plain(&bytes, charset.as_deref()),
             Body::Html { bytes, charset } => extract::html(&bytes, charset.as_deref(), options),
         };
-        if extracted.flags.contains(Flags::REPLACED) {
-            visit.flags |= REPLACED;
-            note("replaced_characters");
-        }
         if extracted.flags.contains(Flags::FALLBACK) {
             note("extracted_by_fallback");
         }
-        normalize::normalize(&extracted.text, &self.job.normalize, &mut self.normal);
+        normalize::normalize(&extracted.text, &self.epoch.job.normalize, &mut self.normal);
         if self.normal.is_empty() {
             note("empty");
             return visit;
         }
         visit.content = Id::of(self.normal.as_bytes());
         visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
+        // By the normal form, so that it is a fact of the content whichever page brought it.
+        let replaced = memchr::memmem::find_iter(self.normal.as_bytes(), "\u{FFFD}").count() as u64;
+        if replaced * 10 > u64::from(visit.chars) {
+            visit.flags |= REPLACED;
+            note("replaced_characters");
+        }
         self.featurizer.features(&self.normal, &mut self.features);
         if self.featurizer.is_too_short(&self.features) {
             visit.flags |= TOO_SHORT;
@@ -220,6 +220,7 @@ struct Open {
     visits: Vec<Visit>,
     written: Vec<SegmentRef>,
     rejects: Vec<u8>,
+    rejects_named: u64,
 }
 
 fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
@@ -267,7 +268,10 @@ impl Open {
         let path = PathBuf::from(&input.path);
         input.check_unchanged()?;
         let split = Split { path, start: planned.start, end: planned.end };
-        let reader = read::open(&split, &epoch.job.read.options())?;
+        // A file that the job names is meant; one come upon in a folder may be anything.
+        let is_named = epoch.job.read.inputs.contains(&split.path);
+        let open = if is_named { read::open } else { read::open_or_reject };
+        let reader = open(&split, &epoch.job.read.options())?;
         Ok(Open {
             id,
             file: input.path.clone(),
@@ -277,6 +281,7 @@ impl Open {
             visits: Vec::new(),
             written: Vec::new(),
             rejects: Vec::new(),
+            rejects_named: 0,
         })
     }
 
@@ -288,17 +293,15 @@ impl Open {
             match entry.item {
                 Item::Record(record) => {
                     self.counts.accepted += 1;
+                    let latest = epoch.plan.logical_time.saturating_add(FUTURE_SECONDS_MAX);
+                    if record.date.is_some_and(|date| date > latest) {
+                        *self.counts.noted.entry("future_date".to_owned()).or_default() += 1;
+                    }
                     let visit = digester.visit(record, &mut self.counts.noted);
                     self.visits.push(visit);
                 }
                 Item::Skip(reason) => *self.counts.skipped.entry(reason.to_owned()).or_default() += 1,
-                Item::Reject { reason, detail } => {
-                    *self.counts.rejected.entry(reason.to_owned()).or_default() += 1;
-                    let (file, offset, reason) = (self.file.clone(), entry.offset, reason.to_owned());
-                    serde_json::to_writer(&mut self.rejects, &RejectLine { file, offset, reason, detail })
-                        .map_err(|e| Error::internal("cannot write a reject").caused_by(e))?;
-                    self.rejects.push(b'\n');
-                }
+                Item::Reject { reason, detail } => self.reject(entry.offset, reason, detail)?,
             }
             epoch.progress.records.fetch_add(1, Ordering::Relaxed);
             if self.visits.len() == PORTION_ROWS {
@@ -307,6 +310,21 @@ impl Open {
         }
         self.report_bytes(epoch, self.reader.consumed_bytes());
         Ok(true)
+    }
+
+    /// Counts a bad record and names it, unless very many are named already.
+    fn reject(&mut self, offset: u64, reason: &str, detail: String) -> Result<()> {
+        *self.counts.rejected.entry(reason.to_owned()).or_default() += 1;
+        if self.rejects_named == REJECTS_NAMED_MAX {
+            *self.counts.noted.entry("rejects_unnamed".to_owned()).or_default() += 1;
+            return Ok(());
+        }
+        self.rejects_named += 1;
+        let line = RejectLine { file: self.file.clone(), offset, reason: reason.to_owned(), detail };
+        serde_json::to_writer(&mut self.rejects, &line)
+            .map_err(|e| Error::internal("cannot write a reject").caused_by(e))?;
+        self.rejects.push(b'\n');
+        Ok(())
     }
 
     fn report_bytes(&mut self, epoch: &Epoch, consumed: u64) {

@@ -39,7 +39,10 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let found = glob::glob(text).map_err(|e| Error::config(pattern, format!("[read] inputs: {}", e.msg)))?;
             for path in found {
                 let path = path.map_err(|e| Error::new(Kind::Io, "cannot list inputs").caused_by(e))?;
-                collect(&path, 0, &mut files)?;
+                // What a pattern matches was come upon: only what is named itself must be fit to be read.
+                if path.is_file() || path.is_dir() {
+                    collect(&path, 0, &mut files)?;
+                }
             }
         } else if pattern.exists() {
             collect(pattern, 0, &mut files)?;

@@ -131,8 +131,8 @@ impl Job {
         if self.output.formats.is_empty() {
             return Err("[output] formats: names none of jsonl, parquet".into());
         }
-        let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
-        if overlap(&self.store, &self.output.dir) {
+        let (store, dir) = (tidy(&self.store), tidy(&self.output.dir));
+        if store.starts_with(&dir) || dir.starts_with(&store) {
             return Err("[output] dir: lies in the store, or the store in it".into());
         }
         Bands::new(self.simhash.k, self.simhash.bands).map(drop).map_err(|why| format!("[simhash] k, bands: {why}"))

@@ -1,9 +1,7 @@
 //! The keep rule: which page of a cluster represents it. By default the first by host priority list, https before http, shortest URL, least
 //! DocId, all of which stay the same from crawl to crawl. A view: another rule re-decides nothing but representatives.
 
-use crate::document::host_key;
-use crate::ingest::NO_DATE;
-use crate::pages::PageRow;
+use crate::document::{NO_DATE, host_key};
 use serde::{Deserialize, Serialize};
 
 /// Criteria that a rule can have besides the host list.
@@ -41,6 +39,21 @@ impl Default for Options {
     }
 }
 
+/// What the rule asks of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Key of its host.
+    pub host: u64,
+    /// Whether its URL is https.
+    pub https: bool,
+    /// Length of its URL in bytes.
+    pub url_bytes: u32,
+    /// The crawl's date, seconds since 1970, or [`NO_DATE`].
+    pub date: i64,
+    /// Length of its text in characters.
+    pub chars: u32,
+}
+
 /// A page's rank: the least represents; ties go to the least DocId.
 pub type Rank = [u64; 1 + CRITERIA_MAX];
 
@@ -57,21 +70,20 @@ impl KeepRule {
         KeepRule { hosts, by: options.by.iter().copied().take(CRITERIA_MAX).collect() }
     }
 
-    /// The rank of `page`, whose text has `chars` characters.
-    pub fn rank(&self, page: &PageRow, chars: u32) -> Rank {
+    /// The rank of a page.
+    pub fn rank(&self, page: Facts) -> Rank {
         let mut rank = [0; 1 + CRITERIA_MAX];
-        let host = self.hosts.iter().position(|host| *host == page.host).unwrap_or(self.hosts.len());
-        rank[0] = host as u64;
+        rank[0] = self.hosts.iter().position(|host| *host == page.host).unwrap_or(self.hosts.len()) as u64;
         // Dates as unsigned numbers in the same order; the least is that of a page without one.
         let date = (page.date as u64) ^ (1 << 63);
         for (slot, criterion) in rank[1..].iter_mut().zip(&self.by) {
             *slot = match criterion {
-                Criterion::Https => u64::from(1 - page.https.min(1)),
+                Criterion::Https => u64::from(!page.https),
                 Criterion::ShortestUrl => u64::from(page.url_bytes),
                 Criterion::Newest => u64::MAX - date,
                 Criterion::Oldest if page.date == NO_DATE => u64::MAX,
                 Criterion::Oldest => date,
-                Criterion::LongestText => u64::MAX - u64::from(chars),
+                Criterion::LongestText => u64::MAX - u64::from(page.chars),
             };
         }
         rank
@@ -81,39 +93,27 @@ impl KeepRule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Id, canonical_url};
 
-    fn page(url: &str, date: i64) -> PageRow {
-        let url = canonical_url(url);
-        PageRow {
-            doc: url.doc,
-            content: Id::NONE,
-            date,
-            host: url.host,
-            https: u8::from(url.https),
-            url_bytes: url.canonical.len() as u32,
-            first_epoch: 1,
-            last_epoch: 1,
-            last_time: 0,
-            diff: 1,
-        }
+    fn page(host: &str, https: bool, url_bytes: u32, date: i64, chars: u32) -> Facts {
+        Facts { host: host_key(host), https, url_bytes, date, chars }
     }
 
     /// Each criterion prefers what its name says, and the host list outweighs all of them.
     #[test]
     fn preferences() {
-        let (old, new) = (page("http://a.example/long/path", 5), page("https://b.example/p", 9));
-        let undated = page("http://c.example/", NO_DATE);
-        let prefers = |options: Options, a: &PageRow, b: &PageRow| {
+        let old = page("a.example", false, 30, 5, 10);
+        let new = page("b.example", true, 20, 9, 20);
+        let undated = page("c.example", false, 10, NO_DATE, 30);
+        let prefers = |options: Options, a: Facts, b: Facts| {
             let rule = KeepRule::new(&options);
-            rule.rank(a, 10) < rule.rank(b, 20)
+            rule.rank(a) < rule.rank(b)
         };
         let by = |criterion| Options { by: vec![criterion], ..Options::default() };
-        assert!(prefers(Options::default(), &new, &old));
-        assert!(prefers(Options { hosts: vec!["A.example".into()], ..Options::default() }, &old, &new));
-        assert!(prefers(by(Criterion::Oldest), &old, &new) && prefers(by(Criterion::Oldest), &old, &undated));
-        assert!(prefers(by(Criterion::Newest), &new, &old) && prefers(by(Criterion::Newest), &old, &undated));
-        assert!(prefers(by(Criterion::ShortestUrl), &undated, &new));
-        assert!(!prefers(by(Criterion::LongestText), &old, &new));
+        assert!(prefers(Options::default(), new, old) && prefers(Options::default(), undated, old));
+        assert!(prefers(Options { hosts: vec!["A.example".into()], ..Options::default() }, old, new));
+        assert!(prefers(by(Criterion::Oldest), old, new) && prefers(by(Criterion::Oldest), old, undated));
+        assert!(prefers(by(Criterion::Newest), new, old) && prefers(by(Criterion::Newest), old, undated));
+        assert!(prefers(by(Criterion::ShortestUrl), undated, new));
+        assert!(prefers(by(Criterion::LongestText), new, old));
     }
 }

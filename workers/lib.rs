@@ -35,4 +35,5 @@ pub mod run;
 pub mod simhash;
 pub mod store;
 pub mod unionfind;
+pub mod verify;
 pub mod wire;

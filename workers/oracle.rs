@@ -5,7 +5,7 @@
 use crate::bands::Bands;
 use crate::components::ComponentRow;
 use crate::document::Id;
-use crate::epoch::{Epoch, Failure, Progress, Receipt};
+use crate::epoch::{Epoch, Failure, Receipt, Shared};
 use crate::gather::produce;
 use crate::groups::PIVOTS;
 use crate::hamming::tests::Random;
@@ -50,15 +50,20 @@ fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], worke
         same_bytes: Vec::new(),
         logical_time: 0,
     };
-    let (job, plan, before) = (Arc::new(job.clone()), Arc::new(plan), Arc::new(before.clone()));
-    let (changes, failure) = (Arc::new(changes.to_vec()), Failure::default());
-    let (tables, reported) = (before.clone(), failure.clone());
+    let failure = Failure::default();
+    let shared = Arc::new(Shared {
+        plan,
+        job: job.clone(),
+        attempt: "unused".into(),
+        before: before.clone(),
+        progress: Arc::default(),
+        failure: failure.clone(),
+    });
+    let changes = Arc::new(changes.to_vec());
     let receipts = timely::execute(timely::Config::process(workers), move |worker| {
         let (index, peers) = (worker.index(), worker.peers());
-        let (job, plan, before, failure) = (job.clone(), plan.clone(), before.clone(), failure.clone());
-        let bands = job.bands().expect("bands");
-        let progress = Arc::new(Progress::default());
-        let epoch = Epoch::new(index, peers, plan, job, "unused".into(), before, failure, progress);
+        let epoch = Epoch::new(index, peers, shared.clone());
+        let bands = epoch.job.bands().expect("bands");
         let (stage, changes) = (Stage::new(&epoch), changes.clone());
         worker.dataflow::<(), _, _>(|scope| {
             let mine = produce(scope, "changes", move |give| {
@@ -78,9 +83,9 @@ fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], worke
     })
     .expect("workers start");
     let mut receipts: Vec<Receipt> = receipts.join().into_iter().map(|receipt| receipt.expect("no panic")).collect();
-    assert!(!reported.is_set(), "{:?}", reported.take());
+    assert!(!failure.is_set(), "{:?}", failure.take());
     receipts.sort_by_key(|receipt| receipt.worker);
-    let mut tables = (*tables).clone();
+    let mut tables = before.clone();
     let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.segments.keys()).collect();
     for name in names {
         let segments = receipts.iter().filter_map(|receipt| receipt.segments.get(name).cloned()).collect();

@@ -2,10 +2,11 @@
 //! every split, so visits cross no wire; it picks each URL's winner, holds it against the page as it was, writes its
 //! segments of `pages` and `urls`, and tells the owners of contents who points at them now.
 
-use crate::document::Id;
+use crate::document::{FUTURE_SECONDS_MAX, Id};
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::ingest::{self, PAGE, REMOVED, SEEN, Visit};
+use crate::keep::Facts;
 use crate::store::segment::{Segment, SegmentWriter};
 use crate::store::table::table;
 
@@ -44,6 +45,13 @@ table! {
     }
 }
 
+impl PageRow {
+    /// What the keep rule asks of the page, whose text has `chars` characters.
+    pub fn facts(&self, chars: u32) -> Facts {
+        Facts { host: self.host, https: self.https == 1, url_bytes: self.url_bytes, date: self.date, chars }
+    }
+}
+
 /// A page that begins or ceases to have a content; on its way to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -61,9 +69,6 @@ pub struct PageContent {
     /// +1 or -1.
     pub diff: i16,
 }
-
-/// A date further ahead of the plan's time than this counts as this when visits of one URL compete.
-const FUTURE_SECONDS_MAX: i64 = 86_400;
 
 /// The visit that says what a URL is now: the greatest by (date, removal over page, digest, the other columns); none if the page was only
 /// seen. `visits` are of one URL.
@@ -193,7 +198,7 @@ fn count(epoch: &Epoch, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::NO_DATE;
+    use crate::document::NO_DATE;
 
     const NOW: i64 = 1_000_000_000;
 

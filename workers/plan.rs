@@ -37,7 +37,8 @@ pub struct Plan {
     pub version: u64,
     /// Digest of the manifest it builds on, empty for none.
     pub previous: String,
-    /// Digest of the identity and decision configuration.
+    /// Digest of the identity and decision configuration, and of what the job says about reading: other fields or limits make other
+    /// records of the same bytes.
     pub config: String,
     /// What will be read, sorted by path.
     pub inputs: Vec<Input>,
@@ -133,7 +134,12 @@ pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<O
         epoch: head.map_or(0, |head| head.manifest.epoch as u32) + 1,
         version: head.map_or(0, |head| head.manifest.version) + 1,
         previous: head.map_or(String::new(), |head| head.digest.clone()),
-        config: crate::store::digest_of(&serde_json::json!([job.identity()?, job.decision()])),
+        config: crate::store::digest_of(&serde_json::json!([
+            job.identity()?,
+            job.decision(),
+            job.read.fields,
+            job.read.limits
+        ])),
         inputs: taken,
         splits,
         same_bytes,

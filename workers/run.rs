@@ -8,7 +8,7 @@ use crate::clusters::Fact;
 use crate::components::{Link, Membership};
 use crate::contents::Birth;
 use crate::document::Id;
-use crate::epoch::{Epoch, Failure, Progress, Receipt};
+use crate::epoch::{Epoch, Failure, Progress, Receipt, Shared};
 use crate::error::{Error, Result};
 use crate::features::Featurizer;
 use crate::gather::{Flow, both, gather, produce};
@@ -66,21 +66,16 @@ pub fn run(
     on_lost: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Vec<Receipt>> {
     let Share { job, plan, attempt, before, threads, process, processes, mesh } = share;
-    let (job, plan, before) = (Arc::new(job), Arc::new(plan), Arc::new(before));
     let bands = job.bands()?;
-    let featurizer = Featurizer::new(&job.features, &job.normalize)?;
+    // Each worker has a clone of its own; the lock lets their closure be shared between threads.
+    let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let queue = queue(&plan, &attempt, process, processes, &progress);
-    // `Featurizer` is cloned by each worker; the lock lets the workers' closure be shared between threads.
-    let featurizer = Mutex::new(featurizer);
     let reported = failure.clone();
+    let shared = Arc::new(Shared { plan, job, attempt, before, progress, failure });
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
-        let (index, peers) = (worker.index(), worker.peers());
         let featurizer = featurizer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        let digester = Digester::new(job.clone(), featurizer);
-        let shared = (plan.clone(), job.clone(), attempt.clone(), before.clone(), failure.clone(), progress.clone());
-        let (plan, job, attempt, before, failure, progress) = shared;
-        let epoch = Epoch::new(index, peers, plan, job, attempt, before, failure, progress);
-        stages(worker, &epoch, &bands, queue.clone(), digester);
+        let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
+        stages(worker, &epoch, &bands, queue.clone(), Digester::new(&epoch, featurizer));
         epoch.receipt()
     })?;
     match reported.take() {

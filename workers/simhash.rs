@@ -3,7 +3,7 @@
 //! "Detecting near-duplicates for web crawling", WWW 2007, section 2). All arithmetic is on integers, so the order of features and
 //! the machine do not matter; a sum of zero gives bit 0.
 
-use crate::features::Feature;
+use crate::features::{Feature, WEIGHT_MAX};
 use serde::{Deserialize, Serialize};
 
 /// The job file's `[simhash]`.
@@ -45,9 +45,6 @@ pub fn simhash(features: &[Feature]) -> u64 {
 }
 
 const LANE_FEATURES: usize = 256;
-
-/// The greatest weight of a feature; larger ones count as this.
-pub const WEIGHT_MAX: u32 = 1 << 22;
 
 #[cfg(test)]
 mod tests {

@@ -257,7 +257,8 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id,
     let docs = sorted(tables.content_pages.matching(contents).into_iter().map(|row| row.doc));
     let mut best: BTreeMap<Id, (Rank, Id)> = BTreeMap::new();
     for page in tables.pages.matching(&docs) {
-        let rank = (rule.rank(&page, find(&facts, page.content).map_or(0, |row| row.chars)), page.doc);
+        let chars = find(&facts, page.content).map_or(0, |row| row.chars);
+        let rank = (rule.rank(page.facts(chars)), page.doc);
         best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
     }
     best.into_iter().map(|(content, (_, doc))| (content, doc)).collect()

@@ -28,6 +28,9 @@ pub fn append(text: &mut Vec<u8>, written: &[u8], keep_lines: bool) {
         let byte = written[at];
         if byte == b'&' {
             at += append_entity(text, &written[at..]);
+        } else if byte < b' ' && !matches!(byte, b'\t'..=b'\r') {
+            // Nobody sees a control, and the word goes on behind it.
+            at += 1;
         } else if byte <= b' ' {
             append_space(text, if keep_lines && byte == b'\n' { b'\n' } else { b' ' });
             at += 1;
@@ -61,9 +64,9 @@ fn append_entity(text: &mut Vec<u8>, written: &[u8]) -> usize {
         text.push(b'&');
         return 1;
     };
-    if character.is_whitespace() || character.is_control() {
+    if character.is_whitespace() {
         append_space(text, b' ');
-    } else {
+    } else if !character.is_control() {
         text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
     bytes

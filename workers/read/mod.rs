@@ -24,7 +24,7 @@ pub mod warc;
 use crate::error::{Error, Kind, Result};
 use decoder::Codec;
 use frames::Dialect;
-use record::{Entry, Notes};
+use record::{Entry, Item, Notes};
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -188,11 +188,49 @@ pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     }
 }
 
+/// The reader of a file that holds nothing for us: its first share has one entry, a reject, and the others none.
+struct Refused {
+    bytes: u64,
+    entry: Option<Entry>,
+}
+
+impl Reader for Refused {
+    fn next(&mut self) -> Result<Option<Entry>> {
+        Ok(self.entry.take())
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+}
+
+/// As [`open`], but a file of no known format, or one that is spoiled as a whole, is one reject, `bad_file`: for files that were come upon and
+/// not named.
+pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
+    match open(split, options) {
+        Err(error) if error.kind() == Kind::Data => {
+            let entry = Entry { offset: 0, item: Item::reject("bad_file", error.to_string()) };
+            Ok(Box::new(Refused { bytes: split.end - split.start, entry: (split.start == 0).then_some(entry) }))
+        }
+        opened => opened,
+    }
+}
+
 /// Cuts a file of `size` bytes into shares of about `split_bytes`. Only JSON lines that are not compressed can be cut,
-/// and Parquet: a share owns the lines or the row groups that start in it. Errors as [`open`]'s.
+/// and Parquet: a share owns the lines or the row groups that start in it. What is of no known format is one share.
+/// Errors are the file system's.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
-    let whole = source.codec() != Codec::Plain || !matches!(format(&mut source)?, Format::Jsonl | Format::Parquet);
+    let cuttable = match format(&mut source) {
+        Ok(format) => matches!(format, Format::Jsonl | Format::Parquet),
+        Err(error) if error.kind() == Kind::Data => false,
+        Err(error) => return Err(error),
+    };
+    let whole = source.codec() != Codec::Plain || !cuttable;
     let shares = if whole { 1 } else { size.div_ceil(split_bytes.max(1)).max(1) };
     let cut = |share: u64| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64;
     Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())

@@ -257,6 +257,9 @@ impl Source {
             }
             from = at + 1;
         }
+        // A bomb used up what the file may grow by, and overdrew: what follows answers for its own growth alone.
+        let position = self.input().position() - self.start;
+        self.decoded = self.decoded.min(position.saturating_mul(self.ratio_max));
         self.end = Some(End::Member);
         self.next_member()
     }

@@ -32,12 +32,12 @@ impl TableState {
     /// Appends a run and brings the sums up to date.
     pub fn append(&mut self, run: Run) -> Result<()> {
         let mut hash = parse_hash(&self.multiset)?;
-        let mut live = self.rows as i64;
+        let mut live = i128::from(self.rows);
         for segment in &run.segments {
             hash = hash.wrapping_add(parse_hash(&segment.multiset)?);
-            live += segment.live;
+            live += i128::from(segment.live);
         }
-        self.rows = u64::try_from(live).map_err(|_| Error::internal("a table has fewer than no rows"))?;
+        self.rows = u64::try_from(live).map_err(|_| Error::internal("a table's rows do not add up"))?;
         self.multiset = format!("{hash:032x}");
         if !run.segments.is_empty() {
             self.runs.push(run);
@@ -116,7 +116,8 @@ struct Envelope<'a> {
 /// The version of the manifest's format that this build writes and reads.
 pub const FORMAT: u32 = 1;
 
-fn path(root: &Path, version: u64) -> PathBuf {
+/// Where the manifest of `version` lies.
+pub fn path(root: &Path, version: u64) -> PathBuf {
     root.join("manifest").join(format!("{version:020}.json"))
 }
 

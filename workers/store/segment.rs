@@ -257,8 +257,9 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
         let Some(end) = end else { return Err("block out of bounds".into()) };
         let data = whole.slice_with_length(at, end - at);
         let batch = decoder.read_record_batch(block, &data).map_err(text)?.ok_or("empty block")?;
-        if rows % BATCH_ROWS != 0 {
-            return Err("a short batch before the last".into());
+        // A row's batch follows from its position only while every batch but the last is full.
+        if batch.num_rows() == 0 || batch.num_rows() > BATCH_ROWS || rows % BATCH_ROWS != 0 {
+            return Err("batches of another size".into());
         }
         rows += batch.num_rows();
         check_mapped(&batch, &whole)?;
@@ -278,4 +279,75 @@ fn check_mapped(batch: &RecordBatch, whole: &Buffer) -> std::result::Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contents::ContentPageRow;
+    use crate::document::Id;
+
+    fn rows(n: u64) -> Vec<ContentPageRow> {
+        let id = |high| Id { high, low: 7 };
+        let row = |n| ContentPageRow { content: id(n / 3 * 5), doc: id(n), diff: if n % 4 == 0 { -1 } else { 1 } };
+        (0..n).map(row).collect()
+    }
+
+    /// What goes in comes out, over several batches, and a seek finds the first row of a key or the place where it would stand.
+    #[test]
+    fn rows_come_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = rows(2 * BATCH_ROWS as u64 + 10);
+        let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
+        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        assert_eq!((segment.len(), written.live), (rows.len(), rows.iter().map(|row| i64::from(row.diff)).sum()));
+        assert!((0..rows.len()).all(|at| segment.row(at) == rows[at]));
+        for high in [0, 1, 5, 6, 100_000, 218_460, u64::MAX] {
+            let key = Id { high, low: 0 };
+            for from in [0, 1, 70_000] {
+                let plain = (from..rows.len()).find(|&at| rows[at].content >= key).unwrap_or(rows.len());
+                assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
+            }
+        }
+    }
+
+    /// Rows out of order, within a batch or from one to the next, are a fault that must never reach a disk.
+    #[test]
+    #[should_panic(expected = "rows out of order")]
+    fn order_is_asserted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut rows = rows(BATCH_ROWS as u64 + 1);
+        rows[BATCH_ROWS].content = Id::NONE;
+        let _ = write(folder.path(), "test", rows);
+    }
+
+    /// A file whose batches have other sizes than ours was accepted, and reading its rows panicked or gave another row.
+    #[test]
+    fn batches_of_another_size_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for sizes in [vec![0, 3], vec![3, 3], vec![BATCH_ROWS, 0, 3], vec![BATCH_ROWS + 1], vec![2 * BATCH_ROWS, 3]] {
+            let all = rows(sizes.iter().sum::<usize>() as u64);
+            let options = IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5).expect("options");
+            let schema = ContentPageRow::schema();
+            let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("a writer");
+            let mut from = 0;
+            for size in sizes {
+                let arrays = ContentPageRow::arrays(&all[from..from + size]);
+                writer.write(&RecordBatch::try_new(schema.clone(), arrays).expect("a batch")).expect("written");
+                from += size;
+            }
+            writer.finish().expect("written");
+            let bytes = writer.into_inner().expect("bytes");
+            std::fs::write(folder.path().join("odd.arrow"), &bytes).expect("written");
+            let odd = SegmentRef {
+                digest: "odd".into(),
+                bytes: bytes.len() as u64,
+                rows: all.len() as u64,
+                live: 0,
+                multiset: String::new(),
+            };
+            let error = Segment::<ContentPageRow>::open(folder.path(), &odd).err().expect("refused");
+            assert!(error.to_string().contains("damaged segment"), "{error}");
+        }
+    }
 }

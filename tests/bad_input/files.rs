@@ -1,0 +1,214 @@
+use super::{TOLERANT, add, counts, crawl, gzip, line, page, text, told};
+use crate::workbench::Bench;
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use workers::error::Kind;
+use workers::inputs::Input;
+
+/// A crawl of `n` sound pages.
+fn sound(host: &str, n: u64) -> String {
+    (0..n).map(|n| line(&format!("http://{host}.example/{n}"), json!({ "text": text(n) }))).collect()
+}
+
+/// A Parquet file of these columns.
+fn parquet(columns: &[(&str, &[Option<&str>])]) -> Vec<u8> {
+    let column = |values: &[Option<&str>]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
+    let columns = columns.iter().map(|(name, values)| (*name, column(values), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("a batch");
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    writer.into_inner().expect("in memory")
+}
+
+/// Runs and waits; a run that hangs is a failure.
+fn run_or_hang(bench: &Bench, arguments: &[&str]) -> Output {
+    let mut command = bench.command(arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let started = Instant::now();
+    while child.try_wait().expect("waited").is_none() {
+        if started.elapsed() > Duration::from_secs(120) {
+            child.kill().expect("killed");
+            panic!("the run hangs");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().expect("ended")
+}
+
+/// Runs, which must fail with `code`, and returns what it said.
+fn fails(bench: &Bench, arguments: &[&str], code: i32) -> String {
+    let output = run_or_hang(bench, arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
+}
+
+/// Rows without a URL or a text are rejected by their number, and the others are read.
+#[test]
+fn rows() {
+    let words = text(1);
+    let urls = [Some("http://a.example/0"), None, Some("http://a.example/2"), Some("")];
+    let bytes = parquet(&[("url", &urls), ("text", &[Some(&words), Some(&words), None, Some(&words)])]);
+    let told = told(&crawl(&[("a.parquet", &bytes)], ""));
+    assert_eq!(told.rejects_of("a.parquet"), [(1, "no_url"), (2, "no_text"), (3, "no_url")]);
+    assert_eq!(told.pages.len(), 1);
+}
+
+/// A file in a folder that is no crawl, or whose form is spoiled as a whole, is one reject: the files around it are read.
+#[test]
+fn unfit_files() {
+    let words = text(7);
+    let table = parquet(&[("url", &[Some("http://p.example/")]), ("text", &[Some(&words)])]);
+    let other = parquet(&[("address", &[Some("http://p.example/")]), ("text", &[Some(&words)])]);
+    let lines = sound("a", 20);
+    let files: [(&str, &[u8]); 7] = [
+        ("a.jsonl", lines.as_bytes()),
+        ("checksums.md5", b"d41d8cd98f00b204e9800998ecf8427e  a.jsonl\n"),
+        ("cut.parquet", &table[..table.len() - 3]),
+        ("empty.warc.gz", b""),
+        ("index.gz", &gzip(b"a sorted index\n")),
+        ("other.parquet", &other),
+        ("packed.parquet.gz", &gzip(&table)),
+    ];
+    let bench = crawl(&files, "");
+    let told = told(&bench);
+    assert_eq!(told.pages.len(), 20);
+    for name in ["checksums.md5", "cut.parquet", "index.gz", "other.parquet", "packed.parquet.gz"] {
+        assert_eq!(told.rejects_of(name), [(0, "bad_file")], "{name}");
+    }
+    assert_eq!(told.read, 25);
+    assert!(bench.run_well(&[]).contains("nothing new"));
+    // Mended, it has other bytes and is read.
+    add(&bench, &[("cut.parquet", &table)]);
+    assert_eq!(self::told(&bench).pages.len(), 21);
+}
+
+/// A file that the job names is meant: if it is no crawl the run stops, says so, and commits nothing.
+#[test]
+fn named_files() {
+    for name in ["notes.txt", "cut.parquet"] {
+        let bench = Bench::new(&Path::new("in").join(name), "");
+        std::fs::create_dir(bench.at("in")).expect("made");
+        add(&bench, &[("notes.txt", b"some notes"), ("cut.parquet", b"PAR1PAR")]);
+        let stderr = fails(&bench, &TOLERANT, 65);
+        assert!(stderr.contains(name), "{stderr}");
+        assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
+    }
+}
+
+/// A run that stops for its rejects says where the first one is, for there is no `rejects.jsonl` to look into.
+#[test]
+fn the_first_reject_is_told() {
+    let lines = sound("a", 1) + "{broken\n";
+    let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
+    let stderr = fails(&bench, &[], 65);
+    let place = format!("in/a.jsonl at {}", sound("a", 1).len());
+    assert!(stderr.contains(&place) && stderr.contains("bad_json"), "{stderr}");
+    assert!(!bench.at("out").exists());
+}
+
+/// What a stopped run has read is not taken up when the job reads otherwise: other fields or limits, other records.
+#[test]
+fn a_corrected_job_reads_again() {
+    let lines: String =
+        (0..5).map(|n| format!("{}\n", json!({ "link": format!("http://a.example/{n}"), "text": text(n) }))).collect();
+    let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
+    fails(&bench, &[], 65);
+    bench.run_well(&["--set", "read.fields.url=[\"link\"]"]);
+    assert_eq!(bench.lines("members").len(), 5);
+    let long = line("http://a.example/", json!({ "text": text(1) }));
+    let bench = crawl(&[("a.jsonl", long.as_bytes())], "");
+    fails(&bench, &["--set", "read.limits.line_bytes_max=50"], 65);
+    bench.run_well(&[]);
+    assert_eq!(bench.lines("members").len(), 1);
+}
+
+/// An input whose size or time is another's than when it was planned fails its split, and so does one that is gone; what a stopped run read of
+/// other bytes is never taken up.
+#[test]
+fn changed_inputs() {
+    let bench = crawl(&[("a.jsonl", sound("a", 2).as_bytes())], "");
+    let path = bench.at("in/a.jsonl");
+    let planned = Input::look(&path).and_then(Input::digest).expect("readable");
+    planned.check_unchanged().expect("as it was");
+    let set_time = |seconds: u64| {
+        let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+        std::fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(time)).expect("set");
+    };
+    set_time(1_000_000);
+    assert_eq!(planned.check_unchanged().expect_err("another time").kind(), Kind::TryAgain);
+    let planned = Input::look(&path).expect("readable");
+    add(&bench, &[("a.jsonl", (sound("a", 2) + "{broken\n").as_bytes())]);
+    set_time(1_000_000);
+    assert_eq!(planned.check_unchanged().expect_err("another size").kind(), Kind::TryAgain);
+    std::fs::remove_file(&path).expect("removed");
+    assert_eq!(planned.check_unchanged().expect_err("gone").kind(), Kind::NoInput);
+
+    add(&bench, &[("a.jsonl", (sound("a", 2) + "{broken\n").as_bytes())]);
+    fails(&bench, &[], 65);
+    add(&bench, &[("a.jsonl", sound("b", 3).as_bytes())]);
+    let told = told(&bench);
+    assert!(told.pages.len() == 3 && told.pages.keys().all(|url| url.starts_with("http://b.")), "{:?}", told.pages);
+}
+
+/// The same bytes under another name are read once, in one epoch or a later one, beside what is new or alone.
+#[test]
+fn same_bytes() {
+    let lines = sound("a", 3);
+    let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("b.jsonl", lines.as_bytes())], "");
+    assert_eq!(told(&bench).read, 3);
+    add(&bench, &[("c.jsonl", lines.as_bytes())]);
+    assert!(bench.run_well(&[]).contains("nothing new"));
+    std::fs::rename(bench.at("in/a.jsonl"), bench.at("in/z.jsonl")).expect("renamed");
+    assert!(bench.run_well(&[]).contains("nothing new"));
+    add(&bench, &[("d.jsonl", lines.as_bytes()), ("e.jsonl", sound("e", 2).as_bytes())]);
+    let after = told(&bench);
+    assert_eq!((after.read, after.pages.len()), (2, 5));
+    assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 2);
+}
+
+/// Only regular files below the named folder are read: links that lead elsewhere, pipes, sockets and hidden files are passed over, and nothing
+/// waits for a pipe. A pipe that the job names is refused.
+#[test]
+fn no_regular_files() {
+    let bench = crawl(&[("a.warc", &page("a", 1))], "");
+    std::fs::create_dir(bench.at("outside")).expect("made");
+    std::fs::write(bench.at("outside/b.warc"), page("b", 2)).expect("written");
+    symlink(bench.at("outside/b.warc"), bench.at("in/link.warc")).expect("linked");
+    symlink(bench.at("outside"), bench.at("in/folder")).expect("linked");
+    symlink(bench.at("in"), bench.at("in/again")).expect("linked");
+    symlink(bench.at("nowhere"), bench.at("in/dangling.warc")).expect("linked");
+    add(&bench, &[(".c.warc", &page("c", 3)), ("_d.warc", &page("d", 4))]);
+    let _socket = UnixListener::bind(bench.at("in/socket")).expect("bound");
+    let pipe = Command::new("mkfifo").arg(bench.at("in/pipe.warc")).status().expect("started");
+    assert!(pipe.success());
+    let output = run_or_hang(&bench, &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let urls: BTreeSet<String> = told(&bench).pages.keys().cloned().collect();
+    assert_eq!(urls, BTreeSet::from(["http://a.example/1".to_owned()]));
+    fails(&bench, &["--set", "read.inputs=[\"in/pipe.warc\"]"], 66);
+}
+
+/// What a pattern matches was come upon, not named: a pipe, a socket or a link to nothing among it is passed over as in a folder.
+#[test]
+fn no_regular_files_by_pattern() {
+    let bench = Bench::new(Path::new("in/*"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    add(&bench, &[("a.warc", &page("a", 1))]);
+    symlink(bench.at("nowhere"), bench.at("in/dangling.warc")).expect("linked");
+    let _socket = UnixListener::bind(bench.at("in/socket")).expect("bound");
+    let pipe = Command::new("mkfifo").arg(bench.at("in/pipe.warc")).status().expect("started");
+    assert!(pipe.success());
+    let output = run_or_hang(&bench, &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(bench.lines("members").len(), 1);
+    assert_eq!(told(&bench).skipped, counts(&[]));
+}

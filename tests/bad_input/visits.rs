@@ -1,0 +1,160 @@
+use super::{add, counts, crawl, html, line, page, response, text, told, warc};
+use crate::workbench::Bench;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// What a second crawl says of known pages: 404, 410, 301, 308 and rows that say so remove; a revisit of its own URL, 304 and 5xx keep; what is
+/// rejected or skipped changes nothing; and a page that comes back is a page again.
+#[test]
+fn what_a_visit_does() {
+    let url = |n: u64| format!("http://a.example/{n}");
+    let first: String = (0..14).map(|n| line(&url(n), json!({ "text": text(n) }))).collect();
+    let bench = crawl(&[("1.jsonl", first.as_bytes())], "");
+    let before = told(&bench);
+    let status = |n: u64, status: &str| response(&url(n), status, "", b"<p>gone</p>");
+    let second = [
+        status(0, "404 Not Found"),
+        status(1, "410 Gone"),
+        status(2, "301 Moved"),
+        status(3, "308 Moved"),
+        status(4, "304 Not Modified"),
+        status(5, "503 Busy"),
+        status(6, "302 Found"),
+        status(7, "403 Forbidden"),
+        warc("revisit", &url(8), "", b""),
+        warc("revisit", &url(9), "WARC-Refers-To-Target-URI: http://b.example/\r\n", b""),
+        response(&url(10), "banana", "", html(90).as_bytes()),
+        status(99, "404 Not Found"),
+        warc("revisit", &url(98), "", b""),
+    ];
+    let rows = [(11, json!({ "deleted": true })), (12, json!({ "op": "remove" })), (13, json!({ "text": 7 }))];
+    let rows: String = rows.into_iter().map(|(n, more)| line(&url(n), more)).collect();
+    add(&bench, &[("2.warc", &second.concat()), ("3.jsonl", rows.as_bytes())]);
+    let after = told(&bench);
+    let kept = BTreeSet::from([4, 5, 6, 7, 8, 9, 10, 13].map(url));
+    assert_eq!(after.pages.keys().cloned().collect::<BTreeSet<_>>(), kept);
+    kept.iter().for_each(|url| assert_eq!(after.content(url), before.content(url)));
+    assert_eq!(after.skipped, counts(&[("revisit_other", 1), ("status", 2)]));
+    assert_eq!(after.rejects_of("2.warc"), [(second[..10].concat().len() as u64, "bad_http")]);
+    assert_eq!(after.rejects_of("3.jsonl").len(), 1);
+    add(&bench, &[("4.warc", &page("a", 0))]);
+    assert_eq!(told(&bench).content(&url(0)), before.content(&url(0)));
+}
+
+/// What is known of a text depends on the text and not on the page that brought it first: stored rows are the same from any history.
+#[test]
+fn flags_have_no_history() {
+    let broken = "gut \u{fffd}\u{fffd} ".repeat(60);
+    let row = line("http://a.example/1", json!({ "text": broken }));
+    let served = response("http://a.example/2", "200 OK", "", format!("<p>{broken}</p>").as_bytes());
+    let bench = crawl(&[("1.jsonl", row.as_bytes())], "");
+    bench.run_well(&[]);
+    add(&bench, &[("2.warc", &served)]);
+    bench.run_well(&[]);
+    add(&bench, &[("3.jsonl", line("http://a.example/1", json!({ "deleted": true })).as_bytes())]);
+    bench.run_well(&[]);
+    let scratch = crawl(&[("2.warc", &served)], "");
+    scratch.run_well(&[]);
+    assert_eq!(bench.tables(), scratch.tables());
+    let rows = |bench: &Bench| bench.multisets().into_iter().filter(|(_, (rows, _))| *rows > 0).collect::<Vec<_>>();
+    assert_eq!(rows(&bench), rows(&scratch));
+}
+
+/// One text at 20,000 addresses is one content, compared with none, and one cluster.
+#[test]
+fn one_text_many_times() {
+    let mirror = |n: u64| line(&format!("http://h{}.example/{n}", n % 10), json!({ "text": text(1) }));
+    let lines: String = (0..20_000).map(mirror).collect();
+    let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
+    bench.run_well(&[]);
+    let (summary, clusters) = (bench.summary(), bench.lines("clusters"));
+    let count = |name: &str| summary[name].as_u64();
+    assert_eq!((count("pages"), count("contents"), count("pairs")), (Some(20_000), Some(1), Some(0)));
+    assert_eq!((count("kept"), count("folded_identical")), (Some(1), Some(19_999)));
+    assert_eq!(clusters.len(), 1);
+    for (name, n) in [("pages", 20_000), ("contents", 1), ("hosts", 10), ("diameter", 0)] {
+        assert_eq!(clusters[0][name], n, "{name}");
+    }
+}
+
+/// Of what an epoch says of one URL the latest date wins; none and an invalid one come before 1970; of equal dates the greater digest wins, and
+/// a removal over a page. The order of lines and files never matters.
+#[test]
+fn twice_in_an_epoch() {
+    let at = |date: &str, n: u64| json!({ "date": date, "text": text(n) });
+    let cases = [
+        (json!({ "text": text(1) }), at("1970-01-01T00:00:00Z", 2)),
+        (at("2025-02-31", 3), at("1970-01-01T00:00:00Z", 4)),
+        (at("1970-01-01T00:00:00Z", 5), at("2025-01-01T00:00:00Z", 6)),
+        (at("2025-01-01T00:00:00Z", 7), at("20250101000001", 8)),
+        (at("2025-01-01T00:00:00Z", 9), json!({ "date": "2025-01-01T00:00:00Z", "deleted": true })),
+        (json!({ "deleted": true }), at("1969-12-31", 10)),
+        (at("2025-01-01T00:00:00Z", 11), at("2999-01-01T00:00:00Z", 12)),
+    ];
+    let (mut one, mut other) = (String::new(), String::new());
+    for (n, (older, newer)) in cases.iter().enumerate() {
+        let (a, b) = (format!("http://a.example/{n}"), format!("http://b.example/{n}"));
+        one += &(line(&a, older.clone()) + &line(&b, newer.clone()));
+        other += &(line(&a, newer.clone()) + &line(&b, older.clone()));
+    }
+    for (host, n, m) in [("a", 20, 21), ("b", 21, 20)] {
+        // Both ahead of time, so both count as the same moment and the digest decides.
+        one += &line(&format!("http://{host}.example/tie"), at("2998-01-01", n));
+        other += &line(&format!("http://{host}.example/tie"), at("2999-01-01", m));
+    }
+    let wins: String = cases
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, newer))| newer["deleted"].is_null())
+        .map(|(n, (_, newer))| line(&format!("http://c.example/{n}"), json!({ "text": newer["text"] })))
+        .collect();
+    let files = [("1.jsonl", one.as_bytes()), ("2.jsonl", other.as_bytes()), ("3.jsonl", wins.as_bytes())];
+    let told = told(&crawl(&files, ""));
+    for n in [0, 1, 2, 3, 5, 6] {
+        let content = |host: &str| told.content(&format!("http://{host}.example/{n}"));
+        assert_eq!((content("a"), content("b")), (content("c"), content("c")), "{n}");
+    }
+    assert!(!told.pages.contains_key("http://a.example/4") && !told.pages.contains_key("http://b.example/4"));
+    assert_eq!(told.content("http://a.example/tie"), told.content("http://b.example/tie"));
+}
+
+/// A date more than a day ahead is flagged, and does not keep a later crawl from saying something newer.
+#[test]
+fn dates_ahead() {
+    let row = |date: &str, n: u64| line("http://a.example/", json!({ "date": date, "text": text(n) }));
+    let bench = crawl(&[("1.jsonl", row("2999-01-01", 1).as_bytes())], "");
+    let first = told(&bench);
+    assert_eq!(first.noted.get("future_date"), Some(&1), "{:?}", first.noted);
+    add(&bench, &[("2.jsonl", row("2025-01-01", 2).as_bytes())]);
+    let second = told(&bench);
+    assert_ne!(first.content("http://a.example/"), second.content("http://a.example/"));
+    assert!(!second.noted.contains_key("future_date"));
+}
+
+/// Texts too short to mean anything fold only when identical, empty ones never: fingerprint 0 would join them all.
+#[test]
+fn short_texts() {
+    let texts = ["", " \n\u{200b}", "", "alpha", "beta", "gamma", "alpha beta gamma", "Alpha", "!?", "一"];
+    let url = |n: usize| format!("http://a.example/{n}");
+    let lines: String = texts.iter().enumerate().map(|(n, text)| line(&url(n), json!({ "text": text }))).collect();
+    let empty = [
+        response("http://b.example/0", "200 OK", "", b""),
+        response("http://b.example/1", "200 OK", "", b"<html><head><title>t</title></head><body></body></html>"),
+        response("http://b.example/2", "200 OK", "", b"<html><body><script>load()</script><img src=x></body></html>"),
+    ];
+    let menu = |items: &str| format!("<html><body><div class=nav><ul>{items}</ul></div></body></html>");
+    let item = |n: u64| format!("<li><a href=/{n}>{}</a></li>", text(n).split(' ').next().unwrap_or_default());
+    let menus = [(3, 0..5), (4, 1..6)].map(|(n, range): (u64, std::ops::Range<u64>)| {
+        let items: String = range.map(item).collect();
+        response(&format!("http://b.example/{n}"), "200 OK", "", menu(&items).as_bytes())
+    });
+    let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("b.warc", &[empty.concat(), menus.concat()].concat())], "");
+    let told = told(&bench);
+    assert_eq!(told.pages.len(), texts.len() + 5);
+    for (address, page) in &told.pages {
+        let identical = [url(3), url(7)].contains(address);
+        assert_eq!(page["cluster_size"], if identical { 2 } else { 1 }, "{page}");
+    }
+    assert!(bench.lines("pairs").is_empty());
+    assert_eq!((told.noted["empty"], told.noted["too_short"]), (6, 9));
+}

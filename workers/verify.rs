@@ -1,0 +1,182 @@
+//! Verify: in comes a store, out goes what is wrong with it, file by file; nothing is changed and nothing stops at the first finding. Quick: the
+//! chain of manifests, and every referenced file present and of its size. Full: every byte against its blake3, every row in
+//! order, every count and multiset hash.
+
+use crate::buckets::BandRow;
+use crate::clusters::ClusterRow;
+use crate::components::{ComponentRow, MemberRow};
+use crate::contents::{ContentPageRow, ContentRow};
+use crate::error::{Error, Kind, Result};
+use crate::groups::GroupRow;
+use crate::pages::{PageRow, UrlRow};
+use crate::pairs::PairRow;
+use crate::store::Store;
+use crate::store::manifest::{self, FileRef, Head, Manifest, TableState};
+use crate::store::segment::{Segment, SegmentRef};
+use crate::store::table::{MultisetHash, Row};
+use std::path::{Path, PathBuf};
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What was looked at and what was found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Manifests, segments and lists looked at.
+    pub files: u64,
+    /// Bytes read; 0 for a quick look.
+    pub bytes: u64,
+    /// What is wrong; empty is sound.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    fn find(&mut self, path: &Path, what: impl Into<String>) {
+        self.findings.push(Finding { path: path.to_owned(), what: what.into() });
+    }
+}
+
+/// Looks the store over; `full` reads every byte that the head refers to.
+pub fn verify(store: &Store, full: bool) -> Result<Report> {
+    let mut report = Report::default();
+    let Some(head) = chain(store, &mut report)? else { return Ok(report) };
+    for (name, table) in &head.manifest.tables {
+        let folder = store.data().join(name);
+        for segment in table.runs.iter().flat_map(|run| &run.segments) {
+            let path = folder.join(format!("{}.arrow", segment.digest));
+            if present(&path, segment.bytes, &mut report) && full {
+                check_segment(name, &folder, &path, segment, &mut report)?;
+            }
+        }
+        if let Err(what) = sums(table) {
+            report.find(&manifest::path(store.root(), head.manifest.version), format!("table {name}: {what}"));
+        }
+    }
+    let rejects = head.manifest.rejects.iter().map(|file| ("rejects", file));
+    for (kind, file) in head.manifest.consumed.iter().map(|file| ("consumed", file)).chain(rejects) {
+        check_lines(&store.data().join(kind), file, full, &mut report)?;
+    }
+    Ok(report)
+}
+
+/// The head, and every manifest below it that is still there: each must be whole and name its predecessor's digest.
+fn chain(store: &Store, report: &mut Report) -> Result<Option<Head>> {
+    let head = match store.head() {
+        Ok(None) => return Ok(None),
+        Ok(Some(head)) => head,
+        Err(error) => {
+            report.find(&store.root().join("manifest"), error.to_string());
+            return Ok(None);
+        }
+    };
+    report.files += 1;
+    let mut expected = head.manifest.previous.clone();
+    for version in (1..head.manifest.version).rev() {
+        let path = manifest::path(store.root(), version);
+        if !path.exists() {
+            break;
+        }
+        report.files += 1;
+        match manifest::read(store.root(), version) {
+            Ok(Head { digest, manifest: Manifest { previous, .. } }) => {
+                if digest != expected {
+                    report.find(&path, "its successor names another digest");
+                }
+                expected = previous;
+            }
+            Err(error) => {
+                report.find(&path, error.to_string());
+                break;
+            }
+        }
+    }
+    Ok(Some(head))
+}
+
+fn present(path: &Path, bytes: u64, report: &mut Report) -> bool {
+    report.files += 1;
+    match path.metadata() {
+        Ok(metadata) if metadata.len() == bytes => return true,
+        Ok(metadata) => report.find(path, format!("{} bytes, the manifest says {bytes}", metadata.len())),
+        Err(error) => report.find(path, error.to_string()),
+    }
+    false
+}
+
+/// Whether a table's rows and hash are those of its segments.
+fn sums(table: &TableState) -> std::result::Result<(), String> {
+    let mut again = TableState::default();
+    for run in &table.runs {
+        again.append(run.clone()).map_err(|e| e.to_string())?;
+    }
+    match (again.rows, again.multiset.as_str()) == (table.rows, table.multiset.as_str()) {
+        true => Ok(()),
+        false => Err(format!("{} rows by its segments, the manifest says {}", again.rows, table.rows)),
+    }
+}
+
+fn digest(path: &Path, report: &mut Report) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
+    hasher.update_reader(file).map_err(|e| Error::io("read", path, e))?;
+    report.bytes += hasher.count();
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+fn check_lines(folder: &Path, file: &FileRef, full: bool, report: &mut Report) -> Result<()> {
+    let path = folder.join(format!("{}.jsonl", file.digest));
+    if present(&path, file.bytes, report) && full && digest(&path, report)? != file.digest {
+        report.find(&path, "its bytes are not those of its digest");
+    }
+    Ok(())
+}
+
+fn check_segment(name: &str, folder: &Path, path: &Path, segment: &SegmentRef, report: &mut Report) -> Result<()> {
+    if digest(path, report)? != segment.digest {
+        report.find(path, "its bytes are not those of its digest");
+        return Ok(());
+    }
+    let rows = match name {
+        "pages" => rows::<PageRow>(folder, segment),
+        "urls" => rows::<UrlRow>(folder, segment),
+        "content_pages" => rows::<ContentPageRow>(folder, segment),
+        "contents" => rows::<ContentRow>(folder, segment),
+        "fingerprint_contents" => rows::<GroupRow>(folder, segment),
+        "pairs" => rows::<PairRow>(folder, segment),
+        "components" => rows::<ComponentRow>(folder, segment),
+        "component_members" => rows::<MemberRow>(folder, segment),
+        "clusters" => rows::<ClusterRow>(folder, segment),
+        _ if name.starts_with("band_") => rows::<BandRow>(folder, segment),
+        _ => Err("of a table that this build does not know".into()),
+    };
+    if let Err(what) = rows {
+        report.find(path, what);
+    }
+    Ok(())
+}
+
+/// Whether the rows ascend and their sums are those that the manifest remembers.
+fn rows<R: Row>(folder: &Path, segment: &SegmentRef) -> std::result::Result<(), String> {
+    let mapped = Segment::<R>::open(folder, segment).map_err(|e| e.to_string())?;
+    let (mut live, mut multiset, mut scratch) = (0, MultisetHash::default(), Vec::new());
+    let mut last: Option<R> = None;
+    for position in 0..mapped.len() {
+        let row = mapped.row(position);
+        if last.as_ref().is_some_and(|last| *last >= row) {
+            return Err(format!("row {position} is out of order"));
+        }
+        live += i64::from(row.diff());
+        multiset.add(&row, &mut scratch);
+        last = Some(row);
+    }
+    match (live, format!("{:032x}", multiset.0)) == (segment.live, segment.multiset.clone()) {
+        true => Ok(()),
+        false => Err("its rows are not those that the manifest remembers".into()),
+    }
+}
