@@ -66,13 +66,13 @@ impl Dialect for Arc {
         None
     }
 
-    fn header_length(bytes: &[u8]) -> Option<usize> {
-        memchr::memchr(b'\n', bytes).map(|end| end + 1)
+    fn header_length(bytes: &[u8], from: usize) -> Option<usize> {
+        memchr::memchr(b'\n', bytes.get(from..)?).map(|end| from + end + 1)
     }
 
     /// A header is one line, and a URL in it may hold anything.
-    fn is_torn(_: &[u8]) -> bool {
-        false
+    fn torn_at(_: &[u8]) -> Option<usize> {
+        None
     }
 
     fn body_length(header: &[u8]) -> Option<u64> {

@@ -4,6 +4,8 @@
 use super::input::Input;
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};
+use zstd::stream::raw::{self, DParameter, InBuffer, Operation, OutBuffer, WriteBuf};
+use zstd::stream::zio;
 
 /// The largest window that a zstd frame may ask for, as a power of two: 128 MiB.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 27;
@@ -49,11 +51,61 @@ pub enum Decoder {
     /// In a gzip member.
     Gzip(Gunzip),
     /// In a zstd frame.
-    Zstd(Box<zstd::stream::read::Decoder<'static, Input>>),
+    Zstd(Box<zio::Reader<Input, Unzstd>>),
+}
+
+/// The decoders that no open member has.
+#[derive(Default)]
+pub struct Spare {
+    gunzip: Option<Gunzip>,
+    unzstd: Option<raw::Decoder<'static>>,
+}
+
+impl Spare {
+    /// Digests the dictionary of all zstd frames that follow. One that cannot be digested is as good as none, and is
+    /// the error.
+    pub fn set_dictionary(&mut self, dictionary: &[u8]) -> io::Result<()> {
+        self.unzstd = None;
+        self.unzstd = Some(unzstd(dictionary)?);
+        Ok(())
+    }
 }
 
 /// A gzip decoder is used for member after member: to set one up costs more than to decode a short page.
 pub type Gunzip = Box<GzDecoder<Slot>>;
+
+/// A zstd decoder is used for frame after frame too, with the dictionary that it has digested.
+pub struct Unzstd(Option<raw::Decoder<'static>>);
+
+impl Unzstd {
+    fn decoder(&mut self) -> &mut raw::Decoder<'static> {
+        self.0.as_mut().expect(SLOT)
+    }
+}
+
+impl Operation for Unzstd {
+    fn run<C: WriteBuf + ?Sized>(&mut self, from: &mut InBuffer<'_>, to: &mut OutBuffer<'_, C>) -> io::Result<usize> {
+        self.decoder().run(from, to)
+    }
+
+    fn flush<C: WriteBuf + ?Sized>(&mut self, to: &mut OutBuffer<'_, C>) -> io::Result<usize> {
+        self.decoder().flush(to)
+    }
+
+    fn reinit(&mut self) -> io::Result<()> {
+        self.decoder().reinit()
+    }
+
+    fn finish<C: WriteBuf + ?Sized>(&mut self, to: &mut OutBuffer<'_, C>, finished: bool) -> io::Result<usize> {
+        self.decoder().finish(to, finished)
+    }
+}
+
+fn unzstd(dictionary: &[u8]) -> io::Result<raw::Decoder<'static>> {
+    let mut decoder = raw::Decoder::with_dictionary(dictionary)?;
+    decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
+    Ok(decoder)
+}
 
 /// The input that a decoder reads from, while it has one.
 pub struct Slot(Option<Input>);
@@ -74,7 +126,7 @@ impl BufRead for Slot {
     }
 }
 
-const SLOT: &str = "the decoder of an open member has an input";
+const SLOT: &str = "an open member has a decoder, and that an input";
 
 impl Decoder {
     /// The input, wherever in the member it stands.
@@ -82,7 +134,7 @@ impl Decoder {
         match self {
             Decoder::Between(input) | Decoder::Plain(input) => input,
             Decoder::Gzip(decoder) => decoder.get_ref().0.as_ref().expect(SLOT),
-            Decoder::Zstd(decoder) => decoder.get_ref(),
+            Decoder::Zstd(decoder) => decoder.reader(),
         }
     }
 
@@ -91,45 +143,46 @@ impl Decoder {
         match self {
             Decoder::Between(input) | Decoder::Plain(input) => input,
             Decoder::Gzip(decoder) => decoder.get_mut().0.as_mut().expect(SLOT),
-            Decoder::Zstd(decoder) => decoder.get_mut(),
+            Decoder::Zstd(decoder) => decoder.reader_mut(),
         }
     }
 
     /// Opens the member at which `input` stands.
-    pub fn open(
-        codec: Codec,
-        input: Input,
-        dictionary: &[u8],
-        spare: &mut Option<Gunzip>,
-    ) -> std::result::Result<Decoder, (Input, io::Error)> {
+    pub fn open(codec: Codec, input: Input, spare: &mut Spare) -> std::result::Result<Decoder, (Input, io::Error)> {
         Ok(match codec {
             Codec::Plain => Decoder::Plain(input),
             Codec::Gzip => {
-                let mut decoder = spare.take().unwrap_or_else(|| Box::new(GzDecoder::new(Slot(None))));
+                let mut decoder = spare.gunzip.take().unwrap_or_else(|| Box::new(GzDecoder::new(Slot(None))));
                 decoder.reset(Slot(Some(input)));
                 Decoder::Gzip(decoder)
             }
             Codec::Zstd => {
-                let decoder = zstd::stream::read::Decoder::try_with_dictionary(input, dictionary)?;
-                let mut decoder = decoder.single_frame();
-                match decoder.window_log_max(ZSTD_WINDOW_LOG_MAX) {
-                    Ok(()) => Decoder::Zstd(Box::new(decoder)),
-                    Err(error) => return Err((decoder.finish(), error)),
+                let decoder = spare.unzstd.take().map_or_else(|| unzstd(&[]), Ok);
+                match decoder.and_then(|mut decoder| decoder.reinit().map(|()| decoder)) {
+                    Ok(decoder) => {
+                        let mut reader = zio::Reader::new(input, Unzstd(Some(decoder)));
+                        reader.set_single_frame();
+                        Decoder::Zstd(Box::new(reader))
+                    }
+                    Err(error) => return Err((input, error)),
                 }
             }
         })
     }
 
     /// Closes the member, and keeps a decoder that can be used again.
-    pub fn close(self, spare: &mut Option<Gunzip>) -> Input {
+    pub fn close(self, spare: &mut Spare) -> Input {
         match self {
             Decoder::Between(input) | Decoder::Plain(input) => input,
             Decoder::Gzip(mut decoder) => {
                 let input = decoder.get_mut().0.take().expect(SLOT);
-                *spare = Some(decoder);
+                spare.gunzip = Some(decoder);
                 input
             }
-            Decoder::Zstd(decoder) => decoder.finish(),
+            Decoder::Zstd(mut decoder) => {
+                spare.unzstd = decoder.operation_mut().0.take();
+                decoder.into_inner()
+            }
         }
     }
 

@@ -31,10 +31,11 @@ pub trait Dialect: Sized {
     fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
         find_line::<Self>(bytes, from)
     }
-    /// The header's length with the line end that closes it; none if it is not complete.
-    fn header_length(bytes: &[u8]) -> Option<usize>;
-    /// Whether another record starts within this header.
-    fn is_torn(header: &[u8]) -> bool;
+    /// The header's length with the line end that closes it; none if it is not complete. It does not end within the
+    /// first `from` bytes, which are not searched again.
+    fn header_length(bytes: &[u8], from: usize) -> Option<usize>;
+    /// Where within this header another record starts.
+    fn torn_at(header: &[u8]) -> Option<usize>;
     /// The body's length that the header claims; none if it claims nothing possible.
     fn body_length(header: &[u8]) -> Option<u64>;
     /// Whether these bytes behind a body are what has to stand there.
@@ -51,6 +52,11 @@ pub struct Frames<D> {
     notes: Notes,
     /// Records that started in the current member.
     records: u64,
+    /// Decoded bytes up to which the end of a header was sought. What starts anew within a header without an end goes on
+    /// from here, lest each of many starts cost the whole header.
+    sought: u64,
+    /// Where the header that was found last ends, in decoded bytes.
+    header_end: u64,
 }
 
 /// Where a record started.
@@ -76,7 +82,7 @@ enum Extent {
 impl<D: Dialect> Frames<D> {
     /// Reads `source` from where it stands.
     pub fn new(source: Source, dialect: D, limits: Limits) -> Frames<D> {
-        Frames { source, dialect, limits, notes: Notes::default(), records: 0 }
+        Frames { source, dialect, limits, notes: Notes::default(), records: 0, sought: 0, header_end: 0 }
     }
 
     /// The entry of what starts the window, which is not empty.
@@ -87,10 +93,18 @@ impl<D: Dialect> Frames<D> {
             let bytes = self.skip_to_start()?;
             return self.bad(place, "junk", format!("{bytes} bytes that start no record"));
         }
-        let header = match self.header_length()? {
-            Some(header) if !D::is_torn(&self.source.window()[..header]) => header,
-            _ => {
-                let bytes = self.skip_to_start()?;
+        let header = self.header_length()?;
+        let torn = header.and_then(|header| D::torn_at(&self.source.window()[..header]));
+        let header = match (header, torn) {
+            (Some(header), None) => header,
+            (_, torn) => {
+                let bytes = match torn {
+                    Some(start) => {
+                        self.source.consume(start);
+                        start as u64
+                    }
+                    None => self.skip_to_start()?,
+                };
                 return self.bad(place, "bad_header", format!("{bytes} bytes of a header without an end"));
             }
         };
@@ -112,13 +126,22 @@ impl<D: Dialect> Frames<D> {
     }
 
     fn header_length(&mut self) -> Result<Option<usize>> {
+        let offset = self.source.offset();
+        if self.header_end > offset {
+            return Ok(Some((self.header_end - offset) as usize));
+        }
+        let mut from = self.sought.saturating_sub(offset) as usize;
         let mut want = LOOKAHEAD_BYTES;
         loop {
             let window = self.fill_joined(want)?;
-            if let Some(header) = D::header_length(&window[..window.len().min(HEADER_BYTES_MAX)]) {
+            let (length, window) = (window.len(), &window[..window.len().min(HEADER_BYTES_MAX)]);
+            if let Some(header) = D::header_length(window, from) {
+                self.header_end = offset + header as u64;
                 return Ok(Some(header));
             }
-            if window.len() < want || want >= HEADER_BYTES_MAX {
+            from = from.max(window.len());
+            if length < want || want >= HEADER_BYTES_MAX {
+                self.sought = offset + from as u64;
                 return Ok(None);
             }
             want *= 2;
@@ -139,11 +162,12 @@ impl<D: Dialect> Frames<D> {
         }
         self.source.fill(end + LOOKAHEAD_BYTES)?;
         let window = self.source.window();
-        let behind = &window[end..];
+        let seen = window.len().min(end + LOOKAHEAD_BYTES);
+        let behind = &window[end..seen];
         let next = &behind[blanks(behind)..];
         if next.is_empty() {
             return Ok(match self.source.end() {
-                Some(End::Damage { .. }) => Extent::Damaged,
+                Some(End::Damage { .. }) if seen == window.len() => Extent::Damaged,
                 _ => Extent::Body { end, trim: false, whole: end },
             });
         }
@@ -151,7 +175,6 @@ impl<D: Dialect> Frames<D> {
             return Ok(Extent::Body { end, trim: false, whole: end });
         }
         // The length lies, or junk follows. A start inside of the body it claims: it is too long.
-        let seen = window.len().min(end + LOOKAHEAD_BYTES);
         let start = D::find_start(&window[..seen], header);
         if start.is_some_and(|start| start < end) {
             return self.unmeasured(header, true);

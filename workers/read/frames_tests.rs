@@ -2,7 +2,7 @@
 
 use super::super::Options;
 use super::super::decoder::Codec;
-use super::super::testing::{Random, arc_page, gzip, member, page, read_all, warc, words};
+use super::super::testing::{Random, arc_page, gzip, looked, member, page, read_all, warc, words};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -187,6 +187,45 @@ fn bad_headers() {
     }
 }
 
+/// Headers that hold start after start are searched and parsed in linear time, whether or not they have an end, and the
+/// record behind them is found.
+#[test]
+fn starts_in_headers() {
+    let whole = "\nWARC-Type: response\nWARC-Target-URI: http://c/\nContent-Length: 1\n\nx\n\n";
+    let cr = format!("\n{}\n", "\r".repeat(50_000));
+    for (start, end) in [
+        ("WARC/1.0\nA: b\n", ""),
+        ("WARC/1.0\nA: b\n", "A: b\n\n"),
+        ("WARC/1.0\nA: b\n", &cr),
+        ("WARC/1.0\n", ""),
+        ("WARC/1.0\n", whole.trim_start()),
+        ("WARC/1.0\nWARC-A:b\nx", ""),
+        ("WARC/1.0\nWARC-A:b\nx", whole),
+        ("WARC/1.0\nWARC-A:b\nx", &format!("WARC/1.0{whole}")),
+        ("WARC/1.0\nWARC-Type:a\nWARC-Target-URI:b\nContent-Length:1\nx", whole),
+        ("WARC/1.WARC/", whole),
+    ] {
+        for bytes in [20_000, 200_000, 800_000] {
+            let file =
+                [start.repeat(bytes / start.len()).as_bytes(), end.as_bytes(), &page("http://b/", b"x")].concat();
+            looked();
+            let found = read(&file);
+            let looked = looked();
+            assert!(looked < 8 * file.len() as u64 + 20_000, "{start:?}, {end:.20?}, {bytes}: {looked}");
+            assert_eq!(found.last().unwrap(), "http://b/ html 1", "{start:?}, {end:.20?}, {bytes}");
+        }
+    }
+}
+
+/// A header torn in mid-line costs its own record, even if what looks like a start stands between it and the next.
+#[test]
+fn torn_in_mid_line() {
+    let after = page("http://b/", b"x");
+    for torn in ["WARC/1.0\r\nWARC-Ty", "WARC/1.0\r\nWARC-Target-URI: http://a/WARC/1.0\r\nWARC-Date: 20"] {
+        assert_eq!(read(&[torn.as_bytes(), &after].concat()), ["!bad_header", "http://b/ html 1"]);
+    }
+}
+
 /// The pages of a file with damage in every tenth record or behind it, and those that must survive it.
 fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8>, BTreeSet<String>) {
     let (mut file, mut intact) = (Vec::new(), BTreeSet::new());
@@ -253,4 +292,24 @@ proptest! {
         raw.extend_from_slice(&bytes);
         let _ = read(&raw);
     }
+}
+#[test]
+fn zz_times() {
+    let whole = "\nWARC-Type: response\nWARC-Target-URI: http://c/\nContent-Length: 1\n\nx\n\n";
+    for (start, end) in [("WARC/1.0\nA: b\n", ""), ("WARC/1.0\n", whole.trim_start()), ("WARC/1.0\nWARC-A:b\nx", whole)] {
+        let n = (256 << 10) / start.len();
+        let file = [start.repeat(n).as_bytes(), end.as_bytes()].concat();
+        let t = std::time::Instant::now();
+        let found = read(&file).len();
+        println!("TIME {start:?} {} entries {found} {:?}", file.len(), t.elapsed());
+    }
+    let dictionary: Vec<u8> = Random(9).text(7 << 20);
+    let mut encoder = zstd::stream::write::Encoder::with_dictionary(Vec::new(), 1, &dictionary).unwrap();
+    std::io::Write::write_all(&mut encoder, &page("http://a/", b"x")).unwrap();
+    let record = encoder.finish().unwrap();
+    let mut file = [&[0x5d, 0x2a, 0x4d, 0x18][..], &(dictionary.len() as u32).to_le_bytes(), &dictionary].concat();
+    for _ in 0..2000 { file.extend_from_slice(&record); }
+    let t = std::time::Instant::now();
+    let found = read(&file);
+    println!("TIME dict {} {} {:?}", found.len(), found[1999], t.elapsed());
 }

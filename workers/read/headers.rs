@@ -11,6 +11,8 @@ pub struct Headers<'a>(Vec<(&'a [u8], Cow<'a, [u8]>)>);
 impl<'a> Headers<'a> {
     /// The fields of `bytes`, which the caller has bounded.
     pub fn parse(bytes: &'a [u8]) -> Headers<'a> {
+        #[cfg(test)]
+        super::testing::look(bytes.len());
         let mut fields: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {
             if line.first().is_some_and(|b| matches!(b, b' ' | b'\t')) {
@@ -43,14 +45,21 @@ impl<'a> Headers<'a> {
 /// The length of the fields at the start of `bytes`, with the empty line that ends them; none while no empty line is
 /// there.
 pub fn length(bytes: &[u8]) -> Option<usize> {
-    let mut line = 0;
-    for end in memchr::memchr_iter(b'\n', bytes) {
-        if bytes[line..end].iter().all(|&b| b == b'\r') {
-            return Some(end + 1);
-        }
-        line = end + 1;
-    }
-    None
+    length_from(bytes, 0)
+}
+
+/// The same where no empty line ends within the first `from` bytes, which are not searched again.
+pub fn length_from(bytes: &[u8], from: usize) -> Option<usize> {
+    let ends = memchr::memchr_iter(b'\n', bytes.get(from..)?).map(|end| from + end);
+    let length = ends.map(|end| end + 1).find(|&end| {
+        let returns = bytes[..end - 1].iter().rev().take_while(|&&b| b == b'\r').count();
+        #[cfg(test)]
+        super::testing::look(returns);
+        returns == end - 1 || bytes[end - 2 - returns] == b'\n'
+    });
+    #[cfg(test)]
+    super::testing::look(length.unwrap_or(bytes.len()) - from);
+    length
 }
 
 /// A media type such as `text/html` in lower case, and its `charset` parameter without quotes.
@@ -80,6 +89,8 @@ mod tests {
         ] {
             let end = length(text.as_bytes()).unwrap();
             assert_eq!(&text[end..], "rest");
+            assert!((0..end).all(|from| length_from(text.as_bytes(), from) == Some(end)));
+            assert_eq!(length_from(text.as_bytes(), end), None);
             let headers = Headers::parse(&text.as_bytes()[..end]);
             assert_eq!(headers.text("a"), Some("x"));
             assert_eq!(headers.text("Long-name"), Some("one two"));

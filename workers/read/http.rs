@@ -3,7 +3,8 @@
 //!
 //! Archives hold bodies that were decoded while the headers still name the encoding. So an encoding is tried, and where
 //! it does not hold the body is taken as it is and counted under `raw_body`. What was cut off is decoded as far as it
-//! goes. Never puts out more than the caller's limit.
+//! goes. Never decodes to more than the caller's limit; a body without an encoding is passed on whatever its length,
+//! which the caller has bounded by that of the record.
 
 use super::decoder::ZSTD_WINDOW_LOG_MAX;
 use super::headers::{self, Headers, media_type};

@@ -4,7 +4,7 @@
 //! grows with what was really decoded, up to what the caller asks for.
 
 use super::Limits;
-use super::decoder::{Codec, Decoder, Gunzip};
+use super::decoder::{Codec, Decoder, Spare};
 use super::input::Input;
 use crate::error::Result;
 use std::io::{self, BufRead, Read};
@@ -48,8 +48,7 @@ pub struct Source {
     codec: Codec,
     /// None only within `close` and `open_member`, which cannot fail in between.
     decoder: Option<Decoder>,
-    spare: Option<Gunzip>,
-    dictionary: Vec<u8>,
+    spare: Spare,
     start: u64,
     /// The bytes at hand are `window[at..filled]`; those behind are room.
     window: Vec<u8>,
@@ -76,8 +75,7 @@ impl Source {
         let mut source = Source {
             codec,
             decoder: None,
-            spare: None,
-            dictionary: Vec::new(),
+            spare: Spare::default(),
             start,
             window: Vec::new(),
             at: 0,
@@ -203,7 +201,9 @@ impl Source {
                 let at = input.position();
                 input.consume(8);
                 if magic == 0x5d && at == start && length <= DICTIONARY_BYTES_MAX {
-                    self.dictionary = dictionary(input, length)?;
+                    let dictionary = dictionary(input, length)?;
+                    // Frames that need one which is broken are bad members, each for itself.
+                    let _ = self.spare.set_dictionary(&dictionary);
                 } else {
                     let behind = at + 8 + length.min(input.left());
                     input.seek(behind)?;
@@ -281,7 +281,7 @@ impl Source {
     /// Enters the member at which the input stands.
     fn open_member(&mut self) -> io::Result<()> {
         let input = self.decoder.take().expect(DECODER).close(&mut self.spare);
-        let (decoder, opened) = match Decoder::open(self.codec, input, &self.dictionary, &mut self.spare) {
+        let (decoder, opened) = match Decoder::open(self.codec, input, &mut self.spare) {
             Ok(decoder) => (decoder, Ok(())),
             Err((input, error)) => (Decoder::Between(input), Err(error)),
         };

@@ -3,6 +3,7 @@
 use super::decoder::Codec;
 use super::record::{Body, Entry, Item, Notes, Record};
 use super::{Options, Split, open};
+use std::cell::Cell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,6 +106,20 @@ pub fn arc_page(url: &str, body: &[u8]) -> Vec<u8> {
     let body = response("200 OK", "Content-Type: text/html\r\n", body);
     let head = format!("{url} 192.0.2.1 20200101000000 text/html {}\n", body.len());
     [head.as_bytes(), &body, b"\n"].concat()
+}
+
+thread_local! {
+    static LOOKED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts bytes of a header that were searched or parsed.
+pub fn look(bytes: usize) {
+    LOOKED.set(LOOKED.get() + bytes as u64);
+}
+
+/// The bytes counted on this thread since it was asked last.
+pub fn looked() -> u64 {
+    LOOKED.take()
 }
 
 /// Numbers that look random and are the same in every run.

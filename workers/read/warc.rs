@@ -7,6 +7,12 @@ use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes, Record, url};
 use super::{Limits, date, http};
 
+/// A version's line behind `WARC/` is sought within this many bytes.
+const VERSION_BYTES_MAX: usize = 32;
+
+/// The fields that make a start in mid-line a record are sought within this many bytes.
+const TORN_BYTES_MAX: usize = 16 << 10;
+
 /// WARC's side of [`super::frames::Frames`].
 #[derive(Debug)]
 pub struct Warc;
@@ -22,23 +28,35 @@ impl Dialect for Warc {
     /// Behind a torn record the next one may start in mid-line. There it takes a whole version line with a field behind
     /// it, for pages speak of `WARC/1.0` too.
     fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
-        memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/").map(|at| from + at).find(|&at| {
+        let start = memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/").map(|at| from + at).find(|&at| {
             let line = at == 0 || bytes[at - 1] == b'\n';
             line && Warc::starts(&bytes[at..]) || !line && is_version_and_field(&bytes[at + 5..])
-        })
+        });
+        #[cfg(test)]
+        super::testing::look(start.unwrap_or(bytes.len()) - from);
+        start
     }
 
-    fn header_length(bytes: &[u8]) -> Option<usize> {
-        headers::length(bytes)
+    fn header_length(bytes: &[u8], from: usize) -> Option<usize> {
+        headers::length_from(bytes, from)
     }
 
-    /// A start in mid-line tears a header only if all fields of a page follow: a URL may end in `WARC/1.0`, but then
-    /// none follows.
-    fn is_torn(header: &[u8]) -> bool {
-        let Some(at) = Warc::find_start(header, 1) else { return false };
-        let inner = Headers::parse(&header[at..]);
-        let whole = ["WARC-Type", "WARC-Target-URI", "Content-Length"].iter().all(|name| inner.get(name).is_some());
-        whole || header[at - 1] == b'\n'
+    /// A start in mid-line tears a header only if all fields of a page follow ahead of the next start: a URL may end in
+    /// `WARC/1.0`, but then none follows. So each byte is parsed once, however many starts there are.
+    fn torn_at(header: &[u8]) -> Option<usize> {
+        let mut start = Warc::find_start(header, 1);
+        while let Some(at) = start {
+            if header[at - 1] == b'\n' {
+                return Some(at);
+            }
+            start = Warc::find_start(header, at + 1);
+            let end = start.unwrap_or(header.len()).min(at + TORN_BYTES_MAX);
+            let inner = Headers::parse(&header[at..end]);
+            if ["WARC-Type", "WARC-Target-URI", "Content-Length"].iter().all(|name| inner.get(name).is_some()) {
+                return Some(at);
+            }
+        }
+        None
     }
 
     fn body_length(header: &[u8]) -> Option<u64> {
@@ -107,8 +125,8 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
 
 /// Whether a version ends its line here and a field of WARC follows.
 fn is_version_and_field(bytes: &[u8]) -> bool {
-    let Some(([b'0'..=b'9', b'.', minor @ ..], field)) = memchr::memchr(b'\n', bytes).map(|end| bytes.split_at(end))
-    else {
+    let end = memchr::memchr(b'\n', &bytes[..bytes.len().min(VERSION_BYTES_MAX)]);
+    let Some(([b'0'..=b'9', b'.', minor @ ..], field)) = end.map(|end| bytes.split_at(end)) else {
         return false;
     };
     minor.trim_ascii_end().iter().all(u8::is_ascii_digit)
