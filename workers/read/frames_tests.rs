@@ -293,23 +293,3 @@ proptest! {
         let _ = read(&raw);
     }
 }
-#[test]
-fn zz_times() {
-    let whole = "\nWARC-Type: response\nWARC-Target-URI: http://c/\nContent-Length: 1\n\nx\n\n";
-    for (start, end) in [("WARC/1.0\nA: b\n", ""), ("WARC/1.0\n", whole.trim_start()), ("WARC/1.0\nWARC-A:b\nx", whole)] {
-        let n = (256 << 10) / start.len();
-        let file = [start.repeat(n).as_bytes(), end.as_bytes()].concat();
-        let t = std::time::Instant::now();
-        let found = read(&file).len();
-        println!("TIME {start:?} {} entries {found} {:?}", file.len(), t.elapsed());
-    }
-    let dictionary: Vec<u8> = Random(9).text(7 << 20);
-    let mut encoder = zstd::stream::write::Encoder::with_dictionary(Vec::new(), 1, &dictionary).unwrap();
-    std::io::Write::write_all(&mut encoder, &page("http://a/", b"x")).unwrap();
-    let record = encoder.finish().unwrap();
-    let mut file = [&[0x5d, 0x2a, 0x4d, 0x18][..], &(dictionary.len() as u32).to_le_bytes(), &dictionary].concat();
-    for _ in 0..2000 { file.extend_from_slice(&record); }
-    let t = std::time::Instant::now();
-    let found = read(&file);
-    println!("TIME dict {} {} {:?}", found.len(), found[1999], t.elapsed());
-}
