@@ -83,8 +83,15 @@ impl Fact {
     }
 }
 
-/// Contents whose pages or component changed touch the component that they are in and the one that they were in; one without stands for itself.
+/// Contents whose pages or component changed touch the component that they are in and the one that they were in; one without stands
+/// for itself. Where the view changed every cluster is touched.
 pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(Fact)) -> Result<()> {
+    if epoch.plan.view_changed {
+        let (from, to) = epoch.range();
+        let first = |high| Id { high, low: 0 };
+        let rows = epoch.before::<ClusterRow>("clusters")?.range(first(from), to.map(first));
+        rows.into_iter().for_each(|row| give(Fact::new(row.component, TOUCHED, Id::NONE, Id::NONE)));
+    }
     let mut contents = Vec::new();
     if let Some(fresh) = epoch.fresh::<ContentPageRow>("content_pages")? {
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));

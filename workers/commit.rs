@@ -92,7 +92,7 @@ pub fn commit(
         plan: plan.digest.clone(),
         logical_time: plan.logical_time,
         decision: digest_of(&job.decision()),
-        view: digest_of(&job.view()),
+        view: plan.view.clone(),
         tables,
         consumed,
         rejects,

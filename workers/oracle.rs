@@ -45,6 +45,8 @@ fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], worke
         version: u64::from(number),
         previous: String::new(),
         config: String::new(),
+        view: String::new(),
+        view_changed: false,
         inputs: Vec::new(),
         splits: Vec::new(),
         same_bytes: Vec::new(),

@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::inputs::{self, Input};
 use crate::job::Job;
 use crate::read;
-use crate::store::Store;
 use crate::store::durable;
 use crate::store::manifest::Head;
+use crate::store::{Store, digest_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,10 @@ pub struct Plan {
     /// Digest of the identity and decision configuration, and of what the job says about reading: other fields or limits make other
     /// records of the same bytes.
     pub config: String,
+    /// Digest of the view configuration.
+    pub view: String,
+    /// Whether the head has another: then every cluster is made anew, from the store alone.
+    pub view_changed: bool,
     /// What will be read, sorted by path.
     pub inputs: Vec<Input>,
     /// The same in shares.
@@ -97,7 +101,7 @@ pub fn consumed(store: &Store, head: Option<&Head>) -> Result<BTreeMap<String, I
     Ok(consumed)
 }
 
-/// The plan of the next epoch; none if every input is consumed.
+/// The plan of the next epoch; none if every input is consumed and the view is the head's.
 pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<Option<Plan>> {
     let consumed = consumed(store, head)?;
     let mut known: BTreeSet<String> = consumed.values().map(|input| input.digest.clone()).collect();
@@ -119,7 +123,9 @@ pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<O
             same_bytes.push(input);
         }
     }
-    if taken.is_empty() {
+    let view = digest_of(&job.view());
+    let view_changed = head.is_some_and(|head| head.manifest.view != view);
+    if taken.is_empty() && !view_changed {
         return Ok(None);
     }
     let mut splits = Vec::new();
@@ -134,12 +140,9 @@ pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<O
         epoch: head.map_or(0, |head| head.manifest.epoch as u32) + 1,
         version: head.map_or(0, |head| head.manifest.version) + 1,
         previous: head.map_or(String::new(), |head| head.digest.clone()),
-        config: crate::store::digest_of(&serde_json::json!([
-            job.identity()?,
-            job.decision(),
-            job.read.fields,
-            job.read.limits
-        ])),
+        config: digest_of(&serde_json::json!([job.identity()?, job.decision(), job.read.fields, job.read.limits])),
+        view,
+        view_changed,
         inputs: taken,
         splits,
         same_bytes,
