@@ -20,7 +20,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema_by_columns};
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::errors::{ParquetError, Result as Decoded};
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -37,6 +37,13 @@ const FOOTER_BYTES_MAX: usize = 256 << 20;
 
 /// A row group's columns that are read may say to take this much, in bytes once decompressed.
 const GROUP_BYTES_MAX: u64 = 4 << 30;
+
+/// Rows for each compressed byte of the columns that are read: a page has an address of its own, which takes bytes, while a run of nulls or of
+/// one value has millions of rows in a few.
+const ROWS_PER_BYTE_MAX: u64 = 16;
+
+/// Rows of a row group that are free, so that a small file of nulls is told row by row.
+const ROWS_FREE: u64 = 1 << 16;
 
 /// Rows decoded at once.
 const BATCH_ROWS_MAX: u64 = 256;
@@ -265,11 +272,16 @@ fn shares(
         let chunks = group.columns();
         let place = chunks.iter().map(|chunk| chunk.data_page_offset()).min().unwrap_or(0);
         let place = u64::try_from(place).unwrap_or(0).min(size.saturating_sub(1));
-        let bytes: u64 = chunks.iter().map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(0).min(size)).sum();
+        let compressed = |chunk: &ColumnChunkMetaData| u64::try_from(chunk.compressed_size()).unwrap_or(0).min(size);
+        let bytes: u64 = chunks.iter().map(compressed).sum();
         let mut decoded = 0u64;
         for &(column, _) in &selection.columns {
             let bytes = u64::try_from(chunks[column].uncompressed_size()).map_err(|_| absurd("less than no bytes"))?;
             decoded = decoded.saturating_add(bytes);
+        }
+        let needed: u64 = selection.columns.iter().map(|&(column, _)| compressed(&chunks[column])).sum();
+        if rows > ROWS_FREE + needed.saturating_mul(ROWS_PER_BYTE_MAX) {
+            return Err(absurd(&format!("{rows} rows in {needed} bytes of the columns needed")));
         }
         if decoded > GROUP_BYTES_MAX {
             return Err(absurd(&format!("{decoded} bytes in the columns needed, more than {GROUP_BYTES_MAX}")));

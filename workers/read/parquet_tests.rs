@@ -434,6 +434,16 @@ fn flipped_bits() {
     }
 }
 
+/// A few bytes of nulls said to be millions of rows, and each became a reject: such a row group is refused by its footer.
+#[test]
+fn rows_out_of_nothing() {
+    let rows = (ROWS_FREE + 100_000) as usize;
+    let nulls = || Arc::new(StringArray::new_null(rows)) as ArrayRef;
+    let bytes = file(vec![("url", nulls()), ("text", nulls())], rows, WriterProperties::default());
+    assert!(bytes.len() < 5000);
+    assert!(fails(&bytes).contains("rows in"), "{}", fails(&bytes));
+}
+
 /// A decoder that panics or fails is told in words, and the thread that asked goes on.
 #[test]
 fn panics_are_caught() {
