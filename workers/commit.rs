@@ -99,10 +99,10 @@ pub fn commit(
         counters,
     };
     let head = manifest::commit(store.root(), &manifest)?;
-    // The work is in the store now; what cannot be cleared away is no harm.
-    let attempt = plan.attempt(store.root());
-    if let Err(error) = std::fs::remove_dir_all(&attempt) {
-        tracing::warn!(%error, attempt = %attempt.display(), "cannot clear a finished attempt");
+    // The work is in the store now, and other plans for this epoch can never be; what cannot be cleared away is no harm.
+    let attempts = store.root().join("attempt");
+    if let Err(error) = std::fs::remove_dir_all(&attempts) {
+        tracing::warn!(%error, attempts = %attempts.display(), "cannot clear finished attempts");
     }
     Ok(Committed { head, counts })
 }
