@@ -52,9 +52,7 @@ pub fn status(arguments: &cli::Status) -> Result<()> {
             Error::new(Kind::Usage, format!("--files {name}: no such table; there are {}", names.join(", ")))
         })?;
         let folder = store.data().join(name);
-        let paths = table.runs.iter().flat_map(|run| &run.segments);
-        let lines: String =
-            paths.map(|segment| format!("{}\n", folder.join(format!("{}.arrow", segment.digest)).display())).collect();
+        let lines: String = table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect();
         return show(&lines);
     }
     let age = now() - head.logical_time;
@@ -64,8 +62,7 @@ pub fn status(arguments: &cli::Status) -> Result<()> {
             .tables
             .iter()
             .map(|(name, table)| {
-                let bytes: u64 = table.runs.iter().flat_map(|run| &run.segments).map(|segment| segment.bytes).sum();
-                (name.clone(), json!({ "rows": table.rows, "bytes": bytes, "runs": table.runs.len() }))
+                (name.clone(), json!({ "rows": table.rows, "bytes": table.bytes(), "runs": table.runs.len() }))
             })
             .collect();
         print_json(&json!({
@@ -83,13 +80,12 @@ pub fn status(arguments: &cli::Status) -> Result<()> {
             text.push_str("an epoch is unfinished: the next run takes it up\n");
         }
         for (name, table) in &head.tables {
-            let bytes: u64 = table.runs.iter().flat_map(|run| &run.segments).map(|segment| segment.bytes).sum();
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "  {name:22} {:>14} rows {:>10.1} MB {:>4} runs",
                 grouped(table.rows),
-                bytes as f64 / 1e6,
+                table.bytes() as f64 / 1e6,
                 table.runs.len()
             );
         }

@@ -116,7 +116,7 @@ fn tables(
 ) -> Result<BTreeMap<String, TableState>> {
     let mut runs: BTreeMap<&str, Run> = BTreeMap::new();
     for (name, segment) in receipts.iter().flat_map(|receipt| &receipt.segments) {
-        let path = store.data().join(name).join(format!("{}.arrow", segment.digest));
+        let path = segment.path(&store.data().join(name));
         let bytes = path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
         if bytes != segment.bytes {
             let line = format!("{}: {bytes} bytes, its receipt says {}", path.display(), segment.bytes);

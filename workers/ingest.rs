@@ -235,7 +235,7 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
         std::fs::read(path).is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == digest)
     };
     let visits = attempt.join("visits");
-    let sound = done.visits.iter().all(|part| whole(&visits.join(format!("{}.arrow", part.digest)), &part.digest))
+    let sound = done.visits.iter().all(|part| whole(&part.path(&visits), &part.digest))
         && whole(&split_path(attempt, id, "rejects.jsonl"), &done.rejects_digest);
     sound.then_some(done)
 }

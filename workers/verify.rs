@@ -48,8 +48,8 @@ pub fn verify(store: &Store, full: bool) -> Result<Report> {
     let Some(head) = chain(store, &mut report)? else { return Ok(report) };
     for (name, table) in &head.manifest.tables {
         let folder = store.data().join(name);
-        for segment in table.runs.iter().flat_map(|run| &run.segments) {
-            let path = folder.join(format!("{}.arrow", segment.digest));
+        for segment in table.segments() {
+            let path = segment.path(&folder);
             if present(&path, segment.bytes, &mut report) && full {
                 check_segment(name, &folder, &path, segment, &mut report)?;
             }

@@ -29,6 +29,16 @@ pub struct TableState {
 }
 
 impl TableState {
+    /// The segments of all runs.
+    pub fn segments(&self) -> impl Iterator<Item = &SegmentRef> {
+        self.runs.iter().flat_map(|run| &run.segments)
+    }
+
+    /// Bytes of all its files.
+    pub fn bytes(&self) -> u64 {
+        self.segments().map(|segment| segment.bytes).sum()
+    }
+
     /// Appends a run and brings the sums up to date.
     pub fn append(&mut self, run: Run) -> Result<()> {
         let mut hash = parse_hash(&self.multiset)?;

@@ -20,7 +20,7 @@ impl<R: Row> Default for Table<R> {
 impl<R: Row> Table<R> {
     /// Maps the segments that `state` names in the table's `folder`.
     pub fn open(folder: &Path, state: Option<&TableState>) -> Result<Table<R>> {
-        let segments = state.into_iter().flat_map(|state| state.runs.iter().flat_map(|run| &run.segments));
+        let segments = state.into_iter().flat_map(TableState::segments);
         Ok(Table { segments: segments.map(|segment| Segment::open(folder, segment)).collect::<Result<_>>()? })
     }
 

@@ -38,6 +38,13 @@ pub struct SegmentRef {
     pub multiset: String,
 }
 
+impl SegmentRef {
+    /// Its file in the table's `folder`.
+    pub fn path(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.arrow", self.digest))
+    }
+}
+
 /// Writes a segment row by row.
 pub struct SegmentWriter<R: Row> {
     folder: PathBuf,
@@ -165,7 +172,7 @@ impl<R: Row> Segment<R> {
     /// Maps `<digest>.arrow` in the table's `folder`. Blocks, schema and row count are checked here, the bytes' digest by
     /// `verify`.
     pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
-        let path = folder.join(format!("{}.arrow", segment.digest));
+        let path = segment.path(folder);
         let damaged = |why: &str| {
             Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
         };
