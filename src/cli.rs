@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use workers::error::Kind;
+use workers::guards::Guard;
 
 /// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to keep, and why.
 #[derive(Parser)]
@@ -13,7 +14,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 committed, or nothing new; 64 usage; 65 too many bad records; 66 input missing; \
+const EXIT_CODES: &str = "Exit codes: 0 committed, or nothing due; 64 usage; 65 a guard spoke (see --allow); 66 input missing; \
 70 fault in pagefold; 73 output; 74 read or write failed; 75 try again (locked, lost peer); 76 peer refused; \
 77 permission; 78 job, cluster or store format";
 
@@ -28,6 +29,12 @@ pub enum Command {
     Status(Status),
     /// Look a job's store over: every referenced file present; with --full every byte, row and hash.
     Verify(Verify),
+    /// Make an earlier epoch the answer again. Nothing is deleted.
+    Rollback(Rollback),
+    /// Say what no kept epoch needs; with --delete, delete it.
+    Gc(Gc),
+    /// Read all consumed inputs again into a new store, for a job whose [extract], [normalize], [features] or [simhash] changed.
+    Rebuild(Run),
     /// One process of a job; started by `run --cluster`.
     #[command(hide = true)]
     Worker,
@@ -47,6 +54,12 @@ pub struct Run {
     /// Sets a key of the job file, as if it stood there: `--set simhash.k=2`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
+    #[arg(long, value_name = "SECONDS")]
+    pub now: Option<i64>,
+    /// Let a guard pass that stopped the run before it committed. May be repeated.
+    #[arg(long, value_name = "GUARD", value_parser = guard)]
+    pub allow: Vec<Guard>,
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
@@ -94,6 +107,42 @@ pub struct Verify {
     /// Read every byte.
     #[arg(long)]
     pub full: bool,
+}
+
+/// `pagefold rollback`.
+#[derive(Args)]
+pub struct Rollback {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The epoch to go back to.
+    pub epoch: u64,
+    /// Let the next run read again what was consumed since.
+    #[arg(long)]
+    pub forget_inputs: bool,
+}
+
+/// `pagefold gc`.
+#[derive(Args)]
+pub struct Gc {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// Delete, and do not just say.
+    #[arg(long)]
+    pub delete: bool,
+    /// Keep so many last epochs.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep_epochs: u32,
+    /// And the epochs of so many last days.
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub keep_days: u32,
+}
+
+fn guard(name: &str) -> Result<Guard, String> {
+    let names: Vec<&str> = Guard::ALL.iter().map(|guard| guard.name()).collect();
+    let found = Guard::ALL.into_iter().find(|guard| guard.name() == name);
+    found.ok_or_else(|| format!("one of {}", names.join(", ")))
 }
 
 fn seconds(age: &str) -> Result<i64, String> {

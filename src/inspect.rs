@@ -13,14 +13,15 @@ use workers::store::manifest::Head;
 use workers::{export as exports, verify as checks};
 
 /// The job, its store and the store's head.
-fn open(of: &cli::OfJob) -> Result<(Job, Store, Option<Head>)> {
+pub fn open(of: &cli::OfJob) -> Result<(Job, Store, Option<Head>)> {
     let job = jobs::read(&of.job, &of.sets)?;
     let store = Store::open(&job.store, Some(&job.identity()?))?;
     let head = store.head()?;
     Ok((job, store, head))
 }
 
-fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
+/// The head, of which there must be one.
+pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
     let nothing = || Error::new(Kind::NoInput, format!("{}: no epoch yet; run the job first", store.root().display()));
     head.ok_or_else(nothing)
 }

@@ -15,12 +15,14 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use workers::commit;
+use workers::commit::{self, Committed};
 use workers::epoch::{Failure, Progress, Receipt};
 use workers::error::{Error, Kind, Result};
 use workers::export;
+use workers::guards;
 use workers::inputs;
 use workers::job::{Job, When};
+use workers::merge;
 use workers::plan::{self, Plan};
 use workers::run::{self, Share};
 use workers::store::Store;
@@ -30,68 +32,90 @@ use workers::store::manifest::Head;
 pub fn run(arguments: &cli::Run) -> Result<()> {
     let started = Instant::now();
     let job = jobs::read(&arguments.job, &arguments.sets)?;
+    if let Some(path) = &arguments.cluster {
+        cluster::read(path)?;
+    }
+    let identity = job.identity()?;
+    // Whatever is wrong with the job's files is said before anything is written.
+    if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
+        return Err(inputs::none_found(&job.read.inputs));
+    }
+    let _lock = Store::lock(&job.store)?;
+    let store = Store::open_or_create(&job.store, &identity)?;
+    // What an earlier run did not finish comes first; then whatever is due.
+    let mut began = started;
+    let mut head = store.head()?;
+    if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
+        head = Some(epoch(arguments, &job, &store, head.as_ref(), &plan, began)?);
+        began = Instant::now();
+    }
+    match plan::plan(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now))? {
+        Some(plan) => {
+            guards::check_space(&job.store, &plan, &arguments.allow)?;
+            let plan = plan.freeze(&job.store)?;
+            epoch(arguments, &job, &store, head.as_ref(), &plan, began).map(drop)
+        }
+        None => nothing_due(arguments, &job, &store, head.as_ref()),
+    }
+}
+
+/// Carries out a frozen plan over `head`: work, commit, export, merge, report. Returns the new head.
+pub fn epoch(
+    arguments: &cli::Run,
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    began: Instant,
+) -> Result<Head> {
     let topology = match (&arguments.cluster, arguments.threads) {
         (Some(path), _) => cluster::read(path)?,
         (None, Some(threads)) => Topology::single(threads.into()),
         (None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
     };
-    let identity = job.identity()?;
-    // Whatever is wrong with the job's files is said before anything is written.
-    inputs::find(&job.read.inputs)?;
-    let _lock = Store::lock(&job.store)?;
-    let store = Store::open_or_create(&job.store, &identity)?;
-    let head = store.head()?;
-    let Some(plan) = plan::plan(&job, &store, head.as_ref(), now())? else {
-        return nothing_new(&job, &store, head, arguments);
-    };
-    let plan = plan.freeze(&job.store)?;
-    let mut times = Times::start(started);
-    let bar = Bar::start(&plan, arguments.quiet);
+    let mut times = Times::start(began);
+    let bar = Bar::start(plan, arguments.quiet);
     let work = if arguments.cluster.is_some() {
-        processes(&job, &plan, &topology, &bar)
+        processes(job, plan, &topology, &bar)
     } else {
-        threads(&job, &plan, head.as_ref(), &topology, &bar)
+        threads(job, plan, head, &topology, &bar)
     };
     bar.finish();
     let Work { receipts, memory_bytes } = work?;
     times.lap("work");
     let stages = report::stages(&receipts);
-    let committed = commit::commit(&job, &store, head.as_ref(), &plan, receipts, topology.peers())?;
+    let Committed { mut head, counts } =
+        commit::commit(job, store, head, plan, receipts, topology.peers(), &arguments.allow)?;
     times.lap("commit");
-    tracing::info!(epoch = committed.head.manifest.epoch, "committed");
+    tracing::info!(epoch = head.manifest.epoch, "committed");
     let exported = match job.output.export {
-        When::Always => Some(export::export(&job, &store, &committed.head)?),
+        When::Always => Some(export::export(job, store, &head)?),
         When::OnDemand => None,
     };
     times.lap("export");
-    let outcome = Outcome {
-        job: &job,
-        topology: &topology,
-        plan: &plan,
-        counts: &committed.counts,
-        exported,
-        times,
-        stages,
-        memory_bytes,
-    };
+    match merge::merge(store, &head) {
+        Ok(Some(merged)) => head = merged,
+        Ok(None) => {}
+        // The epoch stands; the next one tries again.
+        Err(error) => tracing::warn!(%error, "cannot merge runs"),
+    }
+    times.lap("merge");
+    let outcome = Outcome { job, topology: &topology, plan, counts: &counts, exported, times, stages, memory_bytes };
     outcome.write_run_json()?;
-    outcome.print(arguments)
+    outcome.print(arguments)?;
+    Ok(head)
 }
 
-/// Nothing to fold: all inputs are consumed. What a crash between commit and export left undone is done now.
-fn nothing_new(job: &Job, store: &Store, head: Option<Head>, arguments: &cli::Run) -> Result<()> {
+/// What a crash between commit and export left undone is done now.
+fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
     let Some(head) = head else {
-        return Err(Error::internal("no epoch and no input, though inputs were found"));
+        return Err(Error::internal("no epoch and nothing due"));
     };
-    let current = std::fs::read(job.output.dir.join("summary.json"))
-        .ok()
-        .and_then(|text| serde_json::from_slice::<export::Summary>(&text).ok())
-        .is_some_and(|summary| summary.epoch == head.manifest.epoch);
-    if job.output.export == When::Always && !current {
+    if job.output.export == When::Always && !export::is_current(job, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
-        export::export(job, store, &head)?;
+        export::export(job, store, head)?;
     }
-    report::nothing_new(&head, arguments)
+    report::nothing_due(head, arguments)
 }
 
 /// Seconds since 1970.

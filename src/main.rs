@@ -8,6 +8,7 @@ mod launch;
 mod logging;
 mod report;
 mod task;
+mod upkeep;
 mod worker;
 
 use std::process::ExitCode;
@@ -21,7 +22,24 @@ fn main() -> ExitCode {
         cli::Command::Run(arguments) => {
             logging::start(arguments.quiet, arguments.verbose);
             workers::mesh::exit_on_panic();
-            launch::run(&arguments)
+            let outcome = launch::run(&arguments);
+            if let (Err(error), true) = (&outcome, arguments.json) {
+                report::failed(error);
+            }
+            outcome
+        }
+        cli::Command::Rebuild(arguments) => {
+            logging::start(arguments.quiet, arguments.verbose);
+            workers::mesh::exit_on_panic();
+            upkeep::rebuild(&arguments)
+        }
+        cli::Command::Rollback(arguments) => {
+            logging::start(false, 0);
+            upkeep::rollback(&arguments)
+        }
+        cli::Command::Gc(arguments) => {
+            logging::start(false, 0);
+            upkeep::gc(&arguments)
         }
         cli::Command::Export(of) => {
             logging::start(false, 0);

@@ -245,15 +245,22 @@ impl Outcome<'_> {
     }
 }
 
-/// Tells that all inputs are consumed.
-pub fn nothing_new(head: &Head, arguments: &cli::Run) -> Result<()> {
+/// Tells that nothing is due.
+pub fn nothing_due(head: &Head, arguments: &cli::Run) -> Result<()> {
     if arguments.json {
-        return print_json(&json!({ "epoch": head.manifest.epoch, "new": false }));
+        return print_json(&json!({ "epoch": head.manifest.epoch, "due": false }));
     }
     if arguments.quiet {
         return Ok(());
     }
-    show(&format!("nothing new: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
+    show(&format!("nothing due: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
+}
+
+/// Tells scripts what went wrong, and which guard it was.
+pub fn failed(error: &Error) {
+    let value = json!({ "error": error.to_string(), "exit_code": error.kind().exit_code(), "guard": error.guard() });
+    // The exit code and stderr tell it, too.
+    let _ = print_json(&value);
 }
 
 /// Prints `value` as one line of JSON.

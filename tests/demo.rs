@@ -106,9 +106,9 @@ fn nothing_new() {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&[]);
     let tables = bench.tables();
-    assert!(bench.run_well(&[]).contains("nothing new"));
+    assert!(bench.run_well(&[]).contains("nothing due"));
     std::fs::remove_dir_all(bench.at("out")).expect("removed");
-    assert!(bench.run_well(&[]).contains("nothing new"));
+    assert!(bench.run_well(&[]).contains("nothing due"));
     assert_eq!(tables, bench.tables());
     assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 1);
 }

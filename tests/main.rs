@@ -21,3 +21,4 @@ mod topology;
 
 /// What all of them use: a folder with a job in it, and the command run there.
 mod workbench;
+mod world;

@@ -78,6 +78,20 @@ impl Bench {
         tables
     }
 
+    /// Asserts that another bench exported the same bytes; else tells the first lines that differ.
+    pub fn assert_same_tables(&self, other: &Bench, what: &str) {
+        let (mine, others) = (self.tables(), other.tables());
+        for (name, bytes) in &mine {
+            let (mine, theirs) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&others[name]));
+            if name.ends_with("jsonl") && mine != theirs {
+                let first = mine.lines().zip(theirs.lines()).find(|(a, b)| a != b);
+                let counts = (mine.lines().count(), theirs.lines().count());
+                panic!("{what}: {name}: {counts:?} lines, the first that differ: {first:#?}");
+            }
+        }
+        assert!(mine == others, "{what}: Parquet differs");
+    }
+
     /// Lines of an exported table.
     pub fn lines(&self, table: &str) -> Vec<serde_json::Value> {
         let text = std::fs::read_to_string(self.at("out").join(format!("{table}.jsonl"))).expect("exported");
@@ -89,10 +103,21 @@ impl Bench {
         serde_json::from_slice(&std::fs::read(self.at("out/summary.json")).expect("exported")).expect("JSON")
     }
 
-    /// Rows and multiset hash of every table of the store's head.
+    /// The store's head.
+    pub fn head(&self) -> workers::store::manifest::Head {
+        workers::store::manifest::head(&self.at("store")).expect("readable").expect("committed")
+    }
+
+    /// Rows and multiset hash of every table of the store's head that has rows.
     pub fn multisets(&self) -> BTreeMap<String, (u64, String)> {
-        let head = workers::store::manifest::head(&self.at("store")).expect("readable").expect("committed");
-        let sums = |(name, table): (String, workers::store::manifest::TableState)| (name, (table.rows, table.multiset));
-        head.manifest.tables.into_iter().map(sums).collect()
+        let mut sums = BTreeMap::new();
+        for (name, table) in self.head().manifest.tables {
+            if table.rows > 0 {
+                sums.insert(name, (table.rows, table.multiset));
+            } else {
+                assert_eq!(table.multiset.trim_start_matches('0'), "", "{name}: no rows");
+            }
+        }
+        sums
     }
 }

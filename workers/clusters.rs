@@ -12,7 +12,23 @@ use crate::pages::PageRow;
 use crate::pairs::PairRow;
 use crate::store::runs::Table;
 use crate::store::table::table;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
+
+/// The job file's `[clusters]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// By how much the share of folded pages may differ from the last epoch's; more stop the run before it commits. Silent for stores of up to
+    /// 1,000 pages. Default: 0.2.
+    pub folded_jump_max: f64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { folded_jump_max: 0.2 }
+    }
+}
 
 table! {
     /// A cluster of two pages or more.
@@ -83,16 +99,30 @@ impl Fact {
     }
 }
 
+/// A page that got another date and kept its text tells the owner of the text: it may represent the cluster now, or no longer.
+pub fn redated(epoch: &Epoch, give: &mut dyn FnMut(Id)) -> Result<()> {
+    let Some(fresh) = epoch.fresh::<PageRow>("pages")? else { return Ok(()) };
+    let mut before: Option<PageRow> = None;
+    for row in (0..fresh.len()).map(|at| fresh.row(at)) {
+        if let Some(before) = before.replace(row.clone())
+            && (before.doc, before.content) == (row.doc, row.content)
+            && before.date != row.date
+        {
+            give(row.content);
+        }
+    }
+    Ok(())
+}
+
 /// Contents whose pages or component changed touch the component that they are in and the one that they were in; one without stands
-/// for itself. Where the view changed every cluster is touched.
-pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(Fact)) -> Result<()> {
+/// for itself; `redated` are among them. Where the view changed every cluster is touched.
+pub fn touched(epoch: &Epoch, redated: &[Id], give: &mut dyn FnMut(Fact)) -> Result<()> {
     if epoch.plan.view_changed {
-        let (from, to) = epoch.range();
-        let first = |high| Id { high, low: 0 };
-        let rows = epoch.before::<ClusterRow>("clusters")?.range(first(from), to.map(first));
+        let (from, to) = epoch.id_range();
+        let rows = epoch.before::<ClusterRow>("clusters")?.range(from, to);
         rows.into_iter().for_each(|row| give(Fact::new(row.component, TOUCHED, Id::NONE, Id::NONE)));
     }
-    let mut contents = Vec::new();
+    let mut contents: Vec<Id> = redated.iter().copied().filter(|content| !content.is_none()).collect();
     if let Some(fresh) = epoch.fresh::<ContentPageRow>("content_pages")? {
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
@@ -274,6 +304,9 @@ pub fn clusters(epoch: &Epoch, facts: &[Fact]) -> Result<()> {
         rows.extend(old.map(|row| ClusterRow { diff: -1, ..row }));
         rows.extend(new);
         rows[from..].sort_unstable();
+        for row in &rows[from..] {
+            epoch.count(if row.diff > 0 { "folded_more" } else { "folded_less" }, u64::from(row.pages) - 1);
+        }
     }
     epoch.write("clusters", rows)
 }

@@ -3,11 +3,12 @@
 
 use crate::epoch::Receipt;
 use crate::error::{Error, Kind, Result};
+use crate::guards::{self, Figures, Guard};
 use crate::ingest::{self, Counts, RejectLine};
 use crate::job::Job;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::run;
-use crate::store::manifest::{self, Head, Manifest, Run, TableState};
+use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
 use crate::store::{Store, digest_of};
 use std::collections::BTreeMap;
 
@@ -31,33 +32,44 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Refuses an epoch of which more than the allowed share was bad.
-fn check_rejects(job: &Job, counts: &Counts, plan: &Plan, store: &Store) -> Result<()> {
+/// What the guards look at.
+fn figures(
+    counts: &Counts,
+    counters: &BTreeMap<String, u64>,
+    head: Option<&Head>,
+    after: (u64, u64),
+    plan: &Plan,
+    store: &Store,
+) -> Result<Figures> {
     let rejected: u64 = counts.rejected.values().sum();
-    if rejected as f64 <= job.read.rejects_max * counts.read as f64 {
-        return Ok(());
-    }
-    // Nothing is exported now, so the first one is named here, for a person to look at.
+    let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+    let mut first_reject = String::new();
+    // A refused epoch exports nothing, so the first bad record is named here, for a person to look at.
     let attempt = plan.attempt(store.root());
-    let mut first = String::new();
     for id in 0..plan.splits.len() {
         let lines = ingest::rejects(&attempt, id)?;
         let line = lines.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if let Ok(RejectLine { file, offset, reason, .. }) = serde_json::from_slice(line) {
-            first = format!("; the first: {file} at {offset}, {reason}");
+            first_reject = format!("{file} at {offset}, {reason}");
             break;
         }
     }
-    let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
-    Err(Error::new(
-        Kind::Data,
-        format!(
-            "{rejected} of {} records were rejected ({}), more than [read] rejects_max = {}{first}; nothing was committed",
-            counts.read,
-            reasons.join(", "),
-            job.read.rejects_max
-        ),
-    ))
+    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let before = head.map_or((0, 0), |head| (rows(&head.manifest.tables, "pages"), head.manifest.folded));
+    Ok(Figures {
+        read: counts.read,
+        rejects: reasons.join(", "),
+        first_reject,
+        rejected,
+        known: counter("pages_known"),
+        missing: counter("pages_missing"),
+        before,
+        after,
+    })
+}
+
+fn rows(tables: &BTreeMap<String, TableState>, name: &str) -> u64 {
+    tables.get(name).map_or(0, |table| table.rows)
 }
 
 /// Commits the epoch of `plan` on top of `head`.
@@ -68,9 +80,9 @@ pub fn commit(
     plan: &Plan,
     mut receipts: Vec<Receipt>,
     workers: usize,
+    allowed: &[Guard],
 ) -> Result<Committed> {
     let counts = counts(plan, store)?;
-    check_rejects(job, &counts, plan, store)?;
     receipts.sort_by_key(|receipt| receipt.worker);
     let mut counters = run::counters(&receipts, workers)?;
     counters.insert("read".into(), counts.read);
@@ -80,6 +92,16 @@ pub fn commit(
         counters.extend(of.iter().map(|(reason, n)| (format!("{group}.{reason}"), *n)));
     }
     let tables = tables(store, head, plan, &receipts)?;
+    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let folded = head.map_or(0, |head| head.manifest.folded) + counter("folded_more");
+    let folded = folded
+        .checked_sub(counter("folded_less"))
+        .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
+    let after = (rows(&tables, "pages"), folded);
+    if let Err(refusal) = guards::check(job, &figures(&counts, &counters, head, after, plan, store)?, allowed) {
+        plan.refused(store.root())?;
+        return Err(refusal);
+    }
     let consumed = consumed(store, head, plan)?;
     let rejects = rejects(store, plan)?;
     let manifest = Manifest {
@@ -87,20 +109,23 @@ pub fn commit(
         store: store.uuid().to_owned(),
         version: plan.version,
         epoch: u64::from(plan.epoch),
-        op: "ingest".into(),
+        op: Op::Epoch,
         previous: plan.previous.clone(),
         plan: plan.digest.clone(),
         logical_time: plan.logical_time,
         decision: digest_of(&job.decision()),
         view: plan.view.clone(),
         tables,
+        folded,
+        retention: plan.retention,
+        sources: sources(job, head, plan),
         consumed,
         rejects,
         counters,
     };
     let head = manifest::commit(store.root(), &manifest)?;
     // The work is in the store now, and other plans for this epoch can never be; what cannot be cleared away is no harm.
-    let attempts = store.root().join("attempt");
+    let attempts = plan::attempts(store.root());
     if let Err(error) = std::fs::remove_dir_all(&attempts) {
         tracing::warn!(%error, attempts = %attempts.display(), "cannot clear finished attempts");
     }
@@ -132,15 +157,39 @@ fn tables(
     Ok(tables)
 }
 
-fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<manifest::FileRef>> {
+/// The sources with the one that this epoch read.
+fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
+    let mut sources = head.map_or_else(Vec::new, |head| head.manifest.sources.clone());
+    if plan.inputs.is_empty() {
+        return sources;
+    }
+    if usize::from(plan.source) == sources.len() {
+        sources.push(Source { name: job.read.source.clone(), snapshot: String::new() });
+    }
+    sources[usize::from(plan.source)].snapshot.clone_from(&plan.snapshot);
+    sources
+}
+
+/// What was consumed so far, and by this epoch if it read anything.
+fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
+    let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
+    if plan.inputs.is_empty() {
+        return Ok(consumed);
+    }
     let mut lines = String::new();
     for input in plan.inputs.iter().chain(&plan.same_bytes) {
         let line = serde_json::to_string(input).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
         lines.push_str(&line);
         lines.push('\n');
     }
-    let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
-    consumed.push(store.write_lines("consumed", &lines)?);
+    consumed.push(Consumed {
+        epoch: plan.epoch.into(),
+        logical_time: plan.logical_time,
+        source: plan.source,
+        complete: plan.complete,
+        file: store.write_lines("consumed", &lines)?,
+        undone: false,
+    });
     Ok(consumed)
 }
 

@@ -2,7 +2,7 @@
 //! hand in, and the first failure. A stage that fails leaves its error here and goes on with empty hands, so that every worker
 //! still builds the same dataflows; nothing of such an epoch is committed.
 
-use crate::document::{owner, range_start};
+use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::Plan;
@@ -133,6 +133,13 @@ impl Epoch {
     pub fn range(&self) -> (u64, Option<u64>) {
         let end = (self.index + 1 < self.peers).then(|| range_start(self.index + 1, self.peers));
         (range_start(self.index, self.peers), end)
+    }
+
+    /// The ids that this worker owns, `[from, to)`; no `to` is the end.
+    pub fn id_range(&self) -> (Id, Option<Id>) {
+        let first = |high| Id { high, low: 0 };
+        let (from, to) = self.range();
+        (first(from), to.map(first))
     }
 
     /// Whether something failed in this process.

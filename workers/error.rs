@@ -44,12 +44,13 @@ pub struct Error {
     kind: Kind,
     line: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    guard: Option<&'static str>,
 }
 
 impl Error {
     /// A failure that is told in `line` alone.
     pub fn new(kind: Kind, line: impl Into<String>) -> Error {
-        Error { kind, line: line.into(), source: None }
+        Error { kind, line: line.into(), source: None, guard: None }
     }
 
     /// `operation` on `path` failed ("read", "create", "rename to" ...).
@@ -59,7 +60,7 @@ impl Error {
             std::io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Io,
         };
-        Error { kind, line: format!("cannot {operation} {}", path.display()), source: Some(Box::new(source)) }
+        Error::new(kind, format!("cannot {operation} {}", path.display())).caused_by(source)
     }
 
     /// The file at `path` says something that cannot be obeyed; `why` names the key.
@@ -82,6 +83,17 @@ impl Error {
     pub fn with_kind(mut self, kind: Kind) -> Error {
         self.kind = kind;
         self
+    }
+
+    /// The same failure, told by the guard of this name.
+    pub fn with_guard(mut self, name: &'static str) -> Error {
+        self.guard = Some(name);
+        self
+    }
+
+    /// The guard that spoke, if one did.
+    pub fn guard(&self) -> Option<&'static str> {
+        self.guard
     }
 
     /// Why the job stopped.

@@ -4,7 +4,7 @@
 
 use crate::bands::Bands;
 use crate::error::{Error, Kind, Result};
-use crate::{document, extract, features, keep, normalize, read, simhash};
+use crate::{clusters, confirm, document, extract, features, keep, normalize, pages, read, simhash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
@@ -29,6 +29,15 @@ pub struct Job {
     /// The first signature.
     #[serde(default)]
     pub simhash: simhash::Options,
+    /// How long pages stay.
+    #[serde(default)]
+    pub pages: pages::Options,
+    /// What joins two texts.
+    #[serde(default)]
+    pub confirm: confirm::Options,
+    /// What clusters may look like.
+    #[serde(default)]
+    pub clusters: clusters::Options,
     /// Which page represents a cluster.
     #[serde(default)]
     pub keep: keep::Options,
@@ -42,6 +51,12 @@ pub struct Job {
 pub struct Read {
     /// Files, folders and patterns (`*`, `?`, `[...]`, `**`).
     pub inputs: Vec<PathBuf>,
+    /// What the inputs are called together. A page belongs to the source that saw it last. Default: `crawl`.
+    #[serde(default = "source")]
+    pub source: String,
+    /// Whether the inputs are all there is of the source: its pages that they lack are removed. Default: false.
+    #[serde(default)]
+    pub complete: bool,
     /// Share of records that may be bad; more stop the run before it commits. Default: 0.05.
     #[serde(default = "rejects_max")]
     pub rejects_max: f64,
@@ -58,6 +73,13 @@ impl Read {
     pub fn options(&self) -> read::Options {
         read::Options { fields: self.fields.clone(), limits: self.limits.clone() }
     }
+}
+
+/// Bytes of a source's name.
+const SOURCE_BYTES_MAX: usize = 256;
+
+fn source() -> String {
+    "crawl".into()
 }
 
 fn rejects_max() -> f64 {
@@ -118,8 +140,22 @@ impl Job {
         if self.read.inputs.is_empty() {
             return Err("[read] inputs: names no input".into());
         }
-        if !(0.0..=1.0).contains(&self.read.rejects_max) {
-            return Err(format!("[read] rejects_max: {} is no share between 0 and 1", self.read.rejects_max));
+        let shares = [
+            ("[read] rejects_max", self.read.rejects_max),
+            ("[pages] missing_max", self.pages.missing_max),
+            ("[clusters] folded_jump_max", self.clusters.folded_jump_max),
+        ];
+        for (key, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!("{key}: {share} is no share between 0 and 1"));
+            }
+        }
+        if self.read.source.is_empty() || self.read.source.len() > SOURCE_BYTES_MAX {
+            return Err(format!("[read] source: not of 1 to {SOURCE_BYTES_MAX} bytes"));
+        }
+        self.pages.check().map_err(|why| format!("[pages] {why}"))?;
+        if self.confirm.distance_max.is_some_and(|max| max > self.simhash.k) {
+            return Err(format!("[confirm] distance_max: more than [simhash] k = {}", self.simhash.k));
         }
         self.read.options().check().map_err(|why| format!("[read]: {why}"))?;
         if !(1..=64).contains(&self.features.characters) {
@@ -171,7 +207,7 @@ impl Job {
 
     /// The decision configuration.
     pub fn decision(&self) -> Value {
-        json!({ "confirm": "within_k" })
+        json!({ "confirm": self.confirm })
     }
 
     /// The view configuration.

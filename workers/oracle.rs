@@ -15,7 +15,7 @@ use crate::pages::PageContent;
 use crate::pairs::PairRow;
 use crate::plan::Plan;
 use crate::run::{Stage, fold, join};
-use crate::store::manifest::{Run, TableState};
+use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
 use crate::unionfind;
 use serde_json::json;
@@ -45,11 +45,16 @@ fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], worke
         version: u64::from(number),
         previous: String::new(),
         config: String::new(),
+        decision_changed: false,
         view: String::new(),
         view_changed: false,
+        source: 0,
+        complete: false,
+        snapshot: String::new(),
         inputs: Vec::new(),
         splits: Vec::new(),
         same_bytes: Vec::new(),
+        retention: Retention::default(),
         logical_time: 0,
     };
     let failure = Failure::default();

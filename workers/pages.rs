@@ -1,14 +1,60 @@
 //! Pages: in come the visits of an epoch, out goes what changed about live URLs. A worker reads the range of DocIds that it owns straight from
-//! every split, so visits cross no wire; it picks each URL's winner, holds it against the page as it was, writes its
-//! segments of `pages` and `urls`, and tells the owners of contents who points at them now.
+//! every split, so visits cross no wire; it picks each URL's winner, holds it against the page as it was, lets go of pages that nobody saw for
+//! too long or that a complete snapshot lacks, writes its segments of `pages` and `urls`, and tells the owners of contents
+//! who points at them now.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id};
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::ingest::{self, PAGE, REMOVED, SEEN, Visit};
 use crate::keep::Facts;
-use crate::store::segment::{Segment, SegmentWriter};
-use crate::store::table::table;
+use crate::store::manifest::Retention;
+use crate::store::runs::Table;
+use crate::store::segment::{BATCH_ROWS, Segment, SegmentWriter};
+use crate::store::table::{Row, consolidate, table};
+use arrow_array::Array;
+use serde::{Deserialize, Serialize};
+
+/// The job file's `[pages]`: how long a page stays that is not seen again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Days after which a page expires that no input saw, by the time at which each epoch was planned. Default: never.
+    pub retain_days: Option<u32>,
+    /// Epochs in a row that read something, of whatever source, without seeing the page. Default: never.
+    pub retain_epochs: Option<u32>,
+    /// Share of a source's known pages that a complete snapshot may lack; more stop the run before it commits. Silent for sources of up to
+    /// 1,000 pages. Default: 0.3.
+    pub missing_max: f64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { retain_days: None, retain_epochs: None, missing_max: 0.3 }
+    }
+}
+
+/// Days and epochs that a page can be retained.
+const RETAIN_MAX: u32 = 100_000;
+
+impl Options {
+    /// What is wrong with the values, naming the key.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        for (key, n) in [("retain_days", self.retain_days), ("retain_epochs", self.retain_epochs)] {
+            if n.is_some_and(|n| !(1..=RETAIN_MAX).contains(&n)) {
+                return Err(format!("{key}: not within 1 to {RETAIN_MAX}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What pages must have been seen by at `logical_time`, when the epochs `reading`, in ascending order, have read something.
+    pub fn retention(&self, reading: &[u64], logical_time: i64) -> Retention {
+        let epoch = |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
+        let time = |days: u32| logical_time - 86_400 * i64::from(days);
+        Retention { epoch_min: self.retain_epochs.map_or(0, epoch), time_min: self.retain_days.map_or(i64::MIN, time) }
+    }
+}
 
 table! {
     /// A live URL.
@@ -30,7 +76,9 @@ table! {
                   /// Epoch that last saw it.
                   last_epoch: u32,
                   /// That epoch's logical time, seconds since 1970.
-                  last_time: i64 }
+                  last_time: i64,
+                  /// Number of the source that saw it then.
+                  source: u16 }
     }
 }
 
@@ -78,10 +126,22 @@ pub fn winner(visits: &[Visit], logical_time: i64) -> Option<&Visit> {
     visits.iter().filter(|visit| visit.kind != SEEN).max_by_key(rank)
 }
 
+/// The epoch that sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Its number.
+    pub epoch: u32,
+    /// Its frozen time, seconds since 1970.
+    pub time: i64,
+    /// Number of the source that it reads.
+    pub source: u16,
+}
+
 /// The page that `visits` leave, if any.
-pub fn fold(before: Option<&PageRow>, visits: &[Visit], epoch: u32, logical_time: i64) -> Option<PageRow> {
-    let seen_now = |page: &PageRow| PageRow { last_epoch: epoch, last_time: logical_time, ..page.clone() };
-    match winner(visits, logical_time) {
+pub fn fold(before: Option<&PageRow>, visits: &[Visit], now: Now) -> Option<PageRow> {
+    let Now { epoch, time, source } = now;
+    let seen_now = |page: &PageRow| PageRow { last_epoch: epoch, last_time: time, source, ..page.clone() };
+    match winner(visits, time) {
         None => before.map(seen_now),
         Some(visit) if visit.kind == REMOVED => None,
         Some(visit) => {
@@ -95,11 +155,59 @@ pub fn fold(before: Option<&PageRow>, visits: &[Visit], epoch: u32, logical_time
                 url_bytes: visit.url.len() as u32,
                 first_epoch: before.map_or(epoch, |page| page.first_epoch),
                 last_epoch: epoch,
-                last_time: logical_time,
+                last_time: time,
+                source,
                 diff: 1,
             })
         }
     }
+}
+
+/// Whether nobody saw `page` for too long.
+pub fn has_expired(page: &PageRow, retention: Retention) -> bool {
+    page.last_epoch < retention.epoch_min || page.last_time < retention.time_min
+}
+
+/// Which pages go unless the epoch sees them.
+#[derive(Clone, Copy)]
+struct Going {
+    retention: Retention,
+    /// The source of which everything is read.
+    complete: Option<u16>,
+}
+
+impl Going {
+    /// Nothing goes, whatever the pages are.
+    fn is_never(self) -> bool {
+        self.retention == Retention::default() && self.complete.is_none()
+    }
+
+    /// The rows of `segment` with keys in `[from, to)` that tell of such pages, by their columns, most rows being others.
+    fn rows(self, segment: &Segment<PageRow>, from: u64, to: Option<u64>) -> impl Iterator<Item = PageRow> + '_ {
+        let start = segment.seek(Id { high: from, low: 0 }, 0);
+        let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
+        segment.batches().iter().enumerate().flat_map(move |(batch, columns)| {
+            let at = |position: usize| position.saturating_sub(batch * BATCH_ROWS).min(columns.diff.len());
+            (at(start)..at(end)).filter(move |&row| self.takes(columns, row)).map(|row| PageRow::row(columns, row))
+        })
+    }
+
+    fn takes(self, columns: &PageColumns, row: usize) -> bool {
+        columns.last_epoch.value(row) < self.retention.epoch_min
+            || columns.last_time.value(row) < self.retention.time_min
+            || Some(columns.source.value(row)) == self.complete
+    }
+}
+
+/// Whether some page of the table has expired. Both rows of a page that was seen again are counted, so that the sum of diffs is that of
+/// the live ones.
+pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
+    let going = Going { retention, complete: None };
+    if going.is_never() {
+        return false;
+    }
+    let live = |segment| going.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
+    pages.segments().iter().map(live).sum::<i64>() > 0
 }
 
 /// Visits that a worker holds in memory at once.
@@ -107,23 +215,46 @@ const PASS_ROWS: u64 = 1 << 19;
 
 /// Folds the visits of the DocIds that this worker owns and gives what changed about contents.
 pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
+    let plan = &epoch.plan;
     let visits = ingest::visits(epoch)?;
     let before = epoch.before::<PageRow>("pages")?;
+    let known_urls = epoch.before::<UrlRow>("urls")?;
+    let now = Now { epoch: plan.epoch, time: plan.logical_time, source: plan.source };
+    let going = Going { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
     let mut pages = SegmentWriter::<PageRow>::create(&epoch.data.join("pages"), &epoch.tag())?;
     let mut urls = SegmentWriter::<UrlRow>::create(&epoch.data.join("urls"), &epoch.tag())?;
-    let total: u64 = visits.iter().map(|segment| segment.len() as u64).sum();
+    let rows = visits.iter().map(|segment| segment.len() as u64);
+    // Every known page may have to go.
+    let total = rows.sum::<u64>() + if going.is_never() { 0 } else { before.rows() as u64 };
     for (from, to) in passes(epoch, total.div_ceil(PASS_ROWS * epoch.peers as u64)) {
         let mut rows = in_range(&visits, from, to);
         rows.sort_unstable();
+        let mut leaving = Vec::new();
+        if !going.is_never() {
+            before.segments().iter().for_each(|segment| leaving.extend(going.rows(segment, from, to)));
+            leaving = consolidate(leaving);
+            epoch
+                .count("pages_known", leaving.iter().filter(|page| Some(page.source) == going.complete).count() as u64);
+        }
         let mut docs: Vec<Id> = rows.iter().map(|visit| visit.doc).collect();
         docs.dedup();
+        leaving.retain(|page| docs.binary_search(&page.doc).is_err());
+        let gone: Vec<Id> = leaving.iter().map(|page| page.doc).collect();
+        let gone_urls = known_urls.matching(&gone);
+        assert_eq!(gone_urls.len(), gone.len(), "each page has its URL");
+        let mut leaving = leaving.into_iter().zip(gone_urls).peekable();
         let mut old = before.matching(&docs).into_iter().peekable();
         for visits in rows.chunk_by(|a, b| a.doc == b.doc) {
             let doc = visits[0].doc;
+            while let Some((page, url)) = leaving.next_if(|(page, _)| page.doc < doc) {
+                leave(epoch, &page, give);
+                urls.push(url.with_diff(-1))?;
+                pages.push(page.with_diff(-1))?;
+            }
             let old = old.next_if(|page| page.doc == doc);
-            let new = fold(old.as_ref(), visits, epoch.plan.epoch, epoch.plan.logical_time);
+            let new = fold(old.as_ref(), visits, now);
             count(epoch, old.as_ref(), new.as_ref(), visits);
-            tell(old.as_ref(), new.as_ref(), visits, give);
+            tell(doc, old.as_ref(), new.as_ref(), visits, give);
             let url = || visits[0].url.clone();
             match (&old, &new) {
                 (None, Some(_)) => urls.push(UrlRow { doc, url: url(), diff: 1 })?,
@@ -136,6 +267,11 @@ pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
                 changes.sort_unstable();
                 changes.into_iter().try_for_each(|row| pages.push(row))?;
             }
+        }
+        for (page, url) in leaving {
+            leave(epoch, &page, give);
+            urls.push(url.with_diff(-1))?;
+            pages.push(page.with_diff(-1))?;
         }
     }
     epoch.record("pages", pages.finish()?);
@@ -163,12 +299,17 @@ fn in_range(visits: &[Segment<Visit>], from: u64, to: Option<u64>) -> Vec<Visit>
     rows
 }
 
-fn tell(old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit], give: &mut dyn FnMut(PageContent)) {
+/// A page that no visit of this epoch is about goes.
+fn leave(epoch: &Epoch, page: &PageRow, give: &mut dyn FnMut(PageContent)) {
+    epoch.count(if has_expired(page, epoch.plan.retention) { "pages_expired" } else { "pages_missing" }, 1);
+    tell(page.doc, Some(page), None, &[], give);
+}
+
+fn tell(doc: Id, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit], give: &mut dyn FnMut(PageContent)) {
     let (before, after) = (old.map(|page| page.content), new.map(|page| page.content));
     if before == after {
         return;
     }
-    let doc = visits[0].doc;
     if let Some(content) = before.filter(|content| !content.is_none()) {
         give(PageContent { content, doc, fingerprint: 0, chars: 0, flags: 0, diff: -1 });
     }
@@ -184,6 +325,7 @@ fn count(epoch: &Epoch, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[
     let name = match (old, new) {
         (None, None) => "pages_unknown",
         (None, Some(_)) => "pages_new",
+        (Some(old), None) if has_expired(old, epoch.plan.retention) => "pages_expired",
         (Some(_), None) => "pages_removed",
         (Some(old), Some(new)) if old.content != new.content => "pages_changed",
         _ => "pages_seen",
@@ -240,10 +382,26 @@ mod tests {
     /// A page that was only seen keeps all but the time of it; an unknown URL that was only seen is no page.
     #[test]
     fn seen_keeps() {
-        let page = fold(None, &[visit(5, PAGE, 1)], 1, NOW).expect("a page");
-        let seen = fold(Some(&page), &[visit(9, SEEN, 0)], 2, NOW + 1).expect("still a page");
-        assert_eq!(seen, PageRow { last_epoch: 2, last_time: NOW + 1, ..page.clone() });
-        assert_eq!(fold(None, &[visit(9, SEEN, 0)], 2, NOW), None);
-        assert_eq!(fold(Some(&page), &[visit(9, REMOVED, 0)], 2, NOW), None);
+        let now = |epoch: u32| Now { epoch, time: NOW + i64::from(epoch), source: epoch as u16 };
+        let page = fold(None, &[visit(5, PAGE, 1)], now(1)).expect("a page");
+        let seen = fold(Some(&page), &[visit(9, SEEN, 0)], now(2)).expect("still a page");
+        assert_eq!(seen, PageRow { last_epoch: 2, last_time: NOW + 2, source: 2, ..page.clone() });
+        assert_eq!(fold(None, &[visit(9, SEEN, 0)], now(2)), None);
+        assert_eq!(fold(Some(&page), &[visit(9, REMOVED, 0)], now(2)), None);
+    }
+
+    /// A page expires by days when that many have passed since it was seen, and by epochs when that many in a row have read something without
+    /// seeing it, whatever epochs read nothing in between.
+    #[test]
+    fn what_expires() {
+        let page = fold(None, &[visit(5, PAGE, 1)], Now { epoch: 3, time: NOW, source: 0 }).expect("a page");
+        let by_days = Options { retain_days: Some(2), ..Options::default() };
+        assert!(!has_expired(&page, by_days.retention(&[3, 9], NOW + 2 * 86_400)));
+        assert!(has_expired(&page, by_days.retention(&[3, 9], NOW + 2 * 86_400 + 1)));
+        let by_epochs = Options { retain_epochs: Some(2), ..Options::default() };
+        assert!(!has_expired(&page, by_epochs.retention(&[3], NOW)));
+        assert!(!has_expired(&page, by_epochs.retention(&[1, 3, 7], NOW)));
+        assert!(has_expired(&page, by_epochs.retention(&[1, 3, 7, 9], NOW)));
+        assert!(!has_expired(&page, Options::default().retention(&[1, 3, 7, 9], i64::MAX)));
     }
 }

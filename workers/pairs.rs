@@ -1,12 +1,13 @@
 //! Pairs: in come candidates and contents that are gone, out go the stored pairs. A pair is stored under both its contents, so that each
 //! finds its own; components begin with what this epoch wrote here.
 
-use crate::confirm::{SIMHASH, decide};
+use crate::confirm::{Options, SIMHASH, decide};
 use crate::contents::Birth;
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::resolve::Candidate;
+use crate::store::segment::SegmentWriter;
 use crate::store::table::table;
 
 table! {
@@ -30,6 +31,9 @@ table! {
     }
 }
 
+/// Stored pairs that are held in memory at once where all are decided again, for each segment.
+const PORTION_ROWS: usize = 1 << 17;
+
 /// A gone content takes its stored pairs with it: tells both ends of each. `births` are this worker's own.
 pub fn gone(epoch: &Epoch, births: &[Birth], give: &mut dyn FnMut(Candidate)) -> Result<()> {
     let mut contents: Vec<Id> = births.iter().filter(|birth| birth.diff < 0).map(|birth| birth.content).collect();
@@ -42,44 +46,76 @@ pub fn gone(epoch: &Epoch, births: &[Birth], give: &mut dyn FnMut(Candidate)) ->
     Ok(())
 }
 
-/// What `told`, all of one pair seen from one end, makes of the row that was stored.
-fn fold(before: Option<&PairRow>, told: &[Candidate]) -> Option<PairRow> {
-    let stays = told.iter().find(|candidate| candidate.diff > 0)?;
-    let verdict = decide(stays.distance);
-    let row = PairRow {
-        content: stays.content,
-        other: stays.other,
-        distance: stays.distance as u8,
+/// The row of a pair, decided.
+fn decided(content: Id, other: Id, distance: u32, options: &Options) -> PairRow {
+    let verdict = decide(distance, options);
+    PairRow {
+        content,
+        other,
+        distance: distance as u8,
         similarity: verdict.similarity,
         reason: verdict.reason as u8,
         accepted: u8::from(verdict.accepted),
         signatures: SIMHASH,
         diff: 1,
-    };
-    debug_assert!(before.is_none_or(|before| *before == row), "a verdict is decided once");
-    Some(row)
+    }
 }
 
-/// Decides and stores pairs; `candidates` are sorted and this worker's own.
+/// Decides and stores pairs; `candidates` are sorted and this worker's own. Where the decision changed, every stored pair is decided again.
 pub fn pairs(epoch: &Epoch, candidates: &[Candidate]) -> Result<()> {
+    let options = &epoch.job.confirm;
+    let table = epoch.before::<PairRow>("pairs")?;
     let mut contents: Vec<Id> = candidates.iter().map(|candidate| candidate.content).collect();
     contents.dedup();
-    let mut old = epoch.before::<PairRow>("pairs")?.matching(&contents).into_iter().peekable();
-    let mut rows = Vec::new();
-    for told in candidates.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)) {
-        let pair = (told[0].content, told[0].other);
-        while old.next_if(|row| (row.content, row.other) < pair).is_some() {}
-        let before = old.next_if(|row| (row.content, row.other) == pair);
-        let after = fold(before.as_ref(), told);
-        if pair.0 < pair.1 && before.is_none() != after.is_none() {
-            epoch.count(if after.is_some() { "pairs_new" } else { "pairs_gone" }, 1);
+    let mut writer = SegmentWriter::<PairRow>::create(&epoch.data.join("pairs"), &epoch.tag())?;
+    let mut candidates = candidates.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
+    let mut put = |before: Option<PairRow>, after: Option<PairRow>| -> Result<()> {
+        if let Some(row) = before.as_ref().or(after.as_ref()).filter(|row| row.content < row.other) {
+            debug_assert!(row.diff == 1);
+            match (&before, &after) {
+                (None, Some(_)) => epoch.count("pairs_new", 1),
+                (Some(_), None) => epoch.count("pairs_gone", 1),
+                (Some(before), Some(after)) if before != after => epoch.count("pairs_redecided", 1),
+                _ => {}
+            }
         }
-        if before != after {
-            let mut changes: Vec<PairRow> = before.into_iter().map(|row| PairRow { diff: -1, ..row }).collect();
-            changes.extend(after);
-            changes.sort_unstable();
-            rows.extend(changes);
+        if before == after {
+            return Ok(());
+        }
+        let mut changes: Vec<PairRow> = before.into_iter().map(|row| PairRow { diff: -1, ..row }).collect();
+        changes.extend(after);
+        changes.sort_unstable();
+        changes.into_iter().try_for_each(|row| writer.push(row))
+    };
+    // What `told`, all of one pair seen from one end, makes of it.
+    let after = |told: &[Candidate]| {
+        let stays = told.iter().find(|candidate| candidate.diff > 0)?;
+        Some(decided(stays.content, stays.other, stays.distance, options))
+    };
+    let again = epoch.plan.decision_changed;
+    let stored: Box<dyn Iterator<Item = Vec<PairRow>>> = if again {
+        let (from, to) = epoch.id_range();
+        Box::new(table.portions_in(from, to, PORTION_ROWS))
+    } else {
+        Box::new(std::iter::once(table.matching(&contents)))
+    };
+    for row in stored.flatten() {
+        let pair = (row.content, row.other);
+        while let Some(told) = candidates.next_if(|told| (told[0].content, told[0].other) < pair) {
+            put(None, after(told))?;
+        }
+        match candidates.next_if(|told| (told[0].content, told[0].other) == pair) {
+            Some(told) => put(Some(row), after(told))?,
+            None if again => {
+                let decided = decided(row.content, row.other, u32::from(row.distance), options);
+                put(Some(row), Some(decided))?;
+            }
+            None => {}
         }
     }
-    epoch.write("pairs", rows)
+    for told in candidates {
+        put(None, after(told))?;
+    }
+    epoch.record("pairs", writer.finish()?);
+    Ok(())
 }

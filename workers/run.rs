@@ -181,7 +181,8 @@ pub fn join<'s>(stage: &Stage, scope: Scope<'s, ()>) {
 /// Changed pages and components -> touched clusters, whole -> representatives.
 pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     let component = |fact: &Fact| fact.component.high;
-    let touched: Flow<'s, Fact> = stage.begin(scope, "touch_clusters", clusters::touched);
+    let redated: Flow<'s, Id> = stage.begin(scope, "redated", clusters::redated);
+    let touched: Flow<'s, Fact> = stage.then(redated, "touch_clusters", |content| content.high, clusters::touched);
     let named: Flow<'s, Fact> = stage.then(touched, "name_contents", component, clusters::name_contents);
     let paged: Flow<'s, Fact> = stage.then(named, "name_pages", Fact::routing_key, clusters::name_pages);
     let ranked: Flow<'s, Fact> = stage.then(paged, "rank_pages", Fact::routing_key, clusters::rank_pages);

@@ -59,7 +59,7 @@ pub fn verify(store: &Store, full: bool) -> Result<Report> {
         }
     }
     let rejects = head.manifest.rejects.iter().map(|file| ("rejects", file));
-    for (kind, file) in head.manifest.consumed.iter().map(|file| ("consumed", file)).chain(rejects) {
+    for (kind, file) in head.manifest.consumed.iter().map(|consumed| ("consumed", &consumed.file)).chain(rejects) {
         check_lines(&store.data().join(kind), file, full, &mut report)?;
     }
     Ok(report)

@@ -85,7 +85,7 @@ fn unfit_files() {
         assert_eq!(told.rejects_of(name), [(0, "bad_file")], "{name}");
     }
     assert_eq!(told.read, 25);
-    assert!(bench.run_well(&[]).contains("nothing new"));
+    assert!(bench.run_well(&[]).contains("nothing due"));
     // Mended, it has other bytes and is read.
     add(&bench, &[("cut.parquet", &table)]);
     assert_eq!(self::told(&bench).pages.len(), 21);
@@ -166,9 +166,9 @@ fn same_bytes() {
     let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("b.jsonl", lines.as_bytes())], "");
     assert_eq!(told(&bench).read, 3);
     add(&bench, &[("c.jsonl", lines.as_bytes())]);
-    assert!(bench.run_well(&[]).contains("nothing new"));
+    assert!(bench.run_well(&[]).contains("nothing due"));
     std::fs::rename(bench.at("in/a.jsonl"), bench.at("in/z.jsonl")).expect("renamed");
-    assert!(bench.run_well(&[]).contains("nothing new"));
+    assert!(bench.run_well(&[]).contains("nothing due"));
     add(&bench, &[("d.jsonl", lines.as_bytes()), ("e.jsonl", sound("e", 2).as_bytes())]);
     let after = told(&bench);
     assert_eq!((after.read, after.pages.len()), (2, 5));

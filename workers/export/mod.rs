@@ -15,11 +15,11 @@ use crate::job::{Form, Job};
 use crate::keep::{KeepRule, Rank};
 use crate::pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
-use crate::store::Store;
 use crate::store::durable;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
+use crate::store::{Store, digest_of};
 use rows::{Cluster, Member, Pair, Redirect};
 use serde::{Deserialize, Serialize};
 use sink::Sink;
@@ -37,6 +37,8 @@ const LARGEST: usize = 5;
 pub struct Summary {
     /// The epoch.
     pub epoch: u64,
+    /// Digest of the view configuration by which it was exported.
+    pub view: String,
     /// Live pages.
     pub pages: u64,
     /// Distinct texts.
@@ -129,6 +131,14 @@ struct Place<'a> {
 /// Names and digests of written files.
 type Files = Vec<(String, String)>;
 
+/// Whether the job's output folder has the export of `head` by the job's view.
+pub fn is_current(job: &Job, head: &Head) -> bool {
+    let summary = std::fs::read(job.output.dir.join("summary.json")).ok();
+    summary
+        .and_then(|text| serde_json::from_slice::<Summary>(&text).ok())
+        .is_some_and(|summary| (summary.epoch, summary.view) == (head.manifest.epoch, digest_of(&job.view())))
+}
+
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let output = |e: Error| e.with_kind(Kind::Output);
@@ -150,6 +160,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     files.push(rejects(store, head, place.dir).map_err(output)?);
     let summary = Summary {
         epoch: head.manifest.epoch,
+        view: digest_of(&job.view()),
         pages: folds.pages,
         contents: head.manifest.tables.get(ContentRow::TABLE).map_or(0, |table| table.rows),
         clusters,

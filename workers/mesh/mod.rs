@@ -248,7 +248,7 @@ fn verdict(thread: &str, message: &str) -> Option<(Kind, String)> {
 pub fn exit_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if crate::guard::is_guarded() {
+        if crate::panics::is_guarded() {
             return;
         }
         let thread = std::thread::current();

@@ -5,7 +5,7 @@
 use super::input::Input;
 use super::parquet_checks::{page_header_is_sound, page_is_sound};
 use crate::error::{Error, Result};
-use crate::guard;
+use crate::panics;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
@@ -196,5 +196,5 @@ impl PageReader for Pages {
 
 /// What `work` gives, or the words with which it failed or panicked.
 pub fn guarded<T>(work: impl FnOnce() -> Decoded<T>) -> std::result::Result<T, String> {
-    guard::guarded(work).and_then(|decoded| decoded.map_err(|error| error.to_string()))
+    panics::guarded(work).and_then(|decoded| decoded.map_err(|error| error.to_string()))
 }

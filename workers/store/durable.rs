@@ -37,6 +37,14 @@ pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
+/// blake3 of the file's bytes, in hex.
+pub fn digest(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
+    hasher.update_reader(file).map_err(|e| Error::io("read", path, e))?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
 /// Writes `bytes` durably as `path`, replacing what has that name.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let aside = path.with_extension("writing");

@@ -74,6 +74,48 @@ pub struct FileRef {
     pub lines: u64,
 }
 
+/// What one epoch consumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consumed {
+    /// The epoch.
+    pub epoch: u64,
+    /// Its frozen time, seconds since 1970.
+    pub logical_time: i64,
+    /// Number of the source in [`Manifest::sources`].
+    pub source: u16,
+    /// Whether it was all there is of the source.
+    pub complete: bool,
+    /// The inputs, a line each.
+    pub file: FileRef,
+    /// Whether a rollback took back what came of it.
+    pub undone: bool,
+}
+
+/// Somewhere pages come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The job's name for it.
+    pub name: String,
+    /// Digest of the inputs of its last complete snapshot, empty for none.
+    pub snapshot: String,
+}
+
+/// What pages must have been seen by to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retention {
+    /// The least epoch that must have seen a page.
+    pub epoch_min: u32,
+    /// The least time at which it must have been seen, seconds since 1970.
+    pub time_min: i64,
+}
+
+impl Default for Retention {
+    /// Everything stays.
+    fn default() -> Retention {
+        Retention { epoch_min: 0, time_min: i64::MIN }
+    }
+}
+
 /// What a store holds after one commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -85,8 +127,8 @@ pub struct Manifest {
     pub version: u64,
     /// Counts epochs.
     pub epoch: u64,
-    /// What was committed: `ingest`.
-    pub op: String,
+    /// What was committed.
+    pub op: Op,
     /// Digest of the manifest before, empty for the first.
     pub previous: String,
     /// Digest of the plan; the idempotence key.
@@ -99,12 +141,30 @@ pub struct Manifest {
     pub view: String,
     /// The tables by name.
     pub tables: BTreeMap<String, TableState>,
-    /// What was consumed, one file of lines for each epoch.
-    pub consumed: Vec<FileRef>,
+    /// Pages that fold into another.
+    pub folded: u64,
+    /// What this epoch let pages expire by.
+    pub retention: Retention,
+    /// Where pages came from; a page remembers the number.
+    pub sources: Vec<Source>,
+    /// What was consumed, epoch by epoch.
+    pub consumed: Vec<Consumed>,
     /// This epoch's rejected records.
     pub rejects: Option<FileRef>,
     /// Counts of this epoch, by name.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// What a commit did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Brought the answer up to date.
+    Epoch,
+    /// Merged runs; the answer is the same.
+    Merge,
+    /// Went back to an earlier epoch.
+    Rollback,
 }
 
 /// A manifest and the digest of its text.
@@ -124,11 +184,29 @@ struct Envelope<'a> {
 }
 
 /// The version of the manifest's format that this build writes and reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Where the manifest of `version` lies.
 pub fn path(root: &Path, version: u64) -> PathBuf {
     root.join("manifest").join(format!("{version:020}.json"))
+}
+
+/// The versions of which the store at `root` has manifests, ascending.
+pub fn versions(root: &Path) -> Result<Vec<u64>> {
+    let folder = root.join("manifest");
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("list", &folder, e)),
+    };
+    let mut versions = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|e| Error::io("list", &folder, e))?.file_name();
+        let version = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
+        versions.extend(version.and_then(|digits| digits.parse::<u64>().ok()));
+    }
+    versions.sort_unstable();
+    Ok(versions)
 }
 
 /// The latest manifest of the store at `root`; none before the first commit.
@@ -137,19 +215,7 @@ pub fn path(root: &Path, version: u64) -> PathBuf {
 ///
 /// A damaged manifest stops the run; an older one is never taken in its stead.
 pub fn head(root: &Path) -> Result<Option<Head>> {
-    let folder = root.join("manifest");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
-    let mut latest = None;
-    for entry in entries {
-        let name = entry.map_err(|e| Error::io("list", &folder, e))?.file_name();
-        let version = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
-        latest = latest.max(version.and_then(|digits| digits.parse::<u64>().ok()));
-    }
-    latest.map(|version| read(root, version)).transpose()
+    versions(root)?.last().map(|&version| read(root, version)).transpose()
 }
 
 /// The manifest of `version`, its digest checked.

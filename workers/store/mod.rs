@@ -144,9 +144,14 @@ impl Store {
         Ok(FileRef { digest, bytes: lines.len() as u64, lines: lines.lines().count() as u64 })
     }
 
+    /// Where [`Store::write_lines`] writes.
+    pub fn lines_path(&self, kind: &str, file: &FileRef) -> PathBuf {
+        self.data().join(kind).join(format!("{}.jsonl", file.digest))
+    }
+
     /// Reads what [`Store::write_lines`] wrote.
     pub fn read_lines(&self, kind: &str, file: &FileRef) -> Result<String> {
-        let path = self.data().join(kind).join(format!("{}.jsonl", file.digest));
+        let path = self.lines_path(kind, file);
         std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
     }
 }

@@ -34,6 +34,11 @@ impl<R: Row> Table<R> {
         &self.segments
     }
 
+    /// Rows of all runs, those that cancel counted too.
+    pub fn rows(&self) -> usize {
+        self.segments.iter().map(Segment::len).sum()
+    }
+
     /// Whether no run has ever written a row.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
@@ -71,16 +76,23 @@ impl<R: Row> Table<R> {
 
     /// All live rows, in portions of about `rows` a segment, so that memory does not grow with the table.
     pub fn portions(&self, rows: usize) -> impl Iterator<Item = Vec<R>> {
-        let mut cuts: Vec<R::Key> = self
-            .segments
-            .iter()
-            .flat_map(|segment| (0..segment.len()).step_by(rows).map(|position| segment.key(position)))
-            .collect();
+        let first = self.segments.iter().filter(|segment| !segment.is_empty()).map(|segment| segment.key(0)).min();
+        first.into_iter().flat_map(move |first| self.portions_in(first, None, rows))
+    }
+
+    /// The live rows with keys in `[from, to)`, likewise.
+    pub fn portions_in(&self, from: R::Key, to: Option<R::Key>, rows: usize) -> impl Iterator<Item = Vec<R>> {
+        let mut cuts: Vec<R::Key> = Vec::new();
+        for segment in &self.segments {
+            let start = segment.seek(from, 0);
+            let end = to.map_or(segment.len(), |to| segment.seek(to, start));
+            cuts.extend((start..end).step_by(rows).map(|position| segment.key(position)));
+        }
         cuts.sort_unstable();
         cuts.dedup();
         // Every segment brings its own cuts; one in as many as there are segments keeps the portions at their size.
         let step = self.segments.len().max(1);
         let cuts: Vec<R::Key> = cuts.into_iter().step_by(step).collect();
-        (0..cuts.len()).map(move |i| self.range(cuts[i], cuts.get(i + 1).copied()))
+        (0..cuts.len()).map(move |i| self.range(cuts[i], cuts.get(i + 1).copied().or(to)))
     }
 }

@@ -5,7 +5,7 @@
 //! Every batch but the last has [`BATCH_ROWS`] rows, so a row's batch and place follow from its position.
 
 use crate::error::{Error, Kind, Result};
-use crate::guard::guarded;
+use crate::panics::guarded;
 use crate::store::durable;
 use crate::store::map::map;
 use crate::store::table::{MultisetHash, Row};

@@ -2,7 +2,7 @@
 //!
 //! Input: two control bytes, then the file. First: the greatest text. Second: which fields make up the URL.
 //!
-//! The decoder panics on some damage, which the reader turns into rejects behind `workers::guard`; a panic elsewhere is a
+//! The decoder panics on some damage, which the reader turns into rejects behind `workers::panics`; a panic elsewhere is a
 //! finding.
 
 #![no_main]

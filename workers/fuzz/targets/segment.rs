@@ -3,7 +3,7 @@
 //! Input: a control byte that picks the table; the rows that the manifest tells of, a little-endian `u32`; a byte that is
 //! added to the size that it tells of; then the segment's file.
 //!
-//! arrow panics on some damaged metadata, which `Segment::open` turns into an error behind `workers::guard`; a panic
+//! arrow panics on some damaged metadata, which `Segment::open` turns into an error behind `workers::panics`; a panic
 //! elsewhere is a finding.
 
 #![no_main]

@@ -1,0 +1,265 @@
+//! A made-up web and what must be left of it: URLs that come, change, go, are only seen, or are forgotten, told to the command as files; beside
+//! them a plain model of which pages live.
+
+use crate::workbench::Bench;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A small linear congruential generator; its seed is printed.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Epochs that read without seeing a page, and days, after which it expires.
+pub const RETAIN: (usize, i64) = (4, 30);
+const DAY: i64 = 86_400;
+
+/// A live page.
+#[derive(Clone, Debug)]
+struct Page {
+    date: u64,
+    text: String,
+    /// Number of the reading epoch that saw it last, when that was, and from where.
+    seen: (usize, i64, &'static str),
+}
+
+/// What one record of a night says.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Says {
+    Page(workers::document::Id, String),
+    Removed,
+}
+
+/// What lives, as the model has it.
+#[derive(Clone, Default)]
+struct Live {
+    pages: BTreeMap<String, Page>,
+    /// Epochs that have read something.
+    read: usize,
+}
+
+/// The world: the store under test, the model, and all that it was before.
+pub struct World {
+    /// The store under test.
+    pub bench: Bench,
+    random: Random,
+    live: Live,
+    now: i64,
+    files: u32,
+    /// Settings that stay from one epoch to the next.
+    settings: Vec<String>,
+    /// The model after each epoch.
+    history: BTreeMap<u64, Live>,
+}
+
+impl World {
+    /// An empty world.
+    pub fn new(seed: u64) -> World {
+        println!("seed {seed}");
+        let more = format!("[pages]\nretain_epochs = {}\nretain_days = {}\n", RETAIN.0, RETAIN.1);
+        let bench = Bench::new(Path::new("in"), &more);
+        std::fs::create_dir(bench.at("in")).expect("made");
+        std::fs::create_dir(bench.at("site")).expect("made");
+        World {
+            bench,
+            random: Random(seed),
+            live: Live::default(),
+            now: 1_700_000_000,
+            files: 0,
+            settings: Vec::new(),
+            history: BTreeMap::new(),
+        }
+    }
+
+    /// Does something at random, and says what.
+    pub fn step(&mut self) -> &'static str {
+        match self.random.below(10) {
+            0..=4 => self.night(),
+            5..=6 => self.snapshot(),
+            7 => self.wait(),
+            8 => self.decide(),
+            _ => self.back(),
+        }
+    }
+
+    /// The text of article `n` as edition `edition` has it: editions differ in a word or two, so that they are near.
+    fn text(n: u64, edition: u64) -> String {
+        let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (n * 131 + w * 17) % 4093)).collect();
+        for change in 0..edition {
+            let at = (n + change * 7) as usize % words.len();
+            words[at] = format!("edition{change}");
+        }
+        words.join(" ")
+    }
+
+    fn page(&mut self) -> Says {
+        let text = World::text(self.random.below(12), self.random.below(5));
+        let mut normal = String::new();
+        workers::normalize::normalize(&text, &workers::normalize::Options::default(), &mut normal);
+        Says::Page(workers::document::Id::of(normal.as_bytes()), text)
+    }
+
+    fn url(&mut self) -> String {
+        format!("http://h{}.example/{}", self.random.below(4), self.random.below(60))
+    }
+
+    /// An ordinary night of the source `crawl`: pages, removals, and URLs that have not changed.
+    fn night(&mut self) -> &'static str {
+        let (mut lines, mut archive) = (String::new(), String::new());
+        let mut told: BTreeMap<String, (u64, Says)> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for _ in 0..60 {
+            let (url, date) = (self.url(), self.now as u64 - self.random.below(50));
+            let says = match self.random.below(8) {
+                0 => Says::Removed,
+                1 => {
+                    let http = "HTTP/1.1 304 Not Modified\r\n\r\n";
+                    write!(
+                        archive,
+                        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\nContent-Type: \
+                         application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+                        http.len()
+                    )
+                    .expect("a string");
+                    seen.insert(url);
+                    continue;
+                }
+                _ => self.page(),
+            };
+            match &says {
+                Says::Page(_, text) => {
+                    writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
+                }
+                Says::Removed => {
+                    writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"deleted\":true}}").expect("a string");
+                }
+            }
+            let says = (date, says);
+            // The latest date wins, whatever the order of lines, then a removal, then the greater digest.
+            told.entry(url).and_modify(|last| *last = says.clone().max(last.clone())).or_insert(says);
+        }
+        self.files += 1;
+        std::fs::write(self.bench.at(&format!("in/{:03}.jsonl", self.files)), lines).expect("written");
+        std::fs::write(self.bench.at(&format!("in/{:03}.warc", self.files)), archive).expect("written");
+        self.live.read += 1;
+        let now = (self.live.read, self.now, "crawl");
+        for (url, (date, says)) in told {
+            seen.remove(&url);
+            match says {
+                Says::Removed => drop(self.live.pages.remove(&url)),
+                Says::Page(_, text) => drop(self.live.pages.insert(url, Page { date, text, seen: now })),
+            }
+        }
+        for url in seen {
+            self.live.pages.entry(url).and_modify(|page| page.seen = now);
+        }
+        self.expire();
+        self.run(&[]);
+        "a night"
+    }
+
+    /// All pages of the source `site`, again.
+    fn snapshot(&mut self) -> &'static str {
+        let mut lines = String::new();
+        self.live.read += 1;
+        let now = (self.live.read, self.now, "site");
+        for _ in 0..25 {
+            let (url, date) = (self.url(), self.now as u64);
+            if self.live.pages.get(&url).is_some_and(|page| page.seen == now) {
+                continue;
+            }
+            let Says::Page(_, text) = self.page() else { continue };
+            writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
+            self.live.pages.insert(url, Page { date, text, seen: now });
+        }
+        // Its name does not change, its bytes do.
+        std::fs::write(self.bench.at("site/all.jsonl"), lines).expect("written");
+        self.live.pages.retain(|_, page| page.seen.2 != "site" || page.seen == now);
+        self.expire();
+        self.run(&["read.source=\"site\"", "read.complete=true", "read.inputs=[\"site\"]"]);
+        "a complete snapshot"
+    }
+
+    /// Nothing comes for some days.
+    fn wait(&mut self) -> &'static str {
+        self.now += DAY * (1 + self.random.below(20) as i64);
+        self.expire();
+        self.run(&[]);
+        "days without input"
+    }
+
+    /// Another decision or view, from now on.
+    fn decide(&mut self) -> &'static str {
+        let (key, values) = match self.random.below(2) {
+            0 => ("confirm.distance_max", ["0", "1", "3"]),
+            _ => ("keep.by", ["[\"oldest\"]", "[\"newest\", \"https\"]", "[\"shortest_url\"]"]),
+        };
+        let value = values[self.random.below(3) as usize];
+        self.settings.retain(|set| !set.starts_with(key));
+        self.settings.push(format!("{key}={value}"));
+        self.expire();
+        self.run(&[]);
+        "another decision"
+    }
+
+    /// Back to an earlier epoch; old epochs are collected sometimes.
+    fn back(&mut self) -> &'static str {
+        let epochs: Vec<u64> = self.history.keys().copied().collect();
+        let Some(earlier) = epochs.len().checked_sub(2) else { return self.night() };
+        let target = epochs[earlier - self.random.below(3.min(earlier as u64 + 1)) as usize];
+        let output = self.bench.pagefold("rollback", &[&target.to_string()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.live = self.history[&target].clone();
+        if self.random.below(2) == 0 {
+            let output = self.bench.pagefold("gc", &["--delete", "--keep-epochs", "4", "--keep-days", "0"]);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        // The decision and the view are the job's, not the old epoch's.
+        self.expire();
+        self.run(&[]);
+        "a rollback"
+    }
+
+    fn expire(&mut self) {
+        let Live { pages, read } = &mut self.live;
+        pages.retain(|_, page| page.seen.0 + RETAIN.0 > *read && page.seen.1 >= self.now - RETAIN.1 * DAY);
+    }
+
+    fn run(&mut self, sets: &[&str]) {
+        let threads = (1 + self.random.below(4)).to_string();
+        let now = self.now.to_string();
+        let mut arguments = vec!["--threads", &threads, "--now", &now];
+        let settings = self.settings.iter().map(String::as_str).chain(sets.iter().copied());
+        arguments.extend(settings.flat_map(|set| ["--set", set]));
+        self.bench.run_well(&arguments);
+        self.now += DAY;
+        let head = self.bench.head().manifest;
+        self.history.insert(head.epoch, self.live.clone());
+        self.history.retain(|epoch, _| epoch + 3 > head.epoch);
+    }
+
+    /// A run from scratch over one record for each live page, by the settings of now.
+    pub fn scratch(&self) -> Bench {
+        let bench = Bench::new(Path::new("in.jsonl"), "");
+        let mut lines = String::new();
+        for (url, Page { date, text, .. }) in &self.live.pages {
+            writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
+        }
+        std::fs::write(bench.at("in.jsonl"), lines).expect("written");
+        let arguments: Vec<&str> = self.settings.iter().flat_map(|set| ["--set", set]).collect();
+        bench.run_well(&arguments);
+        bench
+    }
+
+    /// Live pages.
+    pub fn pages(&self) -> usize {
+        self.live.pages.len()
+    }
+}

@@ -1,0 +1,113 @@
+//! Collecting garbage: in comes a store, out goes what no kept commit needs: old manifests, segments and lists that only they name, and what crashed
+//! runs left behind. Looking is free; deleting is the caller's second step, under the store's lock.
+
+use crate::error::{Error, Result};
+use crate::plan;
+use crate::store::Store;
+use crate::store::durable;
+use crate::store::manifest::{self, Head, Manifest};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What is kept beside the head.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    /// Commits of so many last epochs, the head's counted.
+    pub epochs: u64,
+    /// And commits of epochs planned at or after this time, seconds since 1970.
+    pub since: i64,
+}
+
+/// What can be deleted.
+#[derive(Clone, Debug, Default)]
+pub struct Garbage {
+    /// Manifests, oldest first.
+    pub manifests: Vec<PathBuf>,
+    /// Other files.
+    pub files: Vec<PathBuf>,
+    /// Folders of attempts that no run can take up.
+    pub attempts: Vec<PathBuf>,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+/// Finds what `keep` does not need; files whose names pagefold does not make are left alone.
+pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
+    let mut garbage = Garbage::default();
+    let mut kept = Vec::new();
+    for version in manifest::versions(store.root())? {
+        let Head { manifest, .. } = manifest::read(store.root(), version)?;
+        // From the first kept on all are, so that the chain has no gap.
+        let stays = manifest.epoch + keep.epochs > head.manifest.epoch || manifest.logical_time >= keep.since;
+        if kept.is_empty() && !stays && version != head.manifest.version {
+            garbage.manifests.push(manifest::path(store.root(), version));
+        } else {
+            kept.push(manifest);
+        }
+    }
+    let needed: BTreeSet<PathBuf> = kept.iter().flat_map(|manifest| files(store, manifest)).collect();
+    for folder in folders(&store.data())? {
+        garbage.files.extend(listed(&folder)?.into_iter().filter(|path| is_ours(path) && !needed.contains(path)));
+    }
+    garbage
+        .files
+        .extend(listed(&store.root().join("manifest"))?.into_iter().filter(|path| has_ending(path, "writing")));
+    let resumable = |attempt: &Path| plan::Plan::read(attempt).is_ok_and(|plan| plan.previous == head.digest);
+    garbage.attempts = folders(&plan::attempts(store.root()))?.into_iter().filter(|path| !resumable(path)).collect();
+    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    garbage.bytes = garbage.manifests.iter().chain(&garbage.files).map(size).sum();
+    Ok(garbage)
+}
+
+/// Deletes what was found: manifests first, oldest first, so that none is ever left without its files.
+pub fn delete(store: &Store, garbage: &Garbage) -> Result<()> {
+    let remove = |path: &PathBuf| std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e));
+    garbage.manifests.iter().try_for_each(remove)?;
+    durable::sync_folder(&store.root().join("manifest"))?;
+    garbage.files.iter().try_for_each(remove)?;
+    garbage.attempts.iter().try_for_each(|path| std::fs::remove_dir_all(path).map_err(|e| Error::io("remove", path, e)))
+}
+
+/// The files that a manifest names.
+fn files(store: &Store, manifest: &Manifest) -> Vec<PathBuf> {
+    let segments = manifest.tables.iter().flat_map(|(name, table)| {
+        let folder = store.data().join(name);
+        table.segments().map(move |segment| segment.path(&folder))
+    });
+    let consumed = manifest.consumed.iter().map(|consumed| store.lines_path("consumed", &consumed.file));
+    let rejects = manifest.rejects.iter().map(|file| store.lines_path("rejects", file));
+    segments.chain(consumed).chain(rejects).collect()
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found == ending)
+}
+
+/// Whether pagefold gave the file its name: a digest, or one that is being written.
+fn is_ours(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    has_ending(path, "writing") || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("list", folder, e)),
+    };
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<Vec<PathBuf>>>()
+        .map_err(|e| Error::io("list", folder, e))?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(entries(folder)?.into_iter().filter(|path| path.is_file()).collect())
+}
+
+fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(entries(folder)?.into_iter().filter(|path| path.is_dir()).collect())
+}

@@ -1,0 +1,61 @@
+//! Rollback: in come a store and the number of an earlier epoch, out goes a new epoch with that one's tables. Nothing is deleted: the epochs in between
+//! can be gone back to, too, while their manifests and files are there.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::Store;
+use crate::store::manifest::{self, Head, Manifest, Op};
+use std::collections::BTreeSet;
+
+/// Makes epoch `epoch` the answer again. What was consumed since stays consumed, unless `forget_inputs` lets the next run read it again.
+///
+/// # Errors
+///
+/// `Usage` if there is no manifest of that epoch any more, or it is the head; `Io` if a file that it needs is gone.
+pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> Result<Head> {
+    if epoch == head.manifest.epoch {
+        return Err(Error::new(Kind::Usage, format!("epoch {epoch} is the head already")));
+    }
+    let mut there = BTreeSet::new();
+    let mut found = None;
+    for version in manifest::versions(store.root())? {
+        let Head { manifest, .. } = manifest::read(store.root(), version)?;
+        there.insert(manifest.epoch);
+        // The last commit of the epoch has its runs merged.
+        if manifest.epoch == epoch {
+            found = Some(manifest);
+        }
+    }
+    let Some(target) = found else {
+        let there: Vec<String> = there.iter().map(u64::to_string).collect();
+        let line =
+            format!("{}: no epoch {epoch} to go back to; there are {}", store.root().display(), there.join(", "));
+        return Err(Error::new(Kind::Usage, line));
+    };
+    for (name, table) in &target.tables {
+        for segment in table.segments() {
+            let path = segment.path(&store.data().join(name));
+            let bytes = path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
+            if bytes != segment.bytes {
+                return Err(Error::new(Kind::Io, format!("{}: {bytes} bytes, not {}", path.display(), segment.bytes)));
+            }
+        }
+    }
+    let (mut consumed, sources) = match forget_inputs {
+        true => (target.consumed.clone(), target.sources.clone()),
+        false => (head.manifest.consumed.clone(), head.manifest.sources.clone()),
+    };
+    // Epochs whose reading came to nothing do not count against pages that they did not see.
+    consumed.iter_mut().filter(|consumed| consumed.epoch > epoch).for_each(|consumed| consumed.undone = true);
+    let version = head.manifest.version + 1;
+    let manifest = Manifest {
+        version,
+        epoch: head.manifest.epoch + 1,
+        op: Op::Rollback,
+        previous: head.digest.clone(),
+        plan: format!("rollback-{version}"),
+        sources,
+        consumed,
+        ..target
+    };
+    manifest::commit(store.root(), &manifest)
+}

@@ -1,0 +1,35 @@
+//! The tables by name: what a store's manifest calls them, and the rows that they have.
+
+use crate::buckets::BandRow;
+use crate::clusters::ClusterRow;
+use crate::components::{ComponentRow, MemberRow};
+use crate::contents::{ContentPageRow, ContentRow};
+use crate::groups::GroupRow;
+use crate::pages::{PageRow, UrlRow};
+use crate::pairs::PairRow;
+use crate::store::table::Row;
+
+/// Work on a table, whatever its rows.
+pub trait OnTable {
+    /// What comes of it.
+    type Outcome;
+    /// Does it.
+    fn on<R: Row>(self) -> Self::Outcome;
+}
+
+/// Does `work` on the table `name`; none if this build knows no such table.
+pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
+    Some(match name {
+        "pages" => work.on::<PageRow>(),
+        "urls" => work.on::<UrlRow>(),
+        "content_pages" => work.on::<ContentPageRow>(),
+        "contents" => work.on::<ContentRow>(),
+        "fingerprint_contents" => work.on::<GroupRow>(),
+        "pairs" => work.on::<PairRow>(),
+        "components" => work.on::<ComponentRow>(),
+        "component_members" => work.on::<MemberRow>(),
+        "clusters" => work.on::<ClusterRow>(),
+        _ if name.starts_with("band_") => work.on::<BandRow>(),
+        _ => return None,
+    })
+}
