@@ -18,6 +18,8 @@ mod inspect;
 mod mistakes;
 /// The same bytes from any number of processes and workers and any order of inputs.
 mod topology;
+/// Expiry, snapshots, guards, rebuild, rollback, garbage.
+mod upkeep;
 
 /// What all of them use: a folder with a job in it, and the command run there.
 mod workbench;

@@ -1,11 +1,16 @@
 //! Components: in come the pairs that an epoch decided or dropped, out goes which contents belong together now. Only the components that such
 //! a pair touches are looked at, and those whole: the contents of a touched component and of new pairs bring their
-//! stored pairs, each worker reduces its own to a forest, and one worker joins the forests (in the manner of the
-//! union-find operator of timely's examples). The whole graph is never loaded.
+//! stored pairs. The whole graph is never loaded.
+//!
+//! An epoch that only joins (a first build is one) takes the fast way: each worker reduces its pairs to a forest, and one worker joins the
+//! forests (in the manner of the union-find operator of timely's examples). Once an accepted pair was taken back, any touched component
+//! may come apart, and the pairs that are left go to [`crate::propagate`], which spreads them over all workers. A worker sees
+//! only its own part of the epoch's pairs, so the news that one was taken back travels with the rows (`kind` of a
+//! [`Link`]): all go the same way, whoever saw it.
 //!
 //! A component is named after its least digest. A content without an accepted pair is in none.
 
-use crate::document::Id;
+use crate::document::{Id, range_start};
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::pairs::PairRow;
@@ -35,8 +40,7 @@ table! {
     }
 }
 
-/// Two ids that belong together, the first routes: (component, content), (content, content) or (content, component), as each
-/// stage says.
+/// What one stage tells the next about two ids, the first of which routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Link {
@@ -44,7 +48,26 @@ pub struct Link {
     pub to: Id,
     /// The other id.
     pub with: Id,
+    /// What is told, one of the constants below.
+    pub kind: u64,
 }
+
+/// Content `with` is touched: component `to`, which it was in or which would bear its name, is to be looked at.
+pub const ASKED: u64 = 0;
+/// This epoch took an accepted pair back. `to` is the least id that the told worker owns, so that each is told.
+pub const TAKEN_BACK: u64 = 1;
+/// Content `to` is touched.
+pub const TOUCHED: u64 = 2;
+/// An edge of a worker's forest, for [`join`].
+pub const TREE: u64 = 3;
+/// An accepted pair, for [`crate::propagate`].
+pub const EDGE: u64 = 4;
+/// Content `to` is in component `with`, as the joined forests say.
+pub const JOINED: u64 = 5;
+/// Content `to` is in component `with`, as propagation says.
+pub const PROPAGATED: u64 = 6;
+/// Content `to` is in no component.
+pub const ALONE: u64 = 7;
 
 /// A content that joined (+1) or left (-1) a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -58,62 +81,79 @@ pub struct Membership {
     pub diff: i64,
 }
 
-/// Touched contents ask the owner of the component that they were in, or of the one named after themselves, for the others.
+/// Touched contents ask the owner of the component that they were in, or of the one named after themselves, for the others; where an
+/// accepted pair was taken back, every worker is told.
 pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(Link)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<PairRow>("pairs")? else { return Ok(()) };
-    let mut contents: Vec<Id> =
-        (0..fresh.len()).map(|at| fresh.row(at)).filter(|row| row.accepted == 1).map(|row| row.content).collect();
+    let mut taken_back = false;
+    let mut contents: Vec<Id> = Vec::new();
+    for row in (0..fresh.len()).map(|at| fresh.row(at)).filter(|row| row.accepted == 1) {
+        taken_back |= row.diff < 0;
+        contents.push(row.content);
+    }
     contents.dedup();
+    if taken_back {
+        let least = |worker| Id { high: range_start(worker, epoch.peers), low: 0 };
+        (0..epoch.peers).for_each(|worker| give(Link { to: least(worker), with: Id::NONE, kind: TAKEN_BACK }));
+    }
     let before = epoch.before::<ComponentRow>("components")?.matching(&contents);
     let mut before = before.into_iter().peekable();
     for content in contents {
         let component = before.next_if(|row| row.content == content).map_or(content, |row| row.component);
-        give(Link { to: component, with: content });
+        give(Link { to: component, with: content, kind: ASKED });
     }
     Ok(())
 }
 
-/// The owner of a component tells all its contents, and those that asked, that they are touched.
-pub fn spread(epoch: &Epoch, asked: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
-    let mut components: Vec<Id> = asked.iter().map(|link| link.to).collect();
+/// The owner of a component tells all its contents, and those that asked, that they are touched. That a pair was taken back every worker
+/// was told, and passes on to itself.
+pub fn spread(epoch: &Epoch, told: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
+    let asked = || told.iter().filter(|link| link.kind == ASKED);
+    let mut components: Vec<Id> = asked().map(|link| link.to).collect();
     components.dedup();
-    let mut contents: Vec<Id> = asked.iter().map(|link| link.with).collect();
+    let mut contents: Vec<Id> = asked().map(|link| link.with).collect();
     contents
         .extend(epoch.before::<MemberRow>("component_members")?.matching(&components).iter().map(|row| row.content));
     contents.sort_unstable();
     contents.dedup();
-    contents.into_iter().for_each(|content| give(Link { to: content, with: content }));
+    contents.into_iter().for_each(|content| give(Link { to: content, with: content, kind: TOUCHED }));
+    if let Some(taken_back) = told.iter().find(|link| link.kind == TAKEN_BACK) {
+        give(*taken_back);
+    }
     Ok(())
 }
 
-/// Touched contents bring a forest of their accepted pairs, and themselves as loops, so that one left alone is not forgotten.
-pub fn forests(epoch: &Epoch, touched: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
-    let mut contents: Vec<Id> = touched.iter().map(|link| link.to).collect();
+/// Touched contents bring the accepted pairs that they have now: a forest of them or, where a pair was taken back, all.
+pub fn forests(epoch: &Epoch, told: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
+    let mut contents: Vec<Id> = told.iter().filter(|link| link.kind == TOUCHED).map(|link| link.to).collect();
     contents.dedup();
     let pairs = epoch.after::<PairRow>("pairs")?.matching(&contents);
-    let edges: Vec<(Id, Id)> =
+    let pairs: Vec<(Id, Id)> =
         pairs.iter().filter(|row| row.accepted == 1).map(|row| (row.content, row.other)).collect();
-    unionfind::forest(&edges).into_iter().for_each(|(to, with)| give(Link { to, with }));
-    contents.into_iter().for_each(|content| give(Link { to: content, with: content }));
+    let taken_back = told.iter().any(|link| link.kind == TAKEN_BACK);
+    brought(&contents, &pairs, taken_back).into_iter().for_each(give);
     Ok(())
 }
 
-/// One worker joins the forests and tells each content its component; to one that is alone, none.
-pub fn join(_: &Epoch, links: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
-    labels(links).into_iter().for_each(give);
-    Ok(())
+/// What `contents` have to say that have `pairs`, sorted, each as its first content sees it.
+fn brought(contents: &[Id], pairs: &[(Id, Id)], taken_back: bool) -> Vec<Link> {
+    let paired = |content: &Id| pairs.binary_search_by_key(content, |pair| pair.0).is_ok();
+    let alone = contents.iter().filter(|content| !paired(content));
+    let mut links: Vec<Link> = alone.map(|&to| Link { to, with: Id::NONE, kind: ALONE }).collect();
+    if taken_back {
+        // The pairs seen the other way round come from the owners of their lesser contents.
+        links.extend(pairs.iter().filter(|(a, b)| a < b).map(|&(to, with)| Link { to, with, kind: EDGE }));
+    } else {
+        links.extend(unionfind::forest(pairs).into_iter().map(|(to, with)| Link { to, with, kind: TREE }));
+    }
+    links
 }
 
-fn labels(links: &[Link]) -> Vec<Link> {
-    let edges: Vec<(Id, Id)> = links.iter().map(|link| (link.to, link.with)).collect();
-    let mut labels: Vec<(Id, Id)> =
-        unionfind::components(&edges).into_iter().map(|(content, component)| (component, content)).collect();
-    labels.sort_unstable();
-    let name = |component: &[(Id, Id)]| if component.len() > 1 { component[0].0 } else { Id::NONE };
-    labels
-        .chunk_by(|a, b| a.0 == b.0)
-        .flat_map(|component| component.iter().map(move |&(_, content)| Link { to: content, with: name(component) }))
-        .collect()
+/// One worker joins the forests and tells each content its component.
+pub fn join(_: &Epoch, trees: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
+    let edges: Vec<(Id, Id)> = trees.iter().map(|link| (link.to, link.with)).collect();
+    unionfind::components(&edges).into_iter().for_each(|(to, with)| give(Link { to, with, kind: JOINED }));
+    Ok(())
 }
 
 /// Stores what changed about the components of contents and tells the components.
@@ -121,9 +161,16 @@ pub fn label(epoch: &Epoch, labels: &[Link], give: &mut dyn FnMut(Membership)) -
     let contents: Vec<Id> = labels.iter().map(|link| link.to).collect();
     let mut before = epoch.before::<ComponentRow>("components")?.matching(&contents).into_iter().peekable();
     let mut rows = Vec::new();
-    for &Link { to: content, with } in labels {
+    for &Link { to: content, with, kind } in labels {
         let old = before.next_if(|row| row.content == content).map(|row| row.component);
-        let new = (!with.is_none()).then_some(with);
+        let new = (kind != ALONE).then_some(with);
+        // The content that a component is named after counts it.
+        if new == Some(content) {
+            epoch.count(if kind == PROPAGATED { "components_propagated" } else { "components_joined" }, 1);
+        }
+        if old == Some(content) || new == Some(content) {
+            epoch.count("components_touched", 1);
+        }
         if old == new {
             continue;
         }
@@ -148,13 +195,16 @@ pub fn members(epoch: &Epoch, changes: &[Membership]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A component bears its least digest whatever order its links come in; what is alone bears no name.
+    /// Contents without a pair are alone, whichever way the epoch goes; the others bring enough to join them, or every pair once.
     #[test]
-    fn names() {
+    fn forests_or_all_pairs() {
         let id = |high| Id { high, low: 0 };
-        let link = |a, b| Link { to: id(a), with: id(b) };
-        let mut told = labels(&[link(5, 9), link(9, 3), link(7, 7)]);
-        told.sort_unstable();
-        assert_eq!(told, [link(3, 3), link(5, 3), Link { to: id(7), with: Id::NONE }, link(9, 3)]);
+        let link = |to, with, kind| Link { to: id(to), with: id(with), kind };
+        let contents = [3, 5, 6, 7].map(id);
+        let pairs = [(3, 5), (3, 7), (5, 3), (5, 7), (7, 3), (7, 5)].map(|(a, b)| (id(a), id(b)));
+        let alone = link(6, 0, ALONE);
+        assert_eq!(brought(&contents, &pairs, false), [alone, link(5, 3, TREE), link(7, 3, TREE)]);
+        let all = [alone, link(3, 5, EDGE), link(3, 7, EDGE), link(5, 7, EDGE)];
+        assert_eq!(brought(&contents, &pairs, true), all);
     }
 }

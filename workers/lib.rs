@@ -32,6 +32,7 @@ pub mod pages;
 pub mod pairs;
 pub mod panics;
 pub mod plan;
+pub mod propagate;
 pub mod read;
 pub mod resolve;
 pub mod rollback;

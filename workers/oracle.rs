@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::pages::PageContent;
 use crate::pairs::PairRow;
 use crate::plan::Plan;
-use crate::run::{Stage, fold, join};
+use crate::run::{Stage, counters, fold, join};
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
 use crate::unionfind;
@@ -38,6 +38,17 @@ fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
 
 /// Folds `changes` over `before` with so many workers; returns the tables after.
 fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], workers: usize) -> Tables {
+    counted_epoch(job, number, before, changes, workers).0
+}
+
+/// The same, and what was counted.
+fn counted_epoch(
+    job: &Job,
+    number: u32,
+    before: &Tables,
+    changes: &[PageContent],
+    workers: usize,
+) -> (Tables, BTreeMap<String, u64>) {
     let plan = Plan {
         digest: format!("test{number}"),
         store: String::new(),
@@ -98,7 +109,7 @@ fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], worke
         let segments = receipts.iter().filter_map(|receipt| receipt.segments.get(name).cloned()).collect();
         tables.entry(name.clone()).or_default().append(Run { epoch: u64::from(number), segments }).expect("appended");
     }
-    tables
+    (tables, counters(&receipts, workers).expect("a receipt of each"))
 }
 
 /// What lives: a page's content; a content's fingerprint and whether it is too short to be compared.
@@ -284,4 +295,47 @@ fn many_fingerprints_equal_all_pairs() {
     let bands = Bands::new(3, None).expect("bands");
     assert_eq!(bands.count(), 4);
     check(folder.path(), &job, &live, &tables, 11);
+}
+
+/// Components are found in the two ways that they claim, all workers in the same: by joined forests in an epoch that only adds accepted
+/// pairs, by propagation in one that takes some back; and each component that a changed pair touches is counted once.
+#[test]
+fn both_ways_to_components_are_taken() {
+    for workers in 1..=4 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = job(folder.path(), 3, None);
+        let mut random = Random(workers as u64);
+        let (mut live, mut tables) = (Live::default(), Tables::new());
+        for number in 1..=6 {
+            let before = live.pairs(3);
+            let mut changes = Vec::new();
+            if number % 2 == 0 {
+                let pages: Vec<u64> = live.pages.keys().copied().filter(|_| random.below(8) == 0).collect();
+                pages.into_iter().for_each(|page| live.set(page, None, &mut changes));
+            }
+            for n in 0..30 {
+                let content = u64::from(number) * 100 + n;
+                live.facts.insert(content, (fingerprint(&mut random, &live.facts, 3), false));
+                live.set(content, Some(content), &mut changes);
+            }
+            let (after_tables, counters) = counted_epoch(&job, number, &tables, &changes, workers);
+            tables = after_tables;
+            check(folder.path(), &job, &live, &tables, workers as u64);
+
+            let after = live.pairs(3);
+            assert_eq!(before.is_subset(&after), number % 2 == 1, "odd epochs take nothing back, even ones do");
+            let changed: BTreeSet<Id> = before.symmetric_difference(&after).flat_map(|&(a, b)| [a, b]).collect();
+            let touched = |pairs: BTreeSet<(Id, Id)>| -> BTreeSet<Id> {
+                let components = unionfind::components(&pairs.into_iter().collect::<Vec<_>>());
+                components.into_iter().filter(|(content, _)| changed.contains(content)).map(|(_, of)| of).collect()
+            };
+            let (before, after) = (touched(before), touched(after));
+            let names = ["components_joined", "components_propagated", "components_touched"];
+            let counted = names.map(|name| counters.get(name).copied().unwrap_or(0) as usize);
+            let all = before.union(&after).count();
+            let expected = if number % 2 == 1 { [after.len(), 0, all] } else { [0, after.len(), all] };
+            assert_eq!(counted, expected, "epoch {number}, {workers} workers");
+            assert!(!after.is_empty(), "epoch {number} has something to find");
+        }
+    }
 }

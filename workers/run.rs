@@ -5,7 +5,7 @@
 use crate::bands::Bands;
 use crate::buckets::NearFingerprints;
 use crate::clusters::Fact;
-use crate::components::{Link, Membership};
+use crate::components::{ALONE, EDGE, Link, Membership, TREE};
 use crate::contents::Birth;
 use crate::document::Id;
 use crate::epoch::{Epoch, Failure, Progress, Receipt, Shared};
@@ -18,6 +18,7 @@ use crate::job::Job;
 use crate::mesh::{self, Mesh};
 use crate::pages::PageContent;
 use crate::plan::Plan;
+use crate::propagate::propagate;
 use crate::resolve::{Candidate, Visitor};
 use crate::store::manifest::TableState;
 use crate::wire::Row;
@@ -28,6 +29,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use timely::dataflow::Scope;
+use timely::dataflow::operators::core::Filter;
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::worker::Worker;
 
@@ -167,13 +169,17 @@ pub fn fold<'s>(stage: &Stage, bands: &Bands, changes: Flow<'s, PageContent>) {
     stage.end(both(candidates, gone), "pairs", |row| row.content.high, pairs::pairs);
 }
 
-/// Changed pairs -> touched components, whole -> forests -> labels.
+/// Changed pairs -> touched components, whole -> forests or, where a pair was taken back, edges -> labels. The dataflow is the same either
+/// way; the way not taken gets no rows.
 pub fn join<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     let to = |link: &Link| link.to.high;
     let asked: Flow<'s, Link> = stage.begin(scope, "touch_components", components::touched);
     let touched: Flow<'s, Link> = stage.then(asked, "spread", to, components::spread);
-    let forests: Flow<'s, Link> = stage.then(touched, "forests", to, components::forests);
-    let labels: Flow<'s, Link> = stage.then(forests, "join", |_| 0, components::join);
+    let pairs: Flow<'s, Link> = stage.then(touched, "forests", to, components::forests);
+    let [trees, edges, alone] =
+        [TREE, EDGE, ALONE].map(|kind| pairs.clone().filter(move |link: &Link| link.kind == kind));
+    let joined: Flow<'s, Link> = stage.then(trees, "join", |_| 0, components::join);
+    let labels = both(both(joined, propagate(edges)), alone);
     let members: Flow<'s, Membership> = stage.then(labels, "label", to, components::label);
     stage.end(members, "components", |member| member.component.high, components::members);
 }

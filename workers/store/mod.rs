@@ -80,7 +80,7 @@ impl Store {
             && format.identity_digest != digest_of(identity)
         {
             let key = difference(&format.identity, identity).unwrap_or_default();
-            let why = format!("the store was built with another `{key}`; remedy: put it back, or start a new store");
+            let why = format!("the store was built with another `{key}`; remedy: put it back, or `pagefold rebuild`");
             return Err(Error::config(&path, why));
         }
         Ok(Store { root: root.to_owned(), uuid: format.store })

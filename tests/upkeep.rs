@@ -1,0 +1,179 @@
+use crate::workbench::Bench;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const DAY: i64 = 86_400;
+const NOW: i64 = 1_700_000_000;
+
+/// Lines of `pages` pages of texts that have nothing to do with each other, from number `from` on.
+fn pages(from: u64, pages: u64) -> String {
+    let mut lines = String::new();
+    for page in from..from + pages {
+        let words: Vec<String> = (0..20u64).map(|w| format!("w{}", (page * 7919 + w * 104_729) % 1_000_003)).collect();
+        writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{}\"}}", words.join(" ")).expect("a string");
+    }
+    lines
+}
+
+/// A bench that reads the folder `in`.
+fn bench(more: &str) -> Bench {
+    let bench = Bench::new(Path::new("in"), more);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    bench
+}
+
+fn at(now: i64) -> [String; 2] {
+    ["--now".to_owned(), now.to_string()]
+}
+
+/// Runs as of `now` with more arguments, and gives exit code, stdout and stderr.
+fn run(bench: &Bench, now: i64, more: &[&str]) -> (Option<i32>, String, String) {
+    let now = at(now);
+    let arguments: Vec<&str> = now.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let output = bench.run(&arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// Without any input an epoch is due on the day on which pages expire and not before; a clock that was set back makes nothing expire.
+#[test]
+fn expiry_makes_an_epoch_due() {
+    let bench = bench("[pages]\nretain_days = 10\n");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    std::fs::write(bench.at("in/2.jsonl"), pages(3, 5)).expect("written");
+    assert_eq!(run(&bench, NOW + 5 * DAY, &[]).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 8);
+    for (now, epoch, left) in [
+        (NOW + 10 * DAY, 2, 8),
+        (NOW + 10 * DAY + 1, 3, 5),
+        (NOW, 3, 5),
+        (NOW + 15 * DAY, 3, 5),
+        (NOW + 99 * DAY, 4, 0),
+    ] {
+        assert_eq!(run(&bench, now, &[]).0, Some(0));
+        assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (epoch, left), "at {now}");
+    }
+    assert_eq!(bench.summary()["counters"]["pages_expired"], 5);
+}
+
+/// A complete snapshot that lacks much of what was known stops before the commit, says so to people and scripts, and goes through when told; what the next
+/// run finds then is planned anew, so that files that were late are read and not the refusal repeated.
+#[test]
+fn a_snapshot_that_lacks_much_is_refused() {
+    let bench = bench("");
+    let complete = ["--set", "read.complete=true", "--json"];
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 2000)).expect("written");
+    assert_eq!(run(&bench, NOW, &complete).0, Some(0));
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1000)).expect("written");
+    let (code, out, err) = run(&bench, NOW + DAY, &complete);
+    assert_eq!(code, Some(65), "{err}");
+    assert!(err.contains("lacks 1000 of 2000 known pages (50.0 %)") && err.contains("--allow missing"), "{err}");
+    let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&told["guard"], &told["exit_code"]), (&"missing".into(), &65.into()));
+    assert_eq!(bench.head().manifest.epoch, 1);
+    // The rest of the snapshot comes late.
+    std::fs::write(bench.at("in/2.jsonl"), pages(1000, 900)).expect("written");
+    assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(0));
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 1900));
+    // The same bytes under other names are no new snapshot.
+    std::fs::rename(bench.at("in/2.jsonl"), bench.at("in/3.jsonl")).expect("renamed");
+    assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(0));
+    assert_eq!(bench.head().manifest.epoch, 2);
+    std::fs::remove_file(bench.at("in/1.jsonl")).expect("removed");
+    assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(65));
+    assert_eq!(run(&bench, NOW + DAY, &["--set", "read.complete=true", "--allow", "missing"]).0, Some(0));
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
+}
+
+/// A share of folded pages that jumps stops before the commit, and goes through when told.
+#[test]
+fn a_jump_of_folds_is_refused() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    // An error page, served under every address.
+    let broken = pages(0, 1500).lines().enumerate().fold(String::new(), |mut lines, (page, _)| {
+        let text = "we are sorry but this page cannot be shown at the moment please try again";
+        writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{text}\"}}").expect("a string");
+        lines
+    });
+    std::fs::write(bench.at("in/2.jsonl"), broken).expect("written");
+    let (code, _, err) = run(&bench, NOW, &[]);
+    assert_eq!(code, Some(65), "{err}");
+    assert!(err.contains("from 0.0 % to 99.9 %") && err.contains("--allow folds"), "{err}");
+    assert_eq!(run(&bench, NOW, &["--allow", "folds"]).0, Some(0));
+    assert_eq!(bench.lines("clusters").len(), 1);
+}
+
+/// Another identity is refused by `run` and obeyed by `rebuild`, whose store equals one that was built with it epoch by epoch; the old store is kept beside.
+#[test]
+fn rebuild_obeys_another_identity() {
+    let (changed, fresh) = (bench(""), bench(""));
+    let identity = ["--set", "simhash.k=2"];
+    for (night, (from, n)) in [(0, 40), (20, 40), (50, 30)].into_iter().enumerate() {
+        for bench in [&changed, &fresh] {
+            std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(from, n)).expect("written");
+        }
+        assert_eq!(run(&changed, NOW + night as i64, &[]).0, Some(0));
+        assert_eq!(run(&fresh, NOW + night as i64, &identity).0, Some(0));
+    }
+    let (code, _, err) = run(&changed, NOW, &identity);
+    assert_eq!(code, Some(78));
+    assert!(err.contains("simhash.k") && err.contains("rebuild"), "{err}");
+    let output = changed.pagefold("rebuild", &identity);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    changed.assert_same_tables(&fresh, "rebuilt");
+    assert_eq!(changed.multisets(), fresh.multisets());
+    assert!(changed.at("store.before-rebuild/FORMAT").exists());
+    assert!(run(&changed, NOW, &identity).1.contains("nothing due"));
+}
+
+/// What no kept epoch needs is named without being touched, and gone when told; what is kept can still be gone back to.
+#[test]
+fn garbage_is_named_then_deleted() {
+    let bench = bench("");
+    for night in 0..9 {
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 20)).expect("written");
+        assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    }
+    std::fs::write(bench.at("store/data/pages/stray.txt"), "not ours").expect("written");
+    let gc = |more: &[&str]| {
+        let output = bench.pagefold("gc", &[&["--keep-days", "0", "--keep-epochs", "2", "--json"], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON")
+    };
+    let versions = || workers::store::manifest::versions(&bench.at("store")).expect("listed").len();
+    let before = versions();
+    let named = gc(&[]);
+    assert_eq!(versions(), before);
+    let deleted = gc(&["--delete"]);
+    assert_eq!((&named["commits"], &named["files"]), (&deleted["commits"], &deleted["files"]));
+    assert!(versions() < before && deleted["files"].as_u64() > Some(0));
+    assert_eq!(gc(&[])["files"], 0);
+    assert!(bench.at("store/data/pages/stray.txt").exists());
+    assert!(bench.pagefold("verify", &["--full"]).status.success());
+    let tables = bench.tables();
+    assert!(bench.pagefold("rollback", &["8"]).status.success());
+    assert_eq!(bench.lines("members").len(), 90);
+    assert!(bench.pagefold("rollback", &["9"]).status.success());
+    assert!(bench.tables() == tables);
+    let output = bench.pagefold("rollback", &["2"]);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no epoch 2 to go back to; there are 8, 9, 10, 11"));
+}
+
+/// A rollback keeps inputs consumed; with `--forget-inputs` the next run reads again what came since.
+#[test]
+fn forgotten_inputs_are_read_again() {
+    let bench = bench("");
+    for night in 0..2 {
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 10)).expect("written");
+        assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    }
+    for (more, left) in [(vec!["1"], 10), (vec!["1", "--forget-inputs"], 20)] {
+        assert!(bench.pagefold("rollback", &more).status.success());
+        assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+        assert_eq!(bench.lines("members").len(), left);
+    }
+}
