@@ -27,7 +27,8 @@ pub enum Command {
     Export(OfJob),
     /// Say what a job's store holds.
     Status(Status),
-    /// Look a job's store over: every referenced file present; with --full every byte, row and hash.
+    /// Look a job's store over: every referenced file present; with --full every byte, row and hash; with --deep whether its
+    /// tables agree and the near pairs are all there.
     Verify(Verify),
     /// Make an earlier epoch the answer again. Nothing is deleted.
     Rollback(Rollback),
@@ -107,6 +108,13 @@ pub struct Verify {
     /// Read every byte.
     #[arg(long)]
     pub full: bool,
+    /// Read every byte; if all are sound, hold the tables against one another, and a sample of fingerprints against all.
+    #[arg(long)]
+    pub deep: bool,
+    /// Fingerprints that --deep holds against all others; another epoch has another sample.
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "deep")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub sample: u32,
 }
 
 /// `pagefold rollback`.

@@ -1,5 +1,6 @@
 use crate::workbench::{Bench, demo_inputs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use workers::store::manifest;
 
 fn files(folder: PathBuf) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -38,6 +39,65 @@ fn a_flipped_bit_is_found() {
     }
     assert_eq!(bench.pagefold("verify", &["--full"]).status.code(), Some(0));
     assert_eq!(bench.multisets(), before);
+}
+
+/// A store of several epochs has no findings under `--deep`, and the recall that it prints is that of the exported pairs if all
+/// fingerprints are sampled. Nothing is looked at deeply with another job, or before every byte is sound.
+#[test]
+fn deep_looks_at_sound_bytes() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    for input in files(demo_inputs()) {
+        std::fs::copy(&input, bench.at("in").join(input.file_name().expect("a name"))).expect("copied");
+        bench.run_well(&[]);
+    }
+    let json = bench.pagefold("verify", &["--deep", "--json"]);
+    assert_eq!(json.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let pairs = bench.lines("pairs").len();
+    assert!(pairs > 5, "{pairs}");
+    let all = report["recall"]["fingerprints"].as_u64().expect("a number");
+    let recall = serde_json::json!({ "sampled": all, "fingerprints": all, "near_pairs": pairs, "stored": pairs });
+    assert_eq!(report["recall"], recall);
+    let checks = report["checks"].as_array().expect("checks");
+    assert!(checks.len() == 12 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
+    let told = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout).expect("UTF-8");
+    assert!(told.contains("12 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
+
+    assert_eq!(bench.pagefold("verify", &["--full", "--sample", "3"]).status.code(), Some(64));
+    for other in ["simhash.k=2", "keep.by=[\"newest\"]"] {
+        assert_eq!(bench.pagefold("verify", &["--deep", "--set", other]).status.code(), Some(78), "{other}");
+    }
+    let segment = files(bench.at("store/data/pairs")).pop().expect("a segment");
+    let mut bytes = std::fs::read(&segment).expect("readable");
+    bytes[100] ^= 1;
+    std::fs::write(&segment, bytes).expect("written");
+    let output = bench.pagefold("verify", &["--deep"]);
+    assert_eq!(output.status.code(), Some(74));
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(told.ends_with("deep: not begun, as files are damaged\n"), "{told}");
+}
+
+/// A table that was lost and left no gap in any digest is found by `--deep` alone, told row by row, and makes it fail.
+#[test]
+fn deep_findings_are_told() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let head = manifest::head(&bench.at("store")).expect("readable").expect("committed");
+    let mut tampered = head.manifest.clone();
+    (tampered.version, tampered.previous) = (head.manifest.version + 1, head.digest);
+    let lost = tampered.tables.remove("clusters").expect("clusters").rows;
+    manifest::commit(&bench.at("store"), &tampered).expect("committed");
+    assert_eq!(bench.pagefold("verify", &["--full"]).status.code(), Some(0));
+    let output = bench.pagefold("verify", &["--deep"]);
+    assert_eq!(output.status.code(), Some(74));
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(told.lines().filter(|line| line.starts_with("clusters: clusters ")).count() as u64, lost, "{told}");
+    let json = bench.pagefold("verify", &["--deep", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let found = |check: &&serde_json::Value| check["found"].as_u64() > Some(0);
+    let found: Vec<&serde_json::Value> = report["checks"].as_array().expect("checks").iter().filter(found).collect();
+    assert_eq!((found.len(), &found[0]["check"], &found[0]["found"]), (1, &"clusters".into(), &lost.into()));
 }
 
 /// `status` says what the store holds, where its files lie, and fails when it is stale or empty.

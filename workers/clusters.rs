@@ -85,7 +85,8 @@ pub const PAGE: u64 = 2;
 pub const PAIR: u64 = 3;
 
 impl Fact {
-    fn new(component: Id, kind: u64, content: Id, other: Id) -> Fact {
+    /// A fact of that kind, without host and rank.
+    pub(crate) fn new(component: Id, kind: u64, content: Id, other: Id) -> Fact {
         Fact { component, kind, content, other, host: 0, rank: Rank::default() }
     }
 
@@ -226,7 +227,7 @@ pub fn rank_pages(epoch: &Epoch, facts: &[Fact], give: &mut dyn FnMut(Fact)) -> 
 }
 
 /// The cluster that `facts`, all of one component, make; none of fewer than two pages.
-fn cluster(facts: &[Fact]) -> Option<ClusterRow> {
+pub(crate) fn cluster(facts: &[Fact]) -> Option<ClusterRow> {
     let pages: Vec<&Fact> = facts.iter().filter(|fact| fact.kind == PAGE).collect();
     if pages.len() < 2 {
         return None;

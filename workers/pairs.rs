@@ -47,7 +47,7 @@ pub fn gone(epoch: &Epoch, births: &[Birth], give: &mut dyn FnMut(Candidate)) ->
 }
 
 /// The row of a pair, decided.
-fn decided(content: Id, other: Id, distance: u32, options: &Options) -> PairRow {
+pub(crate) fn decided(content: Id, other: Id, distance: u32, options: &Options) -> PairRow {
     let verdict = decide(distance, options);
     PairRow {
         content,

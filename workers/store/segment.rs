@@ -218,16 +218,21 @@ impl<R: Row> Segment<R> {
     /// The first position at or after `from` whose key is not less than `key`, by galloping: a near target costs little, a far
     /// one the logarithm of its distance.
     pub fn seek(&self, key: R::Key, from: usize) -> usize {
+        self.seek_by(from, |position| self.key(position) < key)
+    }
+
+    /// The first position at or after `from` that is not `before` what is sought, likewise.
+    pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let mut step = 1;
         let mut low = from;
-        while low + step <= self.rows && self.key(low + step - 1) < key {
+        while low + step <= self.rows && before(low + step - 1) {
             low += step;
             step *= 2;
         }
         let mut high = (low + step).min(self.rows);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.key(middle) < key {
+            if before(middle) {
                 low = middle + 1;
             } else {
                 high = middle;

@@ -57,9 +57,9 @@ fn encoded(content: &[u8], bytes_max: usize) {
             2 => ("zstd", Codec::Zstd.member(&coded)),
             _ => ("deflate", zlib(&coded)),
         };
-        coded = bytes;
-        // What is decoded first is bounded too.
+        // What an outer encoding decodes to is bounded too.
         most = most.max(if names.is_empty() { 0 } else { coded.len() });
+        coded = bytes;
         names.push(name);
     }
     let mut response =

@@ -1,51 +1,21 @@
-//! Verify: in comes a store, out goes what is wrong with it, file by file; nothing is changed and nothing stops at the first finding. Quick: the
-//! chain of manifests, and every referenced file present and of its size. Full: every byte against its blake3, every row in
-//! order, every count and multiset hash.
+//! Files: in comes a store, out goes what is wrong with it, file by file. Quick: the chain of manifests, and every referenced file present and of
+//! its size. Full: every byte against its blake3, every row in order, every count and multiset hash.
 
-use crate::buckets::BandRow;
-use crate::clusters::ClusterRow;
-use crate::components::{ComponentRow, MemberRow};
-use crate::contents::{ContentPageRow, ContentRow};
-use crate::error::{Error, Kind, Result};
-use crate::groups::GroupRow;
-use crate::pages::{PageRow, UrlRow};
-use crate::pairs::PairRow;
+use crate::error::Result;
 use crate::store::Store;
+use crate::store::durable;
 use crate::store::manifest::{self, FileRef, Head, Manifest, TableState};
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
-use std::path::{Path, PathBuf};
-
-/// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The file.
-    pub path: PathBuf,
-    /// What is wrong with it.
-    pub what: String,
-}
-
-/// What was looked at and what was found.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// Manifests, segments and lists looked at.
-    pub files: u64,
-    /// Bytes read; 0 for a quick look.
-    pub bytes: u64,
-    /// What is wrong; empty is sound.
-    pub findings: Vec<Finding>,
-}
-
-impl Report {
-    fn find(&mut self, path: &Path, what: impl Into<String>) {
-        self.findings.push(Finding { path: path.to_owned(), what: what.into() });
-    }
-}
+use crate::tables::{OnTable, on_table};
+use crate::verify::findings::Report;
+use std::path::Path;
 
 /// Looks the store over; `full` reads every byte that the head refers to.
 pub fn verify(store: &Store, full: bool) -> Result<Report> {
     let mut report = Report::default();
     let Some(head) = chain(store, &mut report)? else { return Ok(report) };
+    report.head = Some(head.clone());
     for (name, table) in &head.manifest.tables {
         let folder = store.data().join(name);
         for segment in table.segments() {
@@ -122,11 +92,9 @@ fn sums(table: &TableState) -> std::result::Result<(), String> {
 }
 
 fn digest(path: &Path, report: &mut Report) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
-    hasher.update_reader(file).map_err(|e| Error::io("read", path, e))?;
-    report.bytes += hasher.count();
-    Ok(hasher.finalize().to_hex().to_string())
+    let digest = durable::digest(path)?;
+    report.bytes += path.metadata().map_or(0, |metadata| metadata.len());
+    Ok(digest)
 }
 
 fn check_lines(folder: &Path, file: &FileRef, full: bool, report: &mut Report) -> Result<()> {
@@ -142,41 +110,39 @@ fn check_segment(name: &str, folder: &Path, path: &Path, segment: &SegmentRef, r
         report.find(path, "its bytes are not those of its digest");
         return Ok(());
     }
-    let rows = match name {
-        "pages" => rows::<PageRow>(folder, segment),
-        "urls" => rows::<UrlRow>(folder, segment),
-        "content_pages" => rows::<ContentPageRow>(folder, segment),
-        "contents" => rows::<ContentRow>(folder, segment),
-        "fingerprint_contents" => rows::<GroupRow>(folder, segment),
-        "pairs" => rows::<PairRow>(folder, segment),
-        "components" => rows::<ComponentRow>(folder, segment),
-        "component_members" => rows::<MemberRow>(folder, segment),
-        "clusters" => rows::<ClusterRow>(folder, segment),
-        _ if name.starts_with("band_") => rows::<BandRow>(folder, segment),
-        _ => Err("of a table that this build does not know".into()),
-    };
+    let unknown = || Err("of a table that this build does not know".into());
+    let rows = on_table(name, Rows { folder, segment }).unwrap_or_else(unknown);
     if let Err(what) = rows {
         report.find(path, what);
     }
     Ok(())
 }
 
-/// Whether the rows ascend and their sums are those that the manifest remembers.
-fn rows<R: Row>(folder: &Path, segment: &SegmentRef) -> std::result::Result<(), String> {
-    let mapped = Segment::<R>::open(folder, segment).map_err(|e| e.to_string())?;
-    let (mut live, mut multiset, mut scratch) = (0, MultisetHash::default(), Vec::new());
-    let mut last: Option<R> = None;
-    for position in 0..mapped.len() {
-        let row = mapped.row(position);
-        if last.as_ref().is_some_and(|last| *last >= row) {
-            return Err(format!("row {position} is out of order"));
+/// Whether the rows of a segment ascend and their sums are those that the manifest remembers.
+struct Rows<'a> {
+    folder: &'a Path,
+    segment: &'a SegmentRef,
+}
+
+impl OnTable for Rows<'_> {
+    type Outcome = std::result::Result<(), String>;
+
+    fn on<R: Row>(self) -> Self::Outcome {
+        let mapped = Segment::<R>::open(self.folder, self.segment).map_err(|e| e.to_string())?;
+        let (mut live, mut multiset, mut scratch) = (0, MultisetHash::default(), Vec::new());
+        let mut last: Option<R> = None;
+        for position in 0..mapped.len() {
+            let row = mapped.row(position);
+            if last.as_ref().is_some_and(|last| *last >= row) {
+                return Err(format!("row {position} is out of order"));
+            }
+            live += i64::from(row.diff());
+            multiset.add(&row, &mut scratch);
+            last = Some(row);
         }
-        live += i64::from(row.diff());
-        multiset.add(&row, &mut scratch);
-        last = Some(row);
-    }
-    match (live, format!("{:032x}", multiset.0)) == (segment.live, segment.multiset.clone()) {
-        true => Ok(()),
-        false => Err("its rows are not those that the manifest remembers".into()),
+        match (live, format!("{:032x}", multiset.0)) == (self.segment.live, self.segment.multiset.clone()) {
+            true => Ok(()),
+            false => Err("its rows are not those that the manifest remembers".into()),
+        }
     }
 }

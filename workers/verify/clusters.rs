@@ -1,0 +1,173 @@
+//! Clusters: in come `clusters` and what they are made of, out goes where a row is not what its pages say, where one is missing and where there is
+//! one too many. Clusters are made anew by the function that made them ([`crate::clusters`]), some at a time, each whole.
+//! That each page is in one cluster at most follows: a page has one content (`content_pages`), a content one component
+//! (`component_members`), a component one row.
+
+use crate::clusters::{CONTENT, ClusterRow, DIAMETER_CONTENTS_MAX, Fact, PAGE, PAIR, cluster};
+use crate::document::Id;
+use crate::keep::KeepRule;
+use crate::verify::findings::Check;
+use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
+
+/// Contents of the clusters that are made at once, if these are more than one: their pairs are held, at most 128 a content.
+const CONTENTS_MAX: usize = PORTION_ROWS / 8;
+
+/// In what a stored row differs from the one made anew.
+fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
+    let fields = |row: &ClusterRow| {
+        [
+            ("leader", row.leader.to_string()),
+            ("cluster", row.cluster.to_string()),
+            ("pages", row.pages.to_string()),
+            ("contents", row.contents.to_string()),
+            ("hosts", row.hosts.to_string()),
+            ("diameter", row.diameter.to_string()),
+            ("representative", row.representative.to_string()),
+        ]
+    };
+    let pairs = fields(stored).into_iter().zip(fields(anew)).filter(|(stored, anew)| stored != anew);
+    let told: Vec<String> =
+        pairs.map(|((name, stored), (_, anew))| format!("{name} {stored}, its pages say {anew}")).collect();
+    told.join("; ")
+}
+
+/// Each cluster's row is what its pages say; none is missing and none too many.
+pub fn clusters(tables: &Tables, rule: &KeepRule) -> Check {
+    let mut check = Check::new("clusters");
+    let mut members = Live::of(&tables.members);
+    let mut components = Components { rows: Vec::new(), facts: Vec::new(), pages: 0 };
+    for row in Live::of(&tables.clusters) {
+        // What rows claim bounds what is held; a false claim is found all the same.
+        components.pages += row.pages as usize;
+        let component = row.component;
+        let before = components.facts.len();
+        members.seek(|member| member.component.cmp(&component));
+        while let Some(member) = members.next_if(|member| member.component.cmp(&component)) {
+            components.facts.push(Fact::new(component, CONTENT, member.content, Id::NONE));
+        }
+        if components.facts.len() == before {
+            components.facts.push(Fact::new(component, CONTENT, component, Id::NONE));
+        }
+        components.rows.push(row);
+        if components.facts.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
+            components.judge(tables, rule, &mut check);
+        }
+    }
+    components.judge(tables, rule, &mut check);
+    missing(tables, &mut check);
+    check
+}
+
+/// Some components whole, and the rows stored of them.
+struct Components {
+    rows: Vec<ClusterRow>,
+    facts: Vec<Fact>,
+    pages: usize,
+}
+
+impl Components {
+    /// Holds the rows against what they should be, and forgets both.
+    fn judge(&mut self, tables: &Tables, rule: &KeepRule, check: &mut Check) {
+        let facts = facts(tables, rule, std::mem::take(&mut self.facts));
+        for stored in self.rows.drain(..) {
+            let start = facts.partition_point(|fact| fact.component < stored.component);
+            let end = facts.partition_point(|fact| fact.component <= stored.component);
+            let Some(mut anew) = cluster(&facts[start..end]) else {
+                check.find("clusters", stored.component, "one too many: fewer than two pages are in it");
+                continue;
+            };
+            if anew.contents as usize > DIAMETER_CONTENTS_MAX {
+                anew.diameter = stored.diameter;
+            }
+            if anew != stored {
+                check.find("clusters", stored.component, differences(&stored, &anew));
+            }
+        }
+        self.pages = 0;
+    }
+}
+
+/// What makes clusters of the contents `asked` for: their pages, ranked, and the pairs between them, sorted.
+fn facts(tables: &Tables, rule: &KeepRule, mut asked: Vec<Fact>) -> Vec<Fact> {
+    let sizes: Vec<(Id, usize)> =
+        asked.chunk_by(|a, b| a.component == b.component).map(|of| (of[0].component, of.len())).collect();
+    let size = |component: Id| sizes.binary_search_by_key(&component, |size| size.0).map_or(0, |at| sizes[at].1);
+    asked.sort_unstable_by_key(|fact| fact.content);
+    let mut pages: Vec<Fact> = Vec::new();
+    let mut facts: Vec<Fact> = Vec::new();
+    let (mut contents, mut components) = (Live::of(&tables.contents), Live::of(&tables.components));
+    let (mut content_pages, mut pairs) = (Live::of(&tables.content_pages), Live::of(&tables.pairs));
+    for of in asked.chunk_by(|a, b| a.content == b.content) {
+        let content = of[0].content;
+        // What stands for itself though it is in a component is no cluster of its own.
+        let component = components.find(|row| row.content.cmp(&content)).map_or(content, |row| row.component);
+        if of.iter().all(|fact| fact.component != component) {
+            continue;
+        }
+        let chars = contents.find(|row| row.content.cmp(&content)).map_or(0, |row| row.chars);
+        content_pages.seek(|row| row.content.cmp(&content));
+        while let Some(row) = content_pages.next_if(|row| row.content.cmp(&content)) {
+            let mut page = Fact::new(component, PAGE, content, row.doc);
+            page.rank[0] = u64::from(chars);
+            pages.push(page);
+        }
+        if size(component) > DIAMETER_CONTENTS_MAX {
+            continue;
+        }
+        pairs.seek(|row| row.content.cmp(&content));
+        while let Some(row) = pairs.next_if(|row| row.content.cmp(&content)) {
+            if row.accepted == 1 && content < row.other {
+                facts.push(Fact::new(component, PAIR, content, row.other));
+            }
+        }
+    }
+    pages.sort_unstable_by_key(|page| page.other);
+    let mut live = Live::of(&tables.pages);
+    for mut fact in pages {
+        // A page that does not live is another check's finding; here it does not count.
+        if let Some(page) = live.find(|page| page.doc.cmp(&fact.other)) {
+            fact.rank = rule.rank(page.facts(fact.rank[0] as u32));
+            fact.host = page.host;
+            facts.push(fact);
+        }
+    }
+    facts.sort_unstable();
+    facts
+}
+
+/// Components, and contents in none that have several pages, without a row.
+fn missing(tables: &Tables, check: &mut Check) {
+    let components = distinct(Live::of(&tables.members).map(|row| row.component));
+    for sides in joined(components, Live::of(&tables.clusters), |component| *component, |row| row.component) {
+        if let (Some(component), None) = sides {
+            check.find("clusters", component, "missing, though there is such a component");
+        }
+    }
+    let (mut joined, mut clusters) = (Live::of(&tables.components), Live::of(&tables.clusters));
+    let mut last = (Id::NONE, 0u64);
+    for row in Live::of(&tables.content_pages) {
+        last = (row.content, if row.content == last.0 { last.1 + 1 } else { 1 });
+        // Its second page makes it a cluster, and is when it is looked at, once.
+        let (content, 2) = last else { continue };
+        if joined.find(|row| row.content.cmp(&content)).is_none()
+            && clusters.find(|row| row.component.cmp(&content)).is_none()
+        {
+            check.find("clusters", content, "missing, though the content has several pages");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only the fields that differ are told.
+    #[test]
+    fn fields_that_differ() {
+        let page = |n| Fact::new(Id { high: 1, low: 0 }, PAGE, Id { high: 1, low: 0 }, Id { high: n, low: 0 });
+        let anew = cluster(&[page(4), page(5)]).expect("two pages");
+        assert_eq!(differences(&anew, &anew), "");
+        let stored = ClusterRow { pages: 7, ..anew.clone() };
+        assert_eq!(differences(&stored, &anew), "pages 7, its pages say 2");
+    }
+}

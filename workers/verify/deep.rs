@@ -1,0 +1,92 @@
+//! A deep look: in come the tables of a store's head, whose bytes are sound, out goes where they do not agree with one another, check by check.
+//! Tables are streamed: a check holds one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes; where
+//! clusters are made anew, up to 100 MB of pairs, or the largest single cluster with about 256 bytes for each of its pages.
+
+use crate::buckets::band_table;
+use crate::document::Id;
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::keep::KeepRule;
+use crate::store::manifest::Head;
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use crate::store::{Store, digest_of};
+use crate::verify::findings::{Check, Deep, hex};
+use crate::verify::live::{Live, Tables};
+use crate::verify::{bands, clusters, components, pages, pairs, recall};
+
+/// Holds the tables of `head` against one another, and `sample` fingerprints against all.
+///
+/// # Errors
+///
+/// `Config` if the job decides or ranks otherwise than the head did: nothing could be recomputed. `Io` if a segment
+/// cannot be mapped.
+pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
+    let configured = [
+        ("decision configuration", digest_of(&job.decision()), &head.manifest.decision),
+        ("[keep]", digest_of(&job.view()), &head.manifest.view),
+    ];
+    for (name, now, then) in configured {
+        if now != *then {
+            let why = format!("the last epoch had another {name}; remedy: put it back, or run the job first");
+            return Err(Error::config(store.root(), why));
+        }
+    }
+    let tables = Tables::open(store, head, job.bands()?)?;
+    let rows = rows(&tables);
+    if rows.found > 0 {
+        return Ok(Deep { checks: vec![rows], recall: None });
+    }
+    let mut checks = vec![rows, pages::urls(&tables), pages::content_pages(&tables), pages::contents(&tables)];
+    checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
+    checks.extend(pairs::pairs(&tables, &job.confirm));
+    checks.extend([components::components(&tables), components::component_members(&tables)]);
+    checks.push(clusters::clusters(&tables, &KeepRule::new(&job.keep)));
+    let (missing, recall) = recall::recall(&tables, &head.digest, sample);
+    checks.push(missing);
+    Ok(Deep { checks, recall: Some(recall) })
+}
+
+/// Every row of every table is there once or not at all, and no key has two.
+fn rows(tables: &Tables) -> Check {
+    let mut check = Check::new("rows");
+    add_up(&tables.pages, "pages", Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.urls, "urls", Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.content_pages, "content_pages", |row| [row.content, row.doc], both, &mut check);
+    add_up(&tables.contents, "contents", Row::key, |content| content.to_string(), &mut check);
+    let group = |key: (u64, Id)| format!("{} {}", hex(tables.bands.unkey(0, key.0)), key.1);
+    add_up(&tables.groups, "fingerprint_contents", |row| (row.key, row.content), group, &mut check);
+    for (band, table) in (1..).zip(&tables.band) {
+        add_up(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
+    }
+    add_up(&tables.pairs, "pairs", |row| [row.content, row.other], both, &mut check);
+    add_up(&tables.components, "components", Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.members, "component_members", |row| [row.component, row.content], both, &mut check);
+    add_up(&tables.clusters, "clusters", Row::key, |component| component.to_string(), &mut check);
+    check
+}
+
+fn both([a, b]: [Id; 2]) -> String {
+    format!("{a} {b}")
+}
+
+/// Looks at one table; `key` is what stands once in it, `name` what people call that.
+fn add_up<R: Row, K: Copy + PartialEq>(
+    table: &Table<R>,
+    table_name: &str,
+    key: impl Fn(&R) -> K,
+    name: impl Fn(K) -> String,
+    check: &mut Check,
+) {
+    let mut live = Live::of(table);
+    let mut last = None;
+    while let Some((row, sum)) = live.next_sum() {
+        let key = key(&row);
+        match sum {
+            0 => continue,
+            1 if last.replace(key) == Some(key) => check.find(table_name, name(key), "the key has two rows"),
+            1 => {}
+            sum => check.find(table_name, name(key), format_args!("a row is there {sum} times")),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Live rows in order: in comes a table, out come its rows as they stand, one at a time, merged from all its segments. Memory does not grow with
+//! the table: it has one row of each segment. Unlike [`Table`]'s own lookups, which panic on them, it bears rows whose diffs do not sum to
+//! 0 or 1, so that such a table can be looked at and named.
+
+use crate::bands::Bands;
+use crate::buckets::{BandRow, band_table};
+use crate::clusters::ClusterRow;
+use crate::components::{ComponentRow, MemberRow};
+use crate::contents::{ContentPageRow, ContentRow};
+use crate::error::Result;
+use crate::groups::GroupRow;
+use crate::pages::{PageRow, UrlRow};
+use crate::pairs::PairRow;
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::store::runs::Table;
+use crate::store::segment::Segment;
+use crate::store::table::Row;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::iter;
+
+/// Rows or keys that a check holds at once, at most 96 bytes each; few in tests, so that they cross from portion to portion.
+pub const PORTION_ROWS: usize = if cfg!(test) { 64 } else { 1 << 16 };
+
+/// The tables of a head, mapped.
+pub struct Tables {
+    /// Where fingerprints lie in the bands.
+    pub bands: Bands,
+    /// `pages`.
+    pub pages: Table<PageRow>,
+    /// `urls`.
+    pub urls: Table<UrlRow>,
+    /// `content_pages`.
+    pub content_pages: Table<ContentPageRow>,
+    /// `contents`.
+    pub contents: Table<ContentRow>,
+    /// `fingerprint_contents`.
+    pub groups: Table<GroupRow>,
+    /// `band_1` and up, the first of them first.
+    pub band: Vec<Table<BandRow>>,
+    /// `pairs`.
+    pub pairs: Table<PairRow>,
+    /// `components`.
+    pub components: Table<ComponentRow>,
+    /// `component_members`.
+    pub members: Table<MemberRow>,
+    /// `clusters`.
+    pub clusters: Table<ClusterRow>,
+}
+
+impl Tables {
+    /// Maps the tables of `head`; one that no epoch has written is empty.
+    pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
+        fn open<R: Row>(store: &Store, head: &Head, name: &str) -> Result<Table<R>> {
+            Table::open(&store.data().join(name), head.manifest.tables.get(name))
+        }
+        Ok(Tables {
+            pages: open(store, head, PageRow::TABLE)?,
+            urls: open(store, head, UrlRow::TABLE)?,
+            content_pages: open(store, head, ContentPageRow::TABLE)?,
+            contents: open(store, head, ContentRow::TABLE)?,
+            groups: open(store, head, GroupRow::TABLE)?,
+            band: (1..bands.count()).map(|band| open(store, head, &band_table(band))).collect::<Result<_>>()?,
+            pairs: open(store, head, PairRow::TABLE)?,
+            components: open(store, head, ComponentRow::TABLE)?,
+            members: open(store, head, MemberRow::TABLE)?,
+            clusters: open(store, head, ClusterRow::TABLE)?,
+            bands,
+        })
+    }
+}
+
+/// The live rows of a table from some place on.
+pub struct Live<'a, R: Row> {
+    segments: &'a [Segment<R>],
+    /// The row of each segment that comes next, and the segment.
+    heads: BinaryHeap<Reverse<(R, usize)>>,
+    /// Where that row stands.
+    positions: Vec<usize>,
+}
+
+impl<'a, R: Row> Live<'a, R> {
+    /// All live rows of `table`.
+    pub fn of(table: &'a Table<R>) -> Live<'a, R> {
+        let segments = table.segments();
+        let mut live = Live { segments, heads: BinaryHeap::new(), positions: vec![0; segments.len()] };
+        (0..segments.len()).for_each(|segment| live.place(segment, 0));
+        live
+    }
+
+    fn place(&mut self, segment: usize, position: usize) {
+        self.positions[segment] = position;
+        if position < self.segments[segment].len() {
+            self.heads.push(Reverse((self.segments[segment].row(position), segment)));
+        }
+    }
+
+    /// The next row with its diff as +1, and what its diffs sum to.
+    pub fn next_sum(&mut self) -> Option<(R, i64)> {
+        let mut sum = 0;
+        let mut first: Option<R> = None;
+        while let Some(Reverse((head, _))) = self.heads.peek() {
+            let (row, diff) = (head.clone().with_diff(1), head.diff());
+            if first.as_ref().is_some_and(|first| *first != row) {
+                break;
+            }
+            first = Some(row);
+            sum += i64::from(diff);
+            if let Some(Reverse((_, segment))) = self.heads.pop() {
+                self.place(segment, self.positions[segment] + 1);
+            }
+        }
+        first.map(|row| (row, sum))
+    }
+
+    /// Goes forward to the first row that is not `Less`; `order` holds a row against what is sought.
+    pub fn seek(&mut self, order: impl Fn(&R) -> Ordering) {
+        while self.heads.peek().is_some_and(|Reverse((head, _))| order(head) == Ordering::Less) {
+            let Some(Reverse((_, segment))) = self.heads.pop() else { return };
+            let rows = &self.segments[segment];
+            let from = self.positions[segment] + 1;
+            let position = rows.seek_by(from, |position| order(&rows.row(position)) == Ordering::Less);
+            self.place(segment, position);
+        }
+    }
+
+    /// The next live row if it is `Equal` to what is sought.
+    pub fn next_if(&mut self, order: impl Fn(&R) -> Ordering) -> Option<R> {
+        while self.heads.peek().is_some_and(|Reverse((head, _))| order(head) == Ordering::Equal) {
+            if let Some((row, 1..)) = self.next_sum() {
+                return Some(row);
+            }
+        }
+        None
+    }
+
+    /// The first live row that is `Equal` to what is sought; from call to call what is sought ascends.
+    pub fn find(&mut self, order: impl Fn(&R) -> Ordering) -> Option<R> {
+        self.seek(&order);
+        self.next_if(&order)
+    }
+}
+
+impl<R: Row> Iterator for Live<'_, R> {
+    type Item = R;
+
+    fn next(&mut self) -> Option<R> {
+        self.next_if(|_| Ordering::Equal)
+    }
+}
+
+/// `items` in portions of [`PORTION_ROWS`], each sorted.
+pub fn portions<T: Ord>(mut items: impl Iterator<Item = T>) -> impl Iterator<Item = Vec<T>> {
+    iter::from_fn(move || {
+        let mut portion: Vec<T> = items.by_ref().take(PORTION_ROWS).collect();
+        portion.sort_unstable();
+        (!portion.is_empty()).then_some(portion)
+    })
+}
+
+/// `items`, which ascend, each once.
+pub fn distinct<T: Copy + PartialEq>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let mut last = None;
+    items.filter(move |item| last.replace(*item) != Some(*item))
+}
+
+/// The items of two sides by key, which ascends on both and stands once on each.
+pub fn joined<A, B, K: Ord>(
+    left: impl Iterator<Item = A>,
+    right: impl Iterator<Item = B>,
+    left_key: impl Fn(&A) -> K,
+    right_key: impl Fn(&B) -> K,
+) -> impl Iterator<Item = (Option<A>, Option<B>)> {
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    iter::from_fn(move || {
+        let order = match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) => left_key(a).cmp(&right_key(b)),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return None,
+        };
+        let a = if order.is_le() { left.next() } else { None };
+        let b = if order.is_ge() { right.next() } else { None };
+        Some((a, b))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Id;
+    use crate::store::segment;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    fn row(n: u64, diff: i8) -> ContentPageRow {
+        ContentPageRow { content: Id { high: n / 4, low: 0 }, doc: Id { high: n, low: 0 }, diff }
+    }
+
+    fn table(folder: &Path, runs: &[BTreeMap<u64, i8>]) -> Table<ContentPageRow> {
+        let mut table = Table::default();
+        for run in runs {
+            let rows = run.iter().map(|(n, diff)| row(*n, *diff));
+            if let Some(written) = segment::write(folder, "test", rows).expect("written") {
+                table.push(Segment::open(folder, &written).expect("opened"));
+            }
+        }
+        table
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Whatever the runs say, sums are those of a map, live rows are those that sum to more than 0, and what is sought in ascending
+        /// order is found if it lives.
+        #[test]
+        fn equals_a_map(runs in prop::collection::vec(
+            prop::collection::btree_map(0u64..60, prop_oneof![Just(1i8), Just(-1i8)], 0..40), 0..5,
+        )) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let table = table(folder.path(), &runs);
+            let mut sums: BTreeMap<u64, i64> = BTreeMap::new();
+            runs.iter().flatten().for_each(|(n, diff)| *sums.entry(*n).or_default() += i64::from(*diff));
+            let mut live = Live::of(&table);
+            let told: Vec<(u64, i64)> = iter::from_fn(|| live.next_sum()).map(|(row, sum)| (row.doc.high, sum)).collect();
+            prop_assert_eq!(told, sums.clone().into_iter().collect::<Vec<_>>());
+            sums.retain(|_, sum| *sum > 0);
+            let all: Vec<u64> = Live::of(&table).map(|row| row.doc.high).collect();
+            prop_assert_eq!(&all, &sums.keys().copied().collect::<Vec<_>>());
+            let mut live = Live::of(&table);
+            for n in (0..60).step_by(3) {
+                let found = live.find(|row| row.doc.high.cmp(&n)).map(|row| row.doc.high);
+                prop_assert_eq!(found, sums.contains_key(&n).then_some(n));
+            }
+        }
+    }
+
+    /// Both sides of every key come once, in order, whatever is missing on either.
+    #[test]
+    fn sides_meet() {
+        let told: Vec<(Option<i32>, Option<i32>)> =
+            joined([1, 2, 5].into_iter(), [2, 3, 5, 6].into_iter(), |a| *a, |b| *b).collect();
+        let both = |n| (Some(n), Some(n));
+        assert_eq!(told, [(Some(1), None), both(2), (None, Some(3)), both(5), (None, Some(6))]);
+        assert_eq!(distinct([1, 1, 2, 2, 2, 5].into_iter()).collect::<Vec<i32>>(), [1, 2, 5]);
+    }
+}

@@ -1,0 +1,192 @@
+//! Recall: in come all live fingerprints, out go the near pairs of a sample of them that are not stored. Brute force on purpose: no band, no bucket
+//! and no kernel of the road has a say in it. Each sampled fingerprint is held against every live one in one pass over
+//! the table.
+
+use crate::document::Id;
+use crate::groups::PIVOTS;
+use crate::verify::findings::{Check, Recall};
+use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
+use std::collections::{BTreeMap, BinaryHeap};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Pairs of fingerprints that are held before their contents are looked up: at most 64 pivots of 16 bytes for each of two.
+const NEAR_MAX: usize = PORTION_ROWS / 16;
+
+/// The `sample` of `fingerprints` that come first in an order that `seed` makes, ascending, and how many there are.
+pub fn choose(fingerprints: impl Iterator<Item = u64>, seed: &str, sample: usize) -> (Vec<u64>, u64) {
+    let seed = xxh3_64(seed.as_bytes());
+    let mut chosen: BinaryHeap<(u64, u64)> = BinaryHeap::new();
+    let mut all = 0;
+    for fingerprint in fingerprints {
+        all += 1;
+        let ranked = (xxh3_64_with_seed(&fingerprint.to_le_bytes(), seed), fingerprint);
+        if chosen.len() < sample {
+            chosen.push(ranked);
+        } else if let Some(mut last) = chosen.peek_mut()
+            && ranked < *last
+        {
+            *last = ranked;
+        }
+    }
+    let mut chosen: Vec<u64> = chosen.into_iter().map(|(_, fingerprint)| fingerprint).collect();
+    chosen.sort_unstable();
+    (chosen, all)
+}
+
+/// Which of `sample`, which ascends, are within `k` bits of `fingerprint`: of two that are both sampled the lesser tells the pair, and
+/// one is near itself.
+fn near(sample: &[u64], fingerprint: u64, k: u32, mut found: impl FnMut(u64)) {
+    let is_near = |&&other: &&u64| (other ^ fingerprint).count_ones() <= k;
+    // Nearly all have none; to count them needs no branch.
+    if sample.iter().filter(is_near).count() == 0 {
+        return;
+    }
+    let sampled = sample.binary_search(&fingerprint).is_ok();
+    sample.iter().filter(is_near).filter(|&&other| !sampled || other <= fingerprint).for_each(|other| found(*other));
+}
+
+/// Of `sample` fingerprints, chosen by `seed`, every near pair of contents that the pivot rule examines is stored.
+pub fn recall(tables: &Tables, seed: &str, sample: usize) -> (Check, Recall) {
+    let fingerprints = || distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| tables.bands.unkey(0, key));
+    let (sample, all) = choose(fingerprints(), seed, sample);
+    let recall = Recall { sampled: sample.len() as u64, fingerprints: all, ..Recall::default() };
+    let mut seeker = Seeker { tables, check: Check::new("recall"), recall, near: Vec::new(), wanted: Vec::new() };
+    for fingerprint in fingerprints() {
+        near(&sample, fingerprint, tables.bands.k(), |sampled| seeker.near(sampled, fingerprint));
+    }
+    seeker.examine();
+    seeker.look_up();
+    (seeker.check, seeker.recall)
+}
+
+/// Seeks near pairs in the store, some at a time.
+struct Seeker<'a> {
+    tables: &'a Tables,
+    check: Check,
+    recall: Recall,
+    /// Near fingerprints, as keys of band 0.
+    near: Vec<(u64, u64)>,
+    /// Contents that must be a stored pair, the lesser first.
+    wanted: Vec<(Id, Id)>,
+}
+
+/// The pivots of a group, and whether it has other contents.
+type Pivots = (Vec<Id>, bool);
+
+impl Seeker<'_> {
+    fn near(&mut self, a: u64, b: u64) {
+        let bands = &self.tables.bands;
+        self.near.push((bands.key(0, a), bands.key(0, b)));
+        if self.near.len() == NEAR_MAX {
+            self.examine();
+        }
+    }
+
+    /// Names the contents that the pivot rule examines: pivots with all of the other group.
+    fn examine(&mut self) {
+        let near = std::mem::take(&mut self.near);
+        let groups = self.groups(&near);
+        for (a, b) in near {
+            let (Some((pivots_a, larger_a)), Some((pivots_b, larger_b))) = (groups.get(&a), groups.get(&b)) else {
+                continue;
+            };
+            for (at, first) in pivots_a.iter().enumerate() {
+                let others = if a == b { &pivots_b[at + 1..] } else { &pivots_b[..] };
+                others.iter().for_each(|other| self.want(*first, *other));
+            }
+            if *larger_b {
+                self.rest(b, pivots_a);
+            }
+            if *larger_a && a != b {
+                self.rest(a, pivots_b);
+            }
+        }
+    }
+
+    fn groups(&self, near: &[(u64, u64)]) -> BTreeMap<u64, Pivots> {
+        let mut keys: Vec<u64> = near.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut groups = Live::of(&self.tables.groups);
+        let mut group = |key: u64| {
+            groups.seek(|row| row.key.cmp(&key));
+            let mut next = || groups.next_if(|row| row.key.cmp(&key)).map(|row| row.content);
+            let pivots: Vec<Id> = std::iter::from_fn(&mut next).take(PIVOTS).collect();
+            (key, (pivots, next().is_some()))
+        };
+        keys.into_iter().map(&mut group).collect()
+    }
+
+    /// The contents of group `key` that are no pivots, each with all of `pivots`.
+    fn rest(&mut self, key: u64, pivots: &[Id]) {
+        let tables = self.tables;
+        let mut group = Live::of(&tables.groups);
+        group.seek(|row| row.key.cmp(&key));
+        for row in std::iter::from_fn(|| group.next_if(|row| row.key.cmp(&key))).skip(PIVOTS) {
+            pivots.iter().for_each(|pivot| self.want(row.content, *pivot));
+        }
+    }
+
+    fn want(&mut self, a: Id, b: Id) {
+        self.wanted.push((a.min(b), a.max(b)));
+        if self.wanted.len() == PORTION_ROWS {
+            self.look_up();
+        }
+    }
+
+    fn look_up(&mut self) {
+        self.wanted.sort_unstable();
+        let mut pairs = Live::of(&self.tables.pairs);
+        for (a, b) in self.wanted.drain(..) {
+            self.recall.near_pairs += 1;
+            match pairs.find(|row| (row.content, row.other).cmp(&(a, b))) {
+                Some(_) => self.recall.stored += 1,
+                None => {
+                    self.check.find("pairs", format_args!("{a} {b}"), "missing, though the fingerprints are within k")
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hamming::tests::Random;
+
+    /// A sample is of the size asked for, of the fingerprints that there are, and another for another seed.
+    #[test]
+    fn samples() {
+        let all: Vec<u64> = (0..1000u64).map(|n| n * n).collect();
+        let (one, n) = choose(all.iter().copied(), "one", 50);
+        assert_eq!((one.len(), n), (50, 1000));
+        assert!(one.is_sorted_by(|a, b| a < b) && one.iter().all(|f| all.contains(f)));
+        assert_eq!(choose(all.iter().rev().copied(), "one", 50).0, one);
+        assert_ne!(choose(all.iter().copied(), "two", 50).0, one);
+        assert_eq!(choose(all.iter().copied(), "one", 5000).0, all);
+        assert!(choose(all.iter().copied(), "one", 0).0.is_empty());
+    }
+
+    /// Each near pair with a sampled side is told once, a sampled one and itself included.
+    #[test]
+    fn near_once() {
+        let mut random = Random(3);
+        let mut all: Vec<u64> = (0..300).map(|_| random.next() & 0x3ff).collect();
+        all.sort_unstable();
+        all.dedup();
+        let sample: Vec<u64> = all.iter().copied().step_by(3).collect();
+        let mut told = Vec::new();
+        all.iter().for_each(|&f| near(&sample, f, 2, |s| told.push((s.min(f), s.max(f)))));
+        told.sort_unstable();
+        let mut plain = Vec::new();
+        for (at, &a) in all.iter().enumerate() {
+            for &b in &all[at..] {
+                let sampled = sample.contains(&a) || sample.contains(&b);
+                if sampled && (a ^ b).count_ones() <= 2 {
+                    plain.push((a, b));
+                }
+            }
+        }
+        assert_eq!(told, plain);
+    }
+}

@@ -1,0 +1,298 @@
+//! Tampers: what is done to a store's tables so that no digest and no sum can tell, and the checks of a deep look that must tell, all of them and
+//! no other.
+
+use crate::buckets::BandRow;
+use crate::clusters::ClusterRow;
+use crate::components::{ComponentRow, MemberRow};
+use crate::confirm::Options;
+use crate::contents::{ContentPageRow, ContentRow};
+use crate::document::Id;
+use crate::groups::{GroupRow, PIVOTS};
+use crate::ingest::TOO_SHORT;
+use crate::pages::{PageRow, UrlRow};
+use crate::pairs::{PairRow, decided};
+use crate::store::manifest::{Run, TableState};
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use crate::store::{Store, segment};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A store's tables, open to change.
+pub struct Tamper<'a> {
+    pub store: &'a Store,
+    pub tables: BTreeMap<String, TableState>,
+}
+
+impl Tamper<'_> {
+    fn rows<R: Row>(&self, name: &str) -> Vec<R> {
+        let table: Table<R> = Table::open(&self.store.data().join(name), self.tables.get(name)).expect("mapped");
+        table.portions(1000).flatten().collect()
+    }
+
+    /// Adds `rows` to table `name` in a run of their own.
+    fn add<R: Row>(&mut self, name: &str, mut rows: Vec<R>) {
+        rows.sort_unstable();
+        let written = segment::write(&self.store.data().join(name), "tamper", rows).expect("written");
+        let run = Run { epoch: 9, segments: written.into_iter().collect() };
+        self.tables.entry(name.to_owned()).or_default().append(run).expect("appended");
+    }
+
+    /// Makes table `name` what `change` makes of its rows.
+    fn edit<R: Row>(&mut self, name: &str, change: impl FnOnce(&mut Vec<R>)) {
+        let mut rows = self.rows(name);
+        let before = rows.clone();
+        change(&mut rows);
+        assert_ne!(rows, before, "{name}: nothing changed");
+        self.tables.remove(name);
+        self.add(name, rows);
+    }
+
+    fn drop_last<R: Row>(&mut self, name: &str) {
+        self.edit(name, |rows: &mut Vec<R>| rows.truncate(rows.len() - 1));
+    }
+
+    fn add_pair(&mut self, content: Id, other: Id, distance: u32) {
+        let decided = |a, b| decided(a, b, distance, &Options::default());
+        self.edit("pairs", |rows| rows.extend([decided(content, other), decided(other, content)]));
+    }
+
+    fn drop_pair(&mut self, a: Id, b: Id) {
+        let ends = [(a, b), (b, a)];
+        self.edit("pairs", |rows: &mut Vec<PairRow>| rows.retain(|row| !ends.contains(&(row.content, row.other))));
+    }
+
+    /// The contents of the largest group, of 80: the first 64 are pivots.
+    fn large_group(&self) -> Vec<Id> {
+        let rows: Vec<GroupRow> = self.rows("fingerprint_contents");
+        let largest = rows.chunk_by(|a, b| a.key == b.key).max_by_key(|group| group.len()).expect("a group");
+        assert_eq!(largest.len(), 80);
+        largest.iter().map(|row| row.content).collect()
+    }
+
+    /// A component of two contents with a page each: its name, which is the lesser, and the other; the `nth` such.
+    fn small_component(&self, nth: usize) -> (Id, Id) {
+        let clusters: Vec<ClusterRow> = self.rows("clusters");
+        let row = clusters.iter().filter(|row| (row.pages, row.contents) == (2, 2)).nth(nth).expect("small ones");
+        let members: Vec<MemberRow> = self.rows("component_members");
+        let of = |member: &&MemberRow| member.component == row.component && member.content != row.component;
+        (row.component, members.iter().find(of).expect("another content").content)
+    }
+
+    /// Gives component `from` the name `to` in the tables of components.
+    fn rename(&mut self, from: Id, to: Id) {
+        let renamed = |component: &mut Id| *component = if *component == from { to } else { *component };
+        self.edit("components", |rows: &mut Vec<ComponentRow>| {
+            rows.iter_mut().for_each(|row| renamed(&mut row.component));
+        });
+        self.edit("component_members", |rows: &mut Vec<MemberRow>| {
+            rows.iter_mut().for_each(|row| renamed(&mut row.component));
+        });
+    }
+
+    /// A content that has a fingerprint and no pair.
+    fn lone_content(&self) -> Id {
+        let paired: BTreeSet<Id> = self.rows::<PairRow>("pairs").iter().map(|row| row.content).collect();
+        let rows: Vec<GroupRow> = self.rows("fingerprint_contents");
+        rows.iter().find(|row| !paired.contains(&row.content)).expect("one").content
+    }
+
+    fn change_lone_content(&mut self, change: impl FnOnce(&mut ContentRow)) {
+        let lone = self.lone_content();
+        self.edit("contents", |rows: &mut Vec<ContentRow>| {
+            change(rows.iter_mut().find(|row| row.content == lone).expect("its row"));
+        });
+    }
+
+    /// A content that is too short, of one page.
+    fn short_content(&self) -> Id {
+        let contents: Vec<ContentRow> = self.rows("contents");
+        let short: BTreeSet<Id> = contents.iter().filter(|row| row.flags == TOO_SHORT).map(|row| row.content).collect();
+        let pages: Vec<ContentPageRow> = self.rows("content_pages");
+        let alone = |rows: &&[ContentPageRow]| rows.len() == 1 && short.contains(&rows[0].content);
+        pages.chunk_by(|a, b| a.content == b.content).find(alone).expect("one")[0].content
+    }
+
+    fn change_short_page(&mut self, change: impl FnOnce(&mut PageRow)) {
+        let short = self.short_content();
+        self.edit("pages", |rows: &mut Vec<PageRow>| {
+            change(rows.iter_mut().find(|row| row.content == short).expect("its page"));
+        });
+    }
+
+    /// A page without text.
+    fn empty_page(&self) -> Id {
+        self.rows::<PageRow>("pages").iter().find(|row| row.content.is_none()).expect("one").doc
+    }
+
+    /// Changes the row of a cluster of at least so many pages.
+    fn change_cluster(&mut self, pages_min: u32, change: impl FnOnce(&mut ClusterRow)) {
+        self.edit("clusters", |rows: &mut Vec<ClusterRow>| {
+            change(rows.iter_mut().find(|row| row.pages >= pages_min).expect("a cluster"));
+        });
+    }
+
+    /// Adds a copy of some cluster under another component.
+    fn copy_cluster(&mut self, component: Id) {
+        let row = self.rows::<ClusterRow>("clusters")[0].clone();
+        self.edit("clusters", |rows| rows.push(ClusterRow { component, leader: component, ..row }));
+    }
+
+    fn drop_cluster(&mut self, which: impl Fn(&ClusterRow) -> bool) {
+        self.edit("clusters", |rows: &mut Vec<ClusterRow>| {
+            let at = rows.iter().position(which).expect("a cluster");
+            rows.remove(at);
+        });
+    }
+}
+
+/// What is done, how, and the checks that tell, sorted by name.
+type Case = (&'static str, fn(&mut Tamper<'_>), &'static [&'static str]);
+
+/// The table.
+pub const TAMPERS: &[Case] = &[
+    ("a row added twice", |t| t.add("pages", vec![t.rows::<PageRow>("pages")[7].clone()]), &["rows"]),
+    ("a row taken back that never was", |t| t.add("band_2", vec![BandRow { key: 5, diff: -1 }]), &["rows"]),
+    ("a key with two rows", |t| t.add("contents", vec![odd_content(t.large_group()[0])]), &["rows"]),
+    ("a URL dropped", |t| t.drop_last::<UrlRow>("urls"), &["urls"]),
+    ("a URL of no page", |t| t.edit::<UrlRow>("urls", |rows| rows.push(odd_url())), &["urls"]),
+    ("another URL", |t| t.edit::<UrlRow>("urls", |rows| rows[4].url[9] ^= 1), &["urls"]),
+    ("another length of a URL", |t| t.change_short_page(|row| row.url_bytes += 1), &["urls"]),
+    ("another host", |t| t.change_short_page(|row| row.host += 1), &["urls"]),
+    ("a page that lost its content", |t| t.change_short_page(|row| row.content = Id::NONE), &["content_pages"]),
+    ("a page of a content dropped", |t| drop_page(t), &["clusters", "content_pages"]),
+    ("a page without text under a content", |t| add_page(t, t.short_content()), &["clusters", "content_pages"]),
+    ("a page without text under no content", |t| add_page(t, Id::NONE), &["content_pages", "contents"]),
+    ("a content dropped", |t| drop_content(t, t.short_content()), &["contents"]),
+    ("a content of no page", |t| t.edit("contents", |rows| rows.push(odd_content(Id::MAX))), &["contents"]),
+    ("a content that is short now", |t| t.change_lone_content(|row| row.flags = TOO_SHORT), &["fingerprint_contents"]),
+    ("another fingerprint", |t| t.change_lone_content(|row| row.fingerprint ^= 1), &["fingerprint_contents"]),
+    ("a group that lacks a content", |t| drop_from_group(t, t.large_group()[79]), &["fingerprint_contents"]),
+    ("a group with a stranger", |t| add_to_group(t, Id::MAX), &["fingerprint_contents", "recall"]),
+    ("a group with a short content", |t| add_to_group(t, t.short_content()), &["fingerprint_contents", "recall"]),
+    ("a fingerprint that a band lacks", |t| t.drop_last::<BandRow>("band_1"), &["bands"]),
+    ("a fingerprint of nobody", |t| t.edit("band_3", |rows| rows.push(BandRow { key: 77, diff: 1 })), &["bands"]),
+    ("a band that the store has not", |t| t.add("band_4", vec![BandRow { key: 77, diff: 1 }]), &["bands"]),
+    ("a pair in one direction", |t| t.drop_last::<PairRow>("pairs"), &["pairs"]),
+    ("directions that differ", |t| t.edit::<PairRow>("pairs", |rows| rows[11].similarity -= 1), &["pairs"]),
+    ("another distance", |t| change_pairs(t, |row| row.distance += 1), &["pairs"]),
+    ("another verdict", |t| change_pairs(t, |row| row.similarity /= 2), &["pairs"]),
+    ("another signature", |t| change_pairs(t, |row| row.signatures = 0), &["pairs"]),
+    ("a pair with one that is gone", |t| t.add_pair(t.large_group()[0], Id::MAX, 0), &["components", "pairs"]),
+    ("a short content's pair", |t| t.add_pair(t.large_group()[0], t.short_content(), 1), &["components", "pairs"]),
+    ("a pair beyond k", |t| t.add_pair(t.large_group()[0], t.lone_content(), 3), &["components", "pairs"]),
+    ("a pair without a pivot", |t| t.add_pair(t.large_group()[PIVOTS], t.large_group()[PIVOTS + 1], 0), &["pivots"]),
+    ("a component that is not stored", |t| drop_component(t), &["components"]),
+    ("a component under another name", |t| rename_component(t), &["components"]),
+    (
+        "two components as one",
+        |t| t.rename(t.small_component(0).0, t.small_component(1).0),
+        &["clusters", "components"],
+    ),
+    ("a component of one", |t| add_component(t, t.short_content()), &["clusters", "components"]),
+    ("members that lack a content", |t| drop_member(t), &["clusters", "component_members", "components"]),
+    ("members with a stranger", |t| add_member(t, t.short_content()), &["component_members", "components"]),
+    ("a cluster dropped", |t| t.drop_cluster(|row| row.contents > 1), &["clusters"]),
+    ("a cluster of one content dropped", |t| t.drop_cluster(|row| row.contents == 1), &["clusters"]),
+    ("a cluster of one page", |t| t.copy_cluster(t.short_content()), &["clusters"]),
+    ("a cluster of nothing", |t| t.copy_cluster(Id::MAX), &["clusters"]),
+    ("a content in two clusters", |t| t.copy_cluster(t.small_component(0).1), &["clusters"]),
+    ("another leader", |t| t.change_cluster(2, |row| row.leader = Id::MAX), &["clusters"]),
+    ("another ClusterId", |t| t.change_cluster(2, |row| row.cluster = Id::MAX), &["clusters"]),
+    ("other pages", |t| t.change_cluster(3, |row| row.pages += 1), &["clusters"]),
+    ("other contents", |t| t.change_cluster(100, |row| row.contents -= 1), &["clusters"]),
+    ("other hosts", |t| t.change_cluster(2, |row| row.hosts += 1), &["clusters"]),
+    ("another diameter", |t| t.change_cluster(100, |row| row.diameter += 1), &["clusters"]),
+    ("another representative", |t| t.change_cluster(2, |row| row.representative = row.cluster), &["clusters"]),
+    ("a near pair within a group", |t| t.drop_pair(t.large_group()[0], t.large_group()[70]), &["recall"]),
+    ("a near pair of two groups", |t| drop_distant_pair(t), &["recall"]),
+    ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "recall"]),
+];
+
+fn odd_content(content: Id) -> ContentRow {
+    ContentRow { content, fingerprint: 0, chars: 1, flags: TOO_SHORT, diff: 1 }
+}
+
+fn odd_url() -> UrlRow {
+    UrlRow { doc: Id::MAX, url: Box::from(*b"x"), diff: 1 }
+}
+
+/// Drops one of a content's several pages.
+fn drop_page(t: &mut Tamper<'_>) {
+    t.edit("content_pages", |rows: &mut Vec<ContentPageRow>| {
+        let at = rows.windows(2).position(|two| two[0].content == two[1].content).expect("several");
+        rows.remove(at);
+    });
+}
+
+fn add_page(t: &mut Tamper<'_>, content: Id) {
+    let row = ContentPageRow { content, doc: t.empty_page(), diff: 1 };
+    t.edit("content_pages", |rows| rows.push(row));
+}
+
+fn drop_content(t: &mut Tamper<'_>, content: Id) {
+    t.edit("contents", |rows: &mut Vec<ContentRow>| rows.retain(|row| row.content != content));
+}
+
+fn drop_from_group(t: &mut Tamper<'_>, content: Id) {
+    t.edit("fingerprint_contents", |rows: &mut Vec<GroupRow>| rows.retain(|row| row.content != content));
+}
+
+fn add_to_group(t: &mut Tamper<'_>, content: Id) {
+    let row = t.rows::<GroupRow>("fingerprint_contents")[0].clone();
+    t.edit("fingerprint_contents", |rows| rows.push(GroupRow { content, ..row }));
+}
+
+/// Changes both directions of a pair alike.
+fn change_pairs(t: &mut Tamper<'_>, change: impl Fn(&mut PairRow)) {
+    t.edit("pairs", |rows: &mut Vec<PairRow>| {
+        let ends = [(rows[11].content, rows[11].other), (rows[11].other, rows[11].content)];
+        rows.iter_mut().filter(|row| ends.contains(&(row.content, row.other))).for_each(change);
+    });
+}
+
+/// Forgets a component of two contents with a page each in all three tables.
+fn drop_component(t: &mut Tamper<'_>) {
+    let (name, _) = t.small_component(0);
+    t.edit("components", |rows: &mut Vec<ComponentRow>| rows.retain(|row| row.component != name));
+    t.edit("component_members", |rows: &mut Vec<MemberRow>| rows.retain(|row| row.component != name));
+    t.drop_cluster(|row| row.component == name);
+}
+
+/// Names a component after its greater digest in all three tables.
+fn rename_component(t: &mut Tamper<'_>) {
+    let (name, other) = t.small_component(0);
+    t.rename(name, other);
+    t.edit("clusters", |rows: &mut Vec<ClusterRow>| {
+        let row = rows.iter_mut().find(|row| row.component == name).expect("a cluster");
+        (row.component, row.leader) = (other, other);
+    });
+}
+
+fn add_component(t: &mut Tamper<'_>, content: Id) {
+    t.edit("components", |rows| rows.push(ComponentRow { content, component: content, diff: 1 }));
+    t.edit("component_members", |rows| rows.push(MemberRow { component: content, content, diff: 1 }));
+}
+
+fn drop_member(t: &mut Tamper<'_>) {
+    let (_, other) = t.small_component(0);
+    t.edit("component_members", |rows: &mut Vec<MemberRow>| rows.retain(|row| row.content != other));
+}
+
+fn add_member(t: &mut Tamper<'_>, content: Id) {
+    let row = MemberRow { component: t.small_component(0).0, content, diff: 1 };
+    t.edit("component_members", |rows| rows.push(row));
+}
+
+/// Drops a pair of two fingerprints that is not the only way from one content to the other.
+fn drop_distant_pair(t: &mut Tamper<'_>) {
+    let pivot = t.large_group()[0];
+    let rows: Vec<PairRow> = t.rows("pairs");
+    let other = rows.iter().find(|row| row.content == pivot && row.distance == 2).expect("one").other;
+    t.drop_pair(pivot, other);
+}
+
+/// Drops the pair that alone makes a component.
+fn drop_joint(t: &mut Tamper<'_>) {
+    let (a, b) = t.small_component(0);
+    t.drop_pair(a, b);
+}

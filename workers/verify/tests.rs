@@ -1,0 +1,204 @@
+//! Deep looks at a store of several epochs, as it is and tampered with: tables are rewritten through the crate's own writer and committed with right
+//! digests and sums, so that no digest can tell.
+
+use crate::commit::commit;
+use crate::document::{Id, host_key};
+use crate::epoch::{Failure, Progress};
+use crate::groups::PIVOTS;
+use crate::hamming::tests::Random;
+use crate::ingest::{Counts, PAGE, REMOVED, SplitDone, TOO_SHORT, Visit};
+use crate::job::Job;
+use crate::plan;
+use crate::run::{self, Share};
+use crate::store::manifest::{self, Head};
+use crate::store::{Store, durable, segment};
+use crate::verify::deep::deep;
+use crate::verify::files::verify;
+use crate::verify::findings::Deep;
+use crate::verify::recall::choose;
+use crate::verify::tampers::{TAMPERS, Tamper};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Contents 0 to 149 are two groups, of 80 and 70, whose fingerprints differ in two bits; 150 to 299 have fingerprints of their own, some near
+/// others; the rest are too short.
+const CONTENTS: u64 = 330;
+/// Pages 0 to 149 keep the content of their number, so that both groups are always above the pivots; the others come and go.
+const PAGES: u64 = 450;
+const K: u32 = 3;
+
+struct World {
+    _folder: tempfile::TempDir,
+    job: Job,
+    store: Store,
+    head: Head,
+    /// Content by page; none is a page without text.
+    live: BTreeMap<u64, Option<u64>>,
+    fingerprints: Vec<u64>,
+}
+
+fn id(n: u64) -> Id {
+    Id::of(&n.to_le_bytes())
+}
+
+impl World {
+    /// A store of four epochs, folded by one to four workers.
+    fn new() -> World {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("in")).expect("made");
+        let job: Job = serde_json::from_value(json!({
+            "store": at("store"), "read": { "inputs": [at("in")] }, "output": { "dir": at("out") },
+            "simhash": { "k": K }, "features": { "unit": "characters" },
+        }))
+        .expect("a job");
+        let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("a store");
+        let mut random = Random(5);
+        let mut fingerprints: Vec<u64> = (0..150).map(|n| if n < 80 { 0xabcd } else { 0xabce }).collect();
+        for n in 150..CONTENTS {
+            let flipped = 1 << random.below(64) | 1 << random.below(64);
+            let fingerprint = if n % 3 == 0 { fingerprints[n as usize - 1] ^ flipped } else { random.next() };
+            fingerprints.push(fingerprint);
+        }
+        let mut live = BTreeMap::new();
+        let mut head = None;
+        for number in 1..=4u64 {
+            let mut visits = Vec::new();
+            for page in 0..PAGES {
+                if number > 1 && random.below(3) > 0 {
+                    continue;
+                }
+                let content = 150 + random.below(CONTENTS as usize - 150) as u64;
+                let content = if page < 150 { Some(page) } else { Some(content).filter(|n| n % 40 != 0) };
+                if page >= 150 && random.below(6) == 0 {
+                    live.remove(&page);
+                    visits.push(visit(page, None, REMOVED, &fingerprints));
+                } else {
+                    live.insert(page, content);
+                    visits.push(visit(page, content, PAGE, &fingerprints));
+                }
+            }
+            std::fs::write(at("in").join(format!("{number}.jsonl")), number.to_string()).expect("written");
+            head = Some(epoch(&job, &store, head.as_ref(), visits, number as usize));
+        }
+        World { _folder: folder, job, store, head: head.expect("four epochs"), live, fingerprints }
+    }
+
+    fn deep(&self, head: &Head, sample: usize) -> Deep {
+        let report = verify(&self.store, true).expect("readable");
+        assert_eq!(report.findings, [], "--full finds nothing");
+        assert_eq!(report.head.expect("an epoch").digest, head.digest);
+        deep(&self.store, head, &self.job, sample).expect("looked at")
+    }
+
+    /// The pairs that the definitions give, as (fingerprint, fingerprint).
+    fn pairs(&self) -> Vec<(u64, u64)> {
+        let contents: BTreeSet<u64> = self.live.values().flatten().copied().filter(|n| *n < 300).collect();
+        let fingerprint = |n: u64| self.fingerprints[n as usize];
+        let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
+        contents.iter().for_each(|&n| _ = groups.entry(fingerprint(n)).or_default().insert(id(n)));
+        let is_pivot = |n: u64| groups[&fingerprint(n)].iter().position(|other| *other == id(n)) < Some(PIVOTS);
+        let near = |&(a, b): &(u64, u64)| {
+            a < b && (fingerprint(a) ^ fingerprint(b)).count_ones() <= K && (is_pivot(a) || is_pivot(b))
+        };
+        let all = contents.iter().flat_map(|&a| contents.iter().map(move |&b| (a, b)));
+        all.filter(near).map(|(a, b)| (fingerprint(a), fingerprint(b))).collect()
+    }
+}
+
+fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Visit {
+    let (host, https) = (format!("h{}.example", page % 7), page % 2 == 1);
+    let url = format!("{}://{host}/{page}", if https { "https" } else { "http" });
+    Visit {
+        doc: Id::of(url.as_bytes()),
+        date: 5,
+        kind,
+        content: content.map_or(Id::NONE, id),
+        fingerprint: content.map_or(0, |n| fingerprints[n as usize]),
+        chars: content.map_or(0, |n| 100 + n as u32),
+        flags: if content.is_some_and(|n| n >= 300) { TOO_SHORT } else { 0 },
+        host: host_key(&host),
+        https: https.into(),
+        url: url.into_bytes().into(),
+        diff: 1,
+    }
+}
+
+/// Folds `visits` as if they had been read.
+fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, workers: usize) -> Head {
+    let plan = plan::plan(job, store, head, 1000).expect("planned").expect("a new input");
+    let plan = plan.freeze(&job.store).expect("frozen");
+    let attempt = plan.attempt(&job.store);
+    visits.sort_unstable();
+    let counts = Counts { read: visits.len() as u64, accepted: visits.len() as u64, ..Counts::default() };
+    let part = segment::write(&attempt.join("visits"), "test", visits).expect("written").expect("visits");
+    let done = SplitDone { visits: vec![part], counts, rejects_digest: blake3::hash(b"").to_hex().to_string() };
+    durable::create_folder(&attempt.join("split")).expect("made");
+    durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");
+    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
+    let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
+    let (job_too, plan_too) = (job.clone(), plan.clone());
+    let share =
+        Share { job: job_too, plan: plan_too, attempt, before, threads: workers, process: 0, processes: 1, mesh: None };
+    let progress = std::sync::Arc::<Progress>::default();
+    let receipts = run::run(share, progress, Failure::default(), |_| {}).expect("folded");
+    commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
+}
+
+/// A store of several epochs, folded by any number of workers, has no findings, and its recall is what brute force over what lives says, for a
+/// sample of all and for a smaller one.
+#[test]
+fn a_sound_store_is_sound() {
+    let world = World::new();
+    let pairs = world.pairs();
+    assert!(pairs.len() > 5000, "{}", pairs.len());
+    let fingerprints: BTreeSet<u64> =
+        world.live.values().flatten().filter(|n| **n < 300).map(|n| world.fingerprints[*n as usize]).collect();
+    let bands = world.job.bands().expect("bands");
+    for sample in [1, 10, 40, 1000] {
+        let deep = world.deep(&world.head, sample);
+        let wrong: Vec<_> = deep.checks.iter().filter(|check| check.found > 0).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert_eq!(deep.found(), 0);
+        let mut keys: Vec<u64> = fingerprints.iter().map(|f| bands.key(0, *f)).collect();
+        keys.sort_unstable();
+        let (sampled, _) = choose(keys.iter().map(|key| bands.unkey(0, *key)), &world.head.digest, sample);
+        let near = pairs.iter().filter(|(a, b)| sampled.contains(a) || sampled.contains(b)).count() as u64;
+        let recall = deep.recall.expect("checked");
+        assert_eq!((recall.near_pairs, recall.stored), (near, near), "sample {sample}");
+        assert_eq!((recall.sampled, recall.fingerprints), (sampled.len() as u64, fingerprints.len() as u64));
+        assert_eq!(sampled.len(), sample.min(fingerprints.len()));
+    }
+}
+
+/// Whatever is tampered with so that every digest and sum is right again, a full look finds nothing and a deep one finds it, by the checks
+/// that are to find it and no other; each check finds something.
+#[test]
+fn tampers_are_found() {
+    let world = World::new();
+    let mut head = world.head.clone();
+    let mut found_by: BTreeSet<&str> = BTreeSet::new();
+    for (what, change, expected) in TAMPERS {
+        let tables = world.head.manifest.tables.clone();
+        let mut tamper = Tamper { store: &world.store, tables };
+        change(&mut tamper);
+        let mut manifest = head.manifest.clone();
+        (manifest.version, manifest.previous, manifest.tables) = (manifest.version + 1, head.digest, tamper.tables);
+        head = manifest::commit(world.store.root(), &manifest).expect("committed");
+        let deep = world.deep(&head, 1000);
+        let told: BTreeSet<&str> = deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
+        assert_eq!(told.iter().copied().collect::<Vec<_>>(), *expected, "{what}: {:?}", deep.checks);
+        found_by.extend(told);
+    }
+    assert_eq!(found_by.len(), 12, "{found_by:?}");
+}
+
+/// What another job would decide or rank is not held against the store: the job is refused.
+#[test]
+fn another_view_is_refused() {
+    let world = World::new();
+    let mut job = world.job.clone();
+    job.keep.hosts = vec!["h1.example".into()];
+    let error = deep(&world.store, &world.head, &job, 10).expect_err("refused");
+    assert!(error.to_string().contains("[keep]"), "{error}");
+}
