@@ -40,8 +40,9 @@ pub fn run(arguments: &cli::Run) -> Result<()> {
     if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    let _lock = Store::lock(&job.store)?;
+    let lock = Store::lock(&job.store)?;
     let store = Store::open_or_create(&job.store, &identity)?;
+    store.sweep(&lock);
     // What an earlier run did not finish comes first; then whatever is due.
     let mut began = started;
     let mut head = store.head()?;

@@ -1,6 +1,6 @@
 //! Logs go to stderr: lines for a person on a terminal, JSON lines elsewhere. `RUST_LOG` overrules the flags.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging. On a terminal only warnings by default, as a progress bar says the rest.
@@ -14,10 +14,20 @@ pub fn start(quiet: bool, verbose: u8) {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // A log that cannot be written is no reason to fail; to complain about it on the same stderr would panic.
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .log_internal_errors(false);
     if terminal {
         builder.without_time().init();
     } else {
         builder.json().flatten_event(true).init();
     }
+}
+
+/// The last line of a command that failed, in one write. Where stderr is full there is nobody left to tell; the exit code still does.
+pub fn say(line: &str) {
+    let _ = std::io::stderr().lock().write_all(format!("pagefold: {line}\n").as_bytes());
 }

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pagefold: {error}");
+            logging::say(&error.to_string());
             ExitCode::from(error.kind().exit_code())
         }
     }

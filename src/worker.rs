@@ -1,6 +1,7 @@
 //! The hidden `worker` command: one process of a job. Reads its task from stdin, does its share, tells progress and receipts on stdout, and ends
 //! when its launcher does.
 
+use crate::logging;
 use crate::task::{Message, Task, memory_bytes};
 use std::io::{BufRead, Read, Write};
 use std::net::SocketAddr;
@@ -26,7 +27,7 @@ fn tell(message: &Message) {
 }
 
 fn halt(kind: Kind, why: &str) -> ! {
-    eprintln!("pagefold: {why}");
+    logging::say(why);
     tell(&Message::Failed { code: kind.exit_code(), line: why.to_owned() });
     std::process::exit(i32::from(kind.exit_code()))
 }

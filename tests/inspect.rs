@@ -1,6 +1,9 @@
-use crate::workbench::{Bench, demo_inputs};
+use crate::crash::scene::{Scene, told};
+use crate::workbench::{Bench, Random, demo_inputs};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use workers::store::manifest;
+use workers::store::{Store, manifest};
 
 fn files(folder: PathBuf) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -12,33 +15,130 @@ fn files(folder: PathBuf) -> Vec<PathBuf> {
     files
 }
 
-/// One flipped bit, anywhere in any file that the head refers to, is found by `verify --full`; a missing or shorter file already by
+/// Flips one bit of byte `at` of the file at `path`, does `look`, and puts the byte back.
+fn flipped<T>(path: &Path, at: usize, bit: u64, look: impl FnOnce() -> T) -> T {
+    let file = File::options().read(true).write(true).open(path).expect("opened");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at as u64).expect("read");
+    file.write_all_at(&[byte[0] ^ 1 << bit], at as u64).expect("written");
+    let outcome = look();
+    file.write_all_at(&byte, at as u64).expect("written");
+    outcome
+}
+
+/// Positions of a file of `bytes`: each of a small one, `some` of a large one, and its last 64.
+fn positions(bytes: usize, some: usize) -> impl Iterator<Item = usize> {
+    let last = bytes.saturating_sub(64);
+    (0..last).step_by(bytes.div_ceil(some)).chain(last..bytes)
+}
+
+/// A store of two epochs.
+fn two_epochs() -> (Scene, Bench) {
+    let scene = Scene::new();
+    let bench = scene.bench();
+    scene.run_again(&bench, "undisturbed");
+    (scene, bench)
+}
+
+/// One flipped bit, anywhere in any file of a store, is found by `verify --full`, which names the file; a missing or shorter file already by
 /// `verify`. A sound store passes both, and nothing of this changes it.
 #[test]
 fn a_flipped_bit_is_found() {
-    let bench = Bench::new(&demo_inputs(), "");
-    bench.run_well(&[]);
-    let before = bench.multisets();
-    assert_eq!(bench.pagefold("verify", &["--full"]).status.code(), Some(0));
-    let mut seed = 1u64;
-    for path in files(bench.at("store/data")).into_iter().chain(files(bench.at("store/manifest"))) {
+    let (scene, bench) = two_epochs();
+    let mut random = Random::seeded();
+    let mut flips = 0;
+    let stored = [files(bench.at("store/data")), files(bench.at("store/manifest")), vec![bench.at("store/FORMAT")]];
+    for path in stored.concat() {
+        let name = path.strip_prefix(bench.at("store")).expect("in the store").to_str().expect("UTF-8").to_owned();
         let bytes = std::fs::read(&path).expect("readable");
-        for _ in 0..3 {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let (mut damaged, at) = (bytes.clone(), (seed >> 33) as usize % bytes.len());
-            damaged[at] ^= 1 << (seed % 8);
-            std::fs::write(&path, damaged).expect("written");
-            let output = bench.pagefold("verify", &["--full"]);
-            let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-            assert_eq!(output.status.code(), Some(74), "{}: byte {at}: {stdout}{stderr}", path.display());
-            assert!(!stderr.contains("panicked"), "{stderr}");
+        for at in positions(bytes.len(), 100) {
+            let bit = random.below(8);
+            let report = flipped(&path, at, bit, || {
+                let store = Store::open(&bench.at("store"), None);
+                store.and_then(|store| workers::verify::verify(&store, true))
+            });
+            let found = match report {
+                Ok(report) => report.findings.iter().map(|f| format!("{}: {}", f.path.display(), f.what)).collect(),
+                Err(error) => vec![error.to_string()],
+            };
+            assert!(found.iter().any(|line| line.contains(&name)), "{name}: byte {at}, bit {bit}: {found:?}");
+            flips += 1;
         }
+        let at = random.below(bytes.len() as u64) as usize;
+        let output = flipped(&path, at, random.below(8), || bench.pagefold("verify", &["--full"]));
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), told(&output));
+        assert!(!output.status.success() && said.contains(&name) && !said.contains("panicked"), "{name}: {said}");
         std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
-        assert_eq!(bench.pagefold("verify", &[]).status.code(), Some(74), "{}: cut", path.display());
+        assert!(!bench.pagefold("verify", &[]).status.success(), "{name}: cut");
         std::fs::write(&path, &bytes).expect("written");
     }
-    assert_eq!(bench.pagefold("verify", &["--full"]).status.code(), Some(0));
-    assert_eq!(bench.multisets(), before);
+    println!("{flips} flips");
+    scene.check_done(&bench, "all put back");
+}
+
+/// A damaged head ends every command with one line that names it, and no older head is taken in its stead.
+#[test]
+fn a_damaged_head_stops() {
+    let (scene, bench) = two_epochs();
+    let mut random = Random::seeded();
+    let head = workers::store::manifest::path(&bench.at("store"), 2);
+    let bytes = std::fs::read(&head).expect("readable").len();
+    for at in positions(bytes, 40).step_by(2) {
+        let bit = random.below(8);
+        for command in ["run", "status", "export"] {
+            let output = flipped(&head, at, bit, || bench.pagefold(command, &[]));
+            let stderr = told(&output);
+            assert_eq!(output.status.code(), Some(74), "byte {at}, bit {bit}, {command}: {stderr}");
+            assert!(stderr.lines().count() == 1 && stderr.contains("damaged manifest"), "{command}: {stderr}");
+        }
+    }
+    scene.check_done(&bench, "all put back");
+}
+
+/// A damaged footer of any segment ends the run and the export that read it with a line that names the segment, or changes nothing: the results are
+/// those of an undisturbed run.
+#[test]
+fn a_damaged_footer_stops() {
+    let (scene, bench) = two_epochs();
+    let mut random = Random::seeded();
+    let (mut refused, mut harmless) = (0, 0);
+    for path in files(bench.at("store/data")) {
+        let bytes = std::fs::read(&path).expect("readable");
+        if !bytes.ends_with(b"ARROW1") {
+            continue;
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        let trailer = bytes.len() - 10;
+        let length = u32::from_le_bytes(bytes[trailer..trailer + 4].try_into().expect("four bytes")) as usize;
+        let in_footer = trailer - length + random.below(length as u64) as usize;
+        for at in [in_footer, trailer + random.below(4) as usize] {
+            let bit = random.below(8);
+            // What the first epoch wrote is also read by the run of a second.
+            let again = scene.bench();
+            let first = again.at("store").join(path.strip_prefix(bench.at("store")).expect("in the store"));
+            let mut outputs = vec![(&bench, flipped(&path, at, bit, || bench.pagefold("export", &[])))];
+            if first.exists() {
+                outputs.push((&again, flipped(&first, at, bit, || again.run(&[]))));
+            }
+            for (bench, output) in &outputs {
+                let stderr = told(output);
+                match output.status.code() {
+                    Some(0) => {
+                        assert!(!stderr.contains("panicked"), "{name}: byte {at}, bit {bit}: {stderr}");
+                        scene.check_done(bench, &format!("{name}: byte {at}, bit {bit}"));
+                        harmless += 1;
+                    }
+                    code => {
+                        let line = stderr.lines().find(|line| line.starts_with("pagefold: ")).unwrap_or_default();
+                        assert_eq!(code, Some(74), "{name}: byte {at}, bit {bit}: {stderr}");
+                        assert!(line.contains(name) && line.contains("damaged segment"), "{stderr}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{refused} refused, {harmless} without effect");
 }
 
 /// A store of several epochs has no findings under `--deep`, and the recall that it prints is that of the exported pairs if all

@@ -2,6 +2,8 @@
 
 /// Whatever a crawl brings, the run goes on and says what became of it.
 mod bad_input;
+/// What an epoch changed, against the definitions.
+mod changes;
 /// Killed at any moment, the next run gives the same answer.
 mod crash;
 /// The demo crawl against its known truth.

@@ -6,12 +6,13 @@ use crate::workbench::{Bench, demo_inputs};
 fn same_answer_anywhere() {
     let reference = Bench::new(&demo_inputs(), "");
     reference.run_well(&["--threads", "1"]);
-    let (tables, multisets) = (reference.tables(), reference.multisets());
+    let (tables, changes, multisets) = (reference.tables(), reference.changes(), reference.multisets());
     for (processes, workers) in [(1, 4), (2, 2), (4, 1)] {
         let bench = Bench::new(&demo_inputs(), "");
         let cluster = bench.cluster(processes, workers);
         bench.run_well(&["--cluster", &cluster]);
         assert!(bench.tables() == tables, "{processes} x {workers}: exports differ");
+        assert!(bench.changes() == changes, "{processes} x {workers}: changes differ");
         assert_eq!(bench.multisets(), multisets, "{processes} x {workers}");
     }
     let renamed = tempfile::tempdir().expect("a folder");
@@ -26,6 +27,7 @@ fn same_answer_anywhere() {
     let bench = Bench::new(renamed.path(), "");
     bench.run_well(&["--threads", "3"]);
     assert!(bench.tables() == tables, "renamed inputs: exports differ");
+    assert!(bench.changes() == changes, "renamed inputs: changes differ");
     assert_eq!(bench.multisets(), multisets, "renamed inputs");
 }
 
@@ -50,5 +52,6 @@ fn same_answer_from_any_cut() {
     let bench = Bench::new(&parts, "");
     bench.run_well(&["--threads", "4"]);
     assert!(bench.tables() == whole.tables());
+    assert!(bench.changes() == whole.changes());
     assert_eq!(bench.multisets(), whole.multisets());
 }

@@ -1,3 +1,4 @@
+use crate::crash::scene::Mount;
 use crate::workbench::Bench;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -104,6 +105,23 @@ fn a_jump_of_folds_is_refused() {
     assert!(err.contains("from 0.0 % to 99.9 %") && err.contains("--allow folds"), "{err}");
     assert_eq!(run(&bench, NOW, &["--allow", "folds"]).0, Some(0));
     assert_eq!(bench.lines("clusters").len(), 1);
+}
+
+/// A disk with too little room for what is to be read stops the run before it begins, with the figures, and not when told. Needs the right to mount.
+#[test]
+fn a_small_disk_is_refused() {
+    let bench = bench("");
+    let Some(_mount) = Mount::new(bench.at("store"), &["-t", "tmpfs", "-o", "size=200k", "pagefold-test"]) else {
+        return;
+    };
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 3000)).expect("written");
+    let (code, _, err) = run(&bench, NOW, &[]);
+    assert_eq!(code, Some(74), "{err}");
+    assert!(err.contains("0.2 MB are free, this epoch may need 0.3 MB") && err.contains("--allow space"), "{err}");
+    assert!(!bench.at("store/attempt").exists() && !bench.at("store/data").exists());
+    let (code, _, err) = run(&bench, NOW, &["--allow", "space"]);
+    assert_eq!(code, Some(74), "{err}");
+    assert!(err.contains("No space left on device"), "{err}");
 }
 
 /// Another identity is refused by `run` and obeyed by `rebuild`, whose store equals one that was built with it epoch by epoch; the old store is kept beside.

@@ -17,11 +17,22 @@ pub fn demo_inputs() -> PathBuf {
 impl Bench {
     /// A bench whose job reads `inputs` and has `more` lines of TOML.
     pub fn new(inputs: &Path, more: &str) -> Bench {
-        let bench = Bench { folder: tempfile::tempdir().expect("a folder") };
+        Bench::within(tempfile::tempdir().expect("a folder"), inputs, more)
+    }
+
+    fn within(folder: tempfile::TempDir, inputs: &Path, more: &str) -> Bench {
+        let bench = Bench { folder };
         let inputs = toml::Value::String(inputs.to_str().expect("UTF-8").to_owned());
         let job = format!("store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{more}");
         std::fs::write(bench.at("job.toml"), job).expect("written");
         bench
+    }
+
+    /// The same in memory where the system has a place for that, for tests of many short runs: what a killed process leaves is the same there.
+    pub fn in_memory(inputs: &Path, more: &str) -> Bench {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Bench::within(folder.expect("a folder"), inputs, more)
     }
 
     /// A path in the folder.
@@ -65,10 +76,19 @@ impl Bench {
         name
     }
 
-    /// The exported tables, file by file. `rejects` name their inputs and are no part of the promise.
+    /// The exported tables of a state, file by file. `rejects` name their inputs and are no part of the promise.
     pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
+        self.files(&["members", "pairs", "redirects", "clusters"])
+    }
+
+    /// What the last epoch changed, file by file; a run from scratch has others.
+    pub fn changes(&self) -> BTreeMap<String, Vec<u8>> {
+        self.files(&["changes"])
+    }
+
+    fn files(&self, names: &[&str]) -> BTreeMap<String, Vec<u8>> {
         let mut tables = BTreeMap::new();
-        for table in ["members", "pairs", "redirects", "clusters"] {
+        for table in names {
             for form in ["jsonl", "parquet"] {
                 let name = format!("{table}.{form}");
                 let bytes = std::fs::read(self.at("out").join(&name)).expect("exported");
@@ -90,6 +110,20 @@ impl Bench {
             }
         }
         assert!(mine == others, "{what}: Parquet differs");
+    }
+
+    /// Every exported file by name: what is the same from every run over the same inputs. `run.json` differs, and what was to become it may
+    /// be left behind.
+    pub fn results(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut results = BTreeMap::new();
+        for entry in std::fs::read_dir(self.at("out")).expect("exported") {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name().into_string().expect("UTF-8");
+            if !name.starts_with("run.") {
+                results.insert(name, std::fs::read(entry.path()).expect("readable"));
+            }
+        }
+        results
     }
 
     /// Lines of an exported table.
@@ -119,5 +153,38 @@ impl Bench {
             }
         }
         sums
+    }
+}
+
+/// Copies all files and folders in `from` to the folder `to`, which is made unless it is there.
+pub fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("made");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}
+
+/// A small linear congruential generator; whoever uses it prints its seed.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A generator whose seed no other run has, printed; or the seed in the variable `PAGEFOLD_SEED`.
+    pub fn seeded() -> Random {
+        let given = std::env::var("PAGEFOLD_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or(std::process::id().into());
+        println!("PAGEFOLD_SEED={seed}");
+        Random(seed)
+    }
+
+    /// A number less than `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
     }
 }

@@ -1,21 +1,10 @@
 //! A made-up web and what must be left of it: URLs that come, change, go, are only seen, or are forgotten, told to the command as files; beside
 //! them a plain model of which pages live.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-
-/// A small linear congruential generator; its seed is printed.
-pub struct Random(pub u64);
-
-impl Random {
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-}
 
 /// Epochs that read without seeing a page, and days, after which it expires.
 pub const RETAIN: (usize, i64) = (4, 30);

@@ -9,7 +9,7 @@ use crate::job::Job;
 use crate::plan::{self, Plan};
 use crate::run;
 use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
-use crate::store::{Store, digest_of};
+use crate::store::{Store, digest_of, durable};
 use std::collections::BTreeMap;
 
 /// An epoch that happened.
@@ -123,6 +123,9 @@ pub fn commit(
         rejects,
         counters,
     };
+    // A run that was killed may have made folders and not come to make their names durable; what the manifest names hangs on them.
+    durable::sync_folder(&store.data())?;
+    durable::sync_folder(store.root())?;
     let head = manifest::commit(store.root(), &manifest)?;
     // The work is in the store now, and other plans for this epoch can never be; what cannot be cleared away is no harm.
     let attempts = plan::attempts(store.root());

@@ -185,9 +185,9 @@ impl Epoch {
         Ok(())
     }
 
-    /// A file tag that no other worker of any attempt uses at the same time.
+    /// A file tag that no other worker of any attempt uses at the same time, not even one that has lost its launcher and not noticed.
     pub fn tag(&self) -> String {
-        format!("{}-{}", self.plan.digest, self.index)
+        format!("{}-{}.{}", self.plan.digest, self.index, std::process::id())
     }
 
     /// Enters a written segment into the receipt.

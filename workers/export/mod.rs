@@ -1,22 +1,24 @@
-//! Export: in comes the head of a store, out come the tables that people read: members, pairs, redirects, clusters and rejects, as JSON lines and
-//! Parquet, and `summary.json` with their digests. A function of the store alone, streamed in portions; every file is
+//! Export: in comes the head of a store, out come the tables that people read: members, pairs, redirects, clusters, changes and rejects, as JSON
+//! lines and Parquet, and `summary.json` with their digests. A function of the store alone, streamed in portions; every file is
 //! written aside and gets its name by a rename, the summary last, so that a folder with a summary of the head's digest is whole.
 
+mod changes;
 mod rows;
 mod sink;
+mod transitions;
 
 use crate::clusters::ClusterRow;
-use crate::components::ComponentRow;
+use crate::components::{ComponentRow, MemberRow};
 use crate::confirm::{Reason, SIMHASH};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::job::{Form, Job};
 use crate::keep::{KeepRule, Rank};
-use crate::pages::{PageRow, UrlRow};
+use crate::pages::{self, PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::durable;
-use crate::store::manifest::Head;
+use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
@@ -75,24 +77,37 @@ struct Tables {
     contents: Table<ContentRow>,
     content_pages: Table<ContentPageRow>,
     components: Table<ComponentRow>,
+    component_members: Table<MemberRow>,
     clusters: Table<ClusterRow>,
     pairs: Table<PairRow>,
 }
 
+/// The state of a store's tables, by name.
+type States = BTreeMap<String, TableState>;
+
 impl Tables {
-    fn open(store: &Store, head: &Head) -> Result<Tables> {
-        fn open<R: Row>(store: &Store, head: &Head) -> Result<Table<R>> {
-            Table::open(&store.data().join(R::TABLE), head.manifest.tables.get(R::TABLE))
+    fn open(store: &Store, states: &States) -> Result<Tables> {
+        fn open<R: Row>(store: &Store, states: &States) -> Result<Table<R>> {
+            Table::open(&store.data().join(R::TABLE), states.get(R::TABLE))
         }
         Ok(Tables {
-            pages: open(store, head)?,
-            urls: open(store, head)?,
-            contents: open(store, head)?,
-            content_pages: open(store, head)?,
-            components: open(store, head)?,
-            clusters: open(store, head)?,
-            pairs: open(store, head)?,
+            pages: open(store, states)?,
+            urls: open(store, states)?,
+            contents: open(store, states)?,
+            content_pages: open(store, states)?,
+            components: open(store, states)?,
+            component_members: open(store, states)?,
+            clusters: open(store, states)?,
+            pairs: open(store, states)?,
         })
+    }
+
+    /// The clusters of `contents`, which ascend.
+    fn homes(&self, contents: &[Id]) -> Homes {
+        let components = self.components.matching(contents);
+        let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
+        let clusters = self.clusters.matching(&sorted(contents.iter().map(component)));
+        Homes { components, clusters }
     }
 
     /// The URLs of `docs`, sorted by DocId.
@@ -107,6 +122,20 @@ struct Urls(Vec<UrlRow>);
 impl Urls {
     fn of(&self, doc: Id) -> String {
         find(&self.0, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+    }
+}
+
+/// The clusters of some contents.
+struct Homes {
+    components: Vec<ComponentRow>,
+    clusters: Vec<ClusterRow>,
+}
+
+impl Homes {
+    /// The cluster of the pages of `content`: its component's, or its own where it has several pages; none of a page without text.
+    fn of(&self, content: Id) -> Option<&ClusterRow> {
+        let component = find(&self.components, content).map_or(content, |row| row.component);
+        find(&self.clusters, component).filter(|_| !content.is_none())
     }
 }
 
@@ -144,19 +173,23 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let output = |e: Error| e.with_kind(Kind::Output);
     let place = Place { dir: &job.output.dir, forms: &job.output.formats };
     durable::create_folder(place.dir).map_err(output)?;
-    let tables = Tables::open(store, head)?;
+    let states = &head.manifest.tables;
+    let tables = Tables::open(store, states)?;
     let rule = KeepRule::new(&job.keep);
-    // Three tables have nothing to do with each other; each is written by a thread of its own.
-    let (members, pairs, clusters) = thread::scope(|scope| {
+    let is_expired = |page: &PageRow| pages::has_expired(page, head.manifest.retention);
+    // These tables have nothing to do with each other; each is written by a thread of its own.
+    let (members, pairs, clusters, changes) = thread::scope(|scope| {
         let pairs = scope.spawn(|| pairs(&tables, &rule, &place));
         let clusters = scope.spawn(|| clusters(&tables, &place));
-        (members(&tables, &place), joined(pairs.join()), joined(clusters.join()))
+        let changes = scope.spawn(|| changes::changes(store, &before(store, head)?, states, &is_expired, &place));
+        (members(&tables, &place), joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
     let (folds, mut files) = members.map_err(output)?;
     let (pairs, pair_files) = pairs.map_err(output)?;
     let (clusters, largest, cluster_files) = clusters.map_err(output)?;
     files.extend(pair_files);
     files.extend(cluster_files);
+    files.extend(changes.map_err(output)?);
     files.push(rejects(store, head, place.dir).map_err(output)?);
     let summary = Summary {
         epoch: head.manifest.epoch,
@@ -175,6 +208,16 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
     durable::write(&place.dir.join("summary.json"), &text).map_err(output)?;
     Ok(Exported { summary, largest })
+}
+
+/// The tables as the head's epoch found them.
+fn before(store: &Store, head: &Head) -> Result<States> {
+    // A rollback leaves no run of its own; and none follows it under the same epoch.
+    if head.manifest.op == Op::Rollback {
+        return Ok(manifest::read(store.root(), head.manifest.version - 1)?.manifest.tables);
+    }
+    let before = |(name, table): (&String, &TableState)| Ok((name.clone(), table.before(head.manifest.epoch)?));
+    head.manifest.tables.iter().map(before).collect()
 }
 
 fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
@@ -196,17 +239,15 @@ fn members(tables: &Tables, place: &Place<'_>) -> Result<(Folds, Files)> {
     let mut folds = Folds::default();
     for pages in tables.pages.portions(PORTION_ROWS) {
         let contents = sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
-        let components = tables.components.matching(&contents);
+        let homes = tables.homes(&contents);
         let contents = tables.contents.matching(&contents);
-        let component = |page: &PageRow| find(&components, page.content).map_or(page.content, |row| row.component);
-        let clusters = tables.clusters.matching(&sorted(pages.iter().map(component)));
-        let cluster = |page: &PageRow| find(&clusters, component(page)).filter(|_| !page.content.is_none());
-        let representatives = sorted(pages.iter().filter_map(cluster).map(|row| row.representative));
+        let homed = pages.iter().filter_map(|page| homes.of(page.content));
+        let representatives = sorted(homed.map(|row| row.representative));
         let shown = tables.pages.matching(&representatives);
         let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
         for page in &pages {
             let facts = find(&contents, page.content);
-            let cluster = cluster(page);
+            let cluster = homes.of(page.content);
             let representative = cluster.map_or(page.doc, |row| row.representative);
             let (url, shown_url) = (urls.of(page.doc), urls.of(representative));
             folds.pages += 1;

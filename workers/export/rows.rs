@@ -52,3 +52,17 @@ exported! {
         diameter: u32,
     }
 }
+
+exported! {
+    /// What an epoch changed about a page or a cluster.
+    pub struct Change {
+        kind: &'static str,
+        change: &'static str,
+        url: Option<String>,
+        doc: Option<String>,
+        cluster_before: Option<String>,
+        cluster_after: Option<String>,
+        representative_before: Option<String>,
+        representative_after: Option<String>,
+    }
+}

@@ -12,7 +12,17 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|f| f.sync_all()).map_err(|e| Error::io("fsync folder", folder, e).with_kind(Kind::Io))
 }
 
-/// Creates `folder` and its missing parents, each durable.
+/// Makes the name of `folder` durable, which a run may have made that was killed before it came to that. Where the parent may not be read
+/// someone else made it.
+pub fn sync_name(folder: &Path) -> Result<()> {
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(parent) {
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
+        _ => sync_folder(parent),
+    }
+}
+
+/// Creates `folder` and its missing parents, each durable unless it is there already.
 pub fn create_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -65,6 +75,7 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<bool> {
         Err(e) => return Err(Error::io("link", path, e).with_kind(Kind::Io)),
     };
     sync_folder(path.parent().unwrap_or(Path::new(".")))?;
-    std::fs::remove_file(&aside).map_err(|e| Error::io("remove", &aside, e))?;
+    // What was to be done is done; a second name that stays is cleared away by the next run.
+    let _ = std::fs::remove_file(&aside);
     Ok(created)
 }

@@ -39,6 +39,14 @@ impl TableState {
         self.segments().map(|segment| segment.bytes).sum()
     }
 
+    /// The table before `epoch`: without the runs that it wrote, whose sums are taken back. Runs of older epochs may have been merged
+    /// since, which is the same rows.
+    pub fn before(&self, epoch: u64) -> Result<TableState> {
+        let mut before = TableState::default();
+        self.runs.iter().filter(|run| run.epoch != epoch).try_for_each(|run| before.append(run.clone()))?;
+        Ok(before)
+    }
+
     /// Appends a run and brings the sums up to date.
     pub fn append(&mut self, run: Run) -> Result<()> {
         let mut hash = parse_hash(&self.multiset)?;

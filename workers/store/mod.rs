@@ -9,6 +9,7 @@
 //! ```
 
 pub mod column;
+pub mod cursor;
 pub mod durable;
 pub mod manifest;
 pub mod map;
@@ -54,6 +55,7 @@ impl Store {
         let path = root.join("FORMAT");
         if !path.exists() {
             durable::create_folder(root)?;
+            durable::sync_name(root)?;
             let format = Format {
                 format: manifest::FORMAT,
                 store: random_hex()?,
@@ -75,6 +77,9 @@ impl Store {
         if format.format != manifest::FORMAT {
             let why = format!("format {}, this build reads {}", format.format, manifest::FORMAT);
             return Err(Error::config(&path, why));
+        }
+        if format.identity_digest != digest_of(&format.identity) {
+            return Err(Error::config(&path, "damaged: its identity is not that of its digest"));
         }
         if let Some(identity) = identity
             && format.identity_digest != digest_of(identity)
@@ -107,7 +112,10 @@ impl Store {
         if let Some(head) = &head
             && head.manifest.store != self.uuid
         {
-            return Err(Error::config(&self.root.join("manifest"), "the manifests are another store's"));
+            return Err(Error::config(
+                &self.root.join("manifest"),
+                "the manifests are not of the store that FORMAT names",
+            ));
         }
         Ok(head)
     }
@@ -132,6 +140,20 @@ impl Store {
                 Err(Error::new(Kind::TryAgain, format!("{}: another run is at work on this store", path.display())))
             }
             Err(e) => Err(Error::io("lock", &path, e.into())),
+        }
+    }
+
+    /// Clears away what runs that were killed had written and not yet given a name. Only for who holds the lock, and best effort: what stays
+    /// takes room and is no part of the store.
+    pub fn sweep(&self, _held: &Lock) {
+        let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+        let folders = entries(&self.data()).chain([self.root.clone(), self.root.join("manifest")]);
+        for path in folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>()) {
+            if path.extension().is_some_and(|extension| extension == "writing")
+                && let Err(error) = std::fs::remove_file(&path)
+            {
+                tracing::warn!(%error, path = %path.display(), "cannot clear away what a killed run left");
+            }
         }
     }
 

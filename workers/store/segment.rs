@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Rows of a batch: a batch of 16-byte ids is 1 MiB, and a segment of 50 million rows has 763 fences.
 pub const BATCH_ROWS: usize = 1 << 16;
+/// Bytes to a multiple of which every column begins.
+const ALIGNMENT: usize = 64;
 
 /// What the manifest remembers of a segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +94,7 @@ impl<R: Row> SegmentWriter<R> {
         let aside = folder.join(format!("{tag}.writing"));
         let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
         let sink = Hashing { file: BufWriter::with_capacity(1 << 20, file), hasher: blake3::Hasher::new(), bytes: 0 };
-        let options = IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5)
+        let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
         let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
             .map_err(|e| arrow_error("write", &aside, e))?;
@@ -166,6 +168,7 @@ pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>
 pub struct Segment<R: Row> {
     batches: Vec<R::Columns>,
     rows: usize,
+    takes_back: bool,
 }
 
 impl<R: Row> Segment<R> {
@@ -186,7 +189,7 @@ impl<R: Row> Segment<R> {
         if rows as u64 != segment.rows {
             return Err(damaged(&format!("{rows} rows, the manifest says {}", segment.rows)));
         }
-        Ok(Segment { batches, rows })
+        Ok(Segment { batches, rows, takes_back: i128::from(segment.live) != i128::from(segment.rows) })
     }
 
     /// Rows.
@@ -197,6 +200,11 @@ impl<R: Row> Segment<R> {
     /// Whether it has no rows; a written segment always has some.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// Whether some of its rows have diff -1, as the manifest tells; a segment of a first or a merged run has none.
+    pub fn takes_back(&self) -> bool {
+        self.takes_back
     }
 
     /// Row `position`.
@@ -256,7 +264,7 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
     }
     let decoder = FileDecoder::new(Arc::new(schema), footer.version()).with_require_alignment(true);
     let mut batches = Vec::new();
-    let mut rows = 0;
+    let (mut rows, mut after) = (0, None);
     for block in footer.recordBatches().ok_or("no batches")? {
         let (Ok(at), Ok(meta), Ok(body)) = (
             usize::try_from(block.offset()),
@@ -267,6 +275,12 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
         };
         let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
         let Some(end) = end else { return Err("block out of bounds".into()) };
+        // Blocks follow one another, and each begins by saying how long its metadata is: what a damaged footer points at is no block.
+        let says = [&[0xff; 4][..], &(meta as u32).wrapping_sub(8).to_le_bytes()].concat();
+        if after.is_some_and(|after| at != after) || !whole[at..end].starts_with(&says) {
+            return Err("no block where the footer says".into());
+        }
+        after = Some(end);
         let data = whole.slice_with_length(at, end - at);
         let batch = decoder.read_record_batch(block, &data).map_err(text)?.ok_or("empty block")?;
         // A row's batch follows from its position only while every batch but the last is full.
@@ -274,23 +288,28 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
             return Err("batches of another size".into());
         }
         rows += batch.num_rows();
-        check_mapped(&batch, &whole)?;
+        check_mapped(&batch, &data, meta)?;
         batches.push(R::columns(&batch).ok_or("another table's columns")?);
     }
     Ok((batches, rows))
 }
 
-/// A compressed or misaligned file would be copied to the heap without a word; segments are mapped or refused.
-fn check_mapped(batch: &RecordBatch, whole: &Buffer) -> std::result::Result<(), String> {
-    let map = whole.as_ptr_range();
+/// A compressed or misaligned file would be copied to the heap without a word; segments are mapped or refused. Columns follow one another
+/// behind the `meta` bytes of the block, as the writer puts them: damaged metadata that says otherwise is refused, too.
+fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result::Result<(), String> {
+    let mut at = block.as_ptr().wrapping_add(meta);
     for column in batch.columns() {
+        if column.nulls().is_some() {
+            return Err("a column has nulls".into());
+        }
         for buffer in column.to_data().buffers() {
-            if !buffer.is_empty() && !map.contains(&buffer.as_ptr()) {
-                return Err("a column is not mapped".into());
+            if !buffer.is_empty() && buffer.as_ptr() != at {
+                return Err("a column is not mapped, or not in its place".into());
             }
+            at = at.wrapping_add(buffer.len().next_multiple_of(ALIGNMENT));
         }
     }
-    Ok(())
+    if at != block.as_ptr_range().end { Err("a block is longer than its columns".into()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -321,6 +340,43 @@ mod tests {
                 assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
             }
         }
+    }
+
+    /// A flipped bit in a footer or in a batch's metadata, which `open` trusts, gave other rows than were written. It is refused, or changes nothing.
+    #[test]
+    fn flipped_metadata_changes_no_row() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = rows(BATCH_ROWS as u64 + 10);
+        let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
+        let path = written.path(folder.path());
+        let bytes = std::fs::read(&path).expect("readable");
+        let length = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+        // Each message is a mark, its length and its metadata; a schema has no body, and the first batch follows.
+        let schema = (8..).find(|&at| bytes[at..at + 4] == [0xff; 4]).expect("a message");
+        let batch = schema + 8 + length(schema + 4);
+        let metadata = batch..batch + 8 + length(batch + 4);
+        let footer = bytes.len() - 10 - length(bytes.len() - 10)..bytes.len();
+        let (mut refused, mut same) = (0, 0);
+        for (at, bit) in metadata.chain(footer).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+            let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
+            let put = |byte| std::os::unix::fs::FileExt::write_all_at(&file, &[byte], at as u64).expect("written");
+            put(bytes[at] ^ 1 << bit);
+            match Segment::<ContentPageRow>::open(folder.path(), &written) {
+                Err(error) => {
+                    assert!(error.to_string().contains("damaged segment"), "{error}");
+                    refused += 1;
+                }
+                Ok(segment) => {
+                    let positions = (0..rows.len()).step_by(997).chain(BATCH_ROWS - 1..rows.len());
+                    for position in positions {
+                        assert_eq!(segment.row(position), rows[position], "byte {at}, bit {bit}: row {position}");
+                    }
+                    same += 1;
+                }
+            }
+            put(bytes[at]);
+        }
+        assert!(refused > 1000, "{refused} refused, {same} without effect");
     }
 
     /// Rows out of order, within a batch or from one to the next, are a fault that must never reach a disk.

@@ -28,8 +28,15 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     fn columns(batch: &RecordBatch) -> Option<Self::Columns>;
     /// Row `row` of a batch.
     fn row(columns: &Self::Columns, row: usize) -> Self;
+    /// The keys of a batch, one a row, as they lie in the file.
+    fn keys(columns: &Self::Columns) -> &<Self::Key as Column>::Array;
+    /// The diffs of a batch, one a row, as they lie in the file.
+    fn diffs(columns: &Self::Columns) -> &[i8];
     /// The key of row `row` of a batch, without reading its values.
-    fn key_at(columns: &Self::Columns, row: usize) -> Self::Key;
+    #[inline]
+    fn key_at(columns: &Self::Columns, row: usize) -> Self::Key {
+        Self::Key::value(Self::keys(columns), row)
+    }
     /// Feeds the canonical bytes of everything that a scratch run would also have written: all but `diff` and the columns that
     /// remember history.
     fn content_bytes(&self, sink: &mut Vec<u8>);
@@ -133,9 +140,12 @@ macro_rules! table {
             }
 
             #[inline]
-            fn key_at(columns: &$Columns, row: usize) -> $Lead {
-                use $crate::store::column::Column;
-                <$Lead>::value(&columns.$lead, row)
+            fn keys(columns: &$Columns) -> &<$Lead as $crate::store::column::Column>::Array {
+                &columns.$lead
+            }
+
+            fn diffs(columns: &$Columns) -> &[i8] {
+                columns.diff.values()
             }
 
             fn content_bytes(&self, sink: &mut Vec<u8>) {

@@ -1,0 +1,332 @@
+use crate::workbench::Bench;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use workers::document::{Id, canonical_url};
+use workers::features::{self, Featurizer};
+use workers::normalize::{self, normalize};
+use workers::simhash::simhash;
+
+/// A small linear congruential generator; its seed is printed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Edition `edition` of article `n`: each differs from the one before in a word, so that they make chains.
+fn text(n: u64, edition: u64) -> String {
+    let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (n * 131 + w * 17) % 4093)).collect();
+    for change in 0..edition {
+        words[(change * 7 % 60) as usize] = format!("article{n}edition{change}");
+    }
+    words.join(" ")
+}
+
+fn page(url: &str, text: &str) -> String {
+    json!({"url": url, "text": text}).to_string() + "\n"
+}
+
+fn removed(url: &str) -> String {
+    json!({"url": url, "deleted": true}).to_string() + "\n"
+}
+
+/// A bench that reads whatever lies in `in`.
+fn bench() -> Bench {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    bench
+}
+
+/// Runs an epoch over `lines` and returns the rows of `changes`.
+fn epoch(bench: &Bench, number: u64, lines: &str, arguments: &[&str]) -> Vec<Value> {
+    std::fs::write(bench.at(&format!("in/{number:02}.jsonl")), lines).expect("written");
+    bench.run_well(arguments);
+    bench.lines("changes")
+}
+
+/// A live page as `members` shows it.
+#[derive(Clone)]
+struct Member {
+    url: String,
+    content: Option<String>,
+    cluster: String,
+    representative: String,
+    alone: bool,
+}
+
+/// The exported state that the definitions go by.
+#[derive(Clone, Default)]
+struct State {
+    pages: BTreeMap<String, Member>,
+    /// ClusterId to representative and pages.
+    clusters: BTreeMap<String, (String, BTreeSet<String>)>,
+}
+
+impl State {
+    fn of(bench: &Bench) -> State {
+        let text = |row: &Value, name: &str| row[name].as_str().expect("text").to_owned();
+        let mut state = State::default();
+        for row in bench.lines("clusters") {
+            let cluster = (text(&row, "representative"), BTreeSet::new());
+            state.clusters.insert(text(&row, "cluster"), cluster);
+        }
+        for row in bench.lines("members") {
+            let doc = text(&row, "doc");
+            let (url, cluster, representative) =
+                (text(&row, "url"), text(&row, "cluster"), text(&row, "representative"));
+            let content = row["content"].as_str().map(str::to_owned);
+            let alone = row["cluster_size"] == 1;
+            if !alone {
+                state.clusters.get_mut(&cluster).expect("a cluster").1.insert(doc.clone());
+            }
+            state.pages.insert(doc, Member { url, content, cluster, representative, alone });
+        }
+        state
+    }
+
+    /// The ClusterId of a page, if it is in a cluster.
+    fn home(&self, doc: &str) -> Option<&String> {
+        self.pages.get(doc).filter(|page| !page.alone).map(|page| &page.cluster)
+    }
+}
+
+/// `changes` by its definitions: every cluster before against every cluster after, page by page.
+fn plain(before: &State, after: &State) -> Vec<Value> {
+    let shared = |b: &String, a: &String| before.clusters[b].1.intersection(&after.clusters[a].1).count();
+    let sharers_after = |b: &String| after.clusters.keys().filter(|a| shared(b, a) > 0).collect::<Vec<_>>();
+    let sharers_before = |a: &String| before.clusters.keys().filter(|b| shared(b, a) > 0).collect::<Vec<_>>();
+    // `max_by_key` takes the last of equals, and the sharers ascend.
+    let heir_of = |b: &String| sharers_after(b).into_iter().rev().max_by_key(|a| shared(b, a));
+    let origin_of = |a: &String| sharers_before(a).into_iter().rev().max_by_key(|b| shared(b, a));
+    let heirs = |b: &String, a: &String| heir_of(b) == Some(a) && origin_of(a) == Some(b);
+
+    let mut events: Vec<(Option<String>, Option<String>, &str)> = Vec::new();
+    for b in before.clusters.keys() {
+        match sharers_after(b).as_slice() {
+            [] => events.push((Some(b.clone()), None, "died")),
+            [_] => {}
+            several => events.extend(several.iter().map(|&a| (Some(b.clone()), Some(a.clone()), "split"))),
+        }
+    }
+    for a in after.clusters.keys() {
+        match sharers_before(a).as_slice() {
+            [] => events.push((None, Some(a.clone()), "born")),
+            [_] => {}
+            several => events.extend(several.iter().map(|&b| (Some(b.clone()), Some(a.clone()), "merged"))),
+        }
+        if let Some(b) = origin_of(a).filter(|b| heirs(b, a)) {
+            if b != a {
+                events.push((Some(b.clone()), Some(a.clone()), "renamed"));
+            }
+            if before.clusters[b].0 != after.clusters[a].0 {
+                events.push((Some(b.clone()), Some(a.clone()), "representative"));
+            }
+        }
+    }
+    events.sort();
+    let mut rows: Vec<Value> = Vec::new();
+    for (b, a, change) in events {
+        rows.push(json!({
+            "kind": "cluster", "change": change, "url": null, "doc": null, "cluster_before": b, "cluster_after": a,
+            "representative_before": b.map(|b| &before.clusters[&b].0),
+            "representative_after": a.map(|a| &after.clusters[&a].0),
+        }));
+    }
+    for doc in before.pages.keys().chain(after.pages.keys()).collect::<BTreeSet<_>>() {
+        let (old, new) = (before.pages.get(doc), after.pages.get(doc));
+        let moved = || match (before.home(doc), after.home(doc)) {
+            (None, None) => false,
+            (Some(b), Some(a)) => !heirs(b, a),
+            _ => true,
+        };
+        let change = match (old, new) {
+            (None, _) => "new",
+            (_, None) => "removed",
+            (Some(old), Some(new)) if old.content != new.content => "changed",
+            _ if moved() => "moved",
+            _ => continue,
+        };
+        rows.push(json!({
+            "kind": "page", "change": change, "url": new.or(old).map(|page| &page.url), "doc": doc,
+            "cluster_before": old.map(|page| &page.cluster), "cluster_after": new.map(|page| &page.cluster),
+            "representative_before": old.map(|page| &page.representative),
+            "representative_after": new.map(|page| &page.representative),
+        }));
+    }
+    rows
+}
+
+/// What each row says happened, with its kind.
+fn names(rows: &[Value]) -> Vec<String> {
+    let name =
+        |row: &Value| format!("{} {}", row["kind"].as_str().expect("text"), row["change"].as_str().expect("text"));
+    rows.iter().map(name).collect()
+}
+
+/// One night's records over a small crawl: texts come, change, are copied, joined by editions between them, and go.
+fn night(random: &mut Random, size: u64) -> String {
+    let mut lines = String::new();
+    for _ in 0..size {
+        let url = format!("http://h{}.example/{}", random.below(3), random.below(40));
+        lines.push_str(&match random.below(10) {
+            0..3 => removed(&url),
+            3 => page(&url, ""),
+            _ => page(&url, &text(random.below(4), random.below(12))),
+        });
+    }
+    lines
+}
+
+/// After any history of epochs, by any number of workers, `changes` has the rows that the definitions give for the members and clusters
+/// before and after; and every kind of change but expiry was seen.
+#[test]
+fn histories_equal_the_definitions() {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in 1..=4u64 {
+        println!("seed {seed}");
+        let mut random = Random(seed);
+        let (bench, other) = (bench(), self::bench());
+        let mut before = State::default();
+        for number in 1..=8 {
+            let size = [60, 5, 20, 1][random.below(4) as usize];
+            let lines = night(&mut random, size);
+            let threads = (1 + random.below(4)).to_string();
+            let rule = if number == 5 { "keep.by=[\"longest_text\"]" } else { "keep.by=[\"shortest_url\"]" };
+            let rows = epoch(&bench, number, &lines, &["--threads", &threads, "--set", rule]);
+            let after = State::of(&bench);
+            for name in names(&rows) {
+                *seen.entry(name).or_default() += 1;
+            }
+            let expected = plain(&before, &after);
+            for (row, expected) in rows.iter().zip(&expected) {
+                assert_eq!(row, expected, "seed {seed}, epoch {number}");
+            }
+            assert_eq!(rows.len(), expected.len(), "seed {seed}, epoch {number}");
+            before = after;
+            if seed == 1 {
+                epoch(&other, number, &lines, &["--threads", "3", "--set", rule]);
+                assert!(bench.changes() == other.changes(), "epoch {number}: other workers, other bytes");
+            }
+        }
+    }
+    println!("{seen:?}");
+    let clusters =
+        ["born", "died", "merged", "renamed", "representative", "split"].map(|name| format!("cluster {name}"));
+    let pages = ["changed", "moved", "new", "removed"].map(|name| format!("page {name}"));
+    assert!(clusters.iter().chain(&pages).all(|name| seen.contains_key(name)), "never seen: one of them");
+}
+
+/// Digest and fingerprint of texts.
+struct Digester(Featurizer);
+
+impl Digester {
+    fn new() -> Digester {
+        let (options, normal) = (features::Options::default(), normalize::Options::default());
+        Digester(Featurizer::new(&options, &normal).expect("a featurizer"))
+    }
+
+    fn digest(&mut self, text: &str) -> (Id, u64) {
+        let (mut normal, mut features) = (String::new(), Vec::new());
+        normalize(text, &normalize::Options::default(), &mut normal);
+        self.0.features(&normal, &mut features);
+        (Id::of(normal.as_bytes()), simhash(&features))
+    }
+}
+
+/// Three editions of an article, the second near both others, and the others near each other or not; by digest, the least of which names their
+/// component.
+fn editions(near_ends: bool) -> [(Id, String); 3] {
+    let mut digester = Digester::new();
+    for n in 0..50 {
+        let texts: Vec<String> = (0..12).map(|edition| text(n, edition)).collect();
+        let facts: Vec<(Id, u64)> = texts.iter().map(|text| digester.digest(text)).collect();
+        let near = |a: usize, b: usize| (facts[a].1 ^ facts[b].1).count_ones() <= 3;
+        let threes = (0..12).flat_map(|a| (a + 1..12).flat_map(move |b| (b + 1..12).map(move |c| [a, b, c])));
+        let mut found = threes.filter(|&[a, b, c]| near(a, b) && near(b, c) && near(a, c) == near_ends);
+        if let Some(three) = found.next() {
+            return three.map(|edition| (facts[edition].0, texts[edition].clone()));
+        }
+    }
+    panic!("no article has such editions");
+}
+
+fn doc(url: &str) -> String {
+    canonical_url(url).doc.to_string()
+}
+
+/// Without the page that joined them two halves part: the smaller moves, the larger does not; when it comes back they merge, and again only
+/// the smaller moves.
+#[test]
+fn a_bridge_goes_and_comes() {
+    let [left, middle, right] = editions(false).map(|(_, text)| text);
+    let bench = bench();
+    let url = |n: u64| format!("http://a.example/{n}");
+    let mut lines = page(&url(0), &middle);
+    (1..=3).for_each(|n| lines.push_str(&page(&url(n), &left)));
+    (4..=5).for_each(|n| lines.push_str(&page(&url(n), &right)));
+    let first = names(&epoch(&bench, 1, &lines, &[]));
+    assert_eq!(first, ["cluster born", "page new", "page new", "page new", "page new", "page new", "page new"]);
+    let moved = |rows: &[Value]| -> BTreeSet<String> {
+        let moved = rows.iter().filter(|row| row["change"] == "moved");
+        moved.map(|row| row["url"].as_str().expect("a URL").to_owned()).collect()
+    };
+    let smaller: BTreeSet<String> = [url(4), url(5)].into();
+    for (number, line, page, change) in
+        [(2, removed(&url(0)), "removed", "split"), (3, page(&url(0), &middle), "new", "merged")]
+    {
+        let rows = epoch(&bench, number, &line, &[]);
+        assert_eq!(rows.iter().filter(|row| row["change"] == change).count(), 2, "{rows:#?}");
+        assert_eq!(moved(&rows), smaller, "{rows:#?}");
+        let others: Vec<&Value> = rows.iter().filter(|row| row["kind"] == "page" && row["change"] != "moved").collect();
+        assert_eq!(others.len(), 1, "{rows:#?}");
+        assert_eq!((&others[0]["change"], &others[0]["url"]), (&json!(page), &json!(url(0))), "{rows:#?}");
+    }
+}
+
+/// Where the representative vanishes the cluster has another, and no other page has a row; where two pages remain of which one goes, the cluster
+/// dies and the last page moved out of it.
+#[test]
+fn a_representative_vanishes() {
+    let bench = bench();
+    // The shortest URL represents; the least DocId is another page's, so that the ClusterId stays.
+    let shown = (0..).map(|n| format!("http://a.example/{n}")).find(|url| doc(url) > doc("http://long.example/x"));
+    let shown = shown.expect("some URL");
+    let urls = ["http://long.example/x", "http://longest.example/y", &shown];
+    let lines: String = urls.iter().map(|url| page(url, &text(1, 0))).collect();
+    epoch(&bench, 1, &lines, &[]);
+    let rows = epoch(&bench, 2, &removed(&shown), &[]);
+    assert_eq!(names(&rows), ["cluster representative", "page removed"]);
+    assert_eq!(rows[0]["representative_before"], json!(shown));
+    assert_eq!(rows[0]["representative_after"], json!(urls[0]));
+    assert_eq!(rows[0]["cluster_before"], rows[0]["cluster_after"]);
+    assert_eq!((&rows[1]["url"], &rows[1]["cluster_after"]), (&json!(shown), &Value::Null));
+    let rows = epoch(&bench, 3, &removed(urls[1]), &[]);
+    let mut changes = names(&rows);
+    changes.sort();
+    assert_eq!(changes, ["cluster died", "page moved", "page removed"]);
+}
+
+/// A new page of least DocId and of the least content renames its cluster once, though every content has another component now; the new page
+/// alone has a row. The same pages seen again have none.
+#[test]
+fn a_new_least_page_renames_once() {
+    let bench = bench();
+    let mut editions = editions(true);
+    editions.sort();
+    let [least, a, b] = editions.map(|(_, text)| text);
+    let urls: Vec<String> = (1..=4).map(|n| format!("http://a.example/{n}")).collect();
+    let lines: String = urls.iter().zip([&a, &b, &a, &b]).map(|(url, text)| page(url, text)).collect();
+    epoch(&bench, 1, &lines, &[]);
+    let first = urls.iter().map(|url| doc(url)).min().expect("four");
+    let new = (0..).map(|n| format!("http://a.example/a-longer-name-{n}")).find(|url| doc(url) < first);
+    let new = new.expect("some URL");
+    let rows = epoch(&bench, 2, &page(&new, &least), &[]);
+    assert_eq!(names(&rows), ["cluster renamed", "page new"], "{rows:#?}");
+    assert_eq!((&rows[0]["cluster_before"], &rows[0]["cluster_after"]), (&json!(first), &json!(doc(&new))));
+    assert_eq!((&rows[1]["url"], &rows[1]["cluster_before"]), (&json!(new), &Value::Null));
+    assert!(epoch(&bench, 3, &(lines + &page(&new, &least)), &["--threads", "2"]).is_empty());
+}

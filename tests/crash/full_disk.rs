@@ -1,0 +1,96 @@
+use crate::crash::scene::{Mount, Scene, told};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Room that a run may need for all its files.
+const PLENTY: &str = "size=64m,nr_inodes=10000";
+
+/// What of the file system at `folder` is in use: KiB, and files.
+fn used(folder: &Path) -> [u64; 2] {
+    let of = |column: &str| {
+        let output = std::process::Command::new("df").args(["-k", &format!("--output={column}")]).arg(folder).output();
+        let text = String::from_utf8(output.expect("started").stdout).expect("UTF-8");
+        text.lines().last().and_then(|number| number.trim().parse().ok()).expect("a number")
+    };
+    [of("used"), of("iused")]
+}
+
+/// Runs the second epoch while `folder` has room for a little more, then for a little more than that, until all fits. Each failure has
+/// `code`, one line that names a file in `folder`, and leaves `epoch`; with room the next run succeeds. Returns how many files it was
+/// that found no room.
+fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize> {
+    let mut files = BTreeSet::new();
+    for (what, limit, step) in [(0, "size", 4), (1, "nr_inodes", 1)] {
+        for room in 0.. {
+            let bench = scene.empty_bench();
+            let mount = Mount::new(bench.at(folder), &["-t", "tmpfs", "-o", PLENTY, "pagefold-test"])?;
+            scene.fill(&bench);
+            let limited = used(&bench.at(folder))[what] + room * step;
+            let unit = if what == 0 { "k" } else { "" };
+            mount.change(&format!("{limit}={limited}{unit}"));
+            // The guard that asks for room beforehand would mostly spare the run what this is about.
+            let output = bench.run(&["--threads", "2", "--allow", "space"]);
+            if output.status.success() {
+                scene.check_done(&bench, "all fits");
+                break;
+            }
+            let stderr = told(&output);
+            let what = format!("{folder} with {limit}={limited}{unit}: {stderr}");
+            assert_eq!(output.status.code(), Some(code), "{what}");
+            let lines: Vec<&str> = stderr.lines().filter(|line| !line.starts_with('{')).collect();
+            let [line] = lines[..] else { panic!("{what}") };
+            assert!(line.starts_with("pagefold: cannot ") && line.contains("No space left on device"), "{what}");
+            let named = line.split([' ', ':']).find(|word| word.starts_with(&format!("{folder}/")));
+            let named = named.unwrap_or_else(|| panic!("no file is named: {what}"));
+            // Part of some names is the process's id.
+            files.insert(named.split('.').filter(|part| part.parse::<u32>().is_err()).collect::<String>());
+            assert_eq!(scene.epoch(&bench, &what), epoch, "{what}");
+            mount.change(PLENTY);
+            scene.run_again(&bench, &what);
+        }
+    }
+    println!("{folder}: no room for any of {} files", files.len());
+    Some(files.len())
+}
+
+/// A disk that runs full under the store, at any of its files, ends the run with 74 and one line that names the file; the head is untouched, and
+/// once there is room the next run gives the bytes of an undisturbed one.
+#[test]
+fn full_store() {
+    if let Some(files) = filled(&Scene::new(), "store", 74, 1) {
+        assert!(files > 10, "only {files} files found no room");
+    }
+}
+
+/// A disk that runs full under the results ends the run with 73 and one line that names the file; the epoch stays committed, and once there
+/// is room the next run exports it.
+#[test]
+fn full_results() {
+    if let Some(files) = filled(&Scene::new(), "out", 73, 2) {
+        assert!(files > 4, "only {files} files found no room");
+    }
+}
+
+/// A log on a full disk does no harm: the run, once killed by it with 101 between commit and export, goes on, and a failure keeps its exit code.
+#[test]
+fn full_log() {
+    let full = || std::fs::File::options().write(true).open("/dev/full");
+    if full().is_err() {
+        println!("skipped: no /dev/full");
+        return;
+    }
+    let scene = Scene::new();
+    let bench = scene.bench();
+    let status = |arguments: &[&str]| {
+        bench
+            .command(arguments)
+            .stdout(std::process::Stdio::null())
+            .stderr(full().expect("opened"))
+            .status()
+            .expect("started")
+    };
+    assert!(status(&[]).success());
+    scene.check_done(&bench, "with a full log");
+    assert_eq!(status(&["--set", "read.inputs=[\"gone.warc\"]"]).code(), Some(66));
+    assert_eq!(status(&["--cluster", "gone.toml"]).code(), Some(78));
+}

@@ -1,0 +1,133 @@
+use crate::crash::scene::{Scene, has_acknowledged};
+use crate::workbench::Random;
+use std::fs::File;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Kills; more by `PAGEFOLD_KILLS=1000 cargo test --release killed`.
+fn kills() -> u64 {
+    std::env::var("PAGEFOLD_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
+}
+
+/// Kill -9 at random moments of an epoch, in one process and in a launcher with two, up to three times in a row on one store: it holds the epoch
+/// before or the new one, whole, an acknowledged one is there, and the next run gives the bytes of an undisturbed one.
+#[test]
+fn killed_at_any_moment() {
+    let scene = Scene::new();
+    let mut random = Random::seeded();
+    let arguments = |way: u64, cluster: &str| match way {
+        0 => ["--cluster".to_owned(), cluster.to_owned()],
+        threads => ["--threads".to_owned(), threads.to_string()],
+    };
+    // How long each way takes undisturbed: the moments to choose from.
+    let undisturbed_us = [0, 1, 2].map(|way| {
+        let bench = scene.bench();
+        let arguments = arguments(way, &bench.cluster(2, 1));
+        let started = Instant::now();
+        bench.run_well(&arguments.each_ref().map(String::as_str));
+        started.elapsed().as_micros() as u64
+    });
+    let (mut left, mut acknowledged, mut killed) = ([0; 3], 0, 0);
+    while killed < kills() {
+        let bench = scene.bench();
+        let cluster = bench.cluster(2, 1);
+        for _ in 0..=random.below(3) {
+            let way = killed % 3;
+            let delay_us = random.below(undisturbed_us[way as usize] * 12 / 10);
+            let what = format!("kill {killed}, way {way}, after {delay_us} us");
+            let mut command = bench.command(&arguments(way, &cluster).each_ref().map(String::as_str));
+            let stderr = File::create(bench.at("stderr")).expect("created");
+            let mut child = command.stdout(Stdio::null()).stderr(stderr).spawn().expect("started");
+            std::thread::sleep(Duration::from_micros(delay_us));
+            // One that has ended already is not killed.
+            let _ = child.kill();
+            let code = child.wait().expect("waited").code();
+            killed += 1;
+            let stderr = std::fs::read_to_string(bench.at("stderr")).expect("readable");
+            assert!(code.is_none_or(|code| code == 0), "{what}: {stderr}");
+            let epoch = scene.epoch(&bench, &what);
+            left[epoch] += 1;
+            if has_acknowledged(code, &stderr) {
+                acknowledged += 1;
+                assert_eq!(epoch, 2, "{what}: an acknowledged epoch is lost");
+            }
+        }
+        scene.run_again(&bench, &format!("up to kill {killed}"));
+    }
+    println!(
+        "{killed} kills: {} left the epoch before, {} the new one, {acknowledged} of those acknowledged, 0 lost",
+        left[1], left[2]
+    );
+}
+
+/// Processes that stand still; dropping this lets them go on, and waits until they are gone.
+struct Stopped(Vec<u32>);
+
+impl Stopped {
+    /// Stops the children of process `id`.
+    fn children_of(id: u32) -> Stopped {
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        let stopped = Stopped(children.split_whitespace().filter_map(|child| child.parse().ok()).collect());
+        stopped.signal("-STOP");
+        stopped
+    }
+
+    fn signal(&self, signal: &str) {
+        for id in &self.0 {
+            // One that is gone needs none.
+            let _ = Command::new("kill").args([signal, &id.to_string()]).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.signal("-CONT");
+        let is_gone = |id: &u32| match std::fs::read_to_string(format!("/proc/{id}/stat")) {
+            Ok(stat) => stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X'])),
+            Err(_) => true,
+        };
+        while !self.0.iter().all(is_gone) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Worker processes whose launcher was killed while they stood still write into no file of the runs that come after, whether they wake up beside the
+/// next run or later: they once wrote under the same names aside.
+#[test]
+fn workers_left_behind() {
+    let scene = Scene::new();
+    let mut random = Random::seeded();
+    let mut left_behind = 0;
+    for round in 0..8 {
+        let bench = scene.bench();
+        let cluster = bench.cluster(2, 1);
+        let mut command = bench.command(&["--cluster", &cluster]);
+        let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+        std::thread::sleep(Duration::from_millis(5 + random.below(40)));
+        let stopped = Stopped::children_of(launcher.id());
+        launcher.kill().expect("killed");
+        launcher.wait().expect("waited");
+        left_behind += stopped.0.len();
+        let what = format!("round {round}");
+        if round % 2 == 0 {
+            stopped.signal("-CONT");
+        }
+        scene.run_again(&bench, &what);
+        drop(stopped);
+        scene.check_done(&bench, &what);
+        scene.run_again(&bench, &what);
+    }
+    println!("{left_behind} workers left behind");
+}
+
+/// A run that was killed between commit and export left no results behind; the next run notices and exports.
+#[test]
+fn export_is_made_up_for() {
+    let scene = Scene::new();
+    let bench = scene.bench();
+    bench.run_well(&["--set", "output.export=on-demand"]);
+    assert!(!bench.at("out/members.jsonl").exists());
+    scene.run_again(&bench, "no export");
+}

@@ -1,0 +1,125 @@
+use crate::workbench::Bench;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// The system calls that change a file system; a `?` stands before those that some machines do not have.
+const CHANGES: &str = "trace=?open,openat,?creat,write,writev,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?link,linkat,\
+?unlink,unlinkat,?rmdir,?mkdir,mkdirat,?truncate,ftruncate,fallocate,copy_file_range,sendfile";
+
+/// Files that the run's stdout and stderr go to.
+pub const STDOUT: &str = "stdout.txt";
+/// See [`STDOUT`].
+pub const STDERR: &str = "stderr.txt";
+
+/// One system call that changes something in a bench's folder. In all texts the folder is `{folder}` and the process's id `{pid}`, so that they
+/// fit another run.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Whether the process's first thread made it.
+    pub is_main: bool,
+    /// `fsync`, say.
+    pub name: String,
+    /// What it says it changes, for strace to aim at: a path as it stands there, or the path of its descriptor.
+    pub aim: String,
+    /// The whole path of what it changes.
+    pub path: String,
+    /// The second path of a rename or a link.
+    pub to: String,
+    /// Whether it failed, as far as can be seen at its beginning.
+    pub has_failed: bool,
+    /// Which it is, from 1, of the calls of this name with this aim by its thread.
+    pub nth: usize,
+    /// Whether strace, which counts for each thread by itself, would strike another thread's call before this one.
+    pub is_hidden: bool,
+}
+
+/// Whether strace is here and may do what is asked of it; if not, says so.
+pub fn is_allowed() -> bool {
+    let mut strace = Command::new("strace");
+    strace.args(["-D", "-f", "-qqq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "-P", "/", "true"]);
+    let allowed = strace.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !allowed {
+        println!("skipped: strace is missing or may not trace");
+    }
+    allowed
+}
+
+/// Runs the job in `bench` with one worker under strace and `options`. strace knows paths by their letters, some of which are the process's id: the
+/// shell makes way for strace and that, by -D, for the command, so that the shell knows the id beforehand.
+fn run(bench: &Bench, script: &str, aim: &str, options: &[&str]) -> ExitStatus {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, aim]).args(options);
+    shell.arg(env!("CARGO_BIN_EXE_pagefold")).arg("run").arg(bench.at("job.toml")).args(["--threads", "1"]);
+    let file = |name: &str| File::create(bench.at(name)).expect("created");
+    shell.stdin(Stdio::null()).stdout(file(STDOUT)).stderr(file(STDERR)).env_remove("RUST_LOG");
+    shell.status().expect("started")
+}
+
+/// Runs the job in `bench`, where `call` ends with `fault`: `signal=SIGKILL`, `error=EIO`.
+pub fn struck(bench: &Bench, call: &Call, fault: &str) -> ExitStatus {
+    let aim = call.aim.replace("{folder}", &folder(bench));
+    let script = "aim=$(printf %s \"$0\" | sed \"s/{pid}/$$/\"); exec strace -D -qqq -o /dev/null -P \"$aim\" \"$@\"";
+    let trace = format!("trace={}", call.name);
+    let inject = format!("inject={}:{fault}:when={}", call.name, call.nth);
+    let follow = ["-f"].into_iter().filter(|_| !call.is_main);
+    run(bench, script, &aim, &follow.chain(["-e", &trace, "-e", &inject]).collect::<Vec<_>>())
+}
+
+/// Runs the job in `bench`, which must succeed, and returns its calls in order.
+pub fn calls(bench: &Bench) -> Vec<Call> {
+    let log = bench.at("strace.log");
+    let path = log.to_str().expect("UTF-8");
+    let status = run(bench, "exec strace \"$@\"", "sh", &["-f", "-y", "-s", "0", "-qqq", "-o", path, "-e", CHANGES]);
+    assert!(status.success(), "{}", std::fs::read_to_string(bench.at(STDERR)).expect("readable"));
+    let log = std::fs::read_to_string(log).expect("readable");
+    let main = log.split_whitespace().next().expect("a call").to_owned();
+    let folder = folder(bench);
+    let place = |text: &str| text.replace(&folder, "{folder}").replace(&format!(".{main}."), ".{pid}.");
+    let mut counts: BTreeMap<(String, String, String), usize> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut calls = Vec::new();
+    for line in log.lines() {
+        let Some((thread, line)) = line.split_once(' ') else { continue };
+        let Some(mut call) = call(&place(line.trim_start())) else { continue };
+        if call.path.starts_with("{folder}") {
+            let nth = counts.entry((thread.to_owned(), call.name.clone(), call.aim.clone())).or_default();
+            *nth += 1;
+            (call.nth, call.is_main) = (*nth, thread == main);
+            let is_first = seen.insert((call.name.clone(), call.aim.clone(), *nth));
+            call.is_hidden = !is_first && !call.is_main;
+            calls.push(call);
+        }
+    }
+    calls
+}
+
+fn folder(bench: &Bench) -> String {
+    let folder = bench.at("job.toml").parent().expect("a folder").to_owned();
+    folder.to_str().expect("UTF-8").to_owned()
+}
+
+/// A line of the log after its thread: `fsync(4</a/b>) = 0`, `rename("/a", "/b" <unfinished ...>`, `unlinkat(4</a>, "b", 0) = 0`.
+fn call(line: &str) -> Option<Call> {
+    let (name, arguments) = line.split_once('(')?;
+    let is_call = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_call || name.starts_with("open") && !arguments.contains("O_CREAT") {
+        return None;
+    }
+    let described = arguments.split_once('<').and_then(|(_, rest)| Some(rest.split_once('>')?.0));
+    let quoted: Vec<&str> = arguments.split('"').skip(1).step_by(2).collect();
+    let takes_paths = ["open", "creat", "rename", "link", "unlink", "rmdir", "mkdir", "truncate"];
+    let takes_paths = takes_paths.iter().any(|taking| name.starts_with(taking));
+    let aim = if takes_paths { quoted.first()? } else { described? };
+    let is_whole = aim.starts_with(['{', '/']);
+    Some(Call {
+        is_main: false,
+        name: name.to_owned(),
+        aim: aim.to_owned(),
+        path: if is_whole { aim.to_owned() } else { format!("{}/{aim}", described?) },
+        to: quoted.get(1).filter(|_| takes_paths).map_or(String::new(), |to| (*to).to_owned()),
+        has_failed: line.contains(") = -1 "),
+        nth: 0,
+        is_hidden: false,
+    })
+}

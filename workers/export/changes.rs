@@ -1,0 +1,323 @@
+//! Changes: in come two states of a store, out comes what happened from the one to the other, to clusters first and then to pages. Work goes with
+//! what differs: a segment of both states is never read through, a cluster is looked at if its row differs or a page left it
+//! for another. Pages are streamed; held are 48 bytes for each row about a cluster, the clusters between which pages went, and 16
+//! bytes for each page that moved.
+//!
+//! What became of clusters is for `transitions` to judge; here is found out, without reading what stayed, how many pages they share.
+//! A cluster keeps its key, (component, leader), until its least content changes. A page whose text and key stayed needs no look,
+//! so two clusters of one key share the pages of the later less those that came to it.
+
+use super::rows::Change;
+use super::sink::Sink;
+use super::transitions::{Event, Home, Shared, heirs, key, transitions};
+use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, sorted};
+use crate::clusters::ClusterRow;
+use crate::components::ComponentRow;
+use crate::contents::ContentPageRow;
+use crate::document::Id;
+use crate::error::Result;
+use crate::pages::PageRow;
+use crate::store::Store;
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which pages went where, as far as the keys of clusters tell.
+#[derive(Default)]
+struct Traffic {
+    /// Pages alive in both states in clusters of different keys, by ClusterId before and after.
+    between: BTreeMap<(Id, Id), u64>,
+    /// Components of those clusters. All others exchanged no page.
+    busy: BTreeSet<Id>,
+    /// Pages of a cluster that its key did not have before, by ClusterId after.
+    arrived: BTreeMap<Id, u64>,
+}
+
+impl Traffic {
+    /// A page that was in `from` is in `to`.
+    fn see(&mut self, from: Home<'_>, to: Home<'_>) {
+        let Some(to) = to.filter(|to| from.map(key) != Some(key(to))) else { return };
+        *self.arrived.entry(to.cluster).or_default() += 1;
+        if let Some(from) = from {
+            *self.between.entry((from.cluster, to.cluster)).or_default() += 1;
+            self.busy.extend([from.component, to.component]);
+        }
+    }
+
+    /// The pages that stayed in a cluster of one key.
+    fn stayed(&self, before: &ClusterRow, after: &ClusterRow) -> Option<Shared> {
+        let arrived = self.arrived.get(&after.cluster).copied().unwrap_or(0);
+        let pages = u64::from(after.pages).saturating_sub(arrived);
+        (pages > 0).then_some(Shared { before: before.cluster, after: after.cluster, pages })
+    }
+}
+
+/// What was found out about clusters.
+struct Transitions {
+    /// Rows about clusters, in order.
+    events: Vec<Event>,
+    /// Clusters that share pages and are no heirs, by ClusterId.
+    strangers: BTreeSet<(Id, Id)>,
+    /// Components of clusters that kept their key and are strangers to what they were.
+    estranged: Vec<Id>,
+}
+
+impl Transitions {
+    /// Whether a page of unchanged text moved when it went from `from` to `to`.
+    fn moved(&self, from: Home<'_>, to: Home<'_>) -> bool {
+        match (from, to) {
+            (None, None) => false,
+            // Whoever exchanged no page with others is its own heir.
+            (Some(from), Some(to)) => self.strangers.contains(&(from.cluster, to.cluster)),
+            _ => true,
+        }
+    }
+}
+
+/// Two states and what differs.
+struct Difference {
+    before: Tables,
+    after: Tables,
+    pages: Table<PageRow>,
+    components: Table<ComponentRow>,
+    clusters: Table<ClusterRow>,
+}
+
+impl Difference {
+    fn open(store: &Store, before: &States, after: &States) -> Result<Difference> {
+        fn difference<R: Row>(store: &Store, before: &States, after: &States) -> Result<Table<R>> {
+            Table::difference(&store.data().join(R::TABLE), before.get(R::TABLE), after.get(R::TABLE))
+        }
+        Ok(Difference {
+            before: Tables::open(store, before)?,
+            after: Tables::open(store, after)?,
+            pages: difference(store, before, after)?,
+            components: difference(store, before, after)?,
+            clusters: difference(store, before, after)?,
+        })
+    }
+
+    fn traffic(&self) -> Traffic {
+        let mut traffic = Traffic::default();
+        if self.before.clusters.is_empty() {
+            // Where no cluster was nothing is shared; a first epoch counts nothing.
+            return traffic;
+        }
+        for rows in self.pages.portions(PORTION_ROWS) {
+            self.see_pages(&rows, &mut traffic);
+        }
+        let elsewhere = |from: Home<'_>, to: Home<'_>| from.map(key) != to.map(key);
+        for contents in self.rehomed() {
+            self.unchanged(&contents, elsewhere, |from, to, _| traffic.see(from, to));
+        }
+        traffic
+    }
+
+    /// Counts new and changed pages.
+    fn see_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
+        let step = |rows: &[PageRow]| {
+            let (before, after) = sides(rows);
+            let (before, after) =
+                (before.map_or(Id::NONE, |row| row.content), after.map_or(Id::NONE, |row| row.content));
+            (before != after).then_some((before, after))
+        };
+        let steps: Vec<(Id, Id)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(step).collect();
+        let from = self.before.homes(&sorted(steps.iter().map(|(before, _)| *before)));
+        let to = self.after.homes(&sorted(steps.iter().map(|(_, after)| *after)));
+        let components: Vec<Id> = to.clusters.iter().map(|row| row.component).collect();
+        let known = self.before.clusters.matching(&components);
+        for (before, after) in steps {
+            let (from, to) = (from.of(before), to.of(after));
+            // Who comes from nowhere to a cluster that was not there is no loss to any other.
+            if from.is_some() || to.is_some_and(|to| find(&known, to.component).is_some()) {
+                traffic.see(from, to);
+            }
+        }
+    }
+
+    /// All contents whose cluster may have another key though their pages did not change, each once: those whose component is another, and
+    /// those that stand for themselves and began or ceased to be a cluster.
+    fn rehomed(&self) -> impl Iterator<Item = Vec<Id>> {
+        let joined = self.components.portions(PORTION_ROWS).map(|rows| sorted(rows.iter().map(|row| row.content)));
+        let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
+            let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
+            let mut contents = sorted(rows.map(|rows| rows[0].component));
+            let joined = self.components.matching(&contents);
+            contents.retain(|content| find(&joined, *content).is_none());
+            contents
+        });
+        joined.chain(alone)
+    }
+
+    /// Calls `see` for each page that has one of `contents`, which ascend, before and after, if `wanted` wants its clusters.
+    fn unchanged(
+        &self,
+        contents: &[Id],
+        wanted: impl Fn(Home<'_>, Home<'_>) -> bool,
+        mut see: impl FnMut(Home<'_>, Home<'_>, Id),
+    ) {
+        let (from, to) = (self.before.homes(contents), self.after.homes(contents));
+        let contents: Vec<Id> =
+            contents.iter().copied().filter(|content| wanted(from.of(*content), to.of(*content))).collect();
+        let before: Vec<ContentPageRow> = self.before.content_pages.matching(&contents);
+        let after = self.after.content_pages.matching(&contents);
+        for page in before.iter().filter(|page| after.binary_search(page).is_ok()) {
+            see(from.of(page.content), to.of(page.content), page.doc);
+        }
+    }
+
+    fn transitions(&self, traffic: &Traffic) -> Transitions {
+        let mut events = Vec::new();
+        // Clusters that exchanged no page are judged as they come by.
+        for rows in self.clusters.portions(PORTION_ROWS) {
+            let (mut before, mut after, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+            let quiet = |rows: &&[ClusterRow]| !traffic.busy.contains(&rows[0].component);
+            for rows in rows.chunk_by(|a, b| key(a) == key(b)).filter(quiet) {
+                let (old, new) = sides(rows);
+                shared.extend(old.zip(new).and_then(|(old, new)| traffic.stayed(old, new)));
+                before.extend(old.cloned());
+                after.extend(new.cloned());
+            }
+            transitions(&before, &after, &shared, &mut events);
+        }
+        let busy: Vec<Id> = traffic.busy.iter().copied().collect();
+        let (before, after) = (self.before.clusters.matching(&busy), self.after.clusters.matching(&busy));
+        let mut shared: Vec<Shared> =
+            traffic.between.iter().map(|(&(before, after), &pages)| Shared { before, after, pages }).collect();
+        let namesake = |old| Some(&after[after.binary_search_by_key(&key(old), key).ok()?]);
+        let kept = || before.iter().filter_map(|old| Some((old, namesake(old)?)));
+        shared.extend(kept().filter_map(|(old, new)| traffic.stayed(old, new)));
+        transitions(&before, &after, &shared, &mut events);
+        events.sort_unstable();
+        let heirs = heirs(&shared);
+        let pairs = shared.iter().map(|shared| (shared.before, shared.after));
+        let strangers: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
+        let estranged = kept().filter(|(old, new)| strangers.contains(&(old.cluster, new.cluster)));
+        let estranged = estranged.map(|(old, _)| old.component).collect();
+        Transitions { events, strangers, estranged }
+    }
+
+    /// The pages that moved, in order.
+    fn moved(&self, transitions: &Transitions) -> Vec<Id> {
+        let mut moved = Vec::new();
+        if self.before.content_pages.is_empty() {
+            return moved;
+        }
+        let wanted = |from: Home<'_>, to: Home<'_>| transitions.moved(from, to);
+        for contents in self.rehomed() {
+            self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
+        }
+        for components in transitions.estranged.chunks(PORTION_ROWS) {
+            let members = self.after.component_members.matching(components);
+            let contents = sorted(members.iter().map(|row| row.content).chain(components.iter().copied()));
+            self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
+        }
+        sorted(moved.into_iter())
+    }
+}
+
+/// The row that was taken back and the one that was added, of `rows` that differ in nothing else that matters.
+fn sides<R: Row>(rows: &[R]) -> (Option<&R>, Option<&R>) {
+    (rows.iter().find(|row| row.diff() < 0), rows.iter().find(|row| row.diff() > 0))
+}
+
+/// Some pages as one state has them.
+struct Shown {
+    pages: Vec<PageRow>,
+    homes: Homes,
+    urls: Urls,
+}
+
+impl Shown {
+    fn of(tables: &Tables, docs: impl Iterator<Item = Id>) -> Shown {
+        let pages = tables.pages.matching(&sorted(docs));
+        let homes = tables.homes(&sorted(pages.iter().map(|page| page.content)));
+        let representatives = homes.clusters.iter().map(|row| row.representative);
+        let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
+        Shown { pages, homes, urls }
+    }
+
+    /// ClusterId and representative of `doc`, its own where it is in no cluster; none where it is not alive.
+    fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
+        let page = find(&self.pages, doc)?;
+        Some(self.homes.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
+    }
+}
+
+/// Writes rows in portions. A ClusterId is a page of its cluster, so that rows of both kinds are filled in alike.
+struct Writer<'a> {
+    difference: &'a Difference,
+    sink: Sink<Change>,
+    portion: Vec<Event>,
+}
+
+impl Writer<'_> {
+    fn page(&mut self, doc: Id, change: &'static str) -> Result<()> {
+        self.portion.push(Event { before: doc, after: doc, change });
+        if self.portion.len() < PORTION_ROWS {
+            return Ok(());
+        }
+        let portion = std::mem::take(&mut self.portion);
+        self.write("page", &portion)
+    }
+
+    fn write(&mut self, kind: &'static str, events: &[Event]) -> Result<()> {
+        let before = Shown::of(&self.difference.before, events.iter().map(|event| event.before));
+        let after = Shown::of(&self.difference.after, events.iter().map(|event| event.after));
+        for event in events {
+            let (old, new) = (before.cluster(event.before), after.cluster(event.after));
+            let page = kind == "page";
+            let shown = if new.is_some() { &after } else { &before };
+            self.sink.push(Change {
+                kind,
+                change: event.change,
+                url: page.then(|| shown.urls.of(event.after)),
+                doc: page.then(|| event.after.to_string()),
+                cluster_before: old.map(|(cluster, _)| cluster.to_string()),
+                cluster_after: new.map(|(cluster, _)| cluster.to_string()),
+                representative_before: old.map(|(_, representative)| before.urls.of(representative)),
+                representative_after: new.map(|(_, representative)| after.urls.of(representative)),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes what happened from `before` to `after`, two states of `store`. A page that is gone is "expired" if `is_expired` says so
+/// of its last row, else "removed".
+pub(super) fn changes(
+    store: &Store,
+    before: &States,
+    after: &States,
+    is_expired: &dyn Fn(&PageRow) -> bool,
+    place: &Place<'_>,
+) -> Result<Files> {
+    let difference = Difference::open(store, before, after)?;
+    let sink = Sink::create(place.dir, "changes", place.forms)?;
+    let mut writer = Writer { difference: &difference, sink, portion: Vec::new() };
+    let transitions = difference.transitions(&difference.traffic());
+    for events in transitions.events.chunks(PORTION_ROWS) {
+        writer.write("cluster", events)?;
+    }
+    let mut moved = difference.moved(&transitions).into_iter().peekable();
+    drop(transitions);
+    for rows in difference.pages.portions(PORTION_ROWS) {
+        for rows in rows.chunk_by(|a, b| a.doc == b.doc) {
+            let change = match sides(rows) {
+                (None, Some(_)) => "new",
+                (Some(gone), None) if is_expired(gone) => "expired",
+                (Some(_), None) => "removed",
+                (Some(before), Some(after)) if before.content != after.content => "changed",
+                _ => continue,
+            };
+            while let Some(doc) = moved.next_if(|doc| *doc < rows[0].doc) {
+                writer.page(doc, "moved")?;
+            }
+            writer.page(rows[0].doc, change)?;
+        }
+    }
+    moved.try_for_each(|doc| writer.page(doc, "moved"))?;
+    let rest = std::mem::take(&mut writer.portion);
+    writer.write("page", &rest)?;
+    writer.sink.finish()
+}
