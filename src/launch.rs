@@ -84,7 +84,7 @@ pub fn epoch(
     bar.finish();
     let Work { receipts, memory_bytes } = work?;
     times.lap("work");
-    let stages = report::stages(&receipts);
+    let (stages, rows_read) = (report::stages(&receipts), report::rows_read(&receipts));
     let Committed { mut head, counts } =
         commit::commit(job, store, head, plan, receipts, topology.peers(), &arguments.allow)?;
     times.lap("commit");
@@ -101,7 +101,8 @@ pub fn epoch(
         Err(error) => tracing::warn!(%error, "cannot merge runs"),
     }
     times.lap("merge");
-    let outcome = Outcome { job, topology: &topology, plan, counts: &counts, exported, times, stages, memory_bytes };
+    let outcome =
+        Outcome { job, topology: &topology, plan, counts: &counts, exported, times, stages, rows_read, memory_bytes };
     outcome.write_run_json()?;
     outcome.print(arguments)?;
     Ok(head)

@@ -126,6 +126,15 @@ pub fn stages(receipts: &[Receipt]) -> BTreeMap<String, (u64, u64)> {
     stages
 }
 
+/// Rows that all workers looked up in each table.
+pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
+    let mut rows_read = BTreeMap::new();
+    for (table, n) in receipts.iter().flat_map(|receipt| &receipt.rows_read) {
+        *rows_read.entry(table.clone()).or_default() += n;
+    }
+    rows_read
+}
+
 /// An epoch that was committed, ready to be told.
 pub struct Outcome<'a> {
     /// The job.
@@ -142,6 +151,8 @@ pub struct Outcome<'a> {
     pub times: Times,
     /// When stages ended.
     pub stages: BTreeMap<String, (u64, u64)>,
+    /// Rows looked up in each table.
+    pub rows_read: BTreeMap<String, u64>,
     /// Greatest resident memory of all processes.
     pub memory_bytes: u64,
 }
@@ -161,6 +172,7 @@ impl Outcome<'_> {
             "elapsed_ms": self.times.started.elapsed().as_millis() as u64,
             "laps_ms": self.times.laps,
             "stage_ended_ms_first_last": self.stages,
+            "rows_read": self.rows_read,
             "memory_bytes_max": self.memory_bytes,
         }))
         .map_err(|e| Error::internal("cannot write run.json").caused_by(e))?;

@@ -1,5 +1,6 @@
 use crate::workbench::Bench;
 use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Real data beside the checkout; tests that want it say so and pass when it is not there.
@@ -61,4 +62,34 @@ fn archives_of_public_tools() {
     println!("{}", bench.run_well(&["--set", "read.rejects_max=1"]));
     let summary = bench.summary();
     assert!(summary["pages"].as_u64() > Some(100));
+}
+
+/// Twelve half-yearly epochs of three documentation sites, one by one: after each, exports and tables equal a run from scratch over what lives.
+#[test]
+fn epochs_of_documentation() {
+    let Some(path) = fixture("epochs_delta") else { return };
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let mut live: BTreeMap<String, serde_json::Value> = BTreeMap::new();
+    for epoch in 0..12 {
+        let name = format!("e{epoch:02}.jsonl.gz");
+        std::fs::copy(path.join(&name), bench.at("in").join(&name)).expect("copied");
+        let file = std::fs::File::open(path.join(&name)).expect("opened");
+        for line in std::io::BufReader::new(flate2::read::MultiGzDecoder::new(file)).lines() {
+            let record: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+            let url = workers::document::canonical_url(record["url"].as_str().expect("a URL")).canonical;
+            match record["op"].as_str() {
+                Some("remove") => drop(live.remove(&url)),
+                _ => drop(live.insert(url, record)),
+            }
+        }
+        bench.run_well(&["--threads", &(1 + epoch % 3).to_string(), "--allow", "folds"]);
+        let scratch = Bench::new(Path::new("in.jsonl"), "");
+        let lines: String = live.values().map(|record| format!("{record}\n")).collect();
+        std::fs::write(scratch.at("in.jsonl"), lines).expect("written");
+        scratch.run_well(&[]);
+        bench.assert_same_tables(&scratch, &name);
+        assert_eq!(bench.multisets(), scratch.multisets(), "{name}");
+        println!("{name}: {} pages, as from scratch", live.len());
+    }
 }

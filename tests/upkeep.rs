@@ -195,3 +195,28 @@ fn forgotten_inputs_are_read_again() {
         assert_eq!(bench.lines("members").len(), left);
     }
 }
+
+/// What a run planned and did not finish is finished first, as it was planned; what came since is the next epoch of the same run.
+#[test]
+fn the_unfinished_comes_first() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 10)).expect("written");
+    let job: workers::job::Job = serde_json::from_value(serde_json::json!({
+        "store": bench.at("store"), "read": { "inputs": [bench.at("in")] }, "output": { "dir": bench.at("out") },
+    }))
+    .expect("a job");
+    let store = workers::store::Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
+    let plan = workers::plan::plan(&job, &store, None, NOW).expect("planned").expect("something new");
+    let plan = plan.freeze(&job.store).expect("frozen");
+    std::fs::write(bench.at("in/2.jsonl"), pages(5, 10)).expect("written");
+    let (code, out, err) = run(&bench, NOW + DAY, &["--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let epochs: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
+    assert_eq!(told, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
+    // One that cannot be carried out any more is given up.
+    let other = workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };
+    other.freeze(&job.store).expect("frozen");
+    assert!(run(&bench, NOW + DAY, &[]).1.contains("nothing due"));
+    assert!(std::fs::read_dir(bench.at("store/attempt")).is_ok_and(|mut attempts| attempts.next().is_none()));
+}

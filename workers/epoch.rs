@@ -76,6 +76,8 @@ pub struct Receipt {
     pub counters: BTreeMap<String, u64>,
     /// Milliseconds after the start at which each stage ended here; for `run.json` alone.
     pub stage_ms: BTreeMap<String, u64>,
+    /// Rows that stages looked up in each table, likewise.
+    pub rows_read: BTreeMap<String, u64>,
 }
 
 /// What all workers of a process share.
@@ -105,6 +107,7 @@ pub struct Epoch {
     shared: Arc<Shared>,
     fresh: RefCell<BTreeMap<String, SegmentRef>>,
     receipt: RefCell<Receipt>,
+    rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
     started: Instant,
 }
 
@@ -121,7 +124,8 @@ impl Epoch {
     pub fn new(index: usize, peers: usize, shared: Arc<Shared>) -> Rc<Epoch> {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
-        Rc::new(Epoch { index, peers, data, shared, fresh: RefCell::default(), receipt, started: Instant::now() })
+        let (fresh, rows_read) = (RefCell::default(), RefCell::default());
+        Rc::new(Epoch { index, peers, data, shared, fresh, receipt, rows_read, started: Instant::now() })
     }
 
     /// The worker that owns a key whose evenly spread leading bits are `top`.
@@ -160,7 +164,8 @@ impl Epoch {
 
     /// Table `name` as the epoch found it.
     pub fn before<R: Row>(&self, name: &str) -> Result<Table<R>> {
-        Table::open(&self.data.join(name), self.shared.before.get(name))
+        let rows_read = self.rows_read.borrow_mut().entry(name.to_owned()).or_default().clone();
+        Ok(Table::open(&self.data.join(name), self.shared.before.get(name))?.counted(rows_read))
     }
 
     /// Table `name` with what this worker has written: whole for the keys that it owns.
@@ -215,6 +220,9 @@ impl Epoch {
 
     /// The receipt.
     pub fn receipt(&self) -> Receipt {
-        self.receipt.borrow().clone()
+        let mut receipt = self.receipt.borrow().clone();
+        let rows_read = self.rows_read.borrow();
+        receipt.rows_read = rows_read.iter().map(|(name, n)| (name.clone(), n.load(Ordering::Relaxed))).collect();
+        receipt
     }
 }

@@ -7,17 +7,21 @@ use crate::store::segment::Segment;
 use crate::store::table::{Row, consolidate};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A table's segments, mapped.
 pub struct Table<R: Row> {
     segments: Vec<Segment<R>>,
     /// Segments whose rows count with the opposite sign; a table as it stands has none.
     taken: Vec<Segment<R>>,
+    /// Rows that were read out of it.
+    rows_read: Arc<AtomicU64>,
 }
 
 impl<R: Row> Default for Table<R> {
     fn default() -> Self {
-        Table { segments: Vec::new(), taken: Vec::new() }
+        Table { segments: Vec::new(), taken: Vec::new(), rows_read: Arc::default() }
     }
 }
 
@@ -26,7 +30,12 @@ impl<R: Row> Table<R> {
     pub fn open(folder: &Path, state: Option<&TableState>) -> Result<Table<R>> {
         let segments = state.into_iter().flat_map(TableState::segments);
         let segments = segments.map(|segment| Segment::open(folder, segment)).collect::<Result<_>>()?;
-        Ok(Table { segments, taken: Vec::new() })
+        Ok(Table { segments, ..Table::default() })
+    }
+
+    /// The same table, which adds the rows that are read out of it to `rows_read`.
+    pub fn counted(self, rows_read: Arc<AtomicU64>) -> Table<R> {
+        Table { rows_read, ..self }
     }
 
     /// What turns `before` into `after`: a row of +1 for each that is live only after, of -1 for each that is live only before.
@@ -48,7 +57,7 @@ impl<R: Row> Table<R> {
             });
             own.map(|segment| Segment::open(folder, segment)).collect()
         };
-        Ok(Table { segments: only(after, before)?, taken: only(before, after)? })
+        Ok(Table { segments: only(after, before)?, taken: only(before, after)?, ..Table::default() })
     }
 
     /// Adds a segment that was just written.
@@ -92,6 +101,7 @@ impl<R: Row> Table<R> {
                 }
             }
         }
+        self.rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);
         consolidate(rows)
     }
 
@@ -103,6 +113,7 @@ impl<R: Row> Table<R> {
             let end = to.map_or(segment.len(), |to| segment.seek(to, start));
             rows.extend((start..end).map(|position| signed(segment.row(position), sign)));
         }
+        self.rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);
         consolidate(rows)
     }
 
