@@ -6,7 +6,7 @@ use std::io::Write;
 use std::panic::{set_hook, take_hook};
 use std::path::PathBuf;
 use workers::error::Result;
-use workers::guard::is_guarded;
+use workers::panics::is_guarded;
 use workers::read::record::{Body, DETAIL_BYTES_MAX, Entry, Item, URL_BYTES_MAX};
 use workers::read::{Limits, Options, Reader};
 
@@ -66,7 +66,7 @@ impl Codec {
     }
 }
 
-/// Lets the panics pass that `workers::guard` turns into errors: libFuzzer's hook would end the process at any. Every other
+/// Lets the panics pass that `workers::panics` turns into errors: libFuzzer's hook would end the process at any. Every other
 /// panic still does. For a target's `init`.
 pub fn let_guarded_panics_pass() {
     let end = take_hook();

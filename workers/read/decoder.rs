@@ -2,6 +2,7 @@
 //! the input is handed back, exactly there. Never decodes beyond one member (RFC 1952 gzip, RFC 8878 zstd).
 
 use super::input::Input;
+use super::members::Members;
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};
 use zstd::stream::raw::{self, DParameter, InBuffer, Operation, OutBuffer, WriteBuf};
@@ -48,8 +49,10 @@ pub enum Decoder {
     Between(Input),
     /// In a file that is not compressed.
     Plain(Input),
-    /// In a gzip member.
+    /// In a gzip member that is decoded as it is read.
     Gzip(Gunzip),
+    /// In a gzip member that was decoded ahead of time; the input stands behind it.
+    Whole(Whole),
     /// In a zstd frame.
     Zstd(Box<zio::Reader<Input, Unzstd>>),
 }
@@ -58,10 +61,16 @@ pub enum Decoder {
 #[derive(Default)]
 pub struct Spare {
     gunzip: Option<Gunzip>,
+    members: Option<Box<Members>>,
     unzstd: Option<raw::Decoder<'static>>,
 }
 
 impl Spare {
+    /// What decodes short gzip members ahead of time.
+    pub fn members(&mut self) -> &mut Members {
+        self.members.get_or_insert_default()
+    }
+
     /// Digests the dictionary of all zstd frames that follow. One that cannot be digested is as good as none, and is
     /// the error.
     pub fn set_dictionary(&mut self, dictionary: &[u8]) -> io::Result<()> {
@@ -73,6 +82,28 @@ impl Spare {
 
 /// A gzip decoder is used for member after member: to set one up costs more than to decode a short page.
 pub type Gunzip = Box<GzDecoder<Slot>>;
+
+/// A member that was decoded ahead of time, of which the first `at` bytes were given out.
+pub struct Whole {
+    input: Input,
+    members: Box<Members>,
+    at: usize,
+}
+
+impl Whole {
+    /// The bytes given out so far.
+    pub fn given_bytes(&self) -> usize {
+        self.at
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> usize {
+        let left = &self.members.bytes()[self.at..];
+        let bytes = left.len().min(into.len());
+        into[..bytes].copy_from_slice(&left[..bytes]);
+        self.at += bytes;
+        bytes
+    }
+}
 
 /// A zstd decoder is used for frame after frame too, with the dictionary that it has digested.
 pub struct Unzstd(Option<raw::Decoder<'static>>);
@@ -134,6 +165,7 @@ impl Decoder {
         match self {
             Decoder::Between(input) | Decoder::Plain(input) => input,
             Decoder::Gzip(decoder) => decoder.get_ref().0.as_ref().expect(SLOT),
+            Decoder::Whole(whole) => &whole.input,
             Decoder::Zstd(decoder) => decoder.reader(),
         }
     }
@@ -143,8 +175,15 @@ impl Decoder {
         match self {
             Decoder::Between(input) | Decoder::Plain(input) => input,
             Decoder::Gzip(decoder) => decoder.get_mut().0.as_mut().expect(SLOT),
+            Decoder::Whole(whole) => &mut whole.input,
             Decoder::Zstd(decoder) => decoder.reader_mut(),
         }
+    }
+
+    /// Opens the gzip member at which `input` stands and which [`Spare::members`] decoded last: `length` bytes.
+    pub fn open_whole(mut input: Input, length: usize, spare: &mut Spare) -> Decoder {
+        input.consume(length);
+        Decoder::Whole(Whole { input, members: spare.members.take().unwrap_or_default(), at: 0 })
     }
 
     /// Opens the member at which `input` stands.
@@ -179,6 +218,10 @@ impl Decoder {
                 spare.gunzip = Some(decoder);
                 input
             }
+            Decoder::Whole(whole) => {
+                spare.members = Some(whole.members);
+                whole.input
+            }
             Decoder::Zstd(mut decoder) => {
                 spare.unzstd = decoder.operation_mut().0.take();
                 decoder.into_inner()
@@ -192,6 +235,7 @@ impl Decoder {
             Decoder::Between(_) => Ok(0),
             Decoder::Plain(input) => input.read(into),
             Decoder::Gzip(decoder) => decoder.read(into),
+            Decoder::Whole(whole) => Ok(whole.read(into)),
             Decoder::Zstd(decoder) => decoder.read(into),
         }
     }

@@ -151,10 +151,11 @@ impl<D: Dialect> Frames<D> {
     /// Delimits the record whose header takes the first `header` bytes of the window.
     fn extent(&mut self, header: usize) -> Result<Extent> {
         let claimed = D::body_length(&self.source.window()[..header]);
-        let body = match claimed.filter(|&length| self.source.could_hold(length)) {
+        let body = match claimed {
+            Some(length) if !self.source.could_hold(length)? => return self.unmeasured(header, true),
             Some(length) if length > self.limits.record_bytes_max as u64 => return Ok(Extent::Long { body: length }),
             Some(length) => length as usize,
-            None => return self.unmeasured(header, claimed.is_some()),
+            None => return self.unmeasured(header, false),
         };
         let end = header + body;
         if self.fill_joined(end)?.len() < end {

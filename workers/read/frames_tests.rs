@@ -2,9 +2,10 @@
 
 use super::super::Options;
 use super::super::decoder::Codec;
-use super::super::testing::{Random, arc_page, gzip, looked, member, page, read_all, warc, words};
+use super::super::testing::{Random, arc_page, gzip, looked, member, page, read_all, streaming, warc, words};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::io::Write;
 
 fn read(bytes: &[u8]) -> Vec<String> {
     words(&read_all("x.warc", bytes, &Options::default()).0)
@@ -93,6 +94,21 @@ fn lengths_in_streams() {
     for length in ["99", "101"] {
         let file = [&before[..], &claims("http://a/", &[b'x'; 100], length), &after].concat();
         assert_eq!(read(&file)[1..], [format!("http://a/ text {length}"), "http://c/ html 1".into()]);
+    }
+}
+
+/// Small records that claim to be long cost what they are, not what they claim: bytes moved and searched are linear.
+#[test]
+fn lying_lengths_are_cheap() {
+    // Each length ends in the middle of a body, a thousand records further on.
+    let bytes = claims("http://a/", &[b'x'; 1000], "1234567").len();
+    let records = claims("http://a/", &[b'x'; 1000], &(1000 * bytes + 300).to_string()).repeat(2500);
+    for file in [records.clone(), gzip(&records)] {
+        looked();
+        let found = read(&file);
+        assert_eq!(found.len(), 2500);
+        let looked = looked();
+        assert!(looked < 8 * records.len() as u64, "{looked}");
     }
 }
 
@@ -270,6 +286,65 @@ fn damage() {
             assert!(kept * 100 >= total * 99, "{what}");
             // A flip in a gzip header's time does no harm.
             assert!(codec == Codec::Plain || others <= 10, "{what}");
+        }
+    }
+}
+
+/// What is kept of a damaged member is the same wherever in the file it stands.
+#[test]
+fn places_do_not_matter() {
+    let pages: Vec<u8> = (0..300).flat_map(|n| page(&format!("http://a/{n}"), &Random(n).text(1000))).collect();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&pages).unwrap();
+    encoder.flush().unwrap();
+    // No block is of this type.
+    let damaged = [&encoder.get_ref()[..], &[0x07; 20]].concat();
+    let alone = read(&damaged);
+    assert!((200..300).contains(&alone.len()), "{}", alone.len());
+    assert_eq!(alone.last().unwrap(), "!bad_member");
+    for bytes in (1..330_000).step_by(7001) {
+        let before = gzip(&warc("warcinfo", "", "", &Random(1).text(bytes)));
+        assert_eq!(read(&[before, damaged.clone()].concat())[1..], alone, "behind {bytes} bytes");
+    }
+}
+
+/// Whether short gzip members are decoded whole or as streams, entries, offsets, details and notes are the same, in
+/// sound files and in damaged ones, under any limits.
+#[test]
+fn whole_or_streamed() {
+    let mut tight = Options::default();
+    (tight.limits.record_bytes_max, tight.limits.ratio_max, tight.limits.ratio_bytes_min) = (900, 4, 20_000);
+    let lengths = ["0", "9", "1500", "40000", "10000000", "75000000", "x"];
+    for seed in 0..60 {
+        let random = &mut Random(seed);
+        let mut files = vec![damaged(Codec::Gzip, seed % 2 == 0, seed as usize % 6, random).0];
+        // Members of several records or of parts of one, long and short, some of which lie.
+        let mut made = Vec::new();
+        for n in 0..30 {
+            let text = match random.below(10) {
+                0 => vec![b'x'; random.below(200_000)],
+                size => random.text(size * 200),
+            };
+            let record = match random.below(3) {
+                0 => claims("http://a/", &text, lengths[random.below(lengths.len())]),
+                _ => page(&format!("http://a/{n}"), &text),
+            };
+            let parts = [1, 1, 1, 3][random.below(4)];
+            made.extend(record.chunks(record.len() / parts + 1).flat_map(gzip));
+        }
+        // A length that the rest of the file can hold or not, as much of this member as is still to be read.
+        made.extend(gzip(&claims("http://b/", &random.text(90_000), &(70_000_000 + seed * 2_000_000).to_string())));
+        files.push(made.clone());
+        for _ in 0..3 {
+            let at = random.below(made.len());
+            made[at] ^= 1 << random.below(8);
+        }
+        files.push(made);
+        for file in files {
+            for options in [&Options::default(), &tight] {
+                let streamed = streaming(|| read_all("x.warc.gz", &file, options));
+                assert!(read_all("x.warc.gz", &file, options) == streamed, "seed {seed}");
+            }
         }
     }
 }

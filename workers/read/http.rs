@@ -90,7 +90,7 @@ fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], notes: &mut Notes) -> Co
 
 /// The chunks of `body` joined; none if it is not chunked. A body that ends early is joined as far as it goes.
 fn chunks(mut body: &[u8]) -> Option<Vec<u8>> {
-    let mut joined = Vec::new();
+    let mut joined = Vec::with_capacity(body.len());
     while !body.is_empty() {
         let line = body.split(|&b| b == b'\n').next()?;
         let size = line.split(|&b| b == b';').next()?.trim_ascii();

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Bytes read at once.
-const BUFFER_BYTES: usize = 128 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// A buffered reader of the bytes before `end`, which knows its position and keeps the file system's errors apart from
 /// those of a decompressor that reads from it.
@@ -73,7 +73,7 @@ impl Input {
         self.end = self.size;
     }
 
-    /// The next bytes: at least `want` of them, which is at most 64 KiB, unless fewer are left.
+    /// The next bytes: at least `want` of them, which is at most 128 KiB, unless fewer are left.
     pub fn peek(&mut self, want: usize) -> Result<&[u8]> {
         debug_assert!(want <= BUFFER_BYTES / 2);
         while self.filled - self.at < want && self.left() > (self.filled - self.at) as u64 {

@@ -11,6 +11,7 @@ pub mod http;
 pub mod input;
 pub mod json;
 pub mod jsonl;
+pub mod members;
 pub mod parquet;
 mod parquet_checks;
 mod parquet_pages;

@@ -13,8 +13,14 @@ use std::path::Path;
 /// Bytes decoded at once; what a damaged member loses before the place of its damage.
 const CHUNK_BYTES: usize = 32 << 10;
 
+/// Bytes of the file that are at hand when a chunk is decoded, more than any but an absurd one is decoded from.
+const AHEAD_BYTES: usize = 128 << 10;
+
 /// A zstd dictionary ahead of the records is read up to this size in bytes.
 const DICTIONARY_BYTES_MAX: u64 = 8 << 20;
+
+/// Bytes of the file that a decoder may have used and not yet given out.
+const SLACK_BYTES: u64 = 64 << 10;
 
 /// Decoded bytes of a candidate member that are looked at to tell whether it is one.
 const TRIAL_BYTES: usize = 4096;
@@ -147,9 +153,21 @@ impl Source {
     }
 
     /// Whether the window and the rest of the file could decode to `bytes` more bytes: a length beyond that is a lie.
-    pub fn could_hold(&self, bytes: u64) -> bool {
-        let ahead = self.input().left().saturating_add(64 << 10).saturating_mul(self.codec.ratio_max());
-        let ahead = if self.codec == Codec::Plain { self.input().left() } else { ahead };
+    /// Errors are the file system's.
+    pub fn could_hold(&mut self, bytes: u64) -> Result<bool> {
+        let left = self.input().left();
+        let whole = left + self.input().position() - self.member;
+        if self.end.is_none() && !self.holds(bytes, left) && self.holds(bytes, whole) {
+            // It depends on how much of the member a stream would have used by now.
+            self.stream_anew()?;
+        }
+        Ok(self.holds(bytes, self.input().left()))
+    }
+
+    /// Whether the window and `left` bytes of the file could decode to `bytes` bytes.
+    fn holds(&self, bytes: u64, left: u64) -> bool {
+        let ahead = left.saturating_add(SLACK_BYTES).saturating_mul(self.codec.ratio_max());
+        let ahead = if self.codec == Codec::Plain { left } else { ahead };
         bytes <= ahead.saturating_add(self.window().len() as u64)
     }
 
@@ -221,7 +239,7 @@ impl Source {
         } else if found != codec {
             Some(End::Damage { reason: "junk", detail: format!("no member at byte {at}") })
         } else {
-            self.open_member().err().map(|error| damage(&error))
+            self.open_member()?.err().map(|error| damage(&error))
         };
         Ok(())
     }
@@ -229,9 +247,14 @@ impl Source {
     /// Whether a sound member follows that does not start with a record, so that it goes on with the one before.
     pub fn next_continues(&mut self, starts: Starts) -> Result<bool> {
         let at = self.input().position();
-        let head = self.trial(at)?;
+        let continues = |head: &[u8]| !head.is_empty() && !starts(head);
+        if self.decode_whole()?.is_some() {
+            let member = self.spare.members().bytes();
+            return Ok(continues(&member[..member.len().min(TRIAL_BYTES)]));
+        }
+        let continues = self.trial(at, continues)?;
         self.input_mut().seek(at)?;
-        Ok(head.is_some_and(|head| !head.is_empty() && !starts(&head)))
+        Ok(continues)
     }
 
     /// After [`End::Damage`]: drops the window and goes to the next member that decodes to the start of a record, or to
@@ -251,7 +274,7 @@ impl Source {
                 self.input_mut().seek(end)?;
                 break;
             }
-            if self.trial(at)?.is_some_and(|head| starts(&head)) {
+            if self.trial(at, starts)? {
                 self.input_mut().seek(at)?;
                 break;
             }
@@ -278,8 +301,54 @@ impl Source {
         self.decoder = decoder.map(|decoder| Decoder::Between(decoder.close(&mut self.spare)));
     }
 
-    /// Enters the member at which the input stands.
-    fn open_member(&mut self) -> io::Result<()> {
+    /// Decodes the member at which the input stands ahead of time, if it is a short one; gives its length in bytes of
+    /// the file. Only between members.
+    fn decode_whole(&mut self) -> Result<Option<usize>> {
+        if self.codec != Codec::Gzip {
+            return Ok(None);
+        }
+        self.close();
+        let input = self.decoder.as_mut().expect(DECODER).input_mut();
+        self.spare.members().decode(input)
+    }
+
+    /// Enters the member at which the input stands: decoded whole if that can be and it cannot be a bomb.
+    fn open_member(&mut self) -> Result<io::Result<()>> {
+        let Some(length) = self.decode_whole()? else {
+            return Ok(self.open_stream());
+        };
+        let decoded = self.decoded + self.spare.members().bytes().len() as u64;
+        if decoded > self.ratio_bytes_min && decoded / self.ratio_max > self.input().position() - self.start {
+            return Ok(self.open_stream());
+        }
+        let input = self.decoder.take().expect(DECODER).close(&mut self.spare);
+        self.decoder = Some(Decoder::open_whole(input, length, &mut self.spare));
+        Ok(Ok(()))
+    }
+
+    /// If the member was decoded whole: enters it again to the same place, to be decoded as it is read.
+    fn stream_anew(&mut self) -> Result<()> {
+        let Some(Decoder::Whole(whole)) = &self.decoder else { return Ok(()) };
+        let (mut left, member) = (whole.given_bytes(), self.member);
+        self.close();
+        self.input_mut().seek(member)?;
+        let mut opened = self.open_stream();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while left > 0 && opened.is_ok() {
+            let decoder = self.decoder.as_mut().expect(DECODER);
+            opened = decoder.read(&mut chunk[..left.min(CHUNK_BYTES)]).map(|bytes| left -= bytes.clamp(1, left));
+        }
+        opened.or_else(|error| self.fail(&error))
+    }
+
+    /// The file system's error, if it was that by which the member ended; else the member is damaged.
+    fn fail(&mut self, error: &io::Error) -> Result<()> {
+        self.end = Some(damage(error));
+        self.input_mut().take_failure().map_or(Ok(()), Err)
+    }
+
+    /// Enters the member at which the input stands, to be decoded as it is read.
+    fn open_stream(&mut self) -> io::Result<()> {
         let input = self.decoder.take().expect(DECODER).close(&mut self.spare);
         let (decoder, opened) = match Decoder::open(self.codec, input, &mut self.spare) {
             Ok(decoder) => (decoder, Ok(())),
@@ -291,7 +360,11 @@ impl Source {
 
     fn decode_chunk(&mut self) -> Result<()> {
         if self.window.len() < self.filled + CHUNK_BYTES {
-            if self.at >= CHUNK_BYTES || self.at == self.filled {
+            // As much is moved as was used, or less: a record may make the window long and then turn out to be short.
+            let left = self.filled - self.at;
+            if left == 0 || self.at >= left.max(CHUNK_BYTES) {
+                #[cfg(test)]
+                super::testing::look(left);
                 self.window.copy_within(self.at..self.filled, 0);
                 (self.at, self.filled) = (0, self.filled - self.at);
             }
@@ -299,6 +372,10 @@ impl Source {
             self.window.resize(length, 0);
         }
         let decoder = self.decoder.as_mut().expect(DECODER);
+        if matches!(decoder, Decoder::Gzip(_) | Decoder::Zstd(_)) {
+            // A chunk is cut short where the input's buffer ends. Where that is must not matter.
+            decoder.input_mut().peek(AHEAD_BYTES)?;
+        }
         let read = decoder.read(&mut self.window[self.filled..][..CHUNK_BYTES]);
         let length = *read.as_ref().unwrap_or(&0);
         self.filled += length;
@@ -316,12 +393,7 @@ impl Source {
                     self.end = Some(End::Damage { reason: "bomb", detail });
                 }
             }
-            Err(error) => {
-                if let Some(failure) = self.input_mut().take_failure() {
-                    return Err(failure);
-                }
-                self.end = Some(damage(&error));
-            }
+            Err(error) => self.fail(&error)?,
         }
         Ok(())
     }
@@ -351,13 +423,13 @@ impl Source {
         }
     }
 
-    /// The first decoded bytes of the member at `at`, at most [`TRIAL_BYTES`]; none if they cannot be decoded. Only
-    /// between members; the position in the file is lost.
-    fn trial(&mut self, at: u64) -> Result<Option<Vec<u8>>> {
+    /// Whether the member at `at` decodes to bytes of which `accepts` says yes; of a long one it sees the first
+    /// [`TRIAL_BYTES`]. Only between members; the position in the file is lost.
+    fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<bool> {
         self.close();
         self.input_mut().seek(at)?;
-        if self.open_member().is_err() {
-            return Ok(None);
+        if self.open_stream().is_err() {
+            return Ok(false);
         }
         let decoder = self.decoder.as_mut().expect(DECODER);
         let mut head = [0; TRIAL_BYTES];
@@ -372,7 +444,7 @@ impl Source {
         self.close();
         match self.input_mut().take_failure() {
             Some(failure) => Err(failure),
-            None => Ok(whole.then(|| head[..length].to_vec())),
+            None => Ok(whole && accepts(&head[..length])),
         }
     }
 }

@@ -110,9 +110,23 @@ pub fn arc_page(url: &str, body: &[u8]) -> Vec<u8> {
 
 thread_local! {
     static LOOKED: Cell<u64> = const { Cell::new(0) };
+    static STREAMS_ONLY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts bytes of a header that were searched or parsed.
+/// What `work` gives where no gzip member is decoded whole.
+pub fn streaming<T>(work: impl FnOnce() -> T) -> T {
+    STREAMS_ONLY.set(true);
+    let given = work();
+    STREAMS_ONLY.set(false);
+    given
+}
+
+/// Whether [`streaming`] is at work on this thread.
+pub fn streams_only() -> bool {
+    STREAMS_ONLY.get()
+}
+
+/// Counts bytes that were searched, parsed or moved.
 pub fn look(bytes: usize) {
     LOOKED.set(LOOKED.get() + bytes as u64);
 }
