@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(total, 6_000_000);
         assert!(written < 8 * total, "{written} rows written for {total}");
         assert_eq!(due(&[]), None);
-        assert_eq!(due(&[5, 1, 1, 1]), None);
+        assert_eq!(due(&[6, 1, 1, 1]), None);
         assert_eq!(due(&[1000, 1, 1, 1, 1]), Some(1..5));
         assert_eq!(due(&[1000, 100, 10, 5, 1]), None);
         assert_eq!(due(&[3, 2, 1, 1, 1]), Some(0..5));
