@@ -11,7 +11,7 @@ use jieba_rs::Jieba;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -87,7 +87,8 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Featurizer {
     options: Options,
-    jieba: Option<Arc<Jieba>>,
+    /// Loaded when first needed: character n-grams alone never do.
+    jieba: Arc<OnceLock<Jieba>>,
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
     hashes: Vec<u64>,
@@ -96,29 +97,54 @@ pub struct Featurizer {
 impl Featurizer {
     /// Loads the dictionary and the files that `options` name. Words in them are normalised as texts are.
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<Featurizer> {
-        let words = options.unit == Unit::Words;
         let idf = options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
         let stop_words = match &options.stop_words {
             Some(path) => read(path)?.lines().map(|word| word_key(word, normal)).collect(),
             None => HashSet::new(),
         };
+        let jieba = OnceLock::new();
+        if options.unit == Unit::Words {
+            jieba.get_or_init(Jieba::new);
+        }
         Ok(Featurizer {
             options: options.clone(),
-            jieba: words.then(|| Arc::new(Jieba::new())),
+            jieba: Arc::new(jieba),
             idf,
             stop_words: Arc::new(stop_words),
             hashes: Vec::new(),
         })
     }
 
+    /// Calls `found` for every word of `text`, which is normalised, in the order of the text.
+    pub fn each_word(&self, text: &str, found: impl FnMut(&str)) {
+        words(text, self.jieba.get_or_init(Jieba::new), found);
+    }
+
     /// Writes the features of `text`, which is normalised, to `out`, sorted by hash.
     pub fn features(&mut self, text: &str, out: &mut Vec<Feature>) {
-        out.clear();
         self.hashes.clear();
-        match &self.jieba {
-            Some(jieba) => words(text, jieba, |word| self.hashes.push(xxh3_64(word.as_bytes()))),
-            None => grams(text, self.options.characters, &mut self.hashes),
+        match self.options.unit {
+            Unit::Words => words(text, self.jieba.get_or_init(Jieba::new), |word| self.hashes.push(word_hash(word))),
+            Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
         }
+        self.weigh(out);
+    }
+
+    /// Writes the hashes of the words of `text` to `in_order` and its features to `out`, and segments it once for both.
+    pub fn words_and_features(&mut self, text: &str, in_order: &mut Vec<u64>, out: &mut Vec<Feature>) {
+        in_order.clear();
+        self.each_word(text, |word| in_order.push(word_hash(word)));
+        self.hashes.clear();
+        match self.options.unit {
+            Unit::Words => self.hashes.extend_from_slice(in_order),
+            Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
+        }
+        self.weigh(out);
+    }
+
+    /// Writes to `out` the features whose occurrences are in `self.hashes`.
+    fn weigh(&mut self, out: &mut Vec<Feature>) {
+        out.clear();
         self.hashes.sort_unstable();
         for equal in self.hashes.chunk_by(|a, b| a == b) {
             let hash = equal[0];
@@ -173,14 +199,17 @@ fn grams(text: &str, n: usize, hashes: &mut Vec<u64>) {
     hashes.extend(starts.windows(n + 1).map(|window| xxh3_64(&letters.as_bytes()[window[0]..window[n]])));
 }
 
-/// Frozen inverse document frequencies.
-struct Idf {
-    documents: u64,
-    seen_in: HashMap<u64, u64>,
+/// Frozen document frequencies, by which words are weighed.
+pub(crate) struct Idf {
+    /// How many documents were counted.
+    pub(crate) documents: u64,
+    /// In how many of them the word of a hash was.
+    pub(crate) seen_in: HashMap<u64, u64>,
 }
 
 impl Idf {
-    fn read(path: &Path, normal: &normalize::Options) -> Result<Idf> {
+    /// Reads the file at `path`, whose words are normalised as texts are.
+    pub(crate) fn read(path: &Path, normal: &normalize::Options) -> Result<Idf> {
         let text = read(path)?;
         let mut lines = text.lines().enumerate().map(|(at, line)| {
             let (word, count) = line.split_once('\t')?;
@@ -220,10 +249,15 @@ fn log2(n: u64) -> u64 {
     log
 }
 
+/// The hash by which a word of a normalised text is known.
+pub fn word_hash(word: &str) -> u64 {
+    xxh3_64(word.as_bytes())
+}
+
 fn word_key(word: &str, normal: &normalize::Options) -> u64 {
     let mut out = String::new();
     normalize::normalize(word, normal, &mut out);
-    xxh3_64(out.as_bytes())
+    word_hash(&out)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -255,6 +289,20 @@ mod tests {
             ["我们", "在", "北京", "图书馆", "读", "rust", "1.89", "的", "书"]
         );
         assert!(listed("!? ,。…").is_empty());
+    }
+
+    /// The words come in the order of the text whatever is counted, and beside them the features are the same.
+    #[test]
+    fn words_beside_features() {
+        let text = "我们在北京, we are in beijing 我们";
+        for unit in [Unit::Words, Unit::Characters] {
+            let mut maker = featurizer(Options { unit, ..Options::default() });
+            let (mut alone, mut beside, mut words) = (Vec::new(), Vec::new(), Vec::new());
+            maker.features(text, &mut alone);
+            maker.words_and_features(text, &mut words, &mut beside);
+            assert_eq!(alone, beside);
+            assert_eq!(words, listed(text).iter().map(|word| word_hash(word)).collect::<Vec<_>>());
+        }
     }
 
     /// A weight is the root of the count in 1/256, or the count.

@@ -1,0 +1,239 @@
+//! Shingles: in comes a normalised text, out go the distinct 64-bit hashes of its q-grams, that is of every q
+//! consecutive letters or digits; white space and punctuation do not count (Broder 1997, by characters). The multiset
+//! form tells the first, second, ... occurrence of a q-gram apart, which short texts need. It never segments words and
+//! never looks at a language.
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// The version of these rules; part of a store's identity.
+pub const VERSION: u32 = 1;
+
+/// The longest q-gram, in characters; a larger q counts as this.
+pub const Q_MAX: usize = 16;
+
+/// The shingles of one text after another.
+#[derive(Clone, Debug, Default)]
+pub struct Shingles {
+    /// Distinct hashes, ascending.
+    pub hashes: Vec<u64>,
+}
+
+impl Shingles {
+    /// The set of q-grams of `normal`: xxh3 of a q-gram's UTF-8. A text of 1 to q - 1 letters is one q-gram, one of
+    /// none has none.
+    pub fn set(&mut self, normal: &str, q: usize) {
+        self.hashes.clear();
+        grams(normal, q, |gram| self.hashes.push(xxh3_64(gram)));
+        distinct(&mut self.hashes);
+    }
+
+    /// The multiset of q-grams: the n-th occurrence of a q-gram, from 0, is xxh3 seeded with n.
+    pub fn multiset(&mut self, normal: &str, q: usize) {
+        let mut found: Vec<(u64, u32)> = Vec::new();
+        // Positions of the q-grams in the letters alone, for the few that occur again.
+        grams(normal, q, |gram| found.push((xxh3_64(gram), found.len() as u32)));
+        found.sort_unstable();
+        let mut again: Vec<(u32, u64)> = Vec::new();
+        self.hashes.clear();
+        for equal in found.chunk_by(|a, b| a.0 == b.0) {
+            self.hashes.push(equal[0].0);
+            again.extend((1..).zip(&equal[1..]).map(|(n, &(_, at))| (at, n)));
+        }
+        if !again.is_empty() {
+            again.sort_unstable();
+            let (mut at, mut next) = (0, again.iter().peekable());
+            grams(normal, q, |gram| {
+                if let Some((_, n)) = next.next_if(|(place, _)| *place == at) {
+                    self.hashes.push(xxh3_64_with_seed(gram, *n));
+                }
+                at += 1;
+            });
+        }
+        distinct(&mut self.hashes);
+    }
+}
+
+/// Whether `c` is part of a shingle.
+#[inline]
+pub fn is_letter(c: char) -> bool {
+    // The frequent ones first: asking Unicode's tables takes longer than hashing.
+    c.is_ascii_alphanumeric() || matches!(c, '\u{4e00}'..='\u{9fff}') || !c.is_ascii() && c.is_alphanumeric()
+}
+
+/// Bytes of letters that are laid side by side before the front is cut off.
+const WINDOW_BYTES: usize = 4096;
+
+/// Calls `found` with the UTF-8 of every q-gram in order.
+fn grams(normal: &str, q: usize, mut found: impl FnMut(&[u8])) {
+    let q = q.clamp(1, Q_MAX);
+    let mut bytes = [0u8; WINDOW_BYTES];
+    // Where the last q letters start; `slot` is the place of the next.
+    let (mut starts, mut slot, mut letters) = ([0usize; Q_MAX], 0, 0usize);
+    let mut end = 0;
+    for c in normal.chars() {
+        if !is_letter(c) {
+            continue;
+        }
+        if end + 4 > WINDOW_BYTES {
+            let oldest = if letters < q { 0 } else { starts[slot] };
+            bytes.copy_within(oldest..end, 0);
+            end -= oldest;
+            starts.iter_mut().for_each(|start| *start = start.saturating_sub(oldest));
+        }
+        starts[slot] = end;
+        end += c.encode_utf8(&mut bytes[end..]).len();
+        slot = if slot + 1 == q { 0 } else { slot + 1 };
+        letters += 1;
+        if letters >= q {
+            found(&bytes[starts[slot]..end]);
+        }
+    }
+    if 0 < letters && letters < q {
+        found(&bytes[..end]);
+    }
+}
+
+/// Fewer hashes than this are sorted at once.
+const SPREAD_MIN: usize = 64;
+/// The most places that hashes are spread to, as a power of two: their ends stay in the first cache.
+const PLACE_BITS_MAX: u32 = 11;
+
+/// Sorts hashes and drops repeated ones. Hashes are even, so that one spread by their first bits leaves two to four in
+/// each place.
+fn distinct(hashes: &mut Vec<u64>) {
+    let n = hashes.len();
+    if n < SPREAD_MIN || n > u32::MAX as usize {
+        hashes.sort_unstable();
+        hashes.dedup();
+        return;
+    }
+    let bits = (n.ilog2() - 1).min(PLACE_BITS_MAX);
+    let place = |hash: u64| (hash >> (64 - bits)) as usize;
+    let mut ends = [0u32; 1 << PLACE_BITS_MAX];
+    hashes.iter().for_each(|hash| ends[place(*hash)] += 1);
+    let mut sum = 0;
+    for end in &mut ends[..1 << bits] {
+        sum += std::mem::replace(end, sum);
+    }
+    // They are spread into the vector's own spare room and come back sorted.
+    hashes.resize(2 * n, 0);
+    let (from, to) = hashes.split_at_mut(n);
+    for hash in &*from {
+        let end = &mut ends[place(*hash)];
+        to[*end as usize] = *hash;
+        *end += 1;
+    }
+    let (mut start, mut kept) = (0, 0);
+    for end in &ends[..1 << bits] {
+        let some = &mut to[start..*end as usize];
+        some.sort_unstable();
+        for hash in some {
+            if kept == 0 || from[kept - 1] != *hash {
+                from[kept] = *hash;
+                kept += 1;
+            }
+        }
+        start = *end as usize;
+    }
+    hashes.truncate(kept);
+}
+
+/// Of two ascending sets, how many hashes they share.
+pub fn shared(a: &[u64], b: &[u64]) -> usize {
+    let (mut i, mut j, mut shared) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        shared += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    shared
+}
+
+/// The Jaccard similarity of two ascending sets in 1/10,000, to the nearest; 0 for two empty ones.
+pub fn jaccard(a: &[u64], b: &[u64]) -> u16 {
+    let both = shared(a, b) as u64;
+    let either = (a.len() + b.len()) as u64 - both;
+    if either == 0 { 0 } else { ((both * 20_000 + either) / (2 * either)) as u16 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// The q-grams the plain way.
+    fn plain(normal: &str, q: usize) -> Vec<String> {
+        let letters: Vec<char> = normal.chars().filter(|c| c.is_alphanumeric()).collect();
+        match letters.len() {
+            0 => Vec::new(),
+            n if n < q => vec![letters.iter().collect()],
+            _ => letters.windows(q).map(|gram| gram.iter().collect()).collect(),
+        }
+    }
+
+    fn of(fill: impl FnOnce(&mut Shingles)) -> Vec<u64> {
+        let mut shingles = Shingles { hashes: vec![7; 3] };
+        fill(&mut shingles);
+        shingles.hashes
+    }
+
+    fn check(text: &str, q: usize) {
+        let set: BTreeSet<u64> = plain(text, q).iter().map(|gram| xxh3_64(gram.as_bytes())).collect();
+        assert_eq!(of(|shingles| shingles.set(text, q)), Vec::from_iter(set));
+        let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+        let multiset: BTreeSet<u64> = (plain(text, q).into_iter())
+            .map(|gram| {
+                let n = seen.entry(gram.clone()).or_default();
+                *n += 1;
+                xxh3_64_with_seed(gram.as_bytes(), *n - 1)
+            })
+            .collect();
+        assert_eq!(of(|shingles| shingles.multiset(text, q)), Vec::from_iter(multiset));
+    }
+
+    proptest! {
+        /// Rolling over the text and sorting by places gives what its definition gives, also where the window moves and
+        /// q-grams repeat.
+        #[test]
+        fn rolling_is_plain(text in "[a-c1 ,。一-三ⅷ²é\u{1d7d8}\u{20000}]{0,80}", q in 1usize..8, times in 1usize..60) {
+            check(&text, q);
+            check(&text.repeat(times), q);
+        }
+
+        /// The same over all of Unicode.
+        #[test]
+        fn rolling_is_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
+            check(&text, q);
+        }
+
+        /// Counting by merging gives what sets give.
+        #[test]
+        fn shared_is_intersection(
+            a in proptest::collection::btree_set(0u64..60, 0..40),
+            b in proptest::collection::btree_set(0u64..60, 0..40),
+        ) {
+            let (x, y) = (Vec::from_iter(a.iter().copied()), Vec::from_iter(b.iter().copied()));
+            prop_assert_eq!(shared(&x, &y), a.intersection(&b).count());
+            prop_assert_eq!(jaccard(&x, &y), jaccard(&y, &x));
+        }
+    }
+
+    /// Punctuation and white space say nothing; order does.
+    #[test]
+    fn letters_alone() {
+        assert_eq!(of(|s| s.set("春眠 不觉晓，处处", 5)), of(|s| s.set("春眠不觉晓处处", 5)));
+        assert_ne!(of(|s| s.set("春眠不觉晓", 2)), of(|s| s.set("晓觉不眠春", 2)));
+        assert_eq!(of(|s| s.set("!? 。", 5)), [0; 0]);
+        assert_eq!(of(|s| s.set("春", 5)), [xxh3_64("春".as_bytes())]);
+    }
+
+    /// A text that repeats itself has few q-grams in its set and many in its multiset.
+    #[test]
+    fn occurrences() {
+        let text = "好".repeat(100);
+        assert_eq!(of(|s| s.set(&text, 2)).len(), 1);
+        assert_eq!(of(|s| s.multiset(&text, 2)).len(), 99);
+    }
+}
