@@ -52,7 +52,8 @@ pub fn run(arguments: &cli::Run) -> Result<()> {
     }
     match plan::plan(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now))? {
         Some(plan) => {
-            guards::check_space(&job.store, &plan, &arguments.allow)?;
+            let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
+            guards::check_space(&job.store, input_bytes, &arguments.allow)?;
             let plan = plan.freeze(&job.store)?;
             epoch(arguments, &job, &store, head.as_ref(), &plan, began).map(drop)
         }

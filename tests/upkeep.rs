@@ -107,6 +107,19 @@ fn a_jump_of_folds_is_refused() {
     assert_eq!(bench.lines("clusters").len(), 1);
 }
 
+/// A store that was left alone for long does not lose most of its pages at once without a word.
+#[test]
+fn many_that_expire_are_refused() {
+    let bench = bench("[pages]\nretain_days = 10\n");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    let (code, _, err) = run(&bench, NOW + 99 * DAY, &[]);
+    assert_eq!(code, Some(65), "{err}");
+    assert!(err.contains("1500 of 1500 pages would expire at once") && err.contains("--allow expired"), "{err}");
+    assert_eq!(run(&bench, NOW + 99 * DAY, &["--allow", "expired"]).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 0);
+}
+
 /// A disk with too little room for what is to be read stops the run before it begins, with the figures, and not when told. Needs the right to mount.
 #[test]
 fn a_small_disk_is_refused() {

@@ -8,27 +8,11 @@ use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::keep::{KeepRule, Rank};
-use crate::pages::PageRow;
+use crate::live_pages::PageRow;
 use crate::pairs::PairRow;
 use crate::store::runs::Table;
 use crate::store::table::table;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
-
-/// The job file's `[clusters]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Options {
-    /// By how much the share of folded pages may differ from the last epoch's; more stop the run before it commits. Silent for stores of up to
-    /// 1,000 pages. Default: 0.2.
-    pub folded_jump_max: f64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { folded_jump_max: 0.2 }
-    }
-}
 
 table! {
     /// A cluster of two pages or more.

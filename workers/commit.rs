@@ -34,6 +34,7 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
 
 /// What the guards look at.
 fn figures(
+    job: &Job,
     counts: &Counts,
     counters: &BTreeMap<String, u64>,
     head: Option<&Head>,
@@ -57,12 +58,15 @@ fn figures(
     let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
     let before = head.map_or((0, 0), |head| (rows(&head.manifest.tables, "pages"), head.manifest.folded));
     Ok(Figures {
+        rejects_max: job.read.rejects_max,
+        source: job.read.source.clone(),
         read: counts.read,
         rejects: reasons.join(", "),
         first_reject,
         rejected,
         known: counter("pages_known"),
         missing: counter("pages_missing"),
+        expired: counter("pages_expired"),
         before,
         after,
     })
@@ -98,7 +102,9 @@ pub fn commit(
         .checked_sub(counter("folded_less"))
         .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
     let after = (rows(&tables, "pages"), folded);
-    if let Err(refusal) = guards::check(job, &figures(&counts, &counters, head, after, plan, store)?, allowed) {
+    if let Err(refusal) =
+        guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
+    {
         plan.refused(store.root())?;
         return Err(refusal);
     }

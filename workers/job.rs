@@ -4,7 +4,7 @@
 
 use crate::bands::Bands;
 use crate::error::{Error, Kind, Result};
-use crate::{clusters, confirm, document, extract, features, keep, normalize, pages, read, simhash};
+use crate::{confirm, document, extract, features, guards, keep, live_pages, normalize, read, simhash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
@@ -31,13 +31,13 @@ pub struct Job {
     pub simhash: simhash::Options,
     /// How long pages stay.
     #[serde(default)]
-    pub pages: pages::Options,
+    pub pages: live_pages::Options,
     /// What joins two texts.
     #[serde(default)]
     pub confirm: confirm::Options,
-    /// What clusters may look like.
+    /// What looks like an accident.
     #[serde(default)]
-    pub clusters: clusters::Options,
+    pub guards: guards::Options,
     /// Which page represents a cluster.
     #[serde(default)]
     pub keep: keep::Options,
@@ -142,8 +142,9 @@ impl Job {
         }
         let shares = [
             ("[read] rejects_max", self.read.rejects_max),
-            ("[pages] missing_max", self.pages.missing_max),
-            ("[clusters] folded_jump_max", self.clusters.folded_jump_max),
+            ("[guards] missing_max", self.guards.missing_max),
+            ("[guards] expired_max", self.guards.expired_max),
+            ("[guards] folded_jump_max", self.guards.folded_jump_max),
         ];
         for (key, share) in shares {
             if !(0.0..=1.0).contains(&share) {

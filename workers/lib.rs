@@ -24,6 +24,7 @@ pub mod ingest;
 pub mod inputs;
 pub mod job;
 pub mod keep;
+pub mod live_pages;
 pub mod merge;
 pub mod mesh;
 pub mod normalize;

@@ -5,7 +5,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::inputs::{self, Input};
 use crate::job::Job;
-use crate::pages::{self, PageRow};
+use crate::live_pages::{self, PageRow};
 use crate::read;
 use crate::store::durable;
 use crate::store::manifest::{Consumed, Head, Retention};
@@ -302,7 +302,7 @@ fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<b
     if state.is_none() || retention == Retention::default() {
         return Ok(false);
     }
-    Ok(pages::any_expired(&Table::open(&store.data().join(PageRow::TABLE), state)?, retention))
+    Ok(live_pages::any_expired(&Table::open(&store.data().join(PageRow::TABLE), state)?, retention))
 }
 
 fn splits(inputs: &[Input]) -> Result<Vec<PlannedSplit>> {

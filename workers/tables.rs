@@ -5,7 +5,7 @@ use crate::clusters::ClusterRow;
 use crate::components::{ComponentRow, MemberRow};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::groups::GroupRow;
-use crate::pages::{PageRow, UrlRow};
+use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::table::Row;
 

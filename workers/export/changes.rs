@@ -16,7 +16,7 @@ use crate::components::ComponentRow;
 use crate::contents::ContentPageRow;
 use crate::document::Id;
 use crate::error::Result;
-use crate::pages::PageRow;
+use crate::live_pages::PageRow;
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;

@@ -15,7 +15,7 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::job::{Form, Job};
 use crate::keep::{KeepRule, Rank};
-use crate::pages::{self, PageRow, UrlRow};
+use crate::live_pages::{PageRow, UrlRow, has_expired};
 use crate::pairs::PairRow;
 use crate::store::durable;
 use crate::store::manifest::{self, Head, Op, TableState};
@@ -176,7 +176,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
     let rule = KeepRule::new(&job.keep);
-    let is_expired = |page: &PageRow| pages::has_expired(page, head.manifest.retention);
+    let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
     // These tables have nothing to do with each other; each is written by a thread of its own.
     let (members, pairs, clusters, changes) = thread::scope(|scope| {
         let pairs = scope.spawn(|| pairs(&tables, &rule, &place));

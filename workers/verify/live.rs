@@ -9,7 +9,7 @@ use crate::components::{ComponentRow, MemberRow};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::error::Result;
 use crate::groups::GroupRow;
-use crate::pages::{PageRow, UrlRow};
+use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::Store;
 use crate::store::manifest::Head;

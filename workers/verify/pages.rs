@@ -3,7 +3,7 @@
 
 use crate::contents::ContentPageRow;
 use crate::document::{Id, canonical_url};
-use crate::pages::PageRow;
+use crate::live_pages::PageRow;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, Tables, distinct, joined, portions};
 

@@ -9,7 +9,7 @@ use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
 use crate::groups::{GroupRow, PIVOTS};
 use crate::ingest::TOO_SHORT;
-use crate::pages::{PageRow, UrlRow};
+use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::{PairRow, decided};
 use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
