@@ -34,7 +34,7 @@ pub enum Command {
     Rollback(Rollback),
     /// Say what no kept epoch needs; with --delete, delete it.
     Gc(Gc),
-    /// Read all consumed inputs again into a new store, for a job whose [extract], [normalize], [features] or [simhash] changed.
+    /// Read all consumed inputs again into a new store, for a job whose identity changed (extract, normalize, features, simhash).
     Rebuild(Run),
     /// One process of a job; started by `run --cluster`.
     #[command(hide = true)]

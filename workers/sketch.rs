@@ -53,7 +53,7 @@ pub struct Sketches<'a> {
 }
 
 impl<'a> Sketches<'a> {
-    /// Reads what [`write`] wrote; none if the bytes are anything else.
+    /// Reads what [`write()`] wrote; none if the bytes are anything else.
     pub fn parse(bytes: &'a [u8]) -> Option<Sketches<'a>> {
         let (short, rest) = bytes.split_first_chunk::<4>()?;
         let (long, rest) = rest.split_first_chunk::<4>()?;

@@ -37,14 +37,16 @@ enum Line {
 impl Jsonl {
     /// Opens the lines that start in `split`. The last of them may end behind it.
     pub fn open(split: &Split, options: &Options) -> Result<Jsonl> {
-        // One byte earlier, to see whether a line starts at the split's first byte.
-        let from = split.start.saturating_sub(1);
+        // One byte earlier, to see whether a line starts at the split's first byte; from the mark on where it may be the first.
+        let before = split.start.saturating_sub(1);
+        let from = if split.start <= BOM.len() as u64 { 0 } else { before };
         let mut source = Source::open(&split.path, from, split.end, &options.limits)?;
         source.lift_end();
-        if split.start > 0 {
-            skip_line(&mut source, Some(split.end))?;
-        } else if source.fill(BOM.len())?.starts_with(BOM) {
+        if from == 0 && source.fill(BOM.len())?.starts_with(BOM) {
             source.consume(BOM.len());
+        } else if split.start > 0 {
+            source.consume((before - from) as usize);
+            skip_line(&mut source, Some(split.end))?;
         }
         Ok(Jsonl { source, options: options.clone(), start: split.start, end: split.end })
     }
@@ -229,9 +231,15 @@ mod tests {
     }
 
     proptest! {
-        /// However a file is cut, each of its lines is read once, by the share in which it starts.
+        /// However a file is cut, each of its lines is read once, by the share in which it starts. The first line was lost where a share ended
+        /// right behind a byte order mark.
         #[test]
-        fn shares(lengths in proptest::collection::vec(0usize..60, 0..40), split_bytes in 1u64..200, newline: bool) {
+        fn shares(
+            lengths in proptest::collection::vec(0usize..60, 0..40),
+            split_bytes in prop_oneof![1u64..6, 1u64..200],
+            newline: bool,
+            mark: bool,
+        ) {
             let mut text: String = lengths.iter().enumerate()
                 .map(|(n, &length)| match length {
                     0..5 => "\n".repeat(length),
@@ -240,6 +248,9 @@ mod tests {
                 .collect();
             if !newline {
                 text.pop();
+            }
+            if mark {
+                text.insert(0, '\u{feff}');
             }
             let file = Temporary::new("x.jsonl", text.as_bytes());
             let (whole, _) = read_all("x.jsonl", text.as_bytes(), &Options::default());
