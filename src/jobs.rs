@@ -19,6 +19,7 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
             .map_err(|e: toml::de::Error| Error::config(path, format!("with --set: {}", one_line(e.message()))))?
     };
     let job = job.relative_to(path.parent().unwrap_or(Path::new("")));
+    let job = job.settled().map_err(|why| Error::config(path, why))?;
     job.check().map_err(|why| Error::config(path, why))?;
     Ok(job)
 }
@@ -92,6 +93,15 @@ mod tests {
             (JOB.replace("[\"in\"]", "3"), "job.toml:3: "),
             (JOB.replace("[\"in\"]", "[]"), "[read] inputs"),
             (format!("{JOB}[simhash]\nk = 9\n"), "[simhash] k"),
+            (
+                format!("{JOB}[simhash]\nk = 2\n[[signatures]]\nkind = \"simhash\"\n"),
+                "has options in [simhash] already",
+            ),
+            (format!("{JOB}[[signatures]]\nkind = \"simhash\"\nk = 9\n"), "[simhash] k"),
+            (format!("{JOB}{0}{0}", "[[signatures]]\nkind = \"simhash\"\n"), "simhash is there twice"),
+            (format!("{JOB}[[signatures]]\nkind = \"minhash\"\nbins = 0\n"), "minhash: bins"),
+            (format!("{JOB}[confirm]\nsimilarity_min = 10001\n"), "[confirm] similarity_min"),
+            (format!("{JOB}[contents]\ntext = \"some\"\n"), "job.toml:7: unknown variant `some`"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
             (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),
             ("store = ".into(), "job.toml:1: "),
@@ -104,5 +114,16 @@ mod tests {
         }
         assert_eq!(read_text(JOB, &["simhash"]).expect_err("no value").kind(), Kind::Usage);
         assert!(read_text(JOB, &["simhash.kk=1"]).expect_err("unknown").to_string().contains("`kk`"));
+    }
+
+    /// The snapshot job says every key at its default: without all but its paths it is the same job.
+    #[test]
+    fn snapshot_has_defaults() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/snapshot.toml");
+        let snapshot = read(&path, &[]).expect("a job");
+        let mut bare = read_text(JOB, &[]).expect("a job");
+        (bare.store, bare.read.inputs, bare.output.dir) =
+            (snapshot.store.clone(), snapshot.read.inputs.clone(), snapshot.output.dir.clone());
+        assert_eq!(snapshot, bare);
     }
 }

@@ -112,3 +112,39 @@ fn nothing_new() {
     assert_eq!(tables, bench.tables());
     assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 1);
 }
+
+/// Whatever signatures propose pairs and whichever texts are kept, the store is sound, exports name who proposes, and another decision from
+/// stored evidence alone equals a run from scratch by it.
+#[test]
+fn any_signatures_any_texts() {
+    let all = "signatures=[{kind=\"minhash\",bins=16},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";
+    for (signatures, text) in [(all, "all"), (all, "short"), (all, "none"), ("signatures=[]", "all")] {
+        let kept = format!("contents.text={text:?}");
+        let identity = ["--set", signatures, "--set", &kept];
+        let bench = Bench::new(&demo_inputs(), "");
+        bench.run_well(&[&identity[..], &["--threads", "2"]].concat());
+        let output = bench.pagefold("verify", &[&identity[..], &["--deep"]].concat());
+        assert!(output.status.success(), "{signatures}, {text}: {}", String::from_utf8_lossy(&output.stdout));
+        let named: BTreeSet<String> =
+            bench.lines("pairs").iter().map(|pair| pair["signature"].as_str().expect("names").to_owned()).collect();
+        println!("{text}: {named:?}");
+        assert!(named.iter().all(|names| !names.is_empty()));
+        if signatures == all {
+            for name in ["simhash", "minhash", "super_shingles", "spotsigs"] {
+                assert!(
+                    named.iter().any(|names| names.split('+').any(|one| one == name)),
+                    "{name} proposes no pair: {named:?}"
+                );
+            }
+        } else {
+            assert_eq!(named, BTreeSet::from(["simhash".to_owned()]));
+        }
+        let other =
+            [&identity[..], &["--set", "confirm.similarity_min=9000", "--set", "confirm.numerals=\"off\""]].concat();
+        bench.run_well(&[&other[..], &["--threads", "3"]].concat());
+        let scratch = Bench::new(&demo_inputs(), "");
+        scratch.run_well(&other);
+        bench.assert_same_tables(&scratch, text);
+        assert_eq!(bench.multisets(), scratch.multisets(), "{signatures}, {text}");
+    }
+}

@@ -154,15 +154,16 @@ fn deep_looks_at_sound_bytes() {
     let json = bench.pagefold("verify", &["--deep", "--json"]);
     assert_eq!(json.status.code(), Some(0));
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
-    let pairs = bench.lines("pairs").len();
+    let by_simhash = |pair: &&serde_json::Value| pair["signature"].as_str().is_some_and(|by| by.starts_with("simhash"));
+    let pairs = bench.lines("pairs").iter().filter(by_simhash).count();
     assert!(pairs > 5, "{pairs}");
     let all = report["recall"]["fingerprints"].as_u64().expect("a number");
     let recall = serde_json::json!({ "sampled": all, "fingerprints": all, "near_pairs": pairs, "stored": pairs });
     assert_eq!(report["recall"], recall);
     let checks = report["checks"].as_array().expect("checks");
-    assert!(checks.len() == 12 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
+    assert!(checks.len() == 15 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
     let told = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout).expect("UTF-8");
-    assert!(told.contains("12 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
+    assert!(told.contains("15 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
 
     assert_eq!(bench.pagefold("verify", &["--full", "--sample", "3"]).status.code(), Some(64));
     for other in ["simhash.k=2", "keep.by=[\"newest\"]"] {
@@ -179,7 +180,7 @@ fn deep_looks_at_sound_bytes() {
     assert!(told.ends_with("deep: not begun, as files are damaged\n"), "{told}");
 }
 
-/// A table that was lost and left no gap in any digest is found by `--deep` alone, told row by row, and makes it fail.
+/// A table that was lost and left no gap in any digest is found by `--deep` alone, told row by row up to a hundred, and makes it fail.
 #[test]
 fn deep_findings_are_told() {
     let bench = Bench::new(&demo_inputs(), "");
@@ -193,7 +194,11 @@ fn deep_findings_are_told() {
     let output = bench.pagefold("verify", &["--deep"]);
     assert_eq!(output.status.code(), Some(74));
     let told = String::from_utf8(output.stdout).expect("UTF-8");
-    assert_eq!(told.lines().filter(|line| line.starts_with("clusters: clusters ")).count() as u64, lost, "{told}");
+    assert_eq!(
+        told.lines().filter(|line| line.starts_with("clusters: clusters ")).count() as u64,
+        lost.min(100),
+        "{told}"
+    );
     let json = bench.pagefold("verify", &["--deep", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     let found = |check: &&serde_json::Value| check["found"].as_u64() > Some(0);

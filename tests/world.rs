@@ -9,6 +9,8 @@ use std::path::Path;
 /// Epochs that read without seeing a page, and days, after which it expires.
 pub const RETAIN: (usize, i64) = (4, 30);
 const DAY: i64 = 86_400;
+/// Words are numbered here, which says nothing.
+const CONFIRM: &str = "[confirm]\nnumerals = \"off\"\n";
 
 /// A live page.
 #[derive(Clone, Debug)]
@@ -52,7 +54,7 @@ impl World {
     /// An empty world.
     pub fn new(seed: u64) -> World {
         println!("seed {seed}");
-        let more = format!("[pages]\nretain_epochs = {}\nretain_days = {}\n", RETAIN.0, RETAIN.1);
+        let more = format!("{CONFIRM}[pages]\nretain_epochs = {}\nretain_days = {}\n", RETAIN.0, RETAIN.1);
         let bench = Bench::new(Path::new("in"), &more);
         std::fs::create_dir(bench.at("in")).expect("made");
         std::fs::create_dir(bench.at("site")).expect("made");
@@ -186,8 +188,10 @@ impl World {
 
     /// Another decision or view, from now on.
     fn decide(&mut self) -> &'static str {
-        let (key, values) = match self.random.below(2) {
+        let (key, values) = match self.random.below(4) {
             0 => ("confirm.distance_max", ["0", "1", "3"]),
+            1 => ("confirm.by", ["\"fingerprint\"", "\"text\"", "\"text\""]),
+            2 => ("confirm.similarity_min", ["6000", "8000", "9500"]),
             _ => ("keep.by", ["[\"oldest\"]", "[\"newest\", \"https\"]", "[\"shortest_url\"]"]),
         };
         let value = values[self.random.below(3) as usize];
@@ -236,7 +240,7 @@ impl World {
 
     /// A run from scratch over one record for each live page, by the settings of now.
     pub fn scratch(&self) -> Bench {
-        let bench = Bench::new(Path::new("in.jsonl"), "");
+        let bench = Bench::new(Path::new("in.jsonl"), CONFIRM);
         let mut lines = String::new();
         for (url, Page { date, text, .. }) in &self.live.pages {
             writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");

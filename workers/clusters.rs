@@ -9,7 +9,7 @@ use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::keep::{KeepRule, Rank};
 use crate::live_pages::PageRow;
-use crate::pairs::PairRow;
+use crate::pairs::{self, PairRow};
 use crate::store::runs::Table;
 use crate::store::table::table;
 use std::collections::{BTreeMap, VecDeque};
@@ -99,7 +99,7 @@ pub fn redated(epoch: &Epoch, give: &mut dyn FnMut(Id)) -> Result<()> {
     Ok(())
 }
 
-/// Contents whose pages or component changed touch the component that they are in and the one that they were in; one without stands
+/// Contents whose pages, component or accepted pairs changed touch the component that they are in and the one that they were in; one without stands
 /// for itself; `redated` are among them. Where the view changed every cluster is touched.
 pub fn touched(epoch: &Epoch, redated: &[Id], give: &mut dyn FnMut(Fact)) -> Result<()> {
     if epoch.plan.view_changed {
@@ -114,6 +114,8 @@ pub fn touched(epoch: &Epoch, redated: &[Id], give: &mut dyn FnMut(Fact)) -> Res
     if let Some(fresh) = epoch.fresh::<ComponentRow>("components")? {
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
+    // Pairs within a component may change and leave it as it is, but for its diameter.
+    contents.extend(pairs::accepted(epoch)?.into_iter().map(|(content, _, _)| content));
     contents.sort_unstable();
     contents.dedup();
     let components = |table: Table<ComponentRow>| -> BTreeMap<Id, Id> {

@@ -25,9 +25,7 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
     let attempt = plan.attempt(store.root());
     let mut counts = Counts::default();
     for id in 0..plan.splits.len() {
-        let done = ingest::finished(&attempt, id)
-            .ok_or_else(|| Error::internal(format!("split {id} is not finished though its worker says so")))?;
-        counts.add(&done.counts);
+        counts.add(&ingest::done(&attempt, id)?.counts);
     }
     Ok(counts)
 }

@@ -13,7 +13,7 @@
 use crate::document::{Id, range_start};
 use crate::epoch::Epoch;
 use crate::error::Result;
-use crate::pairs::PairRow;
+use crate::pairs::{self, PairRow};
 use crate::store::table::table;
 use crate::unionfind;
 
@@ -84,13 +84,9 @@ pub struct Membership {
 /// Touched contents ask the owner of the component that they were in, or of the one named after themselves, for the others; where an
 /// accepted pair was taken back, every worker is told.
 pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(Link)) -> Result<()> {
-    let Some(fresh) = epoch.fresh::<PairRow>("pairs")? else { return Ok(()) };
-    let mut taken_back = false;
-    let mut contents: Vec<Id> = Vec::new();
-    for row in (0..fresh.len()).map(|at| fresh.row(at)).filter(|row| row.accepted == 1) {
-        taken_back |= row.diff < 0;
-        contents.push(row.content);
-    }
+    let changes = pairs::accepted(epoch)?;
+    let taken_back = changes.iter().any(|(_, _, diff)| *diff < 0);
+    let mut contents: Vec<Id> = changes.iter().map(|(content, _, _)| *content).collect();
     contents.dedup();
     if taken_back {
         let least = |worker| Id { high: range_start(worker, epoch.peers), low: 0 };

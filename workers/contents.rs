@@ -1,11 +1,14 @@
 //! Contents: in comes which pages begin and cease to have a text, out goes which texts were born and which are gone. A text is alive
-//! while one page has it.
+//! while one page has it; its evidence moves from the splits to the store when it is born, and goes with it.
 
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
-use crate::ingest::TOO_SHORT;
+use crate::evidence::{Archive, EvidenceRow};
+use crate::ingest::{self, TOO_SHORT};
 use crate::pages::PageContent;
+use crate::store::lookup::Lookup;
+use crate::store::segment::SegmentWriter;
 use crate::store::table::table;
 
 table! {
@@ -58,8 +61,9 @@ pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_
     })
 }
 
-/// Counts pages by content; `changes` are sorted and this worker's own.
-pub fn contents(epoch: &Epoch, changes: &[PageContent], give: &mut dyn FnMut(Birth)) -> Result<()> {
+/// Counts pages by content and stores what is known of contents; `changes` are sorted and this worker's own. Returns births
+/// in order of content.
+pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<Birth>> {
     let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
     touched.dedup();
     let old_pages = epoch.before::<ContentPageRow>("content_pages")?.matching(&touched);
@@ -68,6 +72,7 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent], give: &mut dyn FnMut(Bir
     let mut old_contents = old_contents.into_iter().peekable();
     let mut page_rows = Vec::new();
     let mut content_rows = Vec::new();
+    let mut births = Vec::new();
     for changes in changes.chunk_by(|a, b| a.content == b.content) {
         let content = changes[0].content;
         let before = old_pages.next_if(|rows| rows[0].content == content).map_or(0, <[_]>::len) as i64;
@@ -86,13 +91,13 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent], give: &mut dyn FnMut(Bir
                 if let Some(facts) = changes.iter().find(|change| change.diff > 0) {
                     let (fingerprint, chars, flags) = (facts.fingerprint, facts.chars, facts.flags as u8);
                     let row = ContentRow { content, fingerprint, chars, flags, diff: 1 };
-                    give(birth(&row, 1));
+                    births.push(birth(&row, 1));
                     content_rows.push(row);
                     epoch.count("contents_born", 1);
                 }
             }
             (Some(row), false) => {
-                give(birth(&row, -1));
+                births.push(birth(&row, -1));
                 content_rows.push(ContentRow { diff: -1, ..row });
                 epoch.count("contents_gone", 1);
             }
@@ -100,5 +105,41 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent], give: &mut dyn FnMut(Bir
         }
     }
     epoch.write("content_pages", page_rows)?;
-    epoch.write("contents", content_rows)
+    epoch.write("contents", content_rows)?;
+    evidence(epoch, &births)?;
+    Ok(births)
+}
+
+/// Births whose evidence is looked up at once.
+const PORTION_BIRTHS: usize = 1 << 16;
+
+/// Stores the evidence of contents that were born, as the splits have it, and takes back that of those gone. One row is
+/// held at a time, and none is read but theirs.
+fn evidence(epoch: &Epoch, births: &[Birth]) -> Result<()> {
+    let births: Vec<&Birth> = births.iter().filter(|birth| birth.too_short == 0).collect();
+    if births.is_empty() {
+        return Ok(());
+    }
+    let of = |births: &[&Birth], diff: i32| -> Vec<Id> {
+        births.iter().filter(|birth| birth.diff == diff).map(|birth| birth.content).collect()
+    };
+    let read = Archive::new(ingest::evidence(epoch)?);
+    let stored = match births.iter().any(|birth| birth.diff < 0) {
+        true => Archive::new(epoch.lookup("evidence")?),
+        false => Archive::new(Lookup::default()),
+    };
+    let mut writer = SegmentWriter::<EvidenceRow>::create(&epoch.data.join("evidence"), &epoch.tag())?;
+    for births in births.chunks(PORTION_BIRTHS) {
+        let mut born = read.places(&of(births, 1))?.into_iter();
+        let mut gone = stored.places(&of(births, -1))?.into_iter();
+        for birth in births {
+            let (archive, places) = if birth.diff > 0 { (&read, &mut born) } else { (&stored, &mut gone) };
+            // As many places as births of either kind.
+            if let Some(place) = places.next() {
+                writer.push(EvidenceRow { diff: birth.diff as i8, ..archive.row(place)? })?;
+            }
+        }
+    }
+    epoch.record("evidence", writer.finish()?);
+    Ok(())
 }

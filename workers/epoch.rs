@@ -6,6 +6,7 @@ use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::Plan;
+use crate::store::lookup::Lookup;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;
 use crate::store::segment::{self, Segment, SegmentRef};
@@ -62,8 +63,8 @@ impl Progress {
 }
 
 /// The stages that a progress bar names, in order.
-pub const STAGES: [&str; 9] =
-    ["ingest", "pages", "contents", "groups", "bands", "pairs", "components", "clusters", "done"];
+pub const STAGES: [&str; 11] =
+    ["ingest", "pages", "contents", "groups", "bands", "keys", "confirm", "pairs", "components", "clusters", "done"];
 
 /// What one worker did, handed to the launcher, which checks and commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +107,7 @@ pub struct Epoch {
     pub data: PathBuf,
     shared: Arc<Shared>,
     fresh: RefCell<BTreeMap<String, SegmentRef>>,
+    heard: RefCell<Vec<SegmentRef>>,
     receipt: RefCell<Receipt>,
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
     started: Instant,
@@ -124,8 +126,8 @@ impl Epoch {
     pub fn new(index: usize, peers: usize, shared: Arc<Shared>) -> Rc<Epoch> {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
-        let (fresh, rows_read) = (RefCell::default(), RefCell::default());
-        Rc::new(Epoch { index, peers, data, shared, fresh, receipt, rows_read, started: Instant::now() })
+        let (fresh, heard, rows_read) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Rc::new(Epoch { index, peers, data, shared, fresh, heard, receipt, rows_read, started: Instant::now() })
     }
 
     /// The worker that owns a key whose evenly spread leading bits are `top`.
@@ -168,6 +170,12 @@ impl Epoch {
         Ok(Table::open(&self.data.join(name), self.shared.before.get(name))?.counted(rows_read))
     }
 
+    /// The same for tables of large rows of which few are wanted.
+    pub fn lookup<R: Row>(&self, name: &str) -> Result<Lookup<R>> {
+        let rows_read = self.rows_read.borrow_mut().entry(name.to_owned()).or_default().clone();
+        Lookup::open(&self.data.join(name), self.shared.before.get(name), rows_read)
+    }
+
     /// Table `name` with what this worker has written: whole for the keys that it owns.
     pub fn after<R: Row>(&self, name: &str) -> Result<Table<R>> {
         let mut table = self.before(name)?;
@@ -177,7 +185,22 @@ impl Epoch {
         Ok(table)
     }
 
-    /// What this worker wrote of table `name` in this epoch.
+    /// The segment that this worker wrote of table `name` in this epoch.
+    pub fn written(&self, name: &str) -> Option<SegmentRef> {
+        self.fresh.borrow().get(name).cloned()
+    }
+
+    /// Remembers the segments of evidence that all workers wrote in this epoch.
+    pub fn hear(&self, segments: Vec<SegmentRef>) {
+        *self.heard.borrow_mut() = segments;
+    }
+
+    /// The segments of evidence that all workers wrote, once they were heard of.
+    pub fn heard(&self) -> std::cell::Ref<'_, Vec<SegmentRef>> {
+        self.heard.borrow()
+    }
+
+    /// What this worker wrote of table `name` in this epoch, mapped.
     pub fn fresh<R: Row>(&self, name: &str) -> Result<Option<Segment<R>>> {
         let fresh = self.fresh.borrow();
         fresh.get(name).map(|segment| Segment::open(&self.data.join(name), segment)).transpose()

@@ -68,7 +68,7 @@ impl Member {
     }
 
     /// Whether it must be held against others again.
-    fn has_changed(&self) -> bool {
+    pub fn has_changed(&self) -> bool {
         self.after.is_some() && (self.before.is_none() || is_pivot(self.before) != is_pivot(self.after))
     }
 }
@@ -87,13 +87,13 @@ pub fn change(a: &Member, b: &Member) -> i32 {
     }
 }
 
-/// A group's members, of those before and those after, both in order of digest.
-pub fn members(before: &[GroupRow], after: &[GroupRow]) -> Vec<Member> {
+/// The members of a group or bucket, of those before and those after, both in order of digest.
+pub fn members(before: &[Id], after: &[Id]) -> Vec<Member> {
     let mut members = Vec::with_capacity(after.len());
     let (mut i, mut j) = (0, 0);
     while i < before.len() || j < after.len() {
-        let old = before.get(i).map(|row| row.content);
-        let new = after.get(j).map(|row| row.content);
+        let old = before.get(i).copied();
+        let new = after.get(j).copied();
         let content = match (old, new) {
             (Some(old), Some(new)) => old.min(new),
             (old, new) => old.or(new).unwrap_or(Id::NONE),
@@ -105,6 +105,11 @@ pub fn members(before: &[GroupRow], after: &[GroupRow]) -> Vec<Member> {
         j += usize::from(after.is_some());
     }
     members
+}
+
+/// The contents of a group.
+pub fn ids(rows: &[GroupRow]) -> Vec<Id> {
+    rows.iter().map(|row| row.content).collect()
 }
 
 /// What a group's change means for the buckets.
@@ -136,7 +141,7 @@ pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnM
         let key = changes[0].key;
         let old = before.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = crate::store::table::consolidate([old, changes].concat());
-        let members = members(old, &new);
+        let members = members(&ids(old), &ids(&new));
         let bits = bits(&members);
         if bits & !INSIDE != 0 {
             let fingerprint = bands.unkey(0, key);
@@ -157,8 +162,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn rows(contents: &BTreeSet<u64>) -> Vec<GroupRow> {
-        contents.iter().map(|&high| GroupRow { key: 1, content: Id { high, low: 0 }, diff: 1 }).collect()
+    fn rows(contents: &BTreeSet<u64>) -> Vec<Id> {
+        contents.iter().map(|&high| Id { high, low: 0 }).collect()
     }
 
     /// The pairs that the pivot rule examines within a group, by its definition.

@@ -1,11 +1,12 @@
 //! Ingest: in come splits of input files, out come visits, one for each accepted record: what the crawl says about a URL, with the digest
-//! and fingerprint of its text. read -> extract -> normalise -> features -> SimHash, all in one worker; nothing is exchanged, so
-//! nothing queues. A finished split is durable and never done again. What a record says depends on the record and
-//! the job alone.
+//! and fingerprint of its text; and beside them the evidence of each text, once a split or so. read -> extract -> normalise -> features ->
+//! SimHash -> evidence, all in one worker; nothing is exchanged, so nothing queues. A finished split is durable and never done again. What a
+//! record says depends on the record and the job alone.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE, canonical_url};
 use crate::epoch::Epoch;
 use crate::error::{Error, Result};
+use crate::evidence::{EvidenceRow, Witness};
 use crate::extract::{self, Extracted, Flags};
 use crate::features::{Feature, Featurizer};
 use crate::normalize;
@@ -14,9 +15,11 @@ use crate::read::record::{Body, Item, Record};
 use crate::read::{self, Reader, Split};
 use crate::simhash::simhash;
 use crate::store::durable;
+use crate::store::lookup::Lookup;
 use crate::store::segment::{self, Segment, SegmentRef};
 use crate::store::table::table;
 use serde::{Deserialize, Serialize};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -72,6 +75,8 @@ table! {
 pub struct SplitDone {
     /// Its visits, in portions of at most [`PORTION_ROWS`].
     pub visits: Vec<SegmentRef>,
+    /// The evidence of its texts, in portions likewise or of [`EVIDENCE_BYTES`]; a text may stand in several.
+    pub evidence: Vec<SegmentRef>,
     /// Its counts.
     pub counts: Counts,
     /// blake3 of its file of rejects.
@@ -134,27 +139,39 @@ pub struct RejectLine {
 
 /// Rows of visits held in memory by one worker before they are sorted and written.
 pub const PORTION_ROWS: usize = 1 << 17;
+/// Bytes of evidence held in memory by one worker before they are written.
+pub const EVIDENCE_BYTES: usize = 64 << 20;
 /// Bad records of one split that are named; those beyond are counted like all others, and noted as `rejects_unnamed`.
 pub const REJECTS_NAMED_MAX: u64 = 100_000;
 /// Records that a worker handles before it looks at the dataflow again.
 const TURN_RECORDS: usize = 256;
 
-/// Turns records into visits; one for each worker.
+/// Turns records into visits and evidence; one for each worker.
 pub struct Digester {
     epoch: Rc<Epoch>,
     featurizer: Featurizer,
+    witness: Witness,
     normal: String,
     features: Vec<Feature>,
+    words: Vec<u64>,
+}
+
+/// Evidence that is not written yet.
+#[derive(Default)]
+struct Pending {
+    rows: BTreeMap<Id, EvidenceRow>,
+    bytes: usize,
 }
 
 impl Digester {
-    /// A digester that obeys the epoch's job and counts features with `featurizer`.
-    pub fn new(epoch: &Rc<Epoch>, featurizer: Featurizer) -> Digester {
-        Digester { epoch: epoch.clone(), featurizer, normal: String::new(), features: Vec::new() }
+    /// A digester that obeys the epoch's job, counts features with `featurizer` and has evidence made by `witness`.
+    pub fn new(epoch: &Rc<Epoch>, featurizer: Featurizer, witness: Witness) -> Digester {
+        let epoch = epoch.clone();
+        Digester { epoch, featurizer, witness, normal: String::new(), features: Vec::new(), words: Vec::new() }
     }
 
-    /// What `record` says.
-    pub fn visit(&mut self, record: Record, noted: &mut BTreeMap<String, u64>) -> Visit {
+    /// What `record` says. The evidence of its text, unless it is too short to be compared, is in `pending` then.
+    fn visit(&mut self, record: Record, noted: &mut BTreeMap<String, u64>, pending: &mut Pending) -> Result<Visit> {
         let mut note = |what: &str| *noted.entry(what.to_owned()).or_default() += 1;
         let url = canonical_url(&record.url);
         let mut visit = Visit {
@@ -174,11 +191,11 @@ impl Digester {
         let extracted = match record.body {
             Body::Removed => {
                 visit.kind = REMOVED;
-                return visit;
+                return Ok(visit);
             }
             Body::Seen => {
                 visit.kind = SEEN;
-                return visit;
+                return Ok(visit);
             }
             Body::Text(text) => Extracted { text, ..Extracted::default() },
             Body::Plain { bytes, charset } => extract::plain(&bytes, charset.as_deref()),
@@ -190,7 +207,7 @@ impl Digester {
         normalize::normalize(&extracted.text, &self.epoch.job.normalize, &mut self.normal);
         if self.normal.is_empty() {
             note("empty");
-            return visit;
+            return Ok(visit);
         }
         visit.content = Id::of(self.normal.as_bytes());
         visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
@@ -200,13 +217,25 @@ impl Digester {
             visit.flags |= REPLACED;
             note("replaced_characters");
         }
-        self.featurizer.features(&self.normal, &mut self.features);
+        if self.witness.uses_words() {
+            self.featurizer.words_and_features(&self.normal, &mut self.words, &mut self.features);
+        } else {
+            self.featurizer.features(&self.normal, &mut self.features);
+        }
         if self.featurizer.is_too_short(&self.features) {
             visit.flags |= TOO_SHORT;
             note("too_short");
         }
         visit.fingerprint = simhash(&self.features);
-        visit
+        if visit.flags & TOO_SHORT == 0
+            && let Entry::Vacant(vacant) = pending.rows.entry(visit.content)
+        {
+            let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);
+            let row = self.witness.evidence(content, fingerprint, chars, &self.normal, &self.words)?;
+            pending.bytes += row.bytes();
+            vacant.insert(row);
+        }
+        Ok(visit)
     }
 }
 
@@ -219,6 +248,8 @@ struct Open {
     counts: Counts,
     visits: Vec<Visit>,
     written: Vec<SegmentRef>,
+    pending: Pending,
+    evidence: Vec<SegmentRef>,
     rejects: Vec<u8>,
     rejects_named: u64,
 }
@@ -229,15 +260,22 @@ fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
 
 /// The finished split `id`; none if it is not finished or its files are not whole.
 pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
-    let text = std::fs::read(split_path(attempt, id, "json")).ok()?;
-    let done: SplitDone = serde_json::from_slice(&text).ok()?;
-    let whole = |path: &Path, digest: &str| {
-        std::fs::read(path).is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == digest)
+    let done = done(attempt, id).ok()?;
+    let whole = |path: &Path, digest: &str| durable::digest(path).is_ok_and(|now| now == digest);
+    let parts = |folder: &str, parts: &[SegmentRef]| {
+        parts.iter().all(|part| whole(&part.path(&attempt.join(folder)), &part.digest))
     };
-    let visits = attempt.join("visits");
-    let sound = done.visits.iter().all(|part| whole(&part.path(&visits), &part.digest))
+    let sound = parts("visits", &done.visits)
+        && parts("evidence", &done.evidence)
         && whole(&split_path(attempt, id, "rejects.jsonl"), &done.rejects_digest);
     sound.then_some(done)
+}
+
+/// What is known of the finished split `id`, without a look at its files.
+pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
+    let path = split_path(attempt, id, "json");
+    let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+    serde_json::from_slice(&text).map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 
 /// The rejects of the finished split `id`, as lines.
@@ -251,15 +289,23 @@ pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
     let folder = epoch.attempt.join("visits");
     let mut segments = Vec::new();
     for id in 0..epoch.plan.splits.len() {
-        let path = split_path(&epoch.attempt, id, "json");
-        let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
-        let done: SplitDone =
-            serde_json::from_slice(&text).map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))?;
-        for part in &done.visits {
+        for part in &done(&epoch.attempt, id)?.visits {
             segments.push(Segment::open(&folder, part)?);
         }
     }
     Ok(segments)
+}
+
+/// The evidence of all texts of all finished splits, mapped; of a text in several splits several times the same.
+pub fn evidence(epoch: &Epoch) -> Result<Lookup<EvidenceRow>> {
+    let folder = epoch.attempt.join("evidence");
+    let mut lookup = Lookup::default();
+    for id in 0..epoch.plan.splits.len() {
+        for part in &done(&epoch.attempt, id)?.evidence {
+            lookup.push(&folder, part)?;
+        }
+    }
+    Ok(lookup)
 }
 
 impl Open {
@@ -280,6 +326,8 @@ impl Open {
             counts: Counts { bytes: planned.end - planned.start, ..Counts::default() },
             visits: Vec::new(),
             written: Vec::new(),
+            pending: Pending::default(),
+            evidence: Vec::new(),
             rejects: Vec::new(),
             rejects_named: 0,
         })
@@ -297,8 +345,11 @@ impl Open {
                     if record.date.is_some_and(|date| date > latest) {
                         *self.counts.noted.entry("future_date".to_owned()).or_default() += 1;
                     }
-                    let visit = digester.visit(record, &mut self.counts.noted);
+                    let visit = digester.visit(record, &mut self.counts.noted, &mut self.pending)?;
                     self.visits.push(visit);
+                    if self.pending.bytes >= EVIDENCE_BYTES || self.pending.rows.len() == PORTION_ROWS {
+                        self.flush_evidence(epoch)?;
+                    }
                 }
                 Item::Skip(reason) => *self.counts.skipped.entry(reason.to_owned()).or_default() += 1,
                 Item::Reject { reason, detail } => self.reject(entry.offset, reason, detail)?,
@@ -345,9 +396,17 @@ impl Open {
         Ok(())
     }
 
+    fn flush_evidence(&mut self, epoch: &Epoch) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        let part = segment::write(&epoch.attempt.join("evidence"), &epoch.tag(), pending.rows.into_values())?;
+        self.evidence.extend(part);
+        Ok(())
+    }
+
     /// Makes the split durable.
     fn finish(mut self, epoch: &Epoch) -> Result<()> {
         self.flush(epoch)?;
+        self.flush_evidence(epoch)?;
         epoch.plan.inputs[epoch.plan.splits[self.id].input].check_unchanged()?;
         self.report_bytes(epoch, self.counts.bytes);
         for (word, n) in self.reader.notes().iter() {
@@ -357,7 +416,7 @@ impl Open {
         durable::create_folder(&epoch.attempt.join("split"))?;
         durable::write(&split_path(&epoch.attempt, self.id, "rejects.jsonl"), &self.rejects)?;
         let rejects_digest = blake3::hash(&self.rejects).to_hex().to_string();
-        let done = SplitDone { visits: self.written, counts: self.counts, rejects_digest };
+        let done = SplitDone { visits: self.written, evidence: self.evidence, counts: self.counts, rejects_digest };
         let mut text = Vec::new();
         serde_json::to_writer(&mut text, &done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         text.flush().map_err(|e| Error::io("write", &epoch.attempt, e))?;
@@ -368,8 +427,8 @@ impl Open {
 /// The splits that the workers of one process share; each takes the next when it has time.
 pub type Queue = Arc<Mutex<VecDeque<usize>>>;
 
-/// The ingest of one worker: takes splits from `queue` until none is left.
-pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, digester: Digester, probe: &Handle<()>) {
+/// The ingest of one worker: takes splits from `queue` until none is left. It has no `digester` if something has failed.
+pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, digester: Option<Digester>, probe: &Handle<()>) {
     let epoch = epoch.clone();
     let mut digester = digester;
     source::<_, CapacityContainerBuilder<Vec<()>>, _, _>(scope, "ingest", move |capability, info| {
@@ -385,7 +444,8 @@ pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, digester: D
                     open = Some(Open::start(&epoch, id, &epoch.plan.splits[id])?);
                 }
                 if let Some(split) = &mut open
-                    && !split.turn(&epoch, &mut digester)?
+                    && let Some(digester) = &mut digester
+                    && !split.turn(&epoch, digester)?
                     && let Some(split) = open.take()
                 {
                     split.finish(&epoch)?;

@@ -4,7 +4,8 @@
 
 use crate::bands::Bands;
 use crate::error::{Error, Kind, Result};
-use crate::{confirm, document, extract, features, guards, keep, live_pages, normalize, read, simhash};
+use crate::{confirm, document, extract, features, guards, keep, kept_text, live_pages, normalize, numerals, read};
+use crate::{shingles, signatures, simhash, sketch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
@@ -26,9 +27,15 @@ pub struct Job {
     /// What a text's features are.
     #[serde(default)]
     pub features: features::Options,
-    /// The first signature.
+    /// The first signature. May stand in `signatures` instead.
     #[serde(default)]
     pub simhash: simhash::Options,
+    /// The signatures beside it. Default: MinHash.
+    #[serde(default = "signatures::default_list")]
+    pub signatures: Vec<signatures::Options>,
+    /// What is remembered of texts.
+    #[serde(default)]
+    pub contents: kept_text::Options,
     /// How long pages stay.
     #[serde(default)]
     pub pages: live_pages::Options,
@@ -126,9 +133,26 @@ fn both_forms() -> Vec<Form> {
 }
 
 impl Job {
+    /// The job with SimHash's options in one place, where `[[signatures]]` names it, too: it is always there, and has buckets of its own kind.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, naming the keys.
+    pub fn settled(mut self) -> std::result::Result<Job, String> {
+        let at = self.signatures.iter().position(|options| matches!(options, signatures::Options::SimHash(_)));
+        if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at)) {
+            if self.simhash != simhash::Options::default() {
+                return Err("[[signatures]] kind: simhash has options in [simhash] already".into());
+            }
+            self.simhash = options;
+        }
+        Ok(self)
+    }
+
     /// Makes the job's relative paths relative to `folder`, where its file lies.
     pub fn relative_to(mut self, folder: &Path) -> Job {
         let paths = [&mut self.store, &mut self.output.dir].into_iter().chain(&mut self.read.inputs);
+        let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
         for path in paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words) {
             *path = tidy(&folder.join(&path));
         }
@@ -158,6 +182,8 @@ impl Job {
         if self.confirm.distance_max.is_some_and(|max| max > self.simhash.k) {
             return Err(format!("[confirm] distance_max: more than [simhash] k = {}", self.simhash.k));
         }
+        self.confirm.check().map_err(|why| format!("[confirm] {why}"))?;
+        signatures::check(&self.signatures)?;
         self.read.options().check().map_err(|why| format!("[read]: {why}"))?;
         if !(1..=64).contains(&self.features.characters) {
             return Err(format!("[features] characters: {} is not within 1 to 64", self.features.characters));
@@ -179,6 +205,11 @@ impl Job {
     pub fn bands(&self) -> Result<Bands> {
         Bands::new(self.simhash.k, self.simhash.bands)
             .map_err(|why| Error::new(Kind::Config, format!("[simhash]: {why}")))
+    }
+
+    /// What decides a pair, every default filled in.
+    pub fn verdicts(&self) -> confirm::Options {
+        self.confirm.within(self.simhash.k)
     }
 
     /// The identity configuration: what a store can never change.
@@ -203,6 +234,13 @@ impl Job {
             "normalize": { "version": normalize::VERSION, "options": self.normalize },
             "features": features,
             "simhash": self.simhash,
+            "signatures": signatures::identity(&self.signatures)?,
+            "contents": {
+                "sketch": sketch::VERSION,
+                "shingles": shingles::VERSION,
+                "numerals": numerals::VERSION,
+                "options": self.contents,
+            },
         }))
     }
 

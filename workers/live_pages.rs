@@ -5,7 +5,7 @@ use crate::document::Id;
 use crate::keep::Facts;
 use crate::store::manifest::Retention;
 use crate::store::runs::Table;
-use crate::store::segment::{BATCH_ROWS, Segment};
+use crate::store::segment::Segment;
 use crate::store::table::{Row, table};
 use arrow_array::Array;
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,7 @@ impl Going {
         let start = segment.seek(Id { high: from, low: 0 }, 0);
         let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
         segment.batches().iter().enumerate().flat_map(move |(batch, columns)| {
-            let at = |position: usize| position.saturating_sub(batch * BATCH_ROWS).min(columns.diff.len());
+            let at = |position: usize| position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len());
             (at(start)..at(end)).filter(move |&row| self.takes(columns, row)).map(|row| PageRow::row(columns, row))
         })
     }

@@ -20,8 +20,6 @@ use std::sync::Mutex;
 pub const RUNS_MIN: usize = 4;
 /// An older run joins the younger ones if it has fewer rows than this many times theirs.
 const GROWTH: u64 = 2;
-/// Rows held in memory at once, for each segment that is merged.
-const PORTION_ROWS: usize = 1 << 16;
 
 /// Which of the runs of `rows` rows, oldest first, are to be merged: the youngest and all older that are not much larger than those behind
 /// them, once these are many.
@@ -99,7 +97,8 @@ impl OnTable for Merging<'_> {
         let state = TableState { runs: old.to_vec(), ..TableState::default() };
         let rows = Table::<R>::open(folder, Some(&state))?;
         let mut writer = SegmentWriter::<R>::create(folder, "merge")?;
-        for portion in rows.portions(PORTION_ROWS) {
+        // A batch of each segment is held in memory at once.
+        for portion in rows.portions(R::BATCH_ROWS) {
             portion.into_iter().try_for_each(|row| writer.push(row))?;
         }
         let epoch = old.last().map_or(0, |run| run.epoch);

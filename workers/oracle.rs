@@ -1,26 +1,28 @@
-//! The fold against brute force: random histories of pages that begin and cease to have contents, folded by any number of workers over the store's
-//! tables, epoch after epoch. After each the stored pairs and components are what the definitions give, and every table is
-//! what one epoch over an empty store writes.
+//! The fold against brute force: random histories of pages that begin and cease to have contents, with fingerprints and keys, folded by any
+//! number of workers over the store's tables, epoch after epoch. After each the stored pairs, who proposes them, and components
+//! are what the definitions give, and every table is what one epoch over an empty store writes.
 
 use crate::bands::Bands;
 use crate::components::ComponentRow;
 use crate::document::Id;
 use crate::epoch::{Epoch, Failure, Receipt, Shared};
+use crate::evidence::{EvidenceRow, KEY_BYTES};
 use crate::gather::produce;
 use crate::groups::PIVOTS;
 use crate::hamming::tests::Random;
-use crate::ingest::TOO_SHORT;
+use crate::ingest::{Counts, SplitDone, TOO_SHORT};
 use crate::job::Job;
 use crate::pages::PageContent;
 use crate::pairs::PairRow;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSplit};
 use crate::run::{Stage, counters, fold, join};
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
+use crate::store::{durable, segment};
 use crate::unionfind;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 type Tables = BTreeMap<String, TableState>;
@@ -32,13 +34,28 @@ fn id(n: u64) -> Id {
 fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
     serde_json::from_value(json!({
         "store": store, "read": { "inputs": ["unused"] }, "output": { "dir": "unused" }, "simhash": { "k": k, "bands": bands },
+        "confirm": { "by": "fingerprint" },
     }))
     .expect("a job")
 }
 
-/// Folds `changes` over `before` with so many workers; returns the tables after.
-fn epoch(job: &Job, number: u32, before: &Tables, changes: &[PageContent], workers: usize) -> Tables {
-    counted_epoch(job, number, before, changes, workers).0
+/// Folds `changes` over `before` with so many workers; returns the tables after. `live` knows the contents.
+fn epoch(job: &Job, number: u32, before: &Tables, live: &Live, changes: &[PageContent], workers: usize) -> Tables {
+    counted_epoch(job, number, before, live, changes, workers).0
+}
+
+/// A folder with one finished split, which has the evidence of all contents that `live` knows, and some twice.
+fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
+    let attempt = job.store.join(format!("attempt/{number}"));
+    let mut rows: Vec<EvidenceRow> = live.evidence().collect();
+    rows.sort_unstable();
+    let write = |rows: Vec<EvidenceRow>| segment::write(&attempt.join("evidence"), "test", rows).expect("written");
+    let again = rows.iter().step_by(3).cloned().collect();
+    let evidence = [write(rows), write(again)].into_iter().flatten().collect();
+    let done = SplitDone { visits: Vec::new(), evidence, counts: Counts::default(), rejects_digest: String::new() };
+    durable::create_folder(&attempt.join("split")).expect("made");
+    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
+    attempt
 }
 
 /// The same, and what was counted.
@@ -46,6 +63,7 @@ fn counted_epoch(
     job: &Job,
     number: u32,
     before: &Tables,
+    live: &Live,
     changes: &[PageContent],
     workers: usize,
 ) -> (Tables, BTreeMap<String, u64>) {
@@ -63,7 +81,7 @@ fn counted_epoch(
         complete: false,
         snapshot: String::new(),
         inputs: Vec::new(),
-        splits: Vec::new(),
+        splits: vec![PlannedSplit { input: 0, start: 0, end: 0 }],
         same_bytes: Vec::new(),
         retention: Retention::default(),
         logical_time: 0,
@@ -72,7 +90,7 @@ fn counted_epoch(
     let shared = Arc::new(Shared {
         plan,
         job: job.clone(),
-        attempt: "unused".into(),
+        attempt: attempt(job, number, live),
         before: before.clone(),
         progress: Arc::default(),
         failure: failure.clone(),
@@ -82,16 +100,12 @@ fn counted_epoch(
         let (index, peers) = (worker.index(), worker.peers());
         let epoch = Epoch::new(index, peers, shared.clone());
         let bands = epoch.job.bands().expect("bands");
-        let (stage, changes) = (Stage::new(&epoch), changes.clone());
-        worker.dataflow::<(), _, _>(|scope| {
-            let mine = produce(scope, "changes", move |give| {
+        let changes = changes.clone();
+        fold(worker, &epoch, &bands, |_, scope| {
+            produce(scope, "changes", move |give| {
                 changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
-            });
-            fold(&stage, &bands, mine);
+            })
         });
-        while !stage.probe().done() {
-            worker.step_or_park(None);
-        }
         let stage = Stage::new(&epoch);
         worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
         while !stage.probe().done() {
@@ -112,14 +126,36 @@ fn counted_epoch(
     (tables, counters(&receipts, workers).expect("a receipt of each"))
 }
 
-/// What lives: a page's content; a content's fingerprint and whether it is too short to be compared.
+/// What lives: a page's content; a content's fingerprint and whether it is too short to be compared; its keys, if it has some.
 #[derive(Clone, Default)]
 struct Live {
     pages: BTreeMap<u64, u64>,
     facts: BTreeMap<u64, (u64, bool)>,
+    keys: BTreeMap<u64, BTreeSet<(u8, u64)>>,
 }
 
 impl Live {
+    /// The evidence of all contents that are known and not too short, whether they live or not.
+    fn evidence(&self) -> impl Iterator<Item = EvidenceRow> + '_ {
+        self.facts.iter().filter(|(_, (_, short))| !short).map(|(n, (fingerprint, _))| {
+            let mut keys = Vec::new();
+            for (kind, key) in self.keys.get(n).into_iter().flatten() {
+                keys.push(*kind);
+                keys.extend(key.to_le_bytes());
+            }
+            assert!(keys.len().is_multiple_of(KEY_BYTES));
+            EvidenceRow {
+                content: id(*n),
+                fingerprint: *fingerprint,
+                chars: 9,
+                keys: keys.into(),
+                sketches: vec![0; 24].into(),
+                text: Box::default(),
+                diff: 1,
+            }
+        })
+    }
+
     fn change(&self, page: u64, content: u64, diff: i16) -> PageContent {
         let (fingerprint, short) = if diff > 0 { self.facts[&content] } else { (0, false) };
         let flags = if short { TOO_SHORT.into() } else { 0 };
@@ -143,28 +179,48 @@ impl Live {
         self.pages.iter().map(|(&page, &content)| self.change(page, content, 1)).collect()
     }
 
-    /// The pairs that the definitions give: fingerprints within k, one content among the first of its group.
-    fn pairs(&self, k: u32) -> BTreeSet<(Id, Id)> {
-        let contents: BTreeSet<u64> = self.pages.values().copied().collect();
+    /// The pairs that the definitions give, with who proposes them and their distance: fingerprints within k, one content among
+    /// the first of its group; a key in common, one content among the first that have it, once for each such key.
+    fn proposed(&self, k: u32) -> BTreeMap<(Id, Id), (u64, u32)> {
+        let contents: BTreeSet<u64> = self.pages.values().copied().filter(|content| !self.facts[content].1).collect();
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
+        let mut buckets: BTreeMap<(u8, u64), BTreeSet<Id>> = BTreeMap::new();
+        let mut fingerprints: BTreeMap<Id, u64> = BTreeMap::new();
         for content in contents {
-            if let (fingerprint, false) = self.facts[&content] {
-                groups.entry(fingerprint).or_default().insert(id(content));
+            let fingerprint = self.facts[&content].0;
+            fingerprints.insert(id(content), fingerprint);
+            groups.entry(fingerprint).or_default().insert(id(content));
+            for key in self.keys.get(&content).into_iter().flatten() {
+                buckets.entry(*key).or_default().insert(id(content));
             }
         }
         let members: Vec<(u64, Id, bool)> = groups
             .iter()
             .flat_map(|(f, group)| group.iter().enumerate().map(|(rank, &content)| (*f, content, rank < PIVOTS)))
             .collect();
-        let mut pairs = BTreeSet::new();
+        let mut pairs: BTreeMap<(Id, Id), (u64, u32)> = BTreeMap::new();
+        let mut propose = |a: Id, b: Id, signature: u8| {
+            let distance = (fingerprints[&a] ^ fingerprints[&b]).count_ones();
+            pairs.entry((a.min(b), a.max(b))).or_insert((0, distance)).0 += 1 << (8 * signature);
+        };
         for (i, a) in members.iter().enumerate() {
             for b in &members[i + 1..] {
                 if (a.0 ^ b.0).count_ones() <= k && (a.2 || b.2) {
-                    pairs.insert((a.1.min(b.1), a.1.max(b.1)));
+                    propose(a.1, b.1, 0);
                 }
             }
         }
+        for ((kind, _), bucket) in buckets {
+            for (rank, a) in bucket.iter().enumerate().take(PIVOTS) {
+                bucket.iter().skip(rank + 1).for_each(|b| propose(*a, *b, kind));
+            }
+        }
         pairs
+    }
+
+    /// Those of them whose contents are joined.
+    fn pairs(&self, k: u32) -> BTreeSet<(Id, Id)> {
+        self.proposed(k).into_iter().filter(|(_, (_, distance))| *distance <= k).map(|(pair, _)| pair).collect()
     }
 }
 
@@ -186,23 +242,42 @@ fn fingerprint(random: &mut Random, known: &BTreeMap<u64, (u64, bool)>, k: u32) 
     }
 }
 
+/// Keys of a skewed world: one that a third has, some that a few share, one of its own, of up to three signatures. The same number is
+/// another key of another signature.
+fn keys(random: &mut Random) -> BTreeSet<(u8, u64)> {
+    let count = random.below(6);
+    let mut key = || match random.below(10) {
+        0..=2 => 0x1234_5678_9abc_def0,
+        3..=7 => (random.below(60) as u64) << 58 | 5,
+        _ => random.next(),
+    };
+    let keys: Vec<u64> = (0..count).map(|_| key()).collect();
+    keys.into_iter().map(|key| (1 + random.below(3) as u8, key)).collect()
+}
+
 fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     let pairs: Table<PairRow> = Table::open(&store.join("data/pairs"), tables.get("pairs")).expect("pairs");
     let rows: Vec<PairRow> = pairs.portions(1000).flatten().collect();
-    let expected = live.pairs(job.simhash.k);
-    let found: BTreeSet<(Id, Id)> = rows.iter().map(|row| (row.content, row.other)).collect();
-    let mirrored: BTreeSet<(Id, Id)> = expected.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
-    assert_eq!(found, mirrored, "seed {seed}: pairs");
-    assert_eq!(rows.len(), mirrored.len(), "seed {seed}: each pair once");
+    let k = job.simhash.k;
+    let found: Vec<(Id, Id, u64, u32, bool)> = rows
+        .iter()
+        .map(|row| (row.content, row.other, row.proposals, u32::from(row.distance), row.accepted == 1))
+        .collect();
+    let mut mirrored: Vec<(Id, Id, u64, u32, bool)> = Vec::new();
+    for ((a, b), (proposals, distance)) in live.proposed(k) {
+        mirrored.extend([(a, b), (b, a)].map(|(a, b)| (a, b, proposals, distance, distance <= k)));
+    }
+    mirrored.sort_unstable();
+    assert!(found == mirrored, "seed {seed}: pairs, {} found, {} expected", found.len(), mirrored.len());
     let table: Table<ComponentRow> =
         Table::open(&store.join("data/components"), tables.get("components")).expect("components");
     let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
-    let edges: Vec<(Id, Id)> = expected.into_iter().collect();
+    let edges: Vec<(Id, Id)> = live.pairs(k).into_iter().collect();
     assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
 }
 
-fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
-    println!("history: k {k}, {pages} pages, {epochs} epochs, seed {seed}");
+fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, seed: u64) {
+    println!("history: k {k}, keys {keyed}, {pages} pages, {epochs} epochs, seed {seed}");
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().to_owned();
     let job = job(&store, k, bands);
@@ -222,6 +297,9 @@ fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
             if !live.facts.contains_key(&content) {
                 let fact = (fingerprint(&mut random, &live.facts, k), random.below(20) == 0);
                 live.facts.insert(content, fact);
+                if keyed {
+                    live.keys.insert(content, keys(&mut random));
+                }
             }
             live.set(page, Some(content), &mut changes);
         }
@@ -234,10 +312,10 @@ fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
         }
         let net: Vec<PageContent> = net.into_values().filter(|change| change.diff != 0).collect();
         let workers = 1 + random.below(4);
-        tables = epoch(&job, number, &tables, &net, workers);
+        tables = epoch(&job, number, &tables, &live, &net, workers);
         check(&store, &job, &live, &tables, seed);
     }
-    let scratch = epoch(&job, epochs + 1, &Tables::new(), &live.as_one_epoch(), 3);
+    let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
     for (name, table) in &scratch {
         let same = tables.get(name).map(|table| (table.rows, table.multiset.clone()));
         assert_eq!(same, Some((table.rows, table.multiset.clone())), "seed {seed}: table {name}");
@@ -250,7 +328,18 @@ fn history(k: u32, bands: Option<usize>, pages: u64, epochs: u32, seed: u64) {
 fn histories_equal_brute_force_and_scratch() {
     for (k, bands) in [(0, None), (1, None), (2, Some(5)), (3, None), (3, Some(6)), (5, None), (8, None)] {
         for seed in 0..3 {
-            history(k, bands, 400, 5, 1000 * u64::from(k) + seed);
+            history(k, bands, false, 400, 5, 1000 * u64::from(k) + seed);
+        }
+    }
+}
+
+/// Exact: the same where contents have keys of several signatures beside their fingerprints, some of them shared by more contents than
+/// there are pivots; pairs that several propose are one, and count how often each does.
+#[test]
+fn histories_with_keys_equal_brute_force_and_scratch() {
+    for k in [0, 3] {
+        for seed in 0..4 {
+            history(k, None, true, 400, 5, 77_000 + 1000 * u64::from(k) + seed);
         }
     }
 }
@@ -273,7 +362,7 @@ fn large_groups_follow_the_pivot_rule() {
             let alive = random.below(10) < 7;
             live.set(content, alive.then_some(content), &mut changes);
         }
-        tables = epoch(&job, number, &tables, &changes, 1 + number as usize % 3);
+        tables = epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
         check(folder.path(), &job, &live, &tables, 7);
     }
 }
@@ -291,7 +380,7 @@ fn many_fingerprints_equal_all_pairs() {
         live.facts.insert(content, (if content % 7 == 0 { near } else { hot }, false));
         live.pages.insert(content, content);
     }
-    let tables = epoch(&job, 1, &Tables::new(), &live.as_one_epoch(), 2);
+    let tables = epoch(&job, 1, &Tables::new(), &live, &live.as_one_epoch(), 2);
     let bands = Bands::new(3, None).expect("bands");
     assert_eq!(bands.count(), 4);
     check(folder.path(), &job, &live, &tables, 11);
@@ -318,7 +407,7 @@ fn both_ways_to_components_are_taken() {
                 live.facts.insert(content, (fingerprint(&mut random, &live.facts, 3), false));
                 live.set(content, Some(content), &mut changes);
             }
-            let (after_tables, counters) = counted_epoch(&job, number, &tables, &changes, workers);
+            let (after_tables, counters) = counted_epoch(&job, number, &tables, &live, &changes, workers);
             tables = after_tables;
             check(folder.path(), &job, &live, &tables, workers as u64);
 

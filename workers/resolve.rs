@@ -5,7 +5,7 @@ use crate::buckets::NearFingerprints;
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
-use crate::groups::{GroupRow, Member, change, members};
+use crate::groups::{GroupRow, Member, change, ids, members};
 use crate::store::runs::Table;
 use std::collections::BTreeMap;
 
@@ -27,27 +27,26 @@ pub struct Visitor {
 
 const NO_RANK: u64 = u64::MAX;
 
-/// Two contents that are to be confirmed (+1) or are no longer examined (-1), told to the owner of the first; the owner of
-/// the second is told the mirror image.
+/// Two contents that a signature proposes (+1) or proposes no longer (-1), told to the owner of the lesser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Candidate {
-    /// The content whose owner is told.
+    /// The lesser content.
     pub content: Id,
     /// The other.
     pub other: Id,
     /// +1 or -1.
     pub diff: i32,
-    /// Bits in which the fingerprints differ.
-    pub distance: u32,
+    /// The signature's number, 0 for SimHash; or [`GONE`].
+    pub signature: u16,
+    /// Bits in which the fingerprints differ, or [`NO_DISTANCE`].
+    pub distance: u16,
 }
 
-impl Candidate {
-    /// The same pair seen from its other end.
-    pub fn mirrored(self) -> Candidate {
-        Candidate { content: self.other, other: self.content, ..self }
-    }
-}
+/// `signature` of a stored pair of which a content is gone: it goes, whatever proposes it.
+pub const GONE: u16 = u16::MAX;
+/// `distance` where the fingerprints are not at hand.
+pub const NO_DISTANCE: u16 = u16::MAX;
 
 /// The groups of some keys, before and after the epoch.
 fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
@@ -59,7 +58,7 @@ fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
     let group = |&key: &u64| {
         let old = old.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = new.next_if(|rows| rows[0].key == key).unwrap_or_default();
-        (key, members(old, new))
+        (key, members(&ids(old), &ids(new)))
     };
     Ok(keys.iter().map(group).collect())
 }
@@ -99,9 +98,8 @@ pub fn meet(
             .map(|v| Member { content: v.content, before: rank(v.before), after: rank(v.after) })
             .collect();
         pairs(&guests, &groups[&to], to == from, |a, b, diff| {
-            let candidate = Candidate { content: a, other: b, diff, distance };
-            give(candidate);
-            give(candidate.mirrored());
+            let (content, other) = (a.min(b), a.max(b));
+            give(Candidate { content, other, diff, signature: 0, distance: distance as u16 });
             epoch.count(if diff > 0 { "candidates_new" } else { "candidates_dropped" }, 1);
         });
     }

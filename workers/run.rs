@@ -1,4 +1,4 @@
-//! One epoch, as one worker runs it: four dataflows, each ended by a barrier. Ingest reads and exchanges nothing; from its barrier on all is a
+//! One epoch, as one worker runs it: a few dataflows, each ended by a barrier. Ingest reads and exchanges nothing; from its barrier on all is a
 //! function of the plan, the finished splits and the store. Every worker builds the same dataflows in the same order, even after
 //! a failure, and hands in a receipt; the launcher commits, or does not.
 
@@ -10,19 +10,24 @@ use crate::contents::Birth;
 use crate::document::Id;
 use crate::epoch::{Epoch, Failure, Progress, Receipt, Shared};
 use crate::error::{Error, Result};
+use crate::evidence::{self, Told, Witness};
 use crate::features::Featurizer;
 use crate::gather::{Flow, both, gather, produce};
 use crate::groups::Touched;
 use crate::ingest::{self, Digester, Queue};
 use crate::job::Job;
+use crate::keys::{self, KeyTouch};
 use crate::mesh::{self, Mesh};
 use crate::pages::PageContent;
+use crate::pairs::PairChange;
 use crate::plan::Plan;
 use crate::propagate::propagate;
 use crate::resolve::{Candidate, Visitor};
+use crate::signatures::Signer;
 use crate::store::manifest::TableState;
 use crate::wire::Row;
 use crate::{buckets, clusters, components, contents, groups, pages, pairs, resolve};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -71,13 +76,20 @@ pub fn run(
     let bands = job.bands()?;
     // Each worker has a clone of its own; the lock lets their closure be shared between threads.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
+    let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let queue = queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let shared = Arc::new(Shared { plan, job, attempt, before, progress, failure });
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = featurizer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let signer = signer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
-        stages(worker, &epoch, &bands, queue.clone(), Digester::new(&epoch, featurizer));
+        // A worker without a compressor cannot read; it builds the dataflows all the same.
+        let digester = epoch.attempt(|| {
+            let witness = Witness::new(&epoch.job.contents, signer)?;
+            Ok(Some(Digester::new(&epoch, featurizer, witness)))
+        });
+        stages(worker, &epoch, &bands, queue.clone(), digester);
         epoch.receipt()
     })?;
     match reported.take() {
@@ -109,18 +121,13 @@ fn barrier(worker: &mut Worker, probe: &Handle<()>) {
     }
 }
 
-fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, digester: Digester) {
+fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, digester: Option<Digester>) {
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, digester, &probe));
     barrier(worker, &probe);
     epoch.ended("ingest");
 
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| {
-        let changes = stage.begin(scope, "pages", pages::pages);
-        fold(&stage, bands, changes);
-    });
-    barrier(worker, &stage.probe);
+    fold(worker, epoch, bands, |stage, scope| stage.begin(scope, "pages", pages::pages));
 
     let stage = Stage::new(epoch);
     worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
@@ -131,14 +138,51 @@ fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, d
     barrier(worker, &stage.probe);
 }
 
-/// Page changes -> contents -> groups -> buckets -> candidates -> pairs.
-pub fn fold<'s>(stage: &Stage, bands: &Bands, changes: Flow<'s, PageContent>) {
+/// Page changes -> contents and their evidence; every worker hears of the evidence of all; births -> candidates -> pairs.
+pub fn fold(
+    worker: &mut Worker,
+    epoch: &Rc<Epoch>,
+    bands: &Bands,
+    changes: impl for<'s> FnOnce(&Stage, Scope<'s, ()>) -> Flow<'s, PageContent>,
+) {
+    let born: Rc<RefCell<Vec<Birth>>> = Rc::default();
+    let (stage, births) = (Stage::new(epoch), born.clone());
+    worker.dataflow::<(), _, _>(|scope| {
+        let changes = changes(&stage, scope);
+        stage.end(
+            changes,
+            "contents",
+            |row| row.content.high,
+            move |epoch, changes| {
+                births.replace(contents::contents(epoch, changes)?);
+                Ok(())
+            },
+        );
+    });
+    barrier(worker, &stage.probe);
+
+    let stage = Stage::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| {
+        let told: Flow<'_, Told> = stage.begin(scope, "tell_evidence", evidence::tell);
+        stage.end(told, "hear_evidence", |told| told.to, evidence::hear);
+    });
+    barrier(worker, &stage.probe);
+
+    let stage = Stage::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| propose(&stage, bands, born.take(), scope));
+    barrier(worker, &stage.probe);
+}
+
+/// This worker's births -> groups -> buckets -> candidates, and births -> keys -> candidates; candidates -> verdicts -> pairs.
+fn propose<'s>(stage: &Stage, bands: &Bands, births: Vec<Birth>, scope: Scope<'s, ()>) {
     let by_bucket = |band: usize| {
         let bands = bands.clone();
         move |key: u64| bands.route(band, key)
     };
-    let births: Flow<'s, Birth> = stage.then(changes, "contents", |row| row.content.high, contents::contents);
-
+    let births: Flow<'s, Birth> = stage.begin(scope, "births", move |_, give| {
+        births.into_iter().for_each(give);
+        Ok(())
+    });
     let (key, of) = (bands.clone(), bands.clone());
     let touched: Flow<'s, Touched> = stage.then(
         births.clone(),
@@ -165,8 +209,12 @@ pub fn fold<'s>(stage: &Stage, bands: &Bands, changes: Flow<'s, PageContent>) {
             resolve::meet(epoch, visitors, distance, give)
         },
     );
+    let keys: Flow<'s, KeyTouch> = stage.begin(scope, "key_touches", keys::touched);
+    let alike: Flow<'s, Candidate> = stage.then(keys, "keys", |touch| touch.key, keys::keys);
     let gone: Flow<'s, Candidate> = stage.then(births, "gone", |birth| birth.content.high, pairs::gone);
-    stage.end(both(candidates, gone), "pairs", |row| row.content.high, pairs::pairs);
+    let told = both(both(candidates, alike), gone);
+    let changes: Flow<'s, PairChange> = stage.then(told, "confirm", |told| told.content.high, pairs::confirm);
+    stage.end(changes, "pairs", |row| row.content.high, pairs::pairs);
 }
 
 /// Changed pairs -> touched components, whole -> forests or, where a pair was taken back, edges -> labels. The dataflow is the same either

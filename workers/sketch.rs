@@ -15,6 +15,7 @@
 
 use crate::numerals;
 use crate::shingles::{Shingles, is_letter};
+use crate::signatures::Text;
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
@@ -133,26 +134,30 @@ fn long_bits(shingles: u32) -> usize {
     (shingles as usize / 2).next_power_of_two().clamp(LONG_BITS_MIN, LONG_BITS_MAX)
 }
 
-/// Writes the sketches of a normalised text to `out`, which is cleared first. `shingles` is room to work in; it is left
-/// with the 5-grams of a text that has a long sketch, from which signatures are made.
-pub fn write(normal: &str, shingles: &mut Shingles, out: &mut Vec<u8>) {
+/// Writes the sketches of a text to `out`, which is cleared first. Signatures that want the same shingles find them
+/// made.
+pub fn write(text: &mut Text<'_>, out: &mut Vec<u8>) {
     out.clear();
     out.extend([0; 8]);
-    out.extend(numerals::bits(normal).to_le_bytes());
-    let letters = normal.chars().filter(|c| is_letter(*c)).take(SHORT_LETTERS).count();
+    out.extend(numerals::bits(text.normal).to_le_bytes());
+    let letters = text.normal.chars().filter(|c| is_letter(*c)).take(SHORT_LETTERS).count();
     for (kind, count_at, holds) in [(Kind::Short, 0, letters < SHORT_LETTERS), (Kind::Long, 4, letters >= LONG_LETTERS)]
     {
         if !holds {
             continue;
         }
-        kind.shingles(normal, shingles);
-        let count = shingles.hashes.len() as u32;
+        // As [`Kind::shingles`] makes them.
+        let hashes = match kind {
+            Kind::Short => text.multiset(2),
+            Kind::Long => text.set(5),
+        };
+        let count = hashes.len() as u32;
         out[count_at..count_at + 4].copy_from_slice(&count.to_le_bytes());
         if count > 0 {
             let bits = if kind == Kind::Short { SHORT_BITS } else { long_bits(count) };
             let start = out.len();
             out.resize(start + bits / 8, 0);
-            flip(&shingles.hashes, &mut out[start..]);
+            flip(hashes, &mut out[start..]);
         }
     }
 }
@@ -248,6 +253,7 @@ fn log2(n: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::shingles::jaccard;
+    use crate::signatures::Shinglings;
     use proptest::prelude::*;
 
     /// Even hashes, the same for the same range.
@@ -336,20 +342,19 @@ mod tests {
         /// What is written is read, and bytes of another length are not.
         #[test]
         fn round_trip(text in "[a-c一-十 ]{0,300}", cut in 1usize..40) {
-            let (mut shingles, mut bytes) = (Shingles::default(), Vec::new());
-            write(&text, &mut shingles, &mut bytes);
+            let (mut shinglings, mut bytes) = (Shinglings::default(), Vec::new());
+            write(&mut Text::new(&text, &[], &mut shinglings), &mut bytes);
             let sketches = Sketches::parse(&bytes).expect("just written");
             let letters = text.chars().filter(|c| is_letter(*c)).count();
             prop_assert_eq!(sketches.short.is_some(), (1..SHORT_LETTERS).contains(&letters));
             prop_assert_eq!(sketches.long.is_some(), letters >= LONG_LETTERS);
             prop_assert_eq!(Sketches::parse(&bytes[..bytes.len().saturating_sub(cut)]), None);
             prop_assert_eq!(sketches.numerals, numerals::bits(&text));
-            if letters >= LONG_LETTERS {
-                let mut long = Shingles::default();
-                long.set(&text, 5);
-                prop_assert_eq!(&shingles.hashes, &long.hashes);
-            }
-            for sketch in [sketches.short, sketches.long].into_iter().flatten() {
+            for (kind, sketch) in [(Kind::Short, sketches.short), (Kind::Long, sketches.long)] {
+                let Some(sketch) = sketch else { continue };
+                let mut shingles = Shingles::default();
+                kind.shingles(&text, &mut shingles);
+                prop_assert_eq!(sketch.shingles as usize, shingles.hashes.len());
                 prop_assert_eq!(compare(sketch, sketch).low, 10_000);
             }
         }

@@ -4,7 +4,9 @@ use crate::buckets::BandRow;
 use crate::clusters::ClusterRow;
 use crate::components::{ComponentRow, MemberRow};
 use crate::contents::{ContentPageRow, ContentRow};
+use crate::evidence::EvidenceRow;
 use crate::groups::GroupRow;
+use crate::keys::KeyRow;
 use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::table::Row;
@@ -25,6 +27,8 @@ pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
         "content_pages" => work.on::<ContentPageRow>(),
         "contents" => work.on::<ContentRow>(),
         "fingerprint_contents" => work.on::<GroupRow>(),
+        "evidence" => work.on::<EvidenceRow>(),
+        "keys" => work.on::<KeyRow>(),
         "pairs" => work.on::<PairRow>(),
         "components" => work.on::<ComponentRow>(),
         "component_members" => work.on::<MemberRow>(),

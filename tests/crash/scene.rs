@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// Character n-grams need no dictionary, whose loading would be most of so small a run.
-const JOB: &str = "[features]\nunit = \"characters\"\n";
+/// Character n-grams need no dictionary, whose loading would be most of so small a run; and words are numbered here, which says nothing.
+const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nnumerals = \"off\"\n";
 
 /// A store of one epoch, the input of a second, and what an undisturbed second epoch leaves.
 pub struct Scene {

@@ -18,12 +18,13 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read};
 use std::time::Instant;
+use workers::confirm::{Known, Options, Reason, decide};
 use workers::coverage::{self, Fit, Limits};
 use workers::normalize::{self, normalize};
 use workers::numerals;
 use workers::shingles::{Shingles, jaccard};
+use workers::signatures::{Shinglings, Text};
 use workers::sketch::{self, Kind, SHORT_LETTERS, Sketches};
-use workers::verdict::{Known, Options, Reason, decide};
 
 /// A distinct text and all that is measured of it.
 struct Document {
@@ -39,7 +40,7 @@ struct Document {
 impl Document {
     fn new(text: String) -> Document {
         let (mut shingles, mut evidence) = (Shingles::default(), Vec::new());
-        sketch::write(&text, &mut shingles, &mut evidence);
+        sketch::write(&mut Text::new(&text, &[], &mut Shinglings::default()), &mut evidence);
         let mut of = |kind: Kind| {
             kind.shingles(&text, &mut shingles);
             shingles.hashes.clone()
@@ -261,7 +262,8 @@ fn speeds(documents: &[Document], pairs: &[(&Document, &Document)]) {
     };
     let set = texts(&mut |text, shingles| shingles.set(text, 5));
     let multiset = texts(&mut |text, shingles| shingles.multiset(text, 2));
-    let write = texts(&mut |text, shingles| sketch::write(text, shingles, &mut evidence));
+    let mut shinglings = Shinglings::default();
+    let write = texts(&mut |text, _| sketch::write(&mut Text::new(text, &[], &mut shinglings), &mut evidence));
     println!("5-gram sets {set:.0} MB/s, 2-gram multisets {multiset:.0} MB/s, all evidence {write:.0} MB/s of text");
     let pairs = &pairs[..pairs.len().min(TIMED_PAIRS)];
     let each = |work: &mut dyn FnMut(&Document, &Document)| {

@@ -9,14 +9,14 @@ mod transitions;
 
 use crate::clusters::ClusterRow;
 use crate::components::{ComponentRow, MemberRow};
-use crate::confirm::{Reason, SIMHASH};
+use crate::confirm::Reason;
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::job::{Form, Job};
 use crate::keep::{KeepRule, Rank};
 use crate::live_pages::{PageRow, UrlRow, has_expired};
-use crate::pairs::PairRow;
+use crate::pairs::{self, PairRow};
 use crate::store::durable;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::runs::Table;
@@ -291,7 +291,7 @@ fn pairs(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Fi
                 b: row.other.to_string(),
                 a_url: url(&row.content),
                 b_url: url(&row.other),
-                signature: if row.signatures & SIMHASH != 0 { "simhash" } else { "" },
+                signature: pairs::names(row.proposals),
                 distance: row.distance.into(),
                 similarity: f64::from(row.similarity) / 10_000.0,
                 accepted: row.accepted == 1,

@@ -33,7 +33,7 @@ exported! {
         b: String,
         a_url: String,
         b_url: String,
-        signature: &'static str,
+        signature: String,
         distance: u32,
         similarity: f64,
         accepted: bool,

@@ -54,11 +54,6 @@ impl Kind {
         self as u8
     }
 
-    /// The bit of a stored pair that says this signature proposed it. SimHash has the lowest one.
-    pub fn bit(self) -> u8 {
-        1 << self.number()
-    }
-
     /// The kind of `number`.
     pub fn of_number(number: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.number() == number)
@@ -79,7 +74,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields)]
 pub enum Options {
-    /// SimHash: all pairs within k bits.
+    /// SimHash: moved to where its options are by [`crate::job::Job::settled`], as it is always there and has a table of its own.
     #[serde(rename = "simhash")]
     SimHash(simhash::Options),
     /// One-permutation MinHash.
@@ -159,9 +154,9 @@ impl Options {
     }
 }
 
-/// The signatures of a job that names none: SimHash, and MinHash beside it.
+/// The signatures beside SimHash of a job that names none: MinHash.
 pub fn default_list() -> Vec<Options> {
-    vec![Options::SimHash(simhash::Options::default()), Options::MinHash(minhash::Options::default())]
+    vec![Options::MinHash(minhash::Options::default())]
 }
 
 /// What is wrong with a job's `list`, naming the signature and the key. Each signature is there once at most, so that
@@ -169,6 +164,9 @@ pub fn default_list() -> Vec<Options> {
 pub fn check(list: &[Options]) -> std::result::Result<(), String> {
     for (at, options) in list.iter().enumerate() {
         let name = options.name();
+        if options.kind().is_none() {
+            return Err("[[signatures]] kind: simhash is there twice".into());
+        }
         if list[..at].iter().any(|before| before.name() == name) {
             return Err(format!("[[signatures]] kind: {name} is there twice"));
         }

@@ -7,7 +7,7 @@
 //! lives while that is not 0; what else the rows hold need not be read.
 
 use crate::store::runs::Table;
-use crate::store::segment::{BATCH_ROWS, Segment};
+use crate::store::segment::Segment;
 use crate::store::table::Row;
 use std::ops::{Range, RangeInclusive};
 
@@ -71,8 +71,8 @@ fn end<R: Row<Key = u64>>(segment: &Segment<R>, last: u64, from: usize) -> usize
 fn slices<R: Row<Key = u64>>(segment: &Segment<R>, positions: Range<usize>) -> impl Iterator<Item = (&[u64], &[i8])> {
     let mut start = positions.start;
     std::iter::from_fn(move || {
-        let rows = start % BATCH_ROWS..BATCH_ROWS.min(start % BATCH_ROWS + (positions.end - start));
-        let columns = segment.batches().get(start / BATCH_ROWS).filter(|_| !rows.is_empty())?;
+        let rows = start % R::BATCH_ROWS..R::BATCH_ROWS.min(start % R::BATCH_ROWS + (positions.end - start));
+        let columns = segment.batches().get(start / R::BATCH_ROWS).filter(|_| !rows.is_empty())?;
         start += rows.len();
         Some((&R::keys(columns).values()[rows.clone()], &R::diffs(columns)[rows]))
     })
@@ -86,6 +86,7 @@ mod tests {
     use crate::groups::GroupRow;
     use crate::hamming::tests::Random;
     use crate::store::segment::write;
+    use crate::store::table::BATCH_ROWS;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use std::path::Path;

@@ -11,6 +11,7 @@
 pub mod column;
 pub mod cursor;
 pub mod durable;
+pub mod lookup;
 pub mod manifest;
 pub mod map;
 pub mod runs;

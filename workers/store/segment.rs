@@ -2,7 +2,7 @@
 //! name is the blake3 of its bytes. Rows go in ascending and come out by position or by galloping search; a segment never
 //! changes.
 //!
-//! Every batch but the last has [`BATCH_ROWS`] rows, so a row's batch and place follow from its position.
+//! Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch and place follow from its position.
 
 use crate::error::{Error, Kind, Result};
 use crate::panics::guarded;
@@ -20,8 +20,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a batch: a batch of 16-byte ids is 1 MiB, and a segment of 50 million rows has 763 fences.
-pub const BATCH_ROWS: usize = 1 << 16;
 /// Bytes to a multiple of which every column begins.
 const ALIGNMENT: usize = 64;
 
@@ -113,7 +111,7 @@ impl<R: Row> SegmentWriter<R> {
 
     /// Appends `row`, which must be greater than the one before.
     pub fn push(&mut self, row: R) -> Result<()> {
-        if self.batch.len() == BATCH_ROWS {
+        if self.batch.len() == R::BATCH_ROWS {
             self.flush()?;
         }
         if let Some(last) = self.batch.last().or(self.last.as_ref()) {
@@ -164,6 +162,25 @@ pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>
     writer.finish()
 }
 
+/// The error of a file that is not as it was written.
+pub(super) fn damaged(path: &Path, why: &str) -> Error {
+    Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
+}
+
+/// The bytes of the file of `segment`, mapped.
+pub(super) fn mapped(path: &Path, segment: &SegmentRef) -> Result<bytes::Bytes> {
+    let bytes = map(path)?;
+    match bytes.len() as u64 == segment.bytes {
+        true => Ok(bytes),
+        false => Err(damaged(path, &format!("{} bytes, the manifest says {}", bytes.len(), segment.bytes))),
+    }
+}
+
+/// What `read` makes of the file at `path`. arrow panics on some damaged metadata; a damaged file is an error that names the file.
+pub(super) fn undamaged<T>(path: &Path, read: impl FnOnce() -> std::result::Result<T, String>) -> Result<T> {
+    guarded(read).and_then(|read| read).map_err(|why| damaged(path, &why))
+}
+
 /// A mapped segment.
 pub struct Segment<R: Row> {
     batches: Vec<R::Columns>,
@@ -176,18 +193,10 @@ impl<R: Row> Segment<R> {
     /// `verify`.
     pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
         let path = segment.path(folder);
-        let damaged = |why: &str| {
-            Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
-        };
-        let bytes = map(&path)?;
-        if bytes.len() as u64 != segment.bytes {
-            return Err(damaged(&format!("{} bytes, the manifest says {}", bytes.len(), segment.bytes)));
-        }
-        // arrow panics on some damaged metadata; a damaged file is an error that names the file.
-        let decoded = guarded(|| decode::<R>(bytes)).map_err(|why| damaged(&why))?;
-        let (batches, rows) = decoded.map_err(|why| damaged(&why))?;
+        let bytes = mapped(&path, segment)?;
+        let (batches, rows) = undamaged(&path, || decode::<R>(bytes))?;
         if rows as u64 != segment.rows {
-            return Err(damaged(&format!("{rows} rows, the manifest says {}", segment.rows)));
+            return Err(damaged(&path, &format!("{rows} rows, the manifest says {}", segment.rows)));
         }
         Ok(Segment { batches, rows, takes_back: i128::from(segment.live) != i128::from(segment.rows) })
     }
@@ -209,13 +218,19 @@ impl<R: Row> Segment<R> {
 
     /// Row `position`.
     pub fn row(&self, position: usize) -> R {
-        R::row(&self.batches[position / BATCH_ROWS], position % BATCH_ROWS)
+        R::row(&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
     }
 
     /// The key of row `position`.
     #[inline]
     pub fn key(&self, position: usize) -> R::Key {
-        R::key_at(&self.batches[position / BATCH_ROWS], position % BATCH_ROWS)
+        R::key_at(&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
+    }
+
+    /// The mapped columns of the batch of row `position`, and the row's place in them.
+    #[inline]
+    pub fn place(&self, position: usize) -> (&R::Columns, usize) {
+        (&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
     }
 
     /// The mapped columns, batch by batch.
@@ -231,64 +246,125 @@ impl<R: Row> Segment<R> {
 
     /// The first position at or after `from` that is not `before` what is sought, likewise.
     pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
-        let mut step = 1;
-        let mut low = from;
-        while low + step <= self.rows && before(low + step - 1) {
-            low += step;
-            step *= 2;
-        }
-        let mut high = (low + step).min(self.rows);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if before(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        gallop(self.rows, from, before)
     }
 }
 
-fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, usize), String> {
-    let text = |e: arrow_schema::ArrowError| e.to_string();
-    let whole = Buffer::from(bytes);
-    let Some(trailer) = whole.len().checked_sub(10) else { return Err("too short".into()) };
-    let trailer_bytes = whole[trailer..].try_into().map_err(|_| "no trailer")?;
-    let footer_bytes = read_footer_length(trailer_bytes).map_err(text)?;
-    let Some(start) = trailer.checked_sub(footer_bytes) else { return Err("footer out of bounds".into()) };
-    let footer = arrow_ipc::root_as_footer(&whole[start..trailer]).map_err(|e| e.to_string())?;
-    let schema = try_fb_to_schema(footer.schema().ok_or("no schema")?).map_err(text)?;
-    if schema != *R::schema() {
-        return Err("another table's columns".into());
+/// The first position at or after `from` and before `end`, else `end`, that is not `before` what is sought, by galloping.
+pub(super) fn gallop(end: usize, from: usize, before: impl Fn(usize) -> bool) -> usize {
+    let mut step = 1;
+    let mut low = from;
+    while low + step <= end && before(low + step - 1) {
+        low += step;
+        step *= 2;
     }
-    let decoder = FileDecoder::new(Arc::new(schema), footer.version()).with_require_alignment(true);
+    let mut high = (low + step).min(end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// A batch in a mapped file.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    block: arrow_ipc::Block,
+    at: usize,
+    /// Bytes of its metadata.
+    pub(super) meta: usize,
+    end: usize,
+}
+
+/// A mapped file and where its batches lie.
+pub(super) struct Layout {
+    whole: Buffer,
+    schema: Arc<arrow_schema::Schema>,
+    version: arrow_ipc::MetadataVersion,
+    /// The batches.
+    pub(super) spans: Vec<Span>,
+}
+
+impl Layout {
+    /// Reads the footer of a segment of rows `R`.
+    pub(super) fn read<R: Row>(bytes: bytes::Bytes) -> std::result::Result<Layout, String> {
+        let text = |e: arrow_schema::ArrowError| e.to_string();
+        let whole = Buffer::from(bytes);
+        let Some(trailer) = whole.len().checked_sub(10) else { return Err("too short".into()) };
+        let trailer_bytes = whole[trailer..].try_into().map_err(|_| "no trailer")?;
+        let footer_bytes = read_footer_length(trailer_bytes).map_err(text)?;
+        let Some(start) = trailer.checked_sub(footer_bytes) else { return Err("footer out of bounds".into()) };
+        let footer = arrow_ipc::root_as_footer(&whole[start..trailer]).map_err(|e| e.to_string())?;
+        let schema = try_fb_to_schema(footer.schema().ok_or("no schema")?).map_err(text)?;
+        if schema != *R::schema() {
+            return Err("another table's columns".into());
+        }
+        let mut spans = Vec::new();
+        let mut after = None;
+        for block in footer.recordBatches().ok_or("no batches")? {
+            let (Ok(at), Ok(meta), Ok(body)) = (
+                usize::try_from(block.offset()),
+                usize::try_from(block.metaDataLength()),
+                usize::try_from(block.bodyLength()),
+            ) else {
+                return Err("block out of bounds".into());
+            };
+            let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
+            let Some(end) = end else { return Err("block out of bounds".into()) };
+            // Blocks follow one another, and each begins by saying how long its metadata is: what a damaged footer points at is no block.
+            let says = [&[0xff; 4][..], &(meta as u32).wrapping_sub(8).to_le_bytes()].concat();
+            if after.is_some_and(|after| at != after) || !whole[at..end].starts_with(&says) {
+                return Err("no block where the footer says".into());
+            }
+            after = Some(end);
+            spans.push(Span { block: *block, at, meta, end });
+        }
+        let version = footer.version();
+        Ok(Layout { whole, schema: Arc::new(schema), version, spans })
+    }
+
+    /// What decodes batches.
+    pub(super) fn decoder(&self) -> FileDecoder {
+        FileDecoder::new(self.schema.clone(), self.version).with_require_alignment(true)
+    }
+
+    /// A batch's bytes, and what `decoder` makes of them.
+    pub(super) fn batch(
+        &self,
+        span: &Span,
+        decoder: &FileDecoder,
+    ) -> std::result::Result<(Buffer, RecordBatch), String> {
+        let data = self.whole.slice_with_length(span.at, span.end - span.at);
+        let batch = decoder.read_record_batch(&span.block, &data).map_err(|e| e.to_string())?.ok_or("empty block")?;
+        Ok((data, batch))
+    }
+}
+
+/// The rows up to and with a batch of `rows` that follows `before` others.
+///
+/// # Errors
+///
+/// If a row's batch does not follow from its position any more, as it does only while every batch but the last is full.
+pub(super) fn rows_after<R: Row>(before: usize, rows: usize) -> std::result::Result<usize, String> {
+    if rows == 0 || rows > R::BATCH_ROWS || !before.is_multiple_of(R::BATCH_ROWS) {
+        return Err("batches of another size".into());
+    }
+    Ok(before + rows)
+}
+
+fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, usize), String> {
+    let layout = Layout::read::<R>(bytes)?;
+    let decoder = layout.decoder();
     let mut batches = Vec::new();
-    let (mut rows, mut after) = (0, None);
-    for block in footer.recordBatches().ok_or("no batches")? {
-        let (Ok(at), Ok(meta), Ok(body)) = (
-            usize::try_from(block.offset()),
-            usize::try_from(block.metaDataLength()),
-            usize::try_from(block.bodyLength()),
-        ) else {
-            return Err("block out of bounds".into());
-        };
-        let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
-        let Some(end) = end else { return Err("block out of bounds".into()) };
-        // Blocks follow one another, and each begins by saying how long its metadata is: what a damaged footer points at is no block.
-        let says = [&[0xff; 4][..], &(meta as u32).wrapping_sub(8).to_le_bytes()].concat();
-        if after.is_some_and(|after| at != after) || !whole[at..end].starts_with(&says) {
-            return Err("no block where the footer says".into());
-        }
-        after = Some(end);
-        let data = whole.slice_with_length(at, end - at);
-        let batch = decoder.read_record_batch(block, &data).map_err(text)?.ok_or("empty block")?;
-        // A row's batch follows from its position only while every batch but the last is full.
-        if batch.num_rows() == 0 || batch.num_rows() > BATCH_ROWS || rows % BATCH_ROWS != 0 {
-            return Err("batches of another size".into());
-        }
-        rows += batch.num_rows();
-        check_mapped(&batch, &data, meta)?;
+    let mut rows = 0;
+    for span in &layout.spans {
+        let (data, batch) = layout.batch(span, &decoder)?;
+        rows = rows_after::<R>(rows, batch.num_rows())?;
+        check_mapped(&batch, &data, span.meta)?;
         batches.push(R::columns(&batch).ok_or("another table's columns")?);
     }
     Ok((batches, rows))
@@ -296,7 +372,7 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
 
 /// A compressed or misaligned file would be copied to the heap without a word; segments are mapped or refused. Columns follow one another
 /// behind the `meta` bytes of the block, as the writer puts them: damaged metadata that says otherwise is refused, too.
-fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result::Result<(), String> {
+pub(super) fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result::Result<(), String> {
     let mut at = block.as_ptr().wrapping_add(meta);
     for column in batch.columns() {
         if column.nulls().is_some() {
@@ -317,6 +393,8 @@ mod tests {
     use super::*;
     use crate::contents::ContentPageRow;
     use crate::document::Id;
+    use crate::evidence::EvidenceRow;
+    use crate::store::table::BATCH_ROWS;
 
     fn rows(n: u64) -> Vec<ContentPageRow> {
         let id = |high| Id { high, low: 7 };
@@ -340,6 +418,32 @@ mod tests {
                 assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
             }
         }
+    }
+
+    /// The same where a table has batches of a size of its own, and byte strings of all lengths.
+    #[test]
+    fn rows_of_small_batches_come_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let row = |n: usize| EvidenceRow {
+            content: Id { high: n as u64 / 2 * 3, low: n as u64 },
+            fingerprint: n as u64,
+            chars: 7,
+            keys: vec![1; n % 5 * 9].into(),
+            sketches: vec![2; n % 7].into(),
+            text: vec![3; n % 300].into(),
+            diff: 1,
+        };
+        let rows: Vec<EvidenceRow> = (0..2 * EvidenceRow::BATCH_ROWS + 10).map(row).collect();
+        let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
+        let segment = Segment::<EvidenceRow>::open(folder.path(), &written).expect("opened");
+        assert_eq!((segment.len(), segment.batches().len()), (rows.len(), 3));
+        for (at, row) in rows.iter().enumerate() {
+            assert_eq!((segment.row(at), segment.key(at)), (row.clone(), row.content));
+            let (columns, place) = segment.place(at);
+            assert_eq!(EvidenceRow::row(columns, place), *row);
+        }
+        let last = rows[rows.len() - 1].content;
+        assert_eq!(segment.seek(Id { low: 0, ..last }, 0), rows.len() - 2);
     }
 
     /// A flipped bit in a footer or in a batch's metadata, which `open` trusts, gave other rows than were written. It is refused, or changes nothing.

@@ -5,6 +5,9 @@ use crate::store::column::Column;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
+/// Rows of a batch, unless a table says otherwise: a batch of 16-byte ids is 1 MiB, and a segment of 50 million rows has 763 fences.
+pub const BATCH_ROWS: usize = 1 << 16;
+
 /// A row of a table.
 pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     /// The table's name, and its folder in the store unless several tables have this shape.
@@ -13,6 +16,8 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     type Key: Column + Copy + std::fmt::Debug;
     /// A batch of rows as mapped columns.
     type Columns: Clone;
+    /// Rows of a batch in a segment: fewer where rows are large, so that what is mapped, decoded and held at once stays small.
+    const BATCH_ROWS: usize = BATCH_ROWS;
 
     /// The lookup key.
     fn key(&self) -> Self::Key;
@@ -43,11 +48,11 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
 }
 
 /// Declares a table: `key` fields sort first and the very first is what lookups go by; `value` fields follow; `history` fields
-/// (when a row was first and last seen) are carried but are no part of the table's multiset hash.
+/// (when a row was first and last seen) are carried but are no part of the table's multiset hash. `batch` rows make a batch, if it is said.
 macro_rules! table {
     (
         $(#[$meta:meta])*
-        pub struct $Row:ident in $name:literal, columns $Columns:ident {
+        pub struct $Row:ident in $name:literal, columns $Columns:ident $(, batch $batch:literal)? {
             key { $(#[$lead_meta:meta])* $lead:ident: $Lead:ty $(, $(#[$key_meta:meta])* $key:ident: $Key:ty)* $(,)? }
             value { $($(#[$value_meta:meta])* $value:ident: $Value:ty),* $(,)? }
             history { $($(#[$history_meta:meta])* $history:ident: $History:ty),* $(,)? }
@@ -78,6 +83,7 @@ macro_rules! table {
             const TABLE: &'static str = $name;
             type Key = $Lead;
             type Columns = $Columns;
+            $(const BATCH_ROWS: usize = $batch;)?
 
             fn key(&self) -> $Lead {
                 self.$lead

@@ -13,7 +13,7 @@ use crate::store::table::Row;
 use crate::store::{Store, digest_of};
 use crate::verify::findings::{Check, Deep, hex};
 use crate::verify::live::{Live, Tables};
-use crate::verify::{bands, clusters, components, pages, pairs, recall};
+use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall};
 
 /// Holds the tables of `head` against one another, and `sample` fingerprints against all.
 ///
@@ -39,11 +39,13 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     }
     let mut checks = vec![rows, pages::urls(&tables), pages::content_pages(&tables), pages::contents(&tables)];
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
-    checks.extend(pairs::pairs(&tables, &job.confirm));
+    checks.extend([evidence::evidence(&tables), evidence::keys(&tables)]);
+    checks.extend(pairs::pairs(store, head, &tables, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
     checks.push(clusters::clusters(&tables, &KeepRule::new(&job.keep)));
     let (missing, recall) = recall::recall(&tables, &head.digest, sample);
     checks.push(missing);
+    checks.push(recall::key_recall(&tables, &head.digest, sample));
     Ok(Deep { checks, recall: Some(recall) })
 }
 
@@ -59,6 +61,9 @@ fn rows(tables: &Tables) -> Check {
     for (band, table) in (1..).zip(&tables.band) {
         add_up(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
     }
+    add_up(&tables.evidence, "evidence", Row::key, |content| content.to_string(), &mut check);
+    let key = |(key, kind, content): (u64, u8, Id)| format!("{} {kind} {content}", hex(key));
+    add_up(&tables.keys, "keys", |row| (row.key, row.kind, row.content), key, &mut check);
     add_up(&tables.pairs, "pairs", |row| [row.content, row.other], both, &mut check);
     add_up(&tables.components, "components", Row::key, |content| content.to_string(), &mut check);
     add_up(&tables.members, "component_members", |row| [row.component, row.content], both, &mut check);

@@ -8,7 +8,9 @@ use crate::clusters::ClusterRow;
 use crate::components::{ComponentRow, MemberRow};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::error::Result;
+use crate::evidence::EvidenceRow;
 use crate::groups::GroupRow;
+use crate::keys::KeyRow;
 use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::Store;
@@ -39,6 +41,10 @@ pub struct Tables {
     pub groups: Table<GroupRow>,
     /// `band_1` and up, the first of them first.
     pub band: Vec<Table<BandRow>>,
+    /// `evidence`.
+    pub evidence: Table<EvidenceRow>,
+    /// `keys`.
+    pub keys: Table<KeyRow>,
     /// `pairs`.
     pub pairs: Table<PairRow>,
     /// `components`.
@@ -62,6 +68,8 @@ impl Tables {
             contents: open(store, head, ContentRow::TABLE)?,
             groups: open(store, head, GroupRow::TABLE)?,
             band: (1..bands.count()).map(|band| open(store, head, &band_table(band))).collect::<Result<_>>()?,
+            evidence: open(store, head, EvidenceRow::TABLE)?,
+            keys: open(store, head, KeyRow::TABLE)?,
             pairs: open(store, head, PairRow::TABLE)?,
             components: open(store, head, ComponentRow::TABLE)?,
             members: open(store, head, MemberRow::TABLE)?,

@@ -6,6 +6,7 @@ mod bands;
 mod clusters;
 mod components;
 mod deep;
+mod evidence;
 mod files;
 mod findings;
 mod live;

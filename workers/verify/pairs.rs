@@ -1,13 +1,22 @@
-//! Pairs: in come `pairs`, `contents` and `fingerprint_contents`, out go the pairs that are stored and should not be, or should be stored
-//! otherwise. Those that are not stored and should be are [`crate::verify::recall`]'s.
+//! Pairs: in come `pairs`, `contents`, `fingerprint_contents`, `evidence` and `keys`, out go the pairs that are stored and should not be, or
+//! should be stored otherwise. Those that are not stored and should be are [`crate::verify::recall`]'s.
 
-use crate::confirm::Options;
 use crate::document::Id;
+use crate::error::Result;
+use crate::evidence::{self, Archive, EvidenceRow};
 use crate::groups::PIVOTS;
 use crate::ingest::TOO_SHORT;
-use crate::pairs::{PairRow, decided};
+use crate::job::Job;
+use crate::pairs::{Judge, PairRow, proposed_by};
+use crate::store::Store;
+use crate::store::lookup::Lookup;
+use crate::store::manifest::Head;
+use crate::store::table::Row;
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, Tables, portions};
+use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
+
+/// Pairs whose keys are held at once: contents have up to 256 keys of 40 bytes each.
+const KEYED_PAIRS: usize = PORTION_ROWS.div_ceil(16);
 
 /// What the pair rule asks of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +27,8 @@ struct Standing {
     pivot: bool,
 }
 
-/// What is wrong with a pair whose contents stand so; none of a content that does not live.
-fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, options: &Options) -> Option<String> {
+/// What is wrong with a pair whose contents stand so, verdict and keys aside; none of a content that does not live.
+fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32) -> Option<String> {
     let (Some(a), Some(b)) = (a, b) else { return Some("of a content that does not live".into()) };
     if row.content == row.other {
         return Some("a content and itself".into());
@@ -28,18 +37,21 @@ fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, opti
         return Some("of a content that is too short to be compared".into());
     }
     let distance = (a.fingerprint ^ b.fingerprint).count_ones();
-    if distance > k {
-        return Some(format!("the fingerprints differ in {distance} bits, k is {k}"));
+    match proposed_by(row.proposals, 0) {
+        _ if distance != u32::from(row.distance) => {
+            Some(format!("the fingerprints differ in {distance} bits, not in {}", row.distance))
+        }
+        0 if distance <= k && (a.pivot || b.pivot) => Some("stored as if SimHash did not propose it".into()),
+        1 if distance > k => Some(format!("the fingerprints differ in {distance} bits, k is {k}")),
+        2.. => Some("SimHash proposes it more than once".into()),
+        _ if row.proposals == 0 => Some("no signature proposes it".into()),
+        _ => None,
     }
-    let again = decided(row.content, row.other, distance, options);
-    (again != *row).then(|| format!("stored as {}, decided again it is {}", verdict(row), verdict(&again)))
 }
 
 fn verdict(row: &PairRow) -> String {
-    let PairRow { distance, similarity, reason, accepted, signatures, .. } = row;
-    format!(
-        "distance {distance}, similarity {similarity}, reason {reason}, accepted {accepted}, signatures {signatures}"
-    )
+    let PairRow { distance, similarity, reason, accepted, .. } = row;
+    format!("distance {distance}, similarity {similarity}, reason {reason}, accepted {accepted}")
 }
 
 /// How `contents`, which ascend, stand; those that do not live are left out.
@@ -71,30 +83,132 @@ fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
     standings
 }
 
-/// Every pair stands under both its contents with the same verdict, which is the one that is due (`pairs`), and the pivot rule
-/// examines it (`pivots`).
-pub fn pairs(tables: &Tables, options: &Options) -> [Check; 2] {
+/// A key of a content, and whether the content is a pivot of its bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Keyed {
+    content: Id,
+    kind: u8,
+    key: u64,
+    pivot: bool,
+}
+
+/// The keys of `contents`, which ascend, in order of content.
+fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
+    let mut keyed = Vec::new();
+    let mut rows = Live::of(&tables.evidence);
+    for content in contents {
+        let row = rows.find(|row| row.content.cmp(content));
+        let keys = row.iter().flat_map(|row| evidence::keys(&row.keys));
+        keyed.extend(keys.map(|(kind, key)| Keyed { content: *content, kind, key, pivot: false }));
+    }
+    keyed.sort_unstable_by_key(|keyed| (keyed.key, keyed.kind, keyed.content));
+    let mut rows = Live::of(&tables.keys);
+    for bucket in keyed.chunk_by_mut(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
+        let key = (bucket[0].key, bucket[0].kind);
+        rows.seek(|row| (row.key, row.kind).cmp(&key));
+        for _ in 0..PIVOTS {
+            let Some(pivot) = rows.next_if(|row| (row.key, row.kind).cmp(&key)) else { break };
+            if let Ok(at) = bucket.binary_search_by_key(&pivot.content, |keyed| keyed.content) {
+                bucket[at].pivot = true;
+            }
+        }
+    }
+    keyed.sort_unstable();
+    keyed
+}
+
+/// Who proposes two contents that have these keys, as [`PairRow::proposals`] has it, SimHash aside.
+fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
+    let mut bytes = [0u8; 8];
+    for one in a {
+        let same = b.binary_search_by_key(&(one.kind, one.key), |other| (other.kind, other.key));
+        if same.is_ok_and(|at| one.pivot || b[at].pivot)
+            && let Some(byte) = bytes.get_mut(usize::from(one.kind))
+        {
+            *byte = byte.saturating_add(1);
+        }
+    }
+    u64::from_le_bytes(bytes)
+}
+
+/// Every pair stands under both its contents with the same verdict, which is the one that the evidence gives, and the same
+/// who propose it (`pairs`); and where that is SimHash the pivot rule examines it (`pivots`).
+///
+/// # Errors
+///
+/// `Io` if a segment cannot be mapped, or kept text cannot be read though its bytes are sound.
+pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[Check; 2]> {
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
+    let open = || -> Result<Archive> {
+        let folder = store.data().join(EvidenceRow::TABLE);
+        Ok(Archive::new(Lookup::open(&folder, head.manifest.tables.get(EvidenceRow::TABLE), Default::default())?))
+    };
+    let (judge, archive) = (Judge::new(job.verdicts(), open), open()?);
     for portion in portions(Live::of(&tables.pairs)) {
-        let mut contents: Vec<Id> = portion.iter().flat_map(|row| [row.content, row.other]).collect();
-        contents.sort_unstable();
-        contents.dedup();
+        let contents = contents_of(&portion);
         let standings = standings(tables, &contents);
         let standing = |content| {
             standings.binary_search_by_key(&content, |standing| standing.content).ok().map(|at| &standings[at])
         };
+        let known = archive.known(&contents);
+        let is_known = |content: Id| contents.binary_search(&content).is_ok_and(|at| known[at]);
+        let mut sound: Vec<&PairRow> = Vec::new();
         for row in &portion {
             let (a, b) = (standing(row.content), standing(row.other));
-            let key = format_args!("{} {}", row.content, row.other).to_string();
-            if let Some(what) = wrong(row, a, b, tables.bands.k(), options) {
-                check.find("pairs", key, what);
-            } else if !a.is_some_and(|a| a.pivot) && !b.is_some_and(|b| b.pivot) {
-                pivots.find("pairs", key, "neither content is a pivot");
+            if let Some(what) = wrong(row, a, b, tables.bands.k()) {
+                check.find("pairs", name(row), what);
+            } else if proposed_by(row.proposals, 0) > 0 && ![a, b].iter().flatten().any(|content| content.pivot) {
+                pivots.find("pairs", name(row), "neither content is a pivot");
+            } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
+                // What has no evidence is the business of another check, the other direction of `mirrors`.
+                sound.push(row);
             }
         }
+        for rows in sound.chunks(KEYED_PAIRS) {
+            proposed(tables, rows, &mut check);
+        }
+        let ask = |row: &&PairRow| (row.content, row.other, Some(u32::from(row.distance)));
+        judge.verdicts(&sound.iter().map(ask).collect::<Vec<_>>(), |at, distance, again| {
+            let row = sound[at];
+            let (similarity, reason, accepted) = (again.similarity, again.reason as u8, again.accepted.into());
+            let again = PairRow { distance: distance as u8, similarity, reason, accepted, ..row.clone() };
+            if again != *row {
+                let what = format!("stored as {}, decided again it is {}", verdict(row), verdict(&again));
+                check.find("pairs", name(row), what);
+            }
+            Ok(())
+        })?;
         mirrors(tables, portion, &mut check);
     }
-    [check, pivots]
+    Ok([check, pivots])
+}
+
+fn name(row: &PairRow) -> String {
+    format!("{} {}", row.content, row.other)
+}
+
+/// The contents of pairs, ascending.
+fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
+    let mut contents: Vec<Id> = rows.into_iter().flat_map(|row| [row.content, row.other]).collect();
+    contents.sort_unstable();
+    contents.dedup();
+    contents
+}
+
+/// Holds what is stored of who proposes `rows`, SimHash aside, against their contents' keys.
+fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
+    let keyed = keyed(tables, &contents_of(rows.iter().copied()));
+    let of = |content: Id| {
+        let start = keyed.partition_point(|keyed| keyed.content < content);
+        let end = keyed.partition_point(|keyed| keyed.content <= content);
+        &keyed[start..end]
+    };
+    for row in rows {
+        let (stored, due) = (row.proposals & !0xff, proposals(of(row.content), of(row.other)));
+        if stored != due {
+            check.find("pairs", name(row), format!("proposed by {stored:016x}, by keys it is {due:016x}"));
+        }
+    }
 }
 
 /// Seeks the other direction of each of `rows`.
@@ -117,20 +231,42 @@ fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
 mod tests {
     use super::*;
 
-    /// A pair is right only if both contents live, are long enough, within k, and its verdict is the one that is due.
+    /// A pair is right only if both contents live, are long enough, at their distance, and somebody proposes it that may.
     #[test]
     fn what_is_wrong() {
         let id = |high| Id { high, low: 0 };
         let standing = |high, fingerprint| Standing { content: id(high), fingerprint, too_short: false, pivot: true };
-        let options = Options::default();
-        let (a, b, row) = (standing(1, 0b1100), standing(2, 0), decided(id(1), id(2), 2, &options));
-        assert_eq!(wrong(&row, Some(&a), Some(&b), 3, &options), None);
-        let told =
-            |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k, &options).expect("wrong");
+        let row = PairRow {
+            content: id(1),
+            other: id(2),
+            distance: 2,
+            similarity: 9952,
+            reason: 1,
+            accepted: 1,
+            proposals: 1,
+            diff: 1,
+        };
+        let (a, b) = (standing(1, 0b1100), standing(2, 0));
+        assert_eq!(wrong(&row, Some(&a), Some(&b), 3), None);
+        assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1), None);
+        let told = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k).expect("wrong");
         assert!(told(&row, None, 3).contains("not live"));
         assert!(told(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
-        assert!(told(&row, Some(a), 1).contains("2 bits"));
+        assert!(told(&row, Some(a), 1).contains("k is 1"));
         assert!(told(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
-        assert!(told(&PairRow { similarity: 1, ..row }, Some(a), 3).contains("similarity 1"));
+        assert!(told(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));
+        assert!(told(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3).contains("did not propose"));
+        assert!(told(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature"));
+        assert!(told(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
+    }
+
+    /// Keys of one signature propose, each once, if one side is a pivot.
+    #[test]
+    fn keys_propose() {
+        let keyed = |kind, key, pivot| Keyed { content: Id::NONE, kind, key, pivot };
+        let a = [keyed(1, 5, true), keyed(1, 6, false), keyed(1, 7, false), keyed(2, 8, true)];
+        let b = [keyed(1, 5, false), keyed(1, 6, true), keyed(1, 7, false), keyed(1, 8, true)];
+        assert_eq!(proposals(&a, &b), 0x0200);
+        assert_eq!(proposals(&b, &a), 0x0200);
     }
 }

@@ -4,13 +4,15 @@
 use crate::buckets::BandRow;
 use crate::clusters::ClusterRow;
 use crate::components::{ComponentRow, MemberRow};
-use crate::confirm::Options;
+use crate::confirm::{Options, by_fingerprint};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
+use crate::evidence::EvidenceRow;
 use crate::groups::{GroupRow, PIVOTS};
 use crate::ingest::TOO_SHORT;
+use crate::keys::KeyRow;
 use crate::live_pages::{PageRow, UrlRow};
-use crate::pairs::{PairRow, decided};
+use crate::pairs::PairRow;
 use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -52,7 +54,17 @@ impl Tamper<'_> {
     }
 
     fn add_pair(&mut self, content: Id, other: Id, distance: u32) {
-        let decided = |a, b| decided(a, b, distance, &Options::default());
+        let verdict = by_fingerprint(distance, &Options::default());
+        let decided = |content, other| PairRow {
+            content,
+            other,
+            distance: distance as u8,
+            similarity: verdict.similarity,
+            reason: verdict.reason as u8,
+            accepted: verdict.accepted.into(),
+            proposals: 1,
+            diff: 1,
+        };
         self.edit("pairs", |rows| rows.extend([decided(content, other), decided(other, content)]));
     }
 
@@ -94,6 +106,24 @@ impl Tamper<'_> {
         let paired: BTreeSet<Id> = self.rows::<PairRow>("pairs").iter().map(|row| row.content).collect();
         let rows: Vec<GroupRow> = self.rows("fingerprint_contents");
         rows.iter().find(|row| !paired.contains(&row.content)).expect("one").content
+    }
+
+    /// A content that has evidence, but neither a pair nor a key.
+    fn quiet_content(&self) -> Id {
+        let paired: BTreeSet<Id> = self.rows::<PairRow>("pairs").iter().map(|row| row.content).collect();
+        let rows: Vec<EvidenceRow> = self.rows("evidence");
+        let quiet = |row: &&EvidenceRow| row.keys.is_empty() && !paired.contains(&row.content);
+        rows.iter().find(quiet).expect("one").content
+    }
+
+    fn change_evidence(&mut self, content: Id, change: impl FnOnce(&mut EvidenceRow)) {
+        self.edit("evidence", |rows: &mut Vec<EvidenceRow>| {
+            change(rows.iter_mut().find(|row| row.content == content).expect("its row"));
+        });
+    }
+
+    fn drop_evidence(&mut self, content: Id) {
+        self.edit("evidence", |rows: &mut Vec<EvidenceRow>| rows.retain(|row| row.content != content));
     }
 
     fn change_lone_content(&mut self, change: impl FnOnce(&mut ContentRow)) {
@@ -164,8 +194,24 @@ pub const TAMPERS: &[Case] = &[
     ("a page without text under no content", |t| add_page(t, Id::NONE), &["content_pages", "contents"]),
     ("a content dropped", |t| drop_content(t, t.short_content()), &["contents"]),
     ("a content of no page", |t| t.edit("contents", |rows| rows.push(odd_content(Id::MAX))), &["contents"]),
-    ("a content that is short now", |t| t.change_lone_content(|row| row.flags = TOO_SHORT), &["fingerprint_contents"]),
-    ("another fingerprint", |t| t.change_lone_content(|row| row.fingerprint ^= 1), &["fingerprint_contents"]),
+    (
+        "a content that is short now",
+        |t| t.change_lone_content(|row| row.flags = TOO_SHORT),
+        &["evidence", "fingerprint_contents"],
+    ),
+    (
+        "another fingerprint",
+        |t| t.change_lone_content(|row| row.fingerprint ^= 1),
+        &["evidence", "fingerprint_contents"],
+    ),
+    ("evidence dropped", |t| t.drop_evidence(t.quiet_content()), &["evidence"]),
+    ("evidence of nobody", |t| t.change_evidence(t.quiet_content(), |row| row.content = Id::MAX), &["evidence"]),
+    ("evidence of another length", |t| t.change_evidence(t.quiet_content(), |row| row.chars += 1), &["evidence"]),
+    ("another text", |t| t.change_evidence(t.quiet_content(), |row| row.text = (*b"\0x").into()), &["evidence"]),
+    ("damaged sketches", |t| t.change_evidence(t.quiet_content(), |row| row.sketches = (*b"x").into()), &["evidence"]),
+    ("half a key", |t| t.change_evidence(t.quiet_content(), |row| row.keys = (*b"x").into()), &["evidence"]),
+    ("a key that is not stored", |t| t.drop_last::<KeyRow>("keys"), &["keys"]),
+    ("a key of nobody", |t| t.edit("keys", |rows| rows.push(odd_key())), &["keys"]),
     ("a group that lacks a content", |t| drop_from_group(t, t.large_group()[79]), &["fingerprint_contents"]),
     ("a group with a stranger", |t| add_to_group(t, Id::MAX), &["fingerprint_contents", "recall"]),
     ("a group with a short content", |t| add_to_group(t, t.short_content()), &["fingerprint_contents", "recall"]),
@@ -176,7 +222,8 @@ pub const TAMPERS: &[Case] = &[
     ("directions that differ", |t| t.edit::<PairRow>("pairs", |rows| rows[11].similarity -= 1), &["pairs"]),
     ("another distance", |t| change_pairs(t, |row| row.distance += 1), &["pairs"]),
     ("another verdict", |t| change_pairs(t, |row| row.similarity /= 2), &["pairs"]),
-    ("another signature", |t| change_pairs(t, |row| row.signatures = 0), &["pairs"]),
+    ("another signature", |t| change_pairs(t, |row| row.proposals = 0x100), &["pairs", "recall"]),
+    ("a key that proposes", |t| change_pairs(t, |row| row.proposals += 0x100), &["pairs"]),
     ("a pair with one that is gone", |t| t.add_pair(t.large_group()[0], Id::MAX, 0), &["components", "pairs"]),
     ("a short content's pair", |t| t.add_pair(t.large_group()[0], t.short_content(), 1), &["components", "pairs"]),
     ("a pair beyond k", |t| t.add_pair(t.large_group()[0], t.lone_content(), 3), &["components", "pairs"]),
@@ -204,12 +251,17 @@ pub const TAMPERS: &[Case] = &[
     ("another diameter", |t| t.change_cluster(100, |row| row.diameter += 1), &["clusters"]),
     ("another representative", |t| t.change_cluster(2, |row| row.representative = row.cluster), &["clusters"]),
     ("a near pair within a group", |t| t.drop_pair(t.large_group()[0], t.large_group()[70]), &["recall"]),
+    ("a pair by a key alone", |t| drop_keyed_pair(t), &["key_recall"]),
     ("a near pair of two groups", |t| drop_distant_pair(t), &["recall"]),
     ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "recall"]),
 ];
 
 fn odd_content(content: Id) -> ContentRow {
     ContentRow { content, fingerprint: 0, chars: 1, flags: TOO_SHORT, diff: 1 }
+}
+
+fn odd_key() -> KeyRow {
+    KeyRow { key: u64::MAX, kind: 1, content: Id::MAX, diff: 1 }
 }
 
 fn odd_url() -> UrlRow {
@@ -281,6 +333,13 @@ fn drop_member(t: &mut Tamper<'_>) {
 fn add_member(t: &mut Tamper<'_>, content: Id) {
     let row = MemberRow { component: t.small_component(0).0, content, diff: 1 };
     t.edit("component_members", |rows| rows.push(row));
+}
+
+/// Drops a pair that only keys propose.
+fn drop_keyed_pair(t: &mut Tamper<'_>) {
+    let rows: Vec<PairRow> = t.rows("pairs");
+    let row = rows.iter().find(|row| row.proposals == 0x100 && row.accepted == 0).expect("one");
+    t.drop_pair(row.content, row.other);
 }
 
 /// Drops a pair of two fingerprints that is not the only way from one content to the other.

@@ -4,12 +4,14 @@
 use crate::commit::commit;
 use crate::document::{Id, host_key};
 use crate::epoch::{Failure, Progress};
+use crate::evidence::EvidenceRow;
 use crate::groups::PIVOTS;
 use crate::hamming::tests::Random;
 use crate::ingest::{Counts, PAGE, REMOVED, SplitDone, TOO_SHORT, Visit};
 use crate::job::Job;
 use crate::plan;
 use crate::run::{self, Share};
+use crate::signatures::Kind;
 use crate::store::manifest::{self, Head};
 use crate::store::{Store, durable, segment};
 use crate::verify::deep::deep;
@@ -49,7 +51,7 @@ impl World {
         std::fs::create_dir(at("in")).expect("made");
         let job: Job = serde_json::from_value(json!({
             "store": at("store"), "read": { "inputs": [at("in")] }, "output": { "dir": at("out") },
-            "simhash": { "k": K }, "features": { "unit": "characters" },
+            "simhash": { "k": K }, "features": { "unit": "characters" }, "confirm": { "by": "fingerprint" },
         }))
         .expect("a job");
         let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("a store");
@@ -124,6 +126,22 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
     }
 }
 
+/// The evidence of content `n`, if some of `visits` has it; contents 240 to 299 share a key with those of the same third.
+fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
+    let visit = visits.iter().find(|visit| visit.content == id(n))?;
+    let key = |key: u64| [&[Kind::MinHash.number()][..], &key.to_le_bytes()].concat();
+    let row = EvidenceRow {
+        content: visit.content,
+        fingerprint: visit.fingerprint,
+        chars: visit.chars,
+        keys: if n < 240 { Box::default() } else { [key(n / 3), key(n + 1000)].concat().into() },
+        sketches: vec![0; 24].into(),
+        text: Box::default(),
+        diff: 1,
+    };
+    Some((visit.content, row))
+}
+
 /// Folds `visits` as if they had been read.
 fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, workers: usize) -> Head {
     let plan = plan::plan(job, store, head, 1000).expect("planned").expect("a new input");
@@ -131,8 +149,16 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     let attempt = plan.attempt(&job.store);
     visits.sort_unstable();
     let counts = Counts { read: visits.len() as u64, accepted: visits.len() as u64, ..Counts::default() };
+    let evidence: BTreeMap<Id, EvidenceRow> =
+        (0..300).map(|n| evidence(n, &visits)).collect::<Vec<_>>().into_iter().flatten().collect();
+    let evidence = segment::write(&attempt.join("evidence"), "test", evidence.into_values()).expect("written");
     let part = segment::write(&attempt.join("visits"), "test", visits).expect("written").expect("visits");
-    let done = SplitDone { visits: vec![part], counts, rejects_digest: blake3::hash(b"").to_hex().to_string() };
+    let done = SplitDone {
+        visits: vec![part],
+        evidence: evidence.into_iter().collect(),
+        counts,
+        rejects_digest: blake3::hash(b"").to_hex().to_string(),
+    };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");
     durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
@@ -190,7 +216,7 @@ fn tampers_are_found() {
         assert_eq!(told.iter().copied().collect::<Vec<_>>(), *expected, "{what}: {:?}", deep.checks);
         found_by.extend(told);
     }
-    assert_eq!(found_by.len(), 12, "{found_by:?}");
+    assert_eq!(found_by.len(), 15, "{found_by:?}");
 }
 
 /// What another job would decide or rank is not held against the store: the job is refused.

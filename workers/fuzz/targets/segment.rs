@@ -13,7 +13,7 @@ use std::path::Path;
 use support::{control, file, let_guarded_panics_pass, pick};
 use workers::ingest::Visit;
 use workers::pages::{PageRow, UrlRow};
-use workers::store::segment::{BATCH_ROWS, Segment, SegmentRef};
+use workers::store::segment::{Segment, SegmentRef};
 use workers::store::table::Row;
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
@@ -38,7 +38,7 @@ fn check<R: Row>(folder: &Path, told: &SegmentRef) {
     };
     assert_eq!(segment.len() as u64, told.rows);
     assert_eq!(segment.is_empty(), told.rows == 0);
-    assert!(segment.batches().len() >= segment.len().div_ceil(BATCH_ROWS));
+    assert!(segment.batches().len() >= segment.len().div_ceil(R::BATCH_ROWS));
     for position in 0..segment.len() {
         let row = segment.row(position);
         assert_eq!(row.key(), segment.key(position));

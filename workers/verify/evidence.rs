@@ -1,0 +1,80 @@
+//! Evidence: in come `contents`, `evidence` and `keys`, out goes where one has what another lacks, and evidence that is not of
+//! its content as far as that can be told without reading its page again.
+
+use crate::contents::ContentRow;
+use crate::document::Id;
+use crate::evidence::{self as row, EvidenceRow, KEY_BYTES, unpack_text};
+use crate::ingest::TOO_SHORT;
+use crate::signatures::Kind;
+use crate::sketch::Sketches;
+use crate::verify::findings::{Check, hex};
+use crate::verify::live::{Live, Tables, joined, portions};
+
+/// What is wrong with the evidence of a content.
+fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
+    let (keys, rest) = row.keys.as_chunks::<KEY_BYTES>();
+    let number = |key: &[u8; KEY_BYTES]| Kind::of_number(key[0]);
+    let pairs: Vec<(u8, u64)> = row::keys(&row.keys).collect();
+    let text = if row.text.is_empty() { None } else { Some(unpack_text(&row.text)) };
+    let is_of = |text: &String| Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize;
+    match () {
+        () if row.fingerprint != content.fingerprint => Some("of another fingerprint"),
+        () if row.chars != content.chars => Some("of another length"),
+        () if Sketches::parse(&row.sketches).is_none() => Some("its sketches cannot be read"),
+        () if !rest.is_empty() || keys.iter().any(|key| number(key).is_none()) => Some("its keys cannot be read"),
+        () if !pairs.is_sorted_by(|a, b| a < b) => Some("its keys are out of order"),
+        () if text.as_ref().is_some_and(|text| text.is_none()) => Some("its text cannot be read"),
+        () if text.flatten().is_some_and(|text| !is_of(&text)) => Some("the text of another content"),
+        () => None,
+    }
+}
+
+/// `evidence` has exactly the contents that are not too short.
+pub fn evidence(tables: &Tables) -> Check {
+    let mut check = Check::new("evidence");
+    let comparable = Live::of(&tables.contents).filter(|row| row.flags & TOO_SHORT == 0);
+    for sides in joined(comparable, Live::of(&tables.evidence), |row| row.content, |row| row.content) {
+        let (content, what) = match sides {
+            (Some(content), Some(row)) => match wrong(&content, &row) {
+                Some(what) => (row.content, what),
+                None => continue,
+            },
+            (Some(content), None) => (content.content, "missing, though the content is long enough"),
+            (None, Some(row)) => (row.content, "of no live content that is long enough"),
+            (None, None) => continue,
+        };
+        check.find("evidence", content, what);
+    }
+    check
+}
+
+/// `keys` has exactly the keys that `evidence` has, each under itself.
+pub fn keys(tables: &Tables) -> Check {
+    let mut check = Check::new("keys");
+    let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));
+    let told = Live::of(&tables.evidence).flat_map(|row| {
+        let keys: Vec<(u64, u8, Id)> = row::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
+        keys
+    });
+    for portion in portions(told) {
+        let mut keys = Live::of(&tables.keys);
+        for (key, kind, content) in portion {
+            if keys.find(|row| (row.key, row.kind, row.content).cmp(&(key, kind, content))).is_none() {
+                check.find("keys", name(key, kind, content), "missing, though the content has that key");
+            }
+        }
+    }
+    for portion in portions(Live::of(&tables.keys).map(|row| (row.content, row.kind, row.key))) {
+        let mut evidence = Live::of(&tables.evidence);
+        for rows in portion.chunk_by(|a, b| a.0 == b.0) {
+            let told = evidence.find(|row| row.content.cmp(&rows[0].0));
+            let told: Vec<(u8, u64)> = told.iter().flat_map(|row| row::keys(&row.keys)).collect();
+            for &(content, kind, key) in rows {
+                if told.binary_search(&(kind, key)).is_err() {
+                    check.find("keys", name(key, kind, content), "the content has no such key");
+                }
+            }
+        }
+    }
+    check
+}
