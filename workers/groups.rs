@@ -1,7 +1,12 @@
-//! Groups: in come contents born and gone, out goes what that means for the buckets. Contents of one fingerprint form a group; its first
-//! [`PIVOTS`] contents by digest are pivots, and two contents are examined only if one of them is a pivot (their
-//! fingerprints being within k). Groups up to that size are examined exhaustively; a template with a million variants costs 64 million
-//! comparisons, not half a trillion. The rule reads nothing but the live set.
+//! Groups: in come contents born and gone, out goes what that means for the buckets. Contents of one fingerprint form a group, and rank in it
+//! by digest. Two contents whose fingerprints are within k are examined by the pivot rule, which reads nothing but ranks, hence nothing
+//! but the live set:
+//!
+//! - of one group, if the lesser rank is below [`PIVOTS_LEAST`], or the product of both, counted from 1, is at most [`PIVOTS`] squared. Groups up to
+//!   [`PIVOTS`] are exhaustive, and beyond the share that a content is held against falls as the group grows: a template with a million
+//!   variants costs four million comparisons and not half a trillion.
+//! - of two groups, if the product is at most [`PIVOTS`]: exhaustive while there are at most so many pairs, and never more than 280 of them,
+//!   since variants of a template fill hundreds of fingerprints that are near each other.
 
 use crate::bands::Bands;
 use crate::contents::Birth;
@@ -10,8 +15,20 @@ use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::store::table::table;
 
-/// Pivots of a group.
+/// Contents up to which a group is exhaustive; of each pair that is examined one ranks below this.
 pub const PIVOTS: usize = 64;
+/// The first contents of a group, against which every other is held, however large it is.
+pub const PIVOTS_LEAST: usize = 4;
+
+/// How many of the first contents of a group or bucket the one of rank `rank` is held against.
+pub fn examined_before(rank: usize) -> usize {
+    rank.min((PIVOTS * PIVOTS / (rank + 1)).max(PIVOTS_LEAST))
+}
+
+/// Whether contents of these ranks in two groups are held against each other.
+pub fn examined_between(a: usize, b: usize) -> bool {
+    (a + 1) * (b + 1) <= PIVOTS
+}
 
 table! {
     /// A content under its fingerprint; band 0 of the bands too, so the key is that band's.
@@ -41,9 +58,9 @@ pub struct Touched {
 pub const BORN: u64 = 1;
 /// The fingerprint has no content any more.
 pub const GONE: u64 = 2;
-/// Something in the group must be held against the bucket: a new content, or one that became or ceased to be a pivot.
+/// The group must be held against the bucket: its first contents are others, or in other ranks.
 pub const PROBE: u64 = 4;
-/// And against the group itself, which has more than one content.
+/// And against itself, as it has more than one content.
 pub const INSIDE: u64 = 8;
 
 /// One content's standing in its group before and after the epoch.
@@ -57,33 +74,57 @@ pub struct Member {
     pub after: Option<usize>,
 }
 
-fn is_pivot(rank: Option<usize>) -> bool {
-    rank.is_some_and(|rank| rank < PIVOTS)
-}
-
 impl Member {
-    /// Whether it is or was a pivot.
+    /// Whether it is or was among the first, which alone meet other groups.
     pub fn was_or_is_pivot(&self) -> bool {
-        is_pivot(self.before) || is_pivot(self.after)
+        [self.before, self.after].into_iter().flatten().any(|rank| rank < PIVOTS)
     }
 
-    /// Whether it must be held against others again.
-    pub fn has_changed(&self) -> bool {
-        self.after.is_some() && (self.before.is_none() || is_pivot(self.before) != is_pivot(self.after))
+    /// Whether it lives, and in another rank than before.
+    fn has_moved(&self) -> bool {
+        self.after.is_some() && self.before != self.after
     }
 }
 
-/// Whether the pivot rule examines a pair of contents within k after the epoch but not before: +1; the reverse while both
-/// live: -1; else 0.
-pub fn change(a: &Member, b: &Member) -> i32 {
-    let alive = |x: Option<usize>, y: Option<usize>| x.is_some() && y.is_some();
-    let before = alive(a.before, b.before) && (is_pivot(a.before) || is_pivot(b.before));
-    let after = alive(a.after, b.after) && (is_pivot(a.after) || is_pivot(b.after));
-    match (before, after) {
-        (false, true) => 1,
-        // A content that is gone takes its pairs with it; the group need not.
-        (true, false) if alive(a.after, b.after) => -1,
-        _ => 0,
+/// +1 for a pair that is examined after the epoch but not before, -1 for the reverse while both live: a content that is gone takes its
+/// pairs with it, and the group need not.
+fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize) -> bool) -> i32 {
+    let before = a.before.zip(b.before).is_some_and(|(a, b)| examined(a, b));
+    let Some((a, b)) = a.after.zip(b.after) else { return 0 };
+    i32::from(examined(a, b)) - i32::from(before)
+}
+
+/// Calls `found` with every pair of a group's or bucket's `members`, which ascend, whose examination changes, the lesser content first. Looks at
+/// members alone whose rank, or the first contents before them, changed.
+pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
+    let pivots: Vec<&Member> = members.iter().filter(|member| member.was_or_is_pivot()).collect();
+    // Of the first contents so many are the same, and in the same ranks.
+    let settled = pivots.iter().take_while(|pivot| !pivot.has_moved() && pivot.after.is_some()).count();
+    for member in members {
+        let Some(after) = member.after else { continue };
+        let partners = examined_before(after);
+        if partners <= settled && member.before.map(examined_before) == Some(partners) {
+            continue;
+        }
+        for pivot in pivots.iter().take_while(|pivot| pivot.content < member.content) {
+            match change(pivot, member, |lesser, greater| lesser < examined_before(greater)) {
+                0 => {}
+                diff => found(pivot.content, member.content, diff),
+            }
+        }
+    }
+}
+
+/// Calls `found` with every pair of contents of two groups whose examination changes.
+pub fn changes_between(group: &[Member], other: &[Member], mut found: impl FnMut(Id, Id, i32)) {
+    let others: Vec<&Member> = other.iter().filter(|member| member.was_or_is_pivot()).collect();
+    for a in group.iter().filter(|member| member.was_or_is_pivot()) {
+        for b in &others {
+            match change(a, b, examined_between) {
+                0 => {}
+                diff => found(a.content.min(b.content), a.content.max(b.content), diff),
+            }
+        }
     }
 }
 
@@ -116,12 +157,12 @@ pub fn ids(rows: &[GroupRow]) -> Vec<Id> {
 pub fn bits(members: &[Member]) -> u64 {
     let live = |rank: fn(&Member) -> Option<usize>| members.iter().filter(|m| rank(m).is_some()).count();
     let (before, after) = (live(|m| m.before), live(|m| m.after));
-    let probe = members.iter().any(Member::has_changed);
+    let moved = || members.iter().filter(|member| member.has_moved());
     let bit = |holds: bool, bit: u64| if holds { bit } else { 0 };
     bit(before == 0 && after > 0, BORN)
         | bit(before > 0 && after == 0, GONE)
-        | bit(probe, PROBE)
-        | bit(probe && after > 1, INSIDE)
+        | bit(moved().any(Member::was_or_is_pivot), PROBE)
+        | bit(moved().next().is_some() && after > 1, INSIDE)
 }
 
 /// Groups contents by fingerprint; `births` are this worker's own. Those too short to have a fingerprint stay outside.
@@ -143,11 +184,11 @@ pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnM
         let new = crate::store::table::consolidate([old, changes].concat());
         let members = members(&ids(old), &ids(&new));
         let bits = bits(&members);
-        if bits & !INSIDE != 0 {
-            let fingerprint = bands.unkey(0, key);
-            for band in 0..bands.count() {
-                give(Touched { band: band as u64, key: bands.key(band, fingerprint), bits });
-            }
+        // What changes inside alone is for band 0, whose key is the group's.
+        let concerned = if bits & !INSIDE != 0 { bands.count() } else { usize::from(bits != 0) };
+        let fingerprint = bands.unkey(0, key);
+        for band in 0..concerned {
+            give(Touched { band: band as u64, key: bands.key(band, fingerprint), bits });
         }
         if new.len() > PIVOTS {
             epoch.count("groups_over_pivots", 1);
@@ -166,40 +207,83 @@ mod tests {
         contents.iter().map(|&high| Id { high, low: 0 }).collect()
     }
 
+    type Pairs = BTreeSet<(u64, u64)>;
+
     /// The pairs that the pivot rule examines within a group, by its definition.
-    fn examined(group: &BTreeSet<u64>) -> BTreeSet<(u64, u64)> {
+    fn within(group: &BTreeSet<u64>) -> Pairs {
         let list: Vec<u64> = group.iter().copied().collect();
-        let pair = |(i, j): (usize, usize)| (i.min(j) < PIVOTS).then_some((list[i], list[j]));
-        (0..list.len()).flat_map(|i| (i + 1..list.len()).map(move |j| (i, j))).filter_map(pair).collect()
+        let examined = |i: usize, j: usize| i < 4 || (i + 1) * (j + 1) <= 64 * 64;
+        let pairs = (0..list.len()).flat_map(|i| (i + 1..list.len()).map(move |j| (i, j)));
+        pairs.filter(|&(i, j)| examined(i, j)).map(|(i, j)| (list[i], list[j])).collect()
+    }
+
+    /// Those between two groups.
+    fn between(a: &BTreeSet<u64>, b: &BTreeSet<u64>) -> Pairs {
+        let pairs = a.iter().enumerate().flat_map(|x| b.iter().enumerate().map(move |y| (x, y)));
+        let pairs = pairs.filter(|((i, _), (j, _))| (i + 1) * (j + 1) <= 64);
+        pairs.map(|((_, &a), (_, &b))| (a.min(b), a.max(b))).collect()
+    }
+
+    /// Goes from the pairs examined before, less those of contents gone, by what is told.
+    fn follow(mut pairs: Pairs, lives: impl Fn(u64) -> bool, told: &[(Id, Id, i32)]) -> Pairs {
+        pairs.retain(|&(a, b)| lives(a) && lives(b));
+        for (a, b, diff) in told {
+            let pair = (a.high, b.high);
+            assert!(a < b && if *diff > 0 { pairs.insert(pair) } else { pairs.remove(&pair) }, "{pair:?}");
+        }
+        pairs
+    }
+
+    fn some(most: usize) -> impl Strategy<Value = BTreeSet<u64>> {
+        prop::collection::btree_set(0u64..2000, 0..most)
+    }
+
+    /// `set` after some came and went, as few of a large group do in an epoch.
+    fn edited(set: &BTreeSet<u64>, edits: &BTreeSet<u64>) -> BTreeSet<u64> {
+        set.symmetric_difference(edits).copied().collect()
     }
 
     proptest! {
         /// Whatever is born and gone, the changes told lead from the pairs examined before, less those of contents gone, to those of the
-        /// rule's definition; and a group that has changes asks to be probed.
+        /// rule's definition; and a group that has changes asks for what finds them.
         #[test]
         fn changes_follow_the_rule(
-            before in prop::collection::btree_set(0u64..200, 0..150),
-            after in prop::collection::btree_set(0u64..200, 0..150),
+            (a, b) in prop_oneof![(some(1500), some(1500)), (some(80), some(80)), (some(12), some(12))],
+            (x, y) in prop_oneof![(some(1500), some(1500)), (some(4), some(4)), (some(2), some(1))],
         ) {
-            let members = members(&rows(&before), &rows(&after));
-            let mut pairs = examined(&before);
-            pairs.retain(|(a, b)| after.contains(a) && after.contains(b));
-            let mut told = false;
-            for (i, a) in members.iter().enumerate() {
-                for b in &members[i + 1..] {
-                    let pair = (a.content.high, b.content.high);
-                    match change(a, b) {
-                        1 => prop_assert!(pairs.insert(pair)),
-                        -1 => prop_assert!(pairs.remove(&pair)),
-                        _ => continue,
-                    }
-                    told = true;
-                }
-            }
-            prop_assert_eq!(pairs, examined(&after));
-            prop_assert!(!told || bits(&members) & INSIDE != 0);
-            prop_assert_eq!(bits(&members) & BORN != 0, before.is_empty() && !after.is_empty());
-            prop_assert_eq!(bits(&members) & GONE != 0, !before.is_empty() && after.is_empty());
+            // Two groups have no content in common.
+            let a: BTreeSet<u64> = a.into_iter().map(|n| n * 2).collect();
+            let b: BTreeSet<u64> = b.into_iter().map(|n| n * 2 + 1).collect();
+            let after_a = edited(&a, &x.into_iter().map(|n| n * 2).collect());
+            let after_b = edited(&b, &y.into_iter().map(|n| n * 2 + 1).collect());
+            let (group, other) = (members(&rows(&a), &rows(&after_a)), members(&rows(&b), &rows(&after_b)));
+            let lives = |n: u64| after_a.contains(&n) || after_b.contains(&n);
+            let mut told = Vec::new();
+            changes_within(&group, |a, b, diff| told.push((a, b, diff)));
+            prop_assert_eq!(follow(within(&a), lives, &told), within(&after_a));
+            prop_assert!(told.is_empty() || bits(&group) & INSIDE != 0);
+            told.clear();
+            changes_between(&group, &other, |a, b, diff| told.push((a, b, diff)));
+            prop_assert_eq!(follow(between(&a, &b), lives, &told), between(&after_a, &after_b));
+            prop_assert!(told.is_empty() || (bits(&group) | bits(&other)) & PROBE != 0);
+            prop_assert_eq!(bits(&group) & BORN != 0, a.is_empty() && !after_a.is_empty());
+            prop_assert_eq!(bits(&group) & GONE != 0, !a.is_empty() && after_a.is_empty());
         }
+    }
+
+    /// Groups up to 64 contents, and pairs of groups with up to 64 pairs, are exhaustive; what a large one costs grows with its contents,
+    /// and what two cost has a bound.
+    #[test]
+    fn costs() {
+        let group = |contents: u64| (0..contents).collect::<BTreeSet<u64>>();
+        let far = |contents: u64| (0..contents).map(|n| n + 1_000_000).collect::<BTreeSet<u64>>();
+        assert_eq!(within(&group(64)).len(), 64 * 63 / 2);
+        for (a, b) in [(1, 64), (2, 32), (8, 8), (64, 1)] {
+            assert_eq!(between(&group(a), &far(b)).len() as u64, a * b);
+        }
+        let pairs: Vec<usize> = (0..100_000).map(examined_before).collect();
+        assert!(pairs[1024..].iter().all(|&partners| partners == 4));
+        assert_eq!(pairs[..1000].iter().sum::<usize>(), within(&group(1000)).len());
+        assert_eq!(between(&group(1000), &far(1000)).len(), 280);
     }
 }

@@ -1,14 +1,12 @@
 //! Keys: in come the keys of contents born and gone, out go the pairs of contents that equal keys propose or propose no
-//! longer. Contents that share a key of a signature are a bucket; two of them are examined if one is among the bucket's
-//! first [`crate::groups::PIVOTS`] by digest, the same rule as in groups of equal fingerprints, so that a key which a
-//! million pages of one template share costs 64 million candidates and not half a trillion. A pair is told once for each
-//! key that proposes it. The rule reads nothing but the live set.
+//! longer. Contents that share a key of a signature are a bucket, in which the pivot rule of groups says which two are examined
+//! ([`crate::groups`]). A pair is told once for each key that proposes it.
 
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::evidence::{EvidenceRow, row_keys};
-use crate::groups::{Member, PIVOTS, change, members};
+use crate::groups::{PIVOTS, changes_within, members};
 use crate::resolve::{Candidate, NO_DISTANCE};
 use crate::store::table::{consolidate, table};
 
@@ -53,27 +51,6 @@ pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(KeyTouch)) -> Result<()> {
     Ok(())
 }
 
-/// Calls `found` with every pair of a bucket's `members`, which ascend, that is examined only before (-1, if both live on)
-/// or only after (+1), the lesser content first. Looks at the members that changed, and of these with others than
-/// pivots only at those that are or were pivots.
-fn candidates(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
-    let pivots: Vec<Member> = members.iter().copied().filter(Member::was_or_is_pivot).collect();
-    for member in members.iter().filter(|member| member.has_changed()) {
-        let others = if member.was_or_is_pivot() { members } else { &pivots };
-        for other in others {
-            // Of two that changed and see each other the lesser tells.
-            let sees = other.has_changed() && (other.was_or_is_pivot() || member.was_or_is_pivot());
-            if other.content == member.content || sees && other.content < member.content {
-                continue;
-            }
-            match change(member, other) {
-                0 => {}
-                diff => found(member.content.min(other.content), member.content.max(other.content), diff),
-            }
-        }
-    }
-}
-
 /// Finds pairs in the buckets that this worker owns and stores the keys; `touched` are sorted.
 pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)) -> Result<()> {
     let row = |touch: &KeyTouch| KeyRow {
@@ -96,7 +73,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
         let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();
         let new = consolidate([old, changes].concat());
         let signature = u16::from(bucket.1);
-        candidates(&members(&contents(old), &contents(&new)), |content, other, diff| {
+        changes_within(&members(&contents(old), &contents(&new)), |content, other, diff| {
             give(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
             epoch.count(if diff > 0 { "key_candidates_new" } else { "key_candidates_dropped" }, 1);
         });
@@ -105,33 +82,4 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
         }
     }
     epoch.write("keys", rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
-
-    proptest! {
-        /// Whatever comes and goes, each pair that changes is told once, and as all pairs one by one tell it.
-        #[test]
-        fn candidates_are_those_of_all_pairs(
-            before in prop::collection::btree_set(0u64..160, 0..120),
-            after in prop::collection::btree_set(0u64..160, 0..120),
-        ) {
-            let ids = |set: &BTreeSet<u64>| set.iter().map(|&high| Id { high, low: 0 }).collect::<Vec<Id>>();
-            let members = members(&ids(&before), &ids(&after));
-            let mut found = Vec::new();
-            candidates(&members, |a, b, diff| found.push((a, b, diff)));
-            found.sort_unstable();
-            let mut expected = Vec::new();
-            for (i, a) in members.iter().enumerate() {
-                let others = members[i + 1..].iter();
-                expected.extend(others.map(|b| (a.content, b.content, change(a, b))).filter(|(_, _, diff)| *diff != 0));
-            }
-            expected.sort_unstable();
-            prop_assert_eq!(found, expected);
-        }
-    }
 }

@@ -8,7 +8,6 @@ use crate::document::Id;
 use crate::epoch::{Epoch, Failure, Receipt, Shared};
 use crate::evidence::{EvidenceRow, KEY_BYTES};
 use crate::gather::produce;
-use crate::groups::PIVOTS;
 use crate::hamming::tests::Random;
 use crate::ingest::{Counts, SplitDone, TOO_SHORT};
 use crate::job::Job;
@@ -179,8 +178,8 @@ impl Live {
         self.pages.iter().map(|(&page, &content)| self.change(page, content, 1)).collect()
     }
 
-    /// The pairs that the definitions give, with who proposes them and their distance: fingerprints within k, one content among
-    /// the first of its group; a key in common, one content among the first that have it, once for each such key.
+    /// The pairs that the definitions give, with who proposes them and their distance: fingerprints within k, or a key in common, once for
+    /// each such key, and ranks of the contents, among those of their fingerprint or key, whose product is small.
     fn proposed(&self, k: u32) -> BTreeMap<(Id, Id), (u64, u32)> {
         let contents: BTreeSet<u64> = self.pages.values().copied().filter(|content| !self.facts[content].1).collect();
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
@@ -194,10 +193,10 @@ impl Live {
                 buckets.entry(*key).or_default().insert(id(content));
             }
         }
-        let members: Vec<(u64, Id, bool)> = groups
-            .iter()
-            .flat_map(|(f, group)| group.iter().enumerate().map(|(rank, &content)| (*f, content, rank < PIVOTS)))
-            .collect();
+        let members: Vec<(u64, Id, usize)> =
+            groups.iter().flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank))).collect();
+        // Ranks from 1.
+        let together = |a: usize, b: usize| a.min(b) <= 4 || a * b <= 64 * 64;
         let mut pairs: BTreeMap<(Id, Id), (u64, u32)> = BTreeMap::new();
         let mut propose = |a: Id, b: Id, signature: u8| {
             let distance = (fingerprints[&a] ^ fingerprints[&b]).count_ones();
@@ -205,14 +204,16 @@ impl Live {
         };
         for (i, a) in members.iter().enumerate() {
             for b in &members[i + 1..] {
-                if (a.0 ^ b.0).count_ones() <= k && (a.2 || b.2) {
+                let examined = if a.0 == b.0 { together(a.2, b.2) } else { a.2 * b.2 <= 64 };
+                if (a.0 ^ b.0).count_ones() <= k && examined {
                     propose(a.1, b.1, 0);
                 }
             }
         }
         for ((kind, _), bucket) in buckets {
-            for (rank, a) in bucket.iter().enumerate().take(PIVOTS) {
-                bucket.iter().skip(rank + 1).for_each(|b| propose(*a, *b, kind));
+            for (i, a) in (1..).zip(&bucket) {
+                let later = (1..).zip(&bucket).skip(i);
+                later.filter(|(j, _)| together(i, *j)).for_each(|(_, b)| propose(*a, *b, kind));
             }
         }
         pairs

@@ -1,11 +1,11 @@
-//! Resolve: in come pairs of near fingerprints, out go the pairs of contents that the pivot rule begins or ceases to examine. The members of
+//! Resolve: in come pairs of near fingerprints, out go the pairs of contents that the pivot rule begins or ceases to examine. The first members of
 //! one group travel to the owner of the other and meet its members there.
 
 use crate::buckets::NearFingerprints;
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
-use crate::groups::{GroupRow, Member, change, ids, members};
+use crate::groups::{GroupRow, Member, changes_between, changes_within, ids, members};
 use crate::store::runs::Table;
 use std::collections::BTreeMap;
 
@@ -63,14 +63,16 @@ fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
     Ok(keys.iter().map(group).collect())
 }
 
-/// Sends the members of each pair's first group to the second; `pairs` are sorted and this worker owns their firsts.
+/// Sends the members of each pair's first group that may meet others to the second; `pairs` are sorted and this worker owns their firsts.
 pub fn visitors(epoch: &Epoch, pairs: &[NearFingerprints], give: &mut dyn FnMut(Visitor)) -> Result<()> {
     let mut keys: Vec<u64> = pairs.iter().map(|pair| pair.a).collect();
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
     let rank = |rank: Option<usize>| rank.map_or(NO_RANK, |rank| rank as u64);
     for pair in pairs {
-        for member in &groups[&pair.a] {
+        // A group that is to be held against itself is at home: one member calls for that.
+        let travel = if pair.a == pair.b { 1 } else { usize::MAX };
+        for member in groups[&pair.a].iter().filter(|member| member.was_or_is_pivot()).take(travel) {
             let (before, after) = (rank(member.before), rank(member.after));
             give(Visitor { to: pair.b, from: pair.a, content: member.content, before, after });
         }
@@ -97,29 +99,14 @@ pub fn meet(
             .iter()
             .map(|v| Member { content: v.content, before: rank(v.before), after: rank(v.after) })
             .collect();
-        pairs(&guests, &groups[&to], to == from, |a, b, diff| {
-            let (content, other) = (a.min(b), a.max(b));
+        let mut found = |content: Id, other: Id, diff: i32| {
             give(Candidate { content, other, diff, signature: 0, distance: distance as u16 });
             epoch.count(if diff > 0 { "candidates_new" } else { "candidates_dropped" }, 1);
-        });
-    }
-    Ok(())
-}
-
-/// The changed pairs between two groups, or within one. A pair without a pivot is never looked at.
-fn pairs(guests: &[Member], hosts: &[Member], same: bool, mut found: impl FnMut(Id, Id, i32)) {
-    let pivots: Vec<Member> = hosts.iter().copied().filter(Member::was_or_is_pivot).collect();
-    for guest in guests {
-        let others = if guest.was_or_is_pivot() { hosts } else { &pivots };
-        for host in others {
-            // Within a group every pair meets twice, once in each order.
-            if same && guest.content >= host.content {
-                continue;
-            }
-            match change(guest, host) {
-                0 => {}
-                diff => found(guest.content, host.content, diff),
-            }
+        };
+        match to == from {
+            true => changes_within(&groups[&to], &mut found),
+            false => changes_between(&guests, &groups[&to], &mut found),
         }
     }
+    Ok(())
 }

@@ -4,7 +4,7 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::evidence::{self, Archive, EvidenceRow};
-use crate::groups::PIVOTS;
+use crate::groups::{examined_before, examined_between};
 use crate::ingest::TOO_SHORT;
 use crate::job::Job;
 use crate::pairs::{Judge, PairRow, proposed_by};
@@ -14,6 +14,7 @@ use crate::store::manifest::Head;
 use crate::store::table::Row;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
+use std::cmp::Ordering;
 
 /// Pairs whose keys are held at once: contents have up to 256 keys of 40 bytes each.
 const KEYED_PAIRS: usize = PORTION_ROWS.div_ceil(16);
@@ -24,7 +25,21 @@ struct Standing {
     content: Id,
     fingerprint: u64,
     too_short: bool,
-    pivot: bool,
+    /// By digest, in its group.
+    rank: usize,
+}
+
+/// Whether the pivot rule has two contents of near fingerprints examined.
+fn examined(a: &Standing, b: &Standing) -> bool {
+    match a.fingerprint == b.fingerprint {
+        true => a.rank.min(b.rank) < examined_before(a.rank.max(b.rank)),
+        false => examined_between(a.rank, b.rank),
+    }
+}
+
+/// For [`Live::next_if`]: takes a row or leaves it.
+fn lesser(is: bool) -> Ordering {
+    if is { Ordering::Equal } else { Ordering::Greater }
 }
 
 /// What is wrong with a pair whose contents stand so, verdict and keys aside; none of a content that does not live.
@@ -41,7 +56,7 @@ fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32) -> O
         _ if distance != u32::from(row.distance) => {
             Some(format!("the fingerprints differ in {distance} bits, not in {}", row.distance))
         }
-        0 if distance <= k && (a.pivot || b.pivot) => Some("stored as if SimHash did not propose it".into()),
+        0 if distance <= k && examined(a, b) => Some("stored as if SimHash did not propose it".into()),
         1 if distance > k => Some(format!("the fingerprints differ in {distance} bits, k is {k}")),
         2.. => Some("SimHash proposes it more than once".into()),
         _ if row.proposals == 0 => Some("no signature proposes it".into()),
@@ -63,7 +78,7 @@ fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
             content: row.content,
             fingerprint: row.fingerprint,
             too_short: row.flags & TOO_SHORT != 0,
-            pivot: false,
+            rank: 0,
         })
         .collect();
     let key = |standing: &Standing| tables.bands.key(0, standing.fingerprint);
@@ -72,24 +87,25 @@ fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
     for group in standings.chunk_by_mut(|a, b| a.fingerprint == b.fingerprint) {
         let key = key(&group[0]);
         groups.seek(|row| row.key.cmp(&key));
-        for _ in 0..PIVOTS {
-            let Some(pivot) = groups.next_if(|row| row.key.cmp(&key)) else { break };
-            if let Ok(at) = group.binary_search_by_key(&pivot.content, |standing| standing.content) {
-                group[at].pivot = true;
+        let mut rank = 0;
+        for standing in group {
+            while groups.next_if(|row| lesser(row.key == key && row.content < standing.content)).is_some() {
+                rank += 1;
             }
+            standing.rank = rank;
         }
     }
     standings.sort_unstable_by_key(|standing| standing.content);
     standings
 }
 
-/// A key of a content, and whether the content is a pivot of its bucket.
+/// A key of a content, and the content's rank by digest in the key's bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Keyed {
     content: Id,
     kind: u8,
     key: u64,
-    pivot: bool,
+    rank: usize,
 }
 
 /// The keys of `contents`, which ascend, in order of content.
@@ -99,18 +115,19 @@ fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
     for content in contents {
         let row = rows.find(|row| row.content.cmp(content));
         let keys = row.iter().flat_map(|row| evidence::keys(&row.keys));
-        keyed.extend(keys.map(|(kind, key)| Keyed { content: *content, kind, key, pivot: false }));
+        keyed.extend(keys.map(|(kind, key)| Keyed { content: *content, kind, key, rank: 0 }));
     }
     keyed.sort_unstable_by_key(|keyed| (keyed.key, keyed.kind, keyed.content));
     let mut rows = Live::of(&tables.keys);
     for bucket in keyed.chunk_by_mut(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
         let key = (bucket[0].key, bucket[0].kind);
         rows.seek(|row| (row.key, row.kind).cmp(&key));
-        for _ in 0..PIVOTS {
-            let Some(pivot) = rows.next_if(|row| (row.key, row.kind).cmp(&key)) else { break };
-            if let Ok(at) = bucket.binary_search_by_key(&pivot.content, |keyed| keyed.content) {
-                bucket[at].pivot = true;
+        let mut rank = 0;
+        for keyed in bucket {
+            while rows.next_if(|row| lesser((row.key, row.kind) == key && row.content < keyed.content)).is_some() {
+                rank += 1;
             }
+            keyed.rank = rank;
         }
     }
     keyed.sort_unstable();
@@ -122,7 +139,7 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
     let mut bytes = [0u8; 8];
     for one in a {
         let same = b.binary_search_by_key(&(one.kind, one.key), |other| (other.kind, other.key));
-        if same.is_ok_and(|at| one.pivot || b[at].pivot)
+        if same.is_ok_and(|at| one.rank.min(b[at].rank) < examined_before(one.rank.max(b[at].rank)))
             && let Some(byte) = bytes.get_mut(usize::from(one.kind))
         {
             *byte = byte.saturating_add(1);
@@ -157,8 +174,8 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
             let (a, b) = (standing(row.content), standing(row.other));
             if let Some(what) = wrong(row, a, b, tables.bands.k()) {
                 check.find("pairs", name(row), what);
-            } else if proposed_by(row.proposals, 0) > 0 && ![a, b].iter().flatten().any(|content| content.pivot) {
-                pivots.find("pairs", name(row), "neither content is a pivot");
+            } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b)) {
+                pivots.find("pairs", name(row), "the pivot rule does not examine it");
             } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
                 // What has no evidence is the business of another check, the other direction of `mirrors`.
                 sound.push(row);
@@ -235,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_wrong() {
         let id = |high| Id { high, low: 0 };
-        let standing = |high, fingerprint| Standing { content: id(high), fingerprint, too_short: false, pivot: true };
+        let standing = |high, fingerprint| Standing { content: id(high), fingerprint, too_short: false, rank: 0 };
         let row = PairRow {
             content: id(1),
             other: id(2),
@@ -260,12 +277,12 @@ mod tests {
         assert!(told(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
     }
 
-    /// Keys of one signature propose, each once, if one side is a pivot.
+    /// Keys of one signature propose, each once, if the ranks are such as the pivot rule examines.
     #[test]
     fn keys_propose() {
-        let keyed = |kind, key, pivot| Keyed { content: Id::NONE, kind, key, pivot };
-        let a = [keyed(1, 5, true), keyed(1, 6, false), keyed(1, 7, false), keyed(2, 8, true)];
-        let b = [keyed(1, 5, false), keyed(1, 6, true), keyed(1, 7, false), keyed(1, 8, true)];
+        let keyed = |kind, key, rank| Keyed { content: Id::NONE, kind, key, rank };
+        let a = [keyed(1, 5, 0), keyed(1, 6, 9999), keyed(1, 7, 99), keyed(2, 8, 0)];
+        let b = [keyed(1, 5, 9999), keyed(1, 6, 3), keyed(1, 7, 98), keyed(1, 8, 0)];
         assert_eq!(proposals(&a, &b), 0x0200);
         assert_eq!(proposals(&b, &a), 0x0200);
     }

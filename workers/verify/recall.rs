@@ -3,7 +3,7 @@
 //! the table. And in come all keys, out go the pairs of a sample of the shared ones that are not stored.
 
 use crate::document::Id;
-use crate::groups::PIVOTS;
+use crate::groups::{PIVOTS, examined_before, examined_between};
 use crate::pairs::proposed_by;
 use crate::verify::findings::{Check, Recall};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
@@ -80,16 +80,17 @@ pub fn key_recall(tables: &Tables, seed: &str, sample: usize) -> Check {
     let mut rows = Live::of(&tables.keys);
     for key in keys {
         rows.seek(|row| row.key.cmp(&key));
-        let (mut kind, mut pivots) = (0, Vec::new());
+        let (mut kind, mut rank, mut pivots) = (0, 0, Vec::new());
         while let Some(row) = rows.next_if(|row| row.key.cmp(&key)) {
             if row.kind != kind {
-                (kind, pivots) = (row.kind, Vec::new());
+                (kind, rank, pivots) = (row.kind, 0, Vec::new());
             }
-            // Contents ascend, so that the first are the pivots.
-            wanted.extend(pivots.iter().map(|pivot| (*pivot, row.content, kind)));
+            // Contents ascend, and so do ranks.
+            wanted.extend(pivots.iter().take(examined_before(rank)).map(|pivot| (*pivot, row.content, kind)));
             if pivots.len() < PIVOTS {
                 pivots.push(row.content);
             }
+            rank += 1;
             if wanted.len() >= PORTION_ROWS {
                 keyed_pairs(tables, &mut wanted, &mut check);
             }
@@ -125,7 +126,7 @@ struct Seeker<'a> {
     wanted: Vec<(Id, Id)>,
 }
 
-/// The pivots of a group, and whether it has other contents.
+/// The first contents of a group, and whether it has others.
 type Pivots = (Vec<Id>, bool);
 
 impl Seeker<'_> {
@@ -137,23 +138,21 @@ impl Seeker<'_> {
         }
     }
 
-    /// Names the contents that the pivot rule examines: pivots with all of the other group.
+    /// Names the contents that the pivot rule examines.
     fn examine(&mut self) {
         let near = std::mem::take(&mut self.near);
         let groups = self.groups(&near);
         for (a, b) in near {
-            let (Some((pivots_a, larger_a)), Some((pivots_b, larger_b))) = (groups.get(&a), groups.get(&b)) else {
-                continue;
-            };
-            for (at, first) in pivots_a.iter().enumerate() {
-                let others = if a == b { &pivots_b[at + 1..] } else { &pivots_b[..] };
-                others.iter().for_each(|other| self.want(*first, *other));
+            let (Some((pivots_a, larger)), Some((pivots_b, _))) = (groups.get(&a), groups.get(&b)) else { continue };
+            for (i, first) in pivots_a.iter().enumerate() {
+                for (j, other) in pivots_b.iter().enumerate() {
+                    if if a == b { i < j } else { examined_between(i, j) } {
+                        self.want(*first, *other);
+                    }
+                }
             }
-            if *larger_b {
-                self.rest(b, pivots_a);
-            }
-            if *larger_a && a != b {
-                self.rest(a, pivots_b);
+            if a == b && *larger {
+                self.rest(a, pivots_a);
             }
         }
     }
@@ -172,13 +171,13 @@ impl Seeker<'_> {
         keys.into_iter().map(&mut group).collect()
     }
 
-    /// The contents of group `key` that are no pivots, each with all of `pivots`.
+    /// The contents of group `key` that come behind `pivots`, each with those of them that it is held against.
     fn rest(&mut self, key: u64, pivots: &[Id]) {
         let tables = self.tables;
         let mut group = Live::of(&tables.groups);
         group.seek(|row| row.key.cmp(&key));
-        for row in std::iter::from_fn(|| group.next_if(|row| row.key.cmp(&key))).skip(PIVOTS) {
-            pivots.iter().for_each(|pivot| self.want(row.content, *pivot));
+        for (rank, row) in std::iter::from_fn(|| group.next_if(|row| row.key.cmp(&key))).enumerate().skip(PIVOTS) {
+            pivots.iter().take(examined_before(rank)).for_each(|pivot| self.want(row.content, *pivot));
         }
     }
 

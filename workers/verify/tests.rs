@@ -5,7 +5,6 @@ use crate::commit::commit;
 use crate::document::{Id, host_key};
 use crate::epoch::{Failure, Progress};
 use crate::evidence::EvidenceRow;
-use crate::groups::PIVOTS;
 use crate::hamming::tests::Random;
 use crate::ingest::{Counts, PAGE, REMOVED, SplitDone, TOO_SHORT, Visit};
 use crate::job::Job;
@@ -99,10 +98,14 @@ impl World {
         let fingerprint = |n: u64| self.fingerprints[n as usize];
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
         contents.iter().for_each(|&n| _ = groups.entry(fingerprint(n)).or_default().insert(id(n)));
-        let is_pivot = |n: u64| groups[&fingerprint(n)].iter().position(|other| *other == id(n)) < Some(PIVOTS);
-        let near = |&(a, b): &(u64, u64)| {
-            a < b && (fingerprint(a) ^ fingerprint(b)).count_ones() <= K && (is_pivot(a) || is_pivot(b))
+        // From 1.
+        let rank = |n: u64| groups[&fingerprint(n)].iter().take_while(|other| **other <= id(n)).count();
+        let examined = |a: u64, b: u64| match fingerprint(a) == fingerprint(b) {
+            true => rank(a).min(rank(b)) <= 4 || rank(a) * rank(b) <= 64 * 64,
+            false => rank(a) * rank(b) <= 64,
         };
+        let near =
+            |&(a, b): &(u64, u64)| a < b && (fingerprint(a) ^ fingerprint(b)).count_ones() <= K && examined(a, b);
         let all = contents.iter().flat_map(|&a| contents.iter().map(move |&b| (a, b)));
         all.filter(near).map(|(a, b)| (fingerprint(a), fingerprint(b))).collect()
     }
