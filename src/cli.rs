@@ -23,6 +23,8 @@ const EXIT_CODES: &str = "Exit codes: 0 committed, or nothing due; 64 usage; 65 
 pub enum Command {
     /// Read what is new, fold it into the store, export the result.
     Run(Run),
+    /// Try everything that a run needs before there is one: job, inputs, folders and, with --cluster, every host.
+    Check(Check),
     /// Write the exports of the store's head again, without reading anything new.
     Export(OfJob),
     /// Say what a job's store holds.
@@ -46,7 +48,7 @@ pub enum Command {
 pub struct Run {
     /// The job file: what to read, how to fold, where results go.
     pub job: PathBuf,
-    /// The cluster file: how many processes with how many workers. Without it one process does the work.
+    /// The cluster file: which processes, on which hosts, with how many workers. Without it one process does the work.
     #[arg(long, value_name = "FILE")]
     pub cluster: Option<PathBuf>,
     /// Worker threads of a single process [default: all cores].
@@ -83,6 +85,17 @@ pub struct OfJob {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `pagefold check`.
+#[derive(Args)]
+pub struct Check {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The cluster file, whose hosts are tried, too.
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
 }
 
 /// `pagefold status`.

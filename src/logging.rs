@@ -31,3 +31,8 @@ pub fn start(quiet: bool, verbose: u8) {
 pub fn say(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("pagefold: {line}\n").as_bytes());
 }
+
+/// A line that another process wrote to its stderr, in one write, likewise.
+pub fn pass_on(line: &str) {
+    let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+}

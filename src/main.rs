@@ -1,11 +1,16 @@
 //! pagefold: folds the near-duplicate pages of a web crawl. This crate starts the work, `workers` does it.
 
+mod attempts;
+mod check;
 mod cli;
 mod cluster;
+mod crew;
 mod inspect;
 mod jobs;
 mod launch;
 mod logging;
+mod probe;
+mod process;
 mod report;
 mod task;
 mod upkeep;
@@ -21,7 +26,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         cli::Command::Run(arguments) => {
             logging::start(arguments.quiet, arguments.verbose);
-            workers::mesh::exit_on_panic();
+            workers::mesh::exit_on_panic(|_| ());
             let outcome = launch::run(&arguments);
             if let (Err(error), true) = (&outcome, arguments.json) {
                 report::failed(error);
@@ -30,7 +35,7 @@ fn main() -> ExitCode {
         }
         cli::Command::Rebuild(arguments) => {
             logging::start(arguments.quiet, arguments.verbose);
-            workers::mesh::exit_on_panic();
+            workers::mesh::exit_on_panic(|_| ());
             upkeep::rebuild(&arguments)
         }
         cli::Command::Rollback(arguments) => {
@@ -53,9 +58,13 @@ fn main() -> ExitCode {
             logging::start(false, 0);
             inspect::verify(&arguments)
         }
+        cli::Command::Check(arguments) => {
+            logging::start(false, 0);
+            check::run(&arguments)
+        }
         cli::Command::Worker => {
             logging::start(false, 0);
-            workers::mesh::exit_on_panic();
+            workers::mesh::exit_on_panic(worker::last_word);
             worker::run()
         }
     };

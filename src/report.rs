@@ -1,8 +1,8 @@
 //! What a person sees: a progress bar while work goes on, a summary at its end; and `run.json`, the figures that differ from run to run.
 
+use crate::attempts::{Attempt, Share};
 use crate::cli;
-use crate::cluster::Topology;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,61 +20,67 @@ use workers::plan::Plan;
 use workers::store::durable;
 use workers::store::manifest::Head;
 
-/// How often the bar is drawn, and how often progress is logged where there is no terminal.
+/// How often the bar is drawn, and how often progress is logged where there is no terminal: of all, and with -v of each process.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 const LOG_EVERY: Duration = Duration::from_secs(10);
+const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
+/// Processes that have a line of their own on a terminal.
+const LINES_MAX: usize = 16;
+
+/// A process as it is seen from here.
+pub struct Seen {
+    /// The host, or what else it is called.
+    pub name: String,
+    /// How far it is.
+    pub progress: Arc<Progress>,
+    /// Its greatest resident memory, in bytes.
+    pub memory_bytes: AtomicU64,
+}
+
+impl Seen {
+    /// A process that has not begun.
+    pub fn new(name: &str) -> Seen {
+        Seen { name: name.to_owned(), progress: Arc::default(), memory_bytes: AtomicU64::new(0) }
+    }
+
+    fn stage(&self) -> &'static str {
+        stage(self.progress.stage.load(Ordering::Relaxed))
+    }
+
+    fn line(&self) -> String {
+        let records = self.progress.records.load(Ordering::Relaxed);
+        let megabytes = self.memory_bytes.load(Ordering::Relaxed) / 1_000_000;
+        format!("{:>10} {}: {} documents, {megabytes} MB", self.stage(), self.name, grouped(records))
+    }
+}
+
+type Followed = Arc<Mutex<Vec<Arc<Seen>>>>;
 
 /// The progress of all processes, drawn on a terminal and logged elsewhere.
 pub struct Bar {
-    followed: Arc<Mutex<Vec<Arc<Progress>>>>,
+    followed: Followed,
     over: Arc<AtomicBool>,
     drawer: JoinHandle<()>,
 }
 
 impl Bar {
     /// Begins to draw the progress of `plan`.
-    pub fn start(plan: &Plan, quiet: bool) -> Bar {
+    pub fn start(plan: &Plan, quiet: bool, verbose: u8) -> Bar {
         let total: u64 = plan.splits.iter().map(|split| split.end - split.start).sum();
-        let followed: Arc<Mutex<Vec<Arc<Progress>>>> = Arc::default();
+        let followed = Followed::default();
         let over = Arc::new(AtomicBool::new(false));
         let (shared, stop) = (followed.clone(), over.clone());
-        let drawer = thread::spawn(move || {
-            let terminal = std::io::stderr().is_terminal() && !quiet;
-            let bar = ProgressBar::with_draw_target(
-                Some(total),
-                if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
-            );
-            let template = "{msg:>10} [{bar:30}] {bytes}/{total_bytes}  {prefix}  ETA {eta}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            let (started, mut logged) = (Instant::now(), Instant::now());
-            while !stop.load(Ordering::Relaxed) {
-                thread::park_timeout(DRAW_EVERY);
-                let (bytes, records, stage) = sum(&shared);
-                let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
-                bar.set_position(bytes);
-                bar.set_message(stage);
-                bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
-                if !terminal && logged.elapsed() >= LOG_EVERY {
-                    logged = Instant::now();
-                    tracing::info!(
-                        stage,
-                        bytes,
-                        bytes_total = total,
-                        documents = records,
-                        documents_per_s = rate as u64
-                    );
-                }
-            }
-            bar.finish_and_clear();
+        let terminal = std::io::stderr().is_terminal() && !quiet;
+        let drawer = thread::spawn(move || match terminal {
+            true => draw(&shared, &stop, total),
+            false => log(&shared, &stop, total, verbose > 0),
         });
         Bar { followed, over, drawer }
     }
 
-    /// Adds a process's progress.
-    pub fn follow(&self, progress: Arc<Progress>) {
-        self.followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(progress);
+    /// Follows these processes from now on, and no others.
+    pub fn follow(&self, processes: Vec<Arc<Seen>>) {
+        *self.followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = processes;
     }
 
     /// Clears the bar away.
@@ -86,11 +92,77 @@ impl Bar {
     }
 }
 
-fn sum(followed: &Mutex<Vec<Arc<Progress>>>) -> (u64, u64, &'static str) {
-    let followed = followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let sum = |of: fn(&Progress) -> &AtomicU64| followed.iter().map(|p| of(p).load(Ordering::Relaxed)).sum::<u64>();
-    let stage = followed.iter().map(|p| p.stage.load(Ordering::Relaxed)).min().unwrap_or(0) as usize;
-    (sum(|p| &p.bytes), sum(|p| &p.records), STAGES[stage.min(STAGES.len() - 1)])
+/// A bar for all and, of two processes and more, a line for each.
+fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
+    let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let bar = all.add(ProgressBar::new(total));
+    let template = "{msg:>10} [{bar:30}] {bytes}/{total_bytes}  {prefix}  ETA {eta}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let mut lines: Vec<ProgressBar> = Vec::new();
+    let started = Instant::now();
+    while !over.load(Ordering::Relaxed) {
+        thread::park_timeout(DRAW_EVERY);
+        let processes = processes(followed);
+        let (bytes, records, stage) = sum(&processes);
+        let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
+        bar.set_position(bytes);
+        bar.set_message(stage);
+        bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
+        let wanted = if processes.len() > 1 { processes.len().min(LINES_MAX) } else { 0 };
+        while lines.len() < wanted {
+            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+            lines.push(all.add(ProgressBar::new_spinner().with_style(style)));
+        }
+        lines.drain(wanted..).for_each(|line| all.remove(&line));
+        lines.iter().zip(&processes).for_each(|(line, process)| line.set_message(process.line()));
+    }
+    // A terminal that cannot be cleared is no reason to fail.
+    let _ = all.clear();
+}
+
+/// A log line for all and, if `each`, one for each process.
+fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
+    let (started, mut logged, mut logged_each) = (Instant::now(), Instant::now(), Instant::now());
+    while !over.load(Ordering::Relaxed) {
+        thread::park_timeout(DRAW_EVERY);
+        if logged.elapsed() >= LOG_EVERY {
+            logged = Instant::now();
+            let (bytes, records, stage) = sum(&processes(followed));
+            let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
+            tracing::info!(stage, bytes, bytes_total = total, documents = records, documents_per_s = rate as u64);
+        }
+        if each && logged_each.elapsed() >= LOG_EACH_EVERY {
+            logged_each = Instant::now();
+            for process in processes(followed) {
+                tracing::info!(
+                    host = process.name,
+                    stage = process.stage(),
+                    bytes = process.progress.bytes.load(Ordering::Relaxed),
+                    documents = process.progress.records.load(Ordering::Relaxed),
+                    memory_bytes = process.memory_bytes.load(Ordering::Relaxed)
+                );
+            }
+        }
+    }
+}
+
+fn processes(followed: &Followed) -> Vec<Arc<Seen>> {
+    followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+}
+
+fn stage(number: u64) -> &'static str {
+    STAGES[(number as usize).min(STAGES.len() - 1)]
+}
+
+/// Bytes and records of all, and the stage of the one that is least far.
+fn sum(processes: &[Arc<Seen>]) -> (u64, u64, &'static str) {
+    let sum = |of: fn(&Progress) -> &AtomicU64| {
+        processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()
+    };
+    let least = processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
+    (sum(|p| &p.bytes), sum(|p| &p.records), stage(least.unwrap_or(0)))
 }
 
 /// Where the time went.
@@ -139,8 +211,8 @@ pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
 pub struct Outcome<'a> {
     /// The job.
     pub job: &'a Job,
-    /// Where it ran.
-    pub topology: &'a Topology,
+    /// Workers of each process.
+    pub workers: usize,
     /// What was planned.
     pub plan: &'a Plan,
     /// What became of the records.
@@ -155,6 +227,10 @@ pub struct Outcome<'a> {
     pub rows_read: BTreeMap<String, u64>,
     /// Greatest resident memory of all processes.
     pub memory_bytes: u64,
+    /// What each process did.
+    pub processes: Vec<Share>,
+    /// How often it was tried.
+    pub attempts: Vec<Attempt>,
 }
 
 impl Outcome<'_> {
@@ -163,8 +239,10 @@ impl Outcome<'_> {
         let text = serde_json::to_vec_pretty(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "epoch": self.plan.epoch,
-            "processes": self.topology.processes,
-            "workers": self.topology.workers,
+            "processes": self.processes.len(),
+            "workers": self.workers,
+            "process": self.processes,
+            "attempts": self.attempts,
             "inputs": self.plan.inputs.len(),
             "inputs_same_bytes": self.plan.same_bytes.len(),
             "input_bytes": self.counts.bytes,
@@ -200,7 +278,7 @@ impl Outcome<'_> {
         let seconds = self.times.started.elapsed().as_secs_f64();
         let work = *self.times.laps.get("work").unwrap_or(&0) as f64 / 1000.0;
         let rate = self.counts.read as f64 / work.max(0.001);
-        let (processes, workers) = (self.topology.processes, self.topology.workers);
+        let (processes, workers) = (self.processes.len(), self.workers);
         let line = |out: &mut String, head: &str, rest: String| {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "{head:<10} {rest}");

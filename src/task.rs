@@ -1,37 +1,99 @@
 //! What the launcher says to a worker process over its stdin, and what it hears over its stdout: JSON lines. The key travels here, never on a
-//! command line. A worker whose stdin closes has lost its launcher and ends.
+//! command line nor in the environment. The talk:
+//!
+//! ```text
+//! worker    hello: the digest of its own binary       nothing is told to another build, not even the key
+//! launcher  task, or probe
+//! worker    listening: the address it has bound
+//! launcher  peers: where each process listens          the mesh starts over the listeners that are open
+//! both      a line at least each second: how far the worker is; that the launcher lives
+//! worker    done, or failed
+//! ```
+//!
+//! A worker whose stdin closes, or says nothing for the silence limit, has lost its launcher and ends.
 
+use crate::probe::{Finding, Probe};
 use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 use workers::epoch::Receipt;
 use workers::error::{Error, Kind};
 use workers::job::Job;
 
+/// How often each side says something.
+pub const SAY_EVERY: Duration = Duration::from_millis(500);
+
+/// A process's place among the others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Seat {
+    /// This process.
+    pub process: usize,
+    /// All processes.
+    pub processes: usize,
+    /// What the others dial.
+    pub address: String,
+    /// What it listens on, if not that.
+    pub bind: Option<IpAddr>,
+    /// The port, 0 for any.
+    pub port: u16,
+    /// The folder it works in, against which the job's relative paths are taken.
+    pub folder: PathBuf,
+    /// Whether it is the launcher's child and is to die with it.
+    pub is_child: bool,
+    /// The attempt's secret, in hex.
+    pub key: String,
+    /// Whether data is encrypted on its way.
+    pub encrypt: bool,
+    /// Whether it need not be, beyond loopback.
+    pub plaintext: bool,
+    /// Until all must have found each other.
+    pub start_timeout: Duration,
+    /// Silence after which a process is lost.
+    pub silence_timeout: Duration,
+}
+
 /// One process's part of an epoch.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The job.
     pub job: Job,
     /// Folder of the frozen plan.
     pub attempt: PathBuf,
-    /// This process.
-    pub process: usize,
     /// Worker threads of each process.
     pub threads: usize,
-    /// Where each process listens.
-    pub addresses: Vec<String>,
-    /// The attempt's secret, in hex.
-    pub key: String,
-    /// Seconds until all must have found each other.
-    pub start_timeout_s: u64,
-    /// Seconds of silence after which a process is lost.
-    pub silence_timeout_s: u64,
+}
+
+/// What the launcher says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Work.
+    Task(Box<(Seat, Task)>),
+    /// Try what working would need.
+    Probe(Box<(Seat, Probe)>),
+    /// Where each process listens, in order.
+    Peers(Vec<String>),
+    /// The launcher lives.
+    Beat,
 }
 
 /// What a worker process tells.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
+    /// It has started. The first line of every version.
+    Hello {
+        /// blake3 of its binary, in hex.
+        digest: String,
+        /// Its process id.
+        pid: u32,
+    },
+    /// Its socket is open.
+    Listening {
+        /// Address and port that it has bound.
+        address: SocketAddr,
+    },
     /// How far it is.
     Progress {
         /// Bytes of input consumed.
@@ -40,6 +102,17 @@ pub enum Message {
         records: u64,
         /// The stage.
         stage: u64,
+        /// Its greatest resident memory, in bytes.
+        memory_bytes: u64,
+        /// How often each worker has come back from its operators.
+        turns: Vec<(usize, u64)>,
+        /// In how many turns some worker had something to do.
+        busy_turns: u64,
+    },
+    /// It has tried.
+    Probed {
+        /// What it found.
+        findings: Vec<Finding>,
     },
     /// It is done.
     Done {
@@ -54,13 +127,18 @@ pub enum Message {
         code: u8,
         /// The failure in one line.
         line: String,
+        /// The process that it blames, if another.
+        peer: Option<usize>,
+        /// Whether another attempt may mend it: a process was lost, a port was taken.
+        mends: bool,
     },
 }
 
 impl Message {
-    /// The message of `error`.
-    pub fn failed(error: &Error) -> Message {
-        Message::Failed { code: error.kind().exit_code(), line: error.to_string() }
+    /// The message of `error`; it `mends` by itself if so, or if it is a peer's loss.
+    pub fn failed(error: &Error, mends: bool) -> Message {
+        let (code, line, peer) = (error.kind().exit_code(), error.to_string(), error.peer());
+        Message::Failed { code, line, peer, mends: error.kind() == Kind::TryAgain && (mends || peer.is_some()) }
     }
 }
 

@@ -1,22 +1,28 @@
-//! The hidden `worker` command: one process of a job. Reads its task from stdin, does its share, tells progress and receipts on stdout, and ends
-//! when its launcher does.
+//! The hidden `worker` command: one process of a job. Says hello, takes orders from stdin, does its share, tells progress and receipts on stdout, and ends
+//! when its launcher does or has not been heard of for the silence limit.
 
-use crate::logging;
-use crate::task::{Message, Task, memory_bytes};
-use std::io::{BufRead, Read, Write};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use crate::probe::{self, Probe};
+use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 use workers::epoch::{Failure, Progress};
 use workers::error::{Error, Kind, Result};
-use workers::mesh::Mesh;
+use workers::mesh::{self, Mesh};
 use workers::plan::Plan;
 use workers::run::{self, Share};
-use workers::store::Store;
+use workers::store::{Store, digest_of, durable};
 
-/// How often progress is told.
-const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// Bytes of an order; a job may name many inputs.
+const ORDER_BYTES_MAX: u64 = 64 << 20;
+/// For one connection to prove itself.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
+/// For the last words, if nobody reads them.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 fn tell(message: &Message) {
     // A launcher that has gone is noticed on stdin.
@@ -26,88 +32,242 @@ fn tell(message: &Message) {
     }
 }
 
-fn halt(kind: Kind, why: &str) -> ! {
-    logging::say(why);
-    tell(&Message::Failed { code: kind.exit_code(), line: why.to_owned() });
-    std::process::exit(i32::from(kind.exit_code()))
+/// Tells the launcher of a failure that ends the process.
+pub fn last_word(error: &Error) {
+    let code = i32::from(error.kind().exit_code());
+    // Whoever does not read must not keep this process alive.
+    thread::spawn(move || {
+        thread::sleep(LAST_WORDS);
+        std::process::exit(code)
+    });
+    tell(&Message::failed(error, true));
 }
 
-/// Runs the process.
+/// Ends the process; the launcher tells people why, unless it is what is lost.
+fn halt(error: &Error) -> ! {
+    last_word(error);
+    std::process::exit(error.kind().exit_code().into())
+}
+
+/// blake3 of the binary that runs, in hex; not of another that has taken its place meanwhile.
+pub fn own_digest() -> Result<String> {
+    let running = std::path::Path::new("/proc/self/exe");
+    if running.exists() {
+        return durable::digest(running);
+    }
+    let path = std::env::current_exe().map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
+    durable::digest(&path)
+}
+
+/// The launcher as its worker hears it.
+struct Launcher {
+    orders: Receiver<Order>,
+    /// When it was last heard, and how long it may be silent.
+    heard: Arc<Mutex<(Instant, Duration)>>,
+}
+
+fn no_task() -> Error {
+    Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`")
+}
+
+impl Launcher {
+    /// Begins to hear it, and to watch its silence.
+    fn hear() -> Launcher {
+        let (give, orders) = channel();
+        let heard = Arc::new(Mutex::new((Instant::now(), Duration::from_secs(60))));
+        let (noted, watched) = (heard.clone(), heard.clone());
+        thread::spawn(move || {
+            let mut reader = BufReader::new(std::io::stdin());
+            let mut has_orders = false;
+            loop {
+                let mut line = Vec::new();
+                let read = reader.by_ref().take(ORDER_BYTES_MAX).read_until(b'\n', &mut line);
+                if read.is_err() || line.last() != Some(&b'\n') {
+                    // Whatever it is, an end or an error: the launcher has nothing more to say, and hears nothing.
+                    if has_orders {
+                        std::process::exit(Kind::TryAgain.exit_code().into());
+                    }
+                    return;
+                }
+                noted.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0 = Instant::now();
+                match serde_json::from_slice(&line) {
+                    Ok(Order::Beat) => {}
+                    // One that has no use for orders any more is ending.
+                    Ok(order) => drop(give.send(order)),
+                    Err(_) if has_orders => halt(&Error::new(Kind::Usage, "the launcher says what is no order")),
+                    Err(_) => return,
+                }
+                has_orders = true;
+            }
+        });
+        thread::spawn(move || {
+            loop {
+                thread::sleep(SAY_EVERY / 2);
+                let (heard, limit) = *watched.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if heard.elapsed() > limit {
+                    let line = format!("heard nothing of the launcher for {} s", limit.as_secs());
+                    halt(&Error::new(Kind::TryAgain, line));
+                }
+            }
+        });
+        Launcher { orders, heard }
+    }
+
+    fn order(&self) -> Result<Order> {
+        self.orders.recv().map_err(|_| no_task())
+    }
+
+    /// Where each process listens.
+    fn peers(&self) -> Result<Vec<String>> {
+        match self.order()? {
+            Order::Peers(addresses) => Ok(addresses),
+            _ => Err(no_task()),
+        }
+    }
+}
+
+/// Runs the process. Returns only if there is no launcher.
 pub fn run() -> Result<()> {
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|e| Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`").caused_by(e))?;
-    let task: Task = serde_json::from_str(&line).map_err(|e| {
-        Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`").caused_by(e)
-    })?;
-    std::thread::spawn(|| {
-        let mut rest = [0; 1];
-        // Whatever comes, an end or an error: the launcher has nothing more to say.
-        let _ = std::io::stdin().lock().read(&mut rest);
-        halt(Kind::TryAgain, "the launcher is gone");
-    });
+    durable::tell_apart()?;
+    let digest = own_digest()?;
+    tell(&Message::Hello { digest: digest.clone(), pid: std::process::id() });
+    let launcher = Launcher::hear();
     let progress = Arc::new(Progress::default());
     let told = progress.clone();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         loop {
-            std::thread::sleep(PROGRESS_EVERY);
-            let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
+            let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
             tell(&Message::Progress {
                 bytes: load(&told.bytes),
                 records: load(&told.records),
                 stage: load(&told.stage),
+                memory_bytes: memory_bytes(),
+                turns: told.turns(),
+                busy_turns: load(&told.busy_turns),
             });
+            thread::sleep(SAY_EVERY);
         }
     });
-    let outcome = work(task, progress);
-    match &outcome {
-        Ok(message) => tell(message),
-        Err(error) => tell(&Message::failed(error)),
-    }
-    outcome.map(drop)
+    let outcome = match launcher.order()? {
+        Order::Task(order) => {
+            let (seat, task) = *order;
+            work(&seat, task, &digest, open_or_end(&seat, &launcher), &launcher, progress)
+        }
+        Order::Probe(order) => {
+            let (seat, probe) = *order;
+            try_out(&seat, &probe, &digest, open_or_end(&seat, &launcher), &launcher)
+        }
+        Order::Peers(_) | Order::Beat => return Err(no_task()),
+    };
+    end(outcome)
 }
 
-fn work(task: Task, progress: Arc<Progress>) -> Result<Message> {
+/// Says the last word; the launcher tells people of it.
+fn end(outcome: Result<Message>) -> ! {
+    match &outcome {
+        Ok(message) => tell(message),
+        Err(error) => tell(&Message::failed(error, false)),
+    }
+    std::process::exit(outcome.err().map_or(0, |error| error.kind().exit_code().into()))
+}
+
+/// [`open`]; a port that is taken may be free for the next attempt.
+fn open_or_end(seat: &Seat, launcher: &Launcher) -> TcpListener {
+    open(seat, launcher).unwrap_or_else(|error| halt(&error))
+}
+
+/// Takes the seat: its place among the processes, and an open socket, which the launcher is told of.
+fn open(seat: &Seat, launcher: &Launcher) -> Result<TcpListener> {
+    launcher.heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).1 = seat.silence_timeout;
+    if seat.is_child {
+        // Where it cannot be had, the end of stdin does it.
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    }
+    std::env::set_current_dir(&seat.folder)
+        .map_err(|e| Error::io("work in the folder", &seat.folder, e).with_kind(Kind::Config))?;
+    let addresses: Vec<SocketAddr> = match seat.bind {
+        Some(ip) => vec![SocketAddr::new(ip, seat.port)],
+        None => {
+            let resolved = (seat.address.as_str(), seat.port).to_socket_addrs();
+            let named = |e| Error::new(Kind::Config, format!("address {} is unknown here", seat.address)).caused_by(e);
+            resolved.map_err(named)?.collect()
+        }
+    };
+    let mut failed = Error::new(Kind::Config, format!("the name {} has no address here", seat.address));
+    for address in addresses {
+        match mesh::listen(address) {
+            Ok(listener) => {
+                let address =
+                    listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?;
+                tell(&Message::Listening { address });
+                return Ok(listener);
+            }
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn try_out(seat: &Seat, probe: &Probe, digest: &str, listener: TcpListener, launcher: &Launcher) -> Result<Message> {
+    let mut findings = probe::try_files(probe, seat.process);
+    let addresses = launcher.peers()?;
+    let prologue = ["check", digest, &probe.token].join("/").into_bytes();
+    findings.push(probe::try_peers(mesh(seat, addresses, prologue, &listener)?, listener));
+    Ok(Message::Probed { findings })
+}
+
+fn work(
+    seat: &Seat,
+    task: Task,
+    digest: &str,
+    listener: TcpListener,
+    launcher: &Launcher,
+    progress: Arc<Progress>,
+) -> Result<Message> {
     let plan = Plan::read(&task.attempt)?;
     let store = Store::open(&task.job.store, Some(&task.job.identity()?))?;
     let head = store.head()?;
     if head.as_ref().map_or("", |head| &head.digest) != plan.previous {
         return Err(Error::new(Kind::TryAgain, "the store has moved on since the plan was made"));
     }
-    let processes = task.addresses.len();
+    let job = serde_json::to_value(&task.job).map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
+    let agreed = [plan.store.as_str(), &plan.digest, &plan.config, &digest_of(&job), digest];
+    let mesh = mesh(seat, launcher.peers()?, agreed.join("/").into_bytes(), &listener)?;
     let share = Share {
         before: head.map(|head| head.manifest.tables).unwrap_or_default(),
-        mesh: Some(mesh(&task, &plan)?),
+        mesh: Some((mesh, listener)),
         attempt: task.attempt,
         job: task.job,
         plan,
         threads: task.threads,
-        process: task.process,
-        processes,
+        process: seat.process,
+        processes: seat.processes,
     };
-    let receipts = run::run(share, progress, Failure::default(), |why| halt(Kind::TryAgain, why))?;
+    let receipts = run::run(share, progress, Failure::default(), halt_when_lost)?;
     Ok(Message::Done { receipts, memory_bytes: memory_bytes() })
 }
 
-fn mesh(task: &Task, plan: &Plan) -> Result<Mesh> {
-    let address = task.addresses.get(task.process).cloned().unwrap_or_default();
-    let bind: SocketAddr =
-        address.parse().map_err(|_| Error::new(Kind::Config, format!("address {address:?} is no ip:port")))?;
+fn halt_when_lost(error: &Error) {
+    halt(error)
+}
+
+/// The links that processes of this seat's attempt make, which must all agree on `prologue`.
+fn mesh(seat: &Seat, addresses: Vec<String>, prologue: Vec<u8>, listener: &TcpListener) -> Result<Mesh> {
     let mut key = [0; 32];
-    for (byte, digits) in key.iter_mut().zip(task.key.as_bytes().chunks(2)) {
+    for (byte, digits) in key.iter_mut().zip(seat.key.as_bytes().chunks(2)) {
         let digits = std::str::from_utf8(digits).unwrap_or_default();
         *byte = u8::from_str_radix(digits, 16).map_err(|_| Error::new(Kind::Usage, "the task's key is no hex"))?;
     }
-    let prologue = [plan.store.as_str(), &plan.digest, &plan.config, env!("CARGO_PKG_VERSION")].join("/").into_bytes();
     Ok(Mesh {
-        index: task.process,
-        addresses: task.addresses.clone(),
-        bind,
+        index: seat.process,
+        addresses,
+        bind: listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?,
         key,
         prologue,
-        encrypt: !bind.ip().is_loopback(),
-        start_timeout: Duration::from_secs(task.start_timeout_s),
-        handshake_timeout: Duration::from_secs(3),
-        silence_timeout: Duration::from_secs(task.silence_timeout_s),
+        encrypt: seat.encrypt,
+        plaintext: seat.plaintext,
+        start_timeout: seat.start_timeout,
+        handshake_timeout: HANDSHAKE_TIMEOUT,
+        silence_timeout: seat.silence_timeout,
     })
 }

@@ -6,6 +6,8 @@ mod bad_input;
 mod changes;
 /// Killed at any moment, the next run gives the same answer.
 mod crash;
+/// A worker or a host that fails costs an attempt and not the run; `check`.
+mod crew;
 /// The demo crawl against its known truth.
 mod demo;
 /// Epoch after epoch equals a run from scratch.

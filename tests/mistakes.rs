@@ -31,7 +31,7 @@ fn one_clear_line() {
     fails(&bench, &["--set", "read.rejects_max=2"], 78, "[read] rejects_max");
     fails(&bench, &["--cluster", "gone.toml"], 78, "gone.toml");
     std::fs::write(bench.at("bad.toml"), "launch = \"local\"\nprocesses = 0\nworkers = 1\n").expect("written");
-    fails(&bench, &["--cluster", "bad.toml"], 78, "bad.toml: processes");
+    fails(&bench, &["--cluster", "bad.toml"], 78, "bad.toml:2: processes");
     std::fs::remove_file(bench.at("job.toml")).expect("removed");
     fails(&bench, &[], 78, "job.toml");
 }

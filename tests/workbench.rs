@@ -76,6 +76,14 @@ impl Bench {
         name
     }
 
+    /// A cluster file of two hosts that are both this machine, started without a launcher's hold on them; its name.
+    pub fn hosts(&self) -> String {
+        let start = "launch = \"ssh\"\nworkers = 1\nssh_command = [\"sh\", \"-c\", \"exec \\\"$@\\\"\"]\n";
+        let hosts = "[[hosts]]\naddress = \"127.0.0.1\"\n[[hosts]]\naddress = \"127.0.0.2\"\n";
+        std::fs::write(self.at("hosts.toml"), [start, hosts].concat()).expect("written");
+        "hosts.toml".into()
+    }
+
     /// The exported tables of a state, file by file. `rejects` name their inputs and are no part of the promise.
     pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
         self.files(&["members", "pairs", "redirects", "clusters"])

@@ -6,6 +6,7 @@ use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::Plan;
+use crate::store::durable;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;
@@ -52,9 +53,19 @@ pub struct Progress {
     pub records: AtomicU64,
     /// Number of the stage in [`STAGES`] that some worker has reached.
     pub stage: AtomicU64,
+    /// For each worker by its index how often it has come back from its operators: of one that is lost in an operator it stands still.
+    pub turns: Mutex<BTreeMap<usize, Arc<AtomicU64>>>,
+    /// Turns in which some worker had something to do: stands still when all wait for each other.
+    pub busy_turns: AtomicU64,
 }
 
 impl Progress {
+    /// The turns so far, of all workers that have begun.
+    pub fn turns(&self) -> Vec<(usize, u64)> {
+        let turns = self.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        turns.iter().map(|(worker, turns)| (*worker, turns.load(Ordering::Relaxed))).collect()
+    }
+
     /// Takes in a split that an earlier attempt finished.
     pub fn resumed(&self, bytes: u64, records: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -110,6 +121,7 @@ pub struct Epoch {
     heard: RefCell<Vec<SegmentRef>>,
     receipt: RefCell<Receipt>,
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
+    turns: Arc<AtomicU64>,
     started: Instant,
 }
 
@@ -127,7 +139,11 @@ impl Epoch {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
         let (fresh, heard, rows_read) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Rc::new(Epoch { index, peers, data, shared, fresh, heard, receipt, rows_read, started: Instant::now() })
+        let turns: Arc<AtomicU64> = Arc::default();
+        let mut all = shared.progress.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        all.insert(index, turns.clone());
+        drop(all);
+        Rc::new(Epoch { index, peers, data, shared, fresh, heard, receipt, rows_read, turns, started: Instant::now() })
     }
 
     /// The worker that owns a key whose evenly spread leading bits are `top`.
@@ -215,7 +231,7 @@ impl Epoch {
 
     /// A file tag that no other worker of any attempt uses at the same time, not even one that has lost its launcher and not noticed.
     pub fn tag(&self) -> String {
-        format!("{}-{}.{}", self.plan.digest, self.index, std::process::id())
+        format!("{}-{}.{}", self.plan.digest, self.index, durable::tag())
     }
 
     /// Enters a written segment into the receipt.
@@ -229,6 +245,14 @@ impl Epoch {
     /// Adds `n` to a counter of the receipt.
     pub fn count(&self, name: &str, n: u64) {
         *self.receipt.borrow_mut().counters.entry(name.to_owned()).or_default() += n;
+    }
+
+    /// Notes that this worker came back from its operators; `idle` if there was nothing for them to do.
+    pub fn turned(&self, idle: bool) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        if !idle {
+            self.progress.busy_turns.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Notes that this worker's part of `stage` ended.

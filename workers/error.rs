@@ -45,12 +45,13 @@ pub struct Error {
     line: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
     guard: Option<&'static str>,
+    peer: Option<usize>,
 }
 
 impl Error {
     /// A failure that is told in `line` alone.
     pub fn new(kind: Kind, line: impl Into<String>) -> Error {
-        Error { kind, line: line.into(), source: None, guard: None }
+        Error { kind, line: line.into(), source: None, guard: None, peer: None }
     }
 
     /// `operation` on `path` failed ("read", "create", "rename to" ...).
@@ -89,6 +90,17 @@ impl Error {
     pub fn with_guard(mut self, name: &'static str) -> Error {
         self.guard = Some(name);
         self
+    }
+
+    /// The same failure, laid at the door of process `peer`.
+    pub fn blaming(mut self, peer: usize) -> Error {
+        self.peer = Some(peer);
+        self
+    }
+
+    /// The process whose fault it is in the eyes of the one that tells, if it is another's.
+    pub fn peer(&self) -> Option<usize> {
+        self.peer
     }
 
     /// The guard that spoke, if one did.

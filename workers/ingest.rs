@@ -414,13 +414,13 @@ impl Open {
         }
         assert!(self.counts.add_up(), "{}: {:?} do not add up", self.file, self.counts);
         durable::create_folder(&epoch.attempt.join("split"))?;
-        durable::write(&split_path(&epoch.attempt, self.id, "rejects.jsonl"), &self.rejects)?;
+        durable::write_beside_others(&split_path(&epoch.attempt, self.id, "rejects.jsonl"), &self.rejects)?;
         let rejects_digest = blake3::hash(&self.rejects).to_hex().to_string();
         let done = SplitDone { visits: self.written, evidence: self.evidence, counts: self.counts, rejects_digest };
         let mut text = Vec::new();
         serde_json::to_writer(&mut text, &done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         text.flush().map_err(|e| Error::io("write", &epoch.attempt, e))?;
-        durable::write(&split_path(&epoch.attempt, self.id, "json"), &text)
+        durable::write_beside_others(&split_path(&epoch.attempt, self.id, "json"), &text)
     }
 }
 

@@ -29,10 +29,11 @@ use crate::wire::Row;
 use crate::{buckets, clusters, components, contents, groups, pages, pairs, resolve};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use timely::dataflow::Scope;
 use timely::dataflow::operators::core::Filter;
 use timely::dataflow::operators::probe::{Handle, Probe};
@@ -54,8 +55,8 @@ pub struct Share {
     pub process: usize,
     /// All processes.
     pub processes: usize,
-    /// The links to the others; none if there are none.
-    pub mesh: Option<Mesh>,
+    /// The links to the others, and the listener that they dial; none if there are none.
+    pub mesh: Option<(Mesh, TcpListener)>,
 }
 
 /// How long a worker without work sleeps at most; messages wake it sooner.
@@ -70,7 +71,7 @@ pub fn run(
     share: Share,
     progress: Arc<Progress>,
     failure: Failure,
-    on_lost: impl Fn(&str) + Send + Sync + 'static,
+    on_lost: impl Fn(&Error) + Send + Sync + 'static,
 ) -> Result<Vec<Receipt>> {
     let Share { job, plan, attempt, before, threads, process, processes, mesh } = share;
     let bands = job.bands()?;
@@ -80,6 +81,7 @@ pub fn run(
     let queue = queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let shared = Arc::new(Shared { plan, job, attempt, before, progress, failure });
+    let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = featurizer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let signer = signer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
@@ -115,27 +117,30 @@ fn queue(plan: &Plan, attempt: &std::path::Path, process: usize, processes: usiz
 }
 
 /// Steps the worker until the dataflow behind `probe` is complete on all workers.
-fn barrier(worker: &mut Worker, probe: &Handle<()>) {
+fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     while !probe.done() {
+        let began = Instant::now();
         worker.step_or_park(Some(PARK));
+        // Who sleeps to the end of its time was not woken by anything to do. (Nothing is decided by this but whether the process is stuck.)
+        epoch.turned(began.elapsed() >= PARK);
     }
 }
 
 fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, digester: Option<Digester>) {
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, digester, &probe));
-    barrier(worker, &probe);
+    barrier(worker, epoch, &probe);
     epoch.ended("ingest");
 
     fold(worker, epoch, bands, |stage, scope| stage.begin(scope, "pages", pages::pages));
 
     let stage = Stage::new(epoch);
     worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
-    barrier(worker, &stage.probe);
+    barrier(worker, epoch, &stage.probe);
 
     let stage = Stage::new(epoch);
     worker.dataflow::<(), _, _>(|scope| publish(&stage, scope));
-    barrier(worker, &stage.probe);
+    barrier(worker, epoch, &stage.probe);
 }
 
 /// Page changes -> contents and their evidence; every worker hears of the evidence of all; births -> candidates -> pairs.
@@ -159,18 +164,18 @@ pub fn fold(
             },
         );
     });
-    barrier(worker, &stage.probe);
+    barrier(worker, epoch, &stage.probe);
 
     let stage = Stage::new(epoch);
     worker.dataflow::<(), _, _>(|scope| {
         let told: Flow<'_, Told> = stage.begin(scope, "tell_evidence", evidence::tell);
         stage.end(told, "hear_evidence", |told| told.to, evidence::hear);
     });
-    barrier(worker, &stage.probe);
+    barrier(worker, epoch, &stage.probe);
 
     let stage = Stage::new(epoch);
     worker.dataflow::<(), _, _>(|scope| propose(&stage, bands, born.take(), scope));
-    barrier(worker, &stage.probe);
+    barrier(worker, epoch, &stage.probe);
 }
 
 /// This worker's births -> groups -> buckets -> candidates, and births -> keys -> candidates; candidates -> verdicts -> pairs.

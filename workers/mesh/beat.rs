@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::link::{Alarm, Link, Opener, Sealer, Word, receive};
+use super::link::{Alarm, Link, Opener, Sealer, Word, lost, receive};
 
 /// Beats per silence limit: a few may be late on a busy machine.
 const BEATS_PER_SILENCE: u32 = 5;
@@ -43,7 +43,7 @@ impl Beats {
                 if let Err(error) = speak(writing, sealer, &left, silence / BEATS_PER_SILENCE)
                     && !peer_parted.load(Ordering::SeqCst)
                 {
-                    bell.ring(&format!("lost process {peer}: {error}"));
+                    bell.ring(&lost(peer, error));
                 }
             })?;
             let (bell, run) = (alarm.clone(), running.clone());
@@ -51,7 +51,7 @@ impl Beats {
                 let _run = run;
                 match listen(stream, opener, silence) {
                     Ok(()) => parted.store(true, Ordering::SeqCst),
-                    Err(error) => bell.ring(&format!("lost process {peer}: {}", told(&error, silence))),
+                    Err(error) => bell.ring(&lost(peer, told(&error, silence))),
                 }
             })?;
             beats.leave.push(leave);

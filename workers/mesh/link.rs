@@ -5,6 +5,7 @@
 //! endian) and a Noise transport message of at most 65,535 bytes; one without content ends the stream, so that a cut
 //! connection is never taken for the end. Nothing here decides what a loss means: that is the [`Alarm`]'s owner.
 
+use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 
 use snow::StatelessTransportState;
 use socket2::{SockRef, TcpKeepalive};
+
+use crate::error::{Error, Kind};
 
 const TAG_BYTES: usize = 16;
 /// The longest Noise message.
@@ -175,18 +178,23 @@ pub(super) fn read_exact_by(stream: &mut TcpStream, buffer: &mut [u8], deadline:
     Ok(())
 }
 
+/// The loss of process `peer`, and `why`.
+pub(super) fn lost(peer: usize, why: impl fmt::Display) -> Error {
+    Error::new(Kind::TryAgain, format!("lost process {peer}: {why}")).blaming(peer)
+}
+
 /// Tells once that a peer is lost, and not at all once the work is over.
 pub(super) struct Alarm {
     quiet: AtomicBool,
-    ring: Box<dyn Fn(&str) + Send + Sync>,
+    ring: Box<dyn Fn(&Error) + Send + Sync>,
 }
 
 impl Alarm {
-    pub(super) fn new(ring: impl Fn(&str) + Send + Sync + 'static) -> Alarm {
+    pub(super) fn new(ring: impl Fn(&Error) + Send + Sync + 'static) -> Alarm {
         Alarm { quiet: AtomicBool::new(false), ring: Box::new(ring) }
     }
 
-    pub(super) fn ring(&self, reason: &str) {
+    pub(super) fn ring(&self, reason: &Error) {
         if !self.quiet.swap(true, Ordering::SeqCst) {
             (self.ring)(reason);
         }
@@ -207,13 +215,13 @@ pub(super) fn pump(link: Link, peer: usize, alarm: &Arc<Alarm>) -> io::Result<(U
     let (from_inside, to_peer, ringer) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
     let sending = Builder::new().name(format!("mesh:seal-{peer}")).spawn(move || {
         if let Err(error) = seal_all(from_inside, to_peer, sealer) {
-            ringer.ring(&format!("lost process {peer}: cannot send to it: {error}"));
+            ringer.ring(&lost(peer, format!("cannot send to it: {error}")));
         }
     })?;
     let ringer = alarm.clone();
     Builder::new().name(format!("mesh:open-{peer}")).spawn(move || {
         if let Err(error) = open_all(stream, &outside, opener) {
-            ringer.ring(&format!("lost process {peer}: cannot receive from it: {error}"));
+            ringer.ring(&lost(peer, format!("cannot receive from it: {error}")));
             // timely would wait for ever on a socket that stays open.
             let _ = outside.shutdown(Shutdown::Both);
         }
@@ -338,7 +346,7 @@ pub(super) mod tests {
             let _ = inside.read_to_end(&mut got);
             assert!(got.is_empty());
             assert!(reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1"));
-            bell.ring("again");
+            bell.ring(&lost(1, "again"));
             assert!(reasons.try_recv().is_err());
         }
     }

@@ -29,7 +29,8 @@ use timely::worker::Worker;
 use crate::error::{Error, Kind, Result};
 use beat::Beats;
 use link::{Alarm, pump};
-use start::{connect, listen};
+use start::connect;
+pub use start::listen;
 
 /// How one process finds, proves itself to and watches its peers.
 pub struct Mesh {
@@ -39,12 +40,14 @@ pub struct Mesh {
     pub addresses: Vec<String>,
     /// What this process listens on until all higher indices have called. May differ from what they dial.
     pub bind: SocketAddr,
+    /// Whether data may go beyond loopback without encryption, by the word of who owns the network.
+    pub plaintext: bool,
     /// The attempt's secret.
     pub key: [u8; 32],
     /// All that the processes must agree on: store, attempt, configuration, binary.
     pub prologue: Vec<u8>,
     /// Whether the data is encrypted. Without, whoever can write into an established connection can forge data: allowed
-    /// only when `bind` is a loopback address.
+    /// only when `bind` is a loopback address, or with `plaintext`.
     pub encrypt: bool,
     /// From the call until every process has all of its connections.
     pub start_timeout: Duration,
@@ -69,7 +72,7 @@ impl Mesh {
         {
             return wrong(format!("time limits of a mesh are positive, silence at least {:?}", Mesh::SILENCE_MIN));
         }
-        if !self.encrypt && !self.bind.ip().is_loopback() {
+        if !self.encrypt && !self.plaintext && !self.bind.ip().is_loopback() {
             return wrong(format!("cannot listen on {}: only loopback goes without encryption", self.bind));
         }
         for (peer, address) in self.addresses.iter().enumerate() {
@@ -83,7 +86,7 @@ impl Mesh {
 }
 
 /// Runs `work` on every local worker: `threads` threads of this process, exchanging with the peers of `mesh` if there is
-/// one; every process of a mesh must have the same number of threads. Returns each local worker's result in order, after all
+/// one, over the listener that [`listen`] opened (the highest index needs none); every process of a mesh must have the same number of threads. Returns each local worker's result in order, after all
 /// workers of all processes have ended.
 ///
 /// `on_lost` is called once, from another thread, when a peer is lost while workers run: in production it ends the
@@ -96,28 +99,13 @@ impl Mesh {
 /// [`Kind::Internal`]: a worker panicked. [`Kind::Io`], [`Kind::Permission`]: this process cannot listen.
 pub fn execute<T: Send + 'static>(
     threads: usize,
-    mesh: Option<Mesh>,
-    on_lost: impl Fn(&str) + Send + Sync + 'static,
-    work: impl Fn(&mut Worker) -> T + Send + Sync + 'static,
-) -> Result<Vec<T>> {
-    let mesh = match mesh {
-        Some(mesh) => {
-            mesh.check()?;
-            let listener = listen(&mesh)?;
-            Some((mesh, listener))
-        }
-        None => None,
-    };
-    execute_over(threads, mesh, on_lost, work)
-}
-
-/// [`execute`], over a listener that is open already.
-fn execute_over<T: Send + 'static>(
-    threads: usize,
     mesh: Option<(Mesh, Option<TcpListener>)>,
-    on_lost: impl Fn(&str) + Send + Sync + 'static,
+    on_lost: impl Fn(&Error) + Send + Sync + 'static,
     work: impl Fn(&mut Worker) -> T + Send + Sync + 'static,
 ) -> Result<Vec<T>> {
+    if let Some((mesh, _)) = &mesh {
+        mesh.check()?;
+    }
     if threads == 0 {
         return Err(Error::new(Kind::Config, "a process needs at least one worker thread"));
     }
@@ -126,7 +114,9 @@ fn execute_over<T: Send + 'static>(
     let lost = events.clone();
     let alarm = Arc::new(Alarm::new(move |reason| {
         on_lost(reason);
-        let _ = lost.send(Err(Error::new(Kind::TryAgain, reason)));
+        let told = Error::new(Kind::TryAgain, reason.to_string());
+        let told = reason.peer().into_iter().fold(told, Error::blaming);
+        let _ = lost.send(Err(told));
     }));
     let Wiring { builders, guard, senders, beats } = match mesh {
         Some((mesh, listener)) if mesh.addresses.len() > 1 => Wiring::over(&mesh, listener, threads, &alarm)?,
@@ -153,7 +143,8 @@ fn execute_over<T: Send + 'static>(
     let joining = Builder::new().name("mesh:join".into()).spawn(move || {
         let joined = catch_unwind(AssertUnwindSafe(|| guards.join()));
         let Ok(results) = joined else {
-            return alarm.ring("lost a peer: its connection broke while it was being closed");
+            let line = "lost a peer: its connection broke while it was being closed";
+            return alarm.ring(&Error::new(Kind::TryAgain, line));
         };
         for sender in senders {
             let _ = sender.join();
@@ -219,7 +210,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 /// A worker's panic, filed as a lost peer if that is what it comes from.
 fn report<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
     if is_network_panic(message) {
-        alarm.ring(&format!("lost a peer: {message}"));
+        alarm.ring(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
     } else {
         // What falls silent after this is no news.
         alarm.silence();
@@ -232,20 +223,22 @@ fn is_network_panic(message: &str) -> bool {
     message.starts_with("timely communication error") || message.starts_with("MergeQueue poisoned")
 }
 
-/// The exit code and last line for a panic with `message` in `thread`, if it ends the process.
-fn verdict(thread: &str, message: &str) -> Option<(Kind, String)> {
+/// What a panic with `message` in `thread` comes to, if it ends the process.
+fn verdict(thread: &str, message: &str) -> Option<Error> {
     if is_network_panic(message) {
         let peer = thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
-        let peer = peer.map_or("a peer".into(), |index| format!("process {index}"));
-        return Some((Kind::TryAgain, format!("lost {peer}: {message}")));
+        return Some(match peer.and_then(|index| index.parse().ok()) {
+            Some(peer) => link::lost(peer, message),
+            None => Error::new(Kind::TryAgain, format!("lost a peer: {message}")),
+        });
     }
-    thread.starts_with("timely:").then(|| (Kind::Internal, format!("{thread} panicked: {message}")))
+    thread.starts_with("timely:").then(|| Error::internal(format!("{thread} panicked: {message}")))
 }
 
 /// From here on a panic in one of timely's threads ends the process at once, with one line on stderr: a panicked worker
 /// would otherwise leave its neighbours waiting for ever. The exit code is that of [`Kind::TryAgain`] if timely lost a
-/// connection, else of [`Kind::Internal`]. Other threads panic as before.
-pub fn exit_on_panic() {
+/// connection, else of [`Kind::Internal`]. `last_word` is called before. Other threads panic as before.
+pub fn exit_on_panic(last_word: impl Fn(&Error) + Send + Sync + 'static) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if crate::panics::is_guarded() {
@@ -253,14 +246,15 @@ pub fn exit_on_panic() {
         }
         let thread = std::thread::current();
         let text = message(info.payload());
-        let Some((kind, mut line)) = verdict(thread.name().unwrap_or(""), text) else {
+        let Some(mut error) = verdict(thread.name().unwrap_or(""), text) else {
             return before(info);
         };
-        if let (Kind::Internal, Some(place)) = (kind, info.location()) {
-            line.push_str(&format!(" ({place})"));
+        if let (Kind::Internal, Some(place)) = (error.kind(), info.location()) {
+            error = Error::internal(format!("{error} ({place})"));
         }
-        let _ = writeln!(std::io::stderr(), "pagefold: {}", line.replace('\n', " "));
-        std::process::exit(kind.exit_code().into());
+        last_word(&error);
+        let _ = writeln!(std::io::stderr(), "pagefold: {}", error.to_string().replace('\n', " "));
+        std::process::exit(error.kind().exit_code().into());
     }));
 }
 

@@ -50,20 +50,20 @@ impl Links {
     }
 }
 
-/// Opens the listening socket, if a higher index will dial this process.
-pub(super) fn listen(mesh: &Mesh) -> Result<Option<TcpListener>> {
-    if mesh.index + 1 >= mesh.addresses.len() {
-        return Ok(None);
-    }
-    let bound = TcpListener::bind(mesh.bind).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-    bound.map(Some).map_err(|error| {
+/// Opens the listening socket that the others will dial; port 0 is whichever is free.
+///
+/// # Errors
+/// [`Kind::TryAgain`]: the port is taken. [`Kind::Config`]: `bind` is no address of this machine. [`Kind::Permission`], [`Kind::Io`].
+pub fn listen(bind: SocketAddr) -> Result<TcpListener> {
+    let bound = TcpListener::bind(bind).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    bound.map_err(|error| {
         let kind = match error.kind() {
             ErrorKind::AddrInUse => Kind::TryAgain,
             ErrorKind::PermissionDenied => Kind::Permission,
             ErrorKind::AddrNotAvailable => Kind::Config,
             _ => Kind::Io,
         };
-        Error::new(kind, format!("cannot listen on {}", mesh.bind)).caused_by(error)
+        Error::new(kind, format!("cannot listen on {bind}")).caused_by(error)
     })
 }
 
@@ -123,8 +123,10 @@ fn unmet(mesh: &Mesh, missing: &[usize], reasons: &[Option<String>]) -> Error {
         let reason = reasons[*peer].as_deref().unwrap_or("it never called");
         format!("process {peer} at {} ({reason})", mesh.addresses[*peer])
     };
-    let told = missing.iter().map(told).collect::<Vec<_>>().join(", ");
-    Error::new(Kind::TryAgain, format!("missing after {:?}: {told}", mesh.start_timeout))
+    let list = missing.iter().map(told).collect::<Vec<_>>().join(", ");
+    let error = Error::new(Kind::TryAgain, format!("missing after {:?}: {list}", mesh.start_timeout));
+    // Of several the first is as good as any: the launcher hears all processes, and each blames another.
+    missing.first().map_or(Error::internal("none is missing"), |peer| error.blaming(*peer))
 }
 
 /// Waits until every peer has all of its connections too, so that nobody's silence during the start counts as a loss and
@@ -135,7 +137,7 @@ fn all_ready(links: &mut Links, deadline: Instant) -> Result<()> {
             ErrorKind::TimedOut => "still waits for others",
             _ => "left during the start",
         };
-        Error::new(Kind::TryAgain, format!("process {peer} {why}")).caused_by(error)
+        Error::new(Kind::TryAgain, format!("process {peer} {why}")).blaming(peer).caused_by(error)
     }
     let mut peers: Vec<_> =
         links.beat.iter_mut().enumerate().filter_map(|(peer, link)| Some((peer, link.as_mut()?))).collect();
@@ -146,7 +148,9 @@ fn all_ready(links: &mut Links, deadline: Instant) -> Result<()> {
         match link.receive(deadline).map_err(|error| gone(*peer, error))? {
             Word::Ready => {}
             word => {
-                return Err(Error::new(Kind::Protocol, format!("process {peer} says {word:?} out of turn")));
+                return Err(
+                    Error::new(Kind::Protocol, format!("process {peer} says {word:?} out of turn")).blaming(*peer)
+                );
             }
         }
     }
@@ -216,6 +220,7 @@ impl Dialer {
 
     fn refused(&self, refusal: Refusal) -> Error {
         Error::new(Kind::Protocol, format!("process {} at {} refused us: {refusal}", self.peer, self.address))
+            .blaming(self.peer)
     }
 
     fn dial_once(&self, lane: Lane) -> std::result::Result<Link, Failure> {

@@ -29,6 +29,7 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             key: [7; 32],
             prologue: b"store, attempt, configuration, binary".to_vec(),
             encrypt,
+            plaintext: false,
             start_timeout: GENEROUS,
             handshake_timeout: Duration::from_secs(3),
             silence_timeout: GENEROUS,
@@ -52,7 +53,7 @@ fn exchange(worker: &mut Worker) -> Vec<u64> {
     received
 }
 
-fn silently(reason: &str) {
+fn silently(reason: &Error) {
     panic!("nobody should be lost: {reason}");
 }
 
@@ -60,7 +61,7 @@ type Outcome = Result<Vec<Vec<u64>>>;
 
 /// Starts one process of a mesh.
 fn started(mesh: (Mesh, TcpListener)) -> std::thread::JoinHandle<Outcome> {
-    std::thread::spawn(move || execute_over(THREADS, Some((mesh.0, Some(mesh.1))), silently, exchange))
+    std::thread::spawn(move || execute(THREADS, Some((mesh.0, Some(mesh.1))), silently, exchange))
 }
 
 /// All processes completed, and worker w of all got each x with x % workers == w once from every worker.
@@ -86,9 +87,9 @@ fn twin(mesh: &Mesh) -> Mesh {
     Mesh { addresses: mesh.addresses.clone(), prologue: mesh.prologue.clone(), ..*mesh }
 }
 
-fn heard() -> (impl Fn(&str) + Send + Sync + 'static, Receiver<String>) {
+fn heard() -> (impl Fn(&Error) + Send + Sync + 'static, Receiver<String>) {
     let (sender, reasons): (Sender<String>, _) = channel();
-    (move |reason: &str| sender.send(reason.to_string()).unwrap(), reasons)
+    (move |reason: &Error| sender.send(reason.to_string()).unwrap(), reasons)
 }
 
 /// Two and three processes exchange every record exactly once, plain and encrypted.
@@ -110,7 +111,9 @@ fn threads_exchange() {
 /// is taken are refused, each with its exit code.
 #[test]
 fn bad_jobs_are_refused() {
-    let kind = |threads, mesh| execute(threads, mesh, silently, |_| ()).unwrap_err().kind();
+    let kind = |threads, mesh: Option<Mesh>| {
+        execute(threads, mesh.map(|mesh| (mesh, None)), silently, |_| ()).unwrap_err().kind()
+    };
     let (mesh, _listener) = meshes(2, true).remove(0);
     assert_eq!(kind(0, None), Kind::Config);
     assert_eq!(kind(1, Some(Mesh { index: 2, ..twin(&mesh) })), Kind::Config);
@@ -120,7 +123,7 @@ fn bad_jobs_are_refused() {
     }
     let everywhere = SocketAddr::from(([0, 0, 0, 0], mesh.bind.port()));
     assert_eq!(kind(1, Some(Mesh { encrypt: false, bind: everywhere, ..twin(&mesh) })), Kind::Config);
-    assert_eq!(kind(1, Some(mesh)), Kind::TryAgain);
+    assert_eq!(listen(mesh.bind).unwrap_err().kind(), Kind::TryAgain);
 }
 
 /// A dialer with a wrong key, another job, or another idea of encryption, processes or threads is refused with exit
@@ -132,7 +135,7 @@ fn wrong_peers_are_refused() {
     let first = twin(&meshes[0].0);
     let first_run = started(meshes.remove(0));
     let refused = |threads, wrong: Mesh| {
-        let error = execute_over(threads, Some((wrong, None)), silently, |_| ()).unwrap_err();
+        let error = execute(threads, Some((wrong, None)), silently, |_| ()).unwrap_err();
         assert_eq!(error.kind(), Kind::Protocol, "{error}");
         error.to_string()
     };
@@ -211,7 +214,7 @@ fn a_missing_peer_is_named() {
     let (mut mesh, listener) = alone.pop().unwrap();
     drop(alone);
     mesh.start_timeout = Duration::from_millis(300);
-    let error = execute_over(1, Some((mesh, Some(listener))), silently, |_| ()).unwrap_err();
+    let error = execute(1, Some((mesh, Some(listener))), silently, |_| ()).unwrap_err();
     assert!(error.kind() == Kind::TryAgain && error.to_string().contains("process 0"), "{error}");
 }
 
@@ -248,7 +251,7 @@ fn a_lost_peer_is_reported() {
         let peer = twin(&mesh);
         let (on_lost, reasons) = heard();
         let run = std::thread::spawn(move || {
-            execute_over(1, Some((mesh, Some(listener))), on_lost, |_| std::thread::sleep(GENEROUS))
+            execute(1, Some((mesh, Some(listener))), on_lost, |_| std::thread::sleep(GENEROUS))
         });
         let [data, mut beat] = LANES.map(|lane| impostor(&peer, lane));
         beat.send(Word::Ready).unwrap();
@@ -261,7 +264,7 @@ fn a_lost_peer_is_reported() {
         let reason = reasons.recv_timeout(GENEROUS / 2).unwrap();
         assert!(reason.starts_with("lost process 1: ") && reason.contains(expected), "{case}: {reason}");
         let error = run.join().unwrap().unwrap_err();
-        assert_eq!((error.kind(), error.to_string()), (Kind::TryAgain, reason));
+        assert_eq!((error.kind(), error.peer(), error.to_string()), (Kind::TryAgain, Some(1), reason));
         drop(data);
         assert!(reasons.recv_timeout(Duration::from_millis(100)).is_err(), "{case}: reported twice");
     }
@@ -282,11 +285,12 @@ fn a_panicking_worker_does_not_hang_the_rest() {
 #[test]
 fn panics_are_judged() {
     let broken = "timely communication error: reading data: socket closed";
-    let (kind, line) = verdict("timely:recv-3", broken).unwrap();
-    assert!(kind == Kind::TryAgain && line.starts_with("lost process 3: "), "{line}");
-    assert_eq!(verdict("main", broken).unwrap().0, Kind::TryAgain);
-    assert_eq!(verdict("timely:work-0", "MergeQueue poisoned.").unwrap().0, Kind::TryAgain);
-    assert_eq!(verdict("timely:work-0", "index out of bounds").unwrap().0, Kind::Internal);
+    let lost = verdict("timely:recv-3", broken).unwrap();
+    let line = lost.to_string();
+    assert!((lost.kind(), lost.peer()) == (Kind::TryAgain, Some(3)) && line.starts_with("lost process 3: "), "{line}");
+    assert_eq!(verdict("main", broken).unwrap().kind(), Kind::TryAgain);
+    assert_eq!(verdict("timely:work-0", "MergeQueue poisoned.").unwrap().kind(), Kind::TryAgain);
+    assert_eq!(verdict("timely:work-0", "index out of bounds").unwrap().kind(), Kind::Internal);
     assert!(verdict("main", "index out of bounds").is_none());
 }
 
@@ -296,7 +300,7 @@ fn panics_are_judged() {
 fn a_panicking_worker_ends_its_process() {
     const CHILD: &str = "PAGEFOLD_TEST_PANIC";
     if std::env::var_os(CHILD).is_some() {
-        exit_on_panic();
+        exit_on_panic(|_| ());
         let _ = execute(2, None, silently, |worker| match worker.index() {
             0 => panic!("as the\ntest bids"),
             _ => std::thread::sleep(GENEROUS),

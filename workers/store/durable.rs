@@ -5,7 +5,8 @@
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// fsync of a folder, which makes the names in it durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
@@ -55,9 +56,33 @@ pub fn digest(path: &Path) -> Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Writes `bytes` durably as `path`, replacing what has that name.
+/// Writes `bytes` durably as `path`, replacing what has that name. One writer at a time: aside the file has the same name for all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let aside = path.with_extension("writing");
+    write_by(path, path.with_extension("writing"), bytes)
+}
+
+/// The same where others may write the same name at the same time, such as a process of an attempt that was given up and has not noticed: aside
+/// the file bears this process's [`tag`], so that whoever renames last gives a whole file its name.
+pub fn write_beside_others(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_by(path, path.with_extension(format!("{}.writing", tag())), bytes)
+}
+
+static TAG: OnceLock<String> = OnceLock::new();
+
+/// What keeps the files that this process writes aside apart from those of others: its id, or what [`tell_apart`] made of it.
+pub fn tag() -> &'static str {
+    TAG.get_or_init(|| std::process::id().to_string())
+}
+
+/// Makes [`tag`] one that no process of any host has: ids alone may be the same on two hosts. To be called before anything is written.
+pub fn tell_apart() -> Result<()> {
+    let random = super::random_hex()?;
+    // A tag that is in use already is this process's, too.
+    TAG.get_or_init(|| format!("{}-{random}", std::process::id()));
+    Ok(())
+}
+
+fn write_by(path: &Path, aside: PathBuf, bytes: &[u8]) -> Result<()> {
     let mut file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
     file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
     place(&file, &aside, path)
@@ -65,7 +90,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Writes `bytes` durably as `path` unless that name exists. Returns whether this call created it.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<bool> {
-    let aside = path.with_extension(format!("{}.writing", std::process::id()));
+    let aside = path.with_extension(format!("{}.writing", tag()));
     let mut file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
     file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
     file.sync_all().map_err(|e| Error::io("fsync", &aside, e))?;
