@@ -1,30 +1,38 @@
 //! The command line, as typed.
 
-use clap::{Args, Parser, Subcommand};
+use crate::schedule::{Every, TimeOfDay};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use workers::error::Kind;
+use workers::error::{Error, Kind};
 use workers::guards::Guard;
+use workers::job::Job;
 
 /// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to keep, and why.
 #[derive(Parser)]
-#[command(name = "pagefold", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "pagefold", version, propagate_version = true, after_help = exit_codes())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 committed, or nothing due; 64 usage; 65 a guard spoke (see --allow); 66 input missing; \
-70 fault in pagefold; 73 output; 74 read or write failed; 75 try again (locked, lost peer); 76 peer refused; \
-77 permission; 78 job, cluster or store format";
+/// What exit code 0 means; the others are [`Kind`]s.
+const SUCCESS: &str = "committed, or nothing due";
+
+fn exit_codes() -> String {
+    let failures = Kind::ALL.map(|kind| format!("\n  {:>2}  {}", kind.exit_code(), kind.meaning()));
+    format!("Exit codes:\n   0  {SUCCESS}{}", failures.concat())
+}
 
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
     /// Read what is new, fold it into the store, export the result.
-    Run(Run),
+    Run(Unattended),
     /// Try everything that a run needs before there is one: job, inputs, folders and, with --cluster, every host.
     Check(Check),
+    /// Print what has a job run again and again: a line for a crontab, or a service and a timer for systemd.
+    Schedule(Schedule),
     /// Write the exports of the store's head again, without reading anything new.
     Export(OfJob),
     /// Say what a job's store holds.
@@ -43,7 +51,49 @@ pub enum Command {
     Worker,
 }
 
-/// `pagefold run`.
+/// `pagefold run`: a run, and what it does where nobody looks on.
+#[derive(Args)]
+pub struct Unattended {
+    /// The run.
+    #[command(flatten)]
+    pub run: Run,
+    /// Wait while another run is at work on the store, at most so many seconds [default: exit 75; without SECONDS: for ever].
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
+    #[arg(value_parser = clap::value_parser!(u32))]
+    pub wait: Option<Option<u32>>,
+    /// Do nothing, with exit code 0, while another run is at work on the store.
+    #[arg(long, conflicts_with = "wait")]
+    pub skip_if_running: bool,
+    /// Take at most N inputs that are not consumed yet, the first by path; the others stay for later runs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_inputs: Option<u32>,
+    /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's `[output] metrics`].
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// Tell URL when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default: the job's `[output] ping`].
+    #[arg(long, value_name = "URL", value_parser = ping)]
+    pub ping: Option<String>,
+}
+
+impl Unattended {
+    /// How many inputs an epoch of `job` takes.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` if only some of a complete snapshot were to be taken.
+    pub fn inputs_max(&self, job: &Job) -> Result<usize, Error> {
+        match self.max_inputs {
+            Some(_) if job.read.complete => {
+                let why = "the pages of inputs that are left for later would be removed";
+                Err(Error::new(Kind::Usage, format!("--max-inputs: not with `[read] complete = true`: {why}")))
+            }
+            Some(max) => Ok(max as usize),
+            None => Ok(usize::MAX),
+        }
+    }
+}
+
+/// `pagefold run` and `pagefold rebuild`.
 #[derive(Args)]
 pub struct Run {
     /// The job file: what to read, how to fold, where results go.
@@ -72,6 +122,41 @@ pub struct Run {
     /// Log more (-v stages, -vv all).
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
+}
+
+/// `pagefold schedule`.
+#[derive(Args)]
+#[command(group = ArgGroup::new("for").required(true).args(["cron", "systemd"]))]
+pub struct Schedule {
+    /// The job file. With %i in its name, and no such file, the units are templates, whose instances are named after their job files.
+    pub job: PathBuf,
+    /// The cluster file.
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+    /// Print a line for a crontab.
+    #[arg(long)]
+    pub cron: bool,
+    /// Print a service and a timer for systemd.
+    #[arg(long)]
+    pub systemd: bool,
+    /// When, in the machine's time; with --every one of the moments.
+    #[arg(long, value_name = "HH:MM", default_value = "03:15")]
+    pub at: TimeOfDay,
+    /// How often: minutes that divide an hour, hours that divide a day, or 1d.
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    pub every: Every,
+    /// The pagefold to run [default: this one].
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// Where cron's runs write what they say [default: beside the job, ending in .log].
+    #[arg(long, value_name = "FILE", conflicts_with = "systemd")]
+    pub log: Option<PathBuf>,
+    /// The user that systemd's runs belong to [default: root].
+    #[arg(long, value_name = "NAME", conflicts_with = "cron")]
+    pub user: Option<String>,
+    /// Write the units into this folder instead.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "cron")]
+    pub to: Option<PathBuf>,
 }
 
 /// A command on the store of a job.
@@ -166,6 +251,10 @@ fn guard(name: &str) -> Result<Guard, String> {
     found.ok_or_else(|| format!("one of {}", names.join(", ")))
 }
 
+fn ping(url: &str) -> Result<String, String> {
+    workers::job::check_ping(url).map(|()| url.to_owned())
+}
+
 fn seconds(age: &str) -> Result<i64, String> {
     let (number, unit) = age.split_at(age.len() - age.chars().next_back().map_or(0, char::len_utf8));
     let seconds = match unit {
@@ -186,4 +275,44 @@ pub fn parse() -> Result<Command, ExitCode> {
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// README, `--help` and the kinds of error say the same of every exit code, and none of any other.
+    #[test]
+    fn exit_codes_agree() {
+        let mut expected = vec![(0, SUCCESS.to_owned())];
+        expected.extend(Kind::ALL.map(|kind| (kind.exit_code(), kind.meaning().to_owned())));
+        assert!(expected.is_sorted_by_key(|(code, _)| *code));
+        let code = |number: &str| number.trim().parse::<u8>().ok();
+        let readme = include_str!("../README.md").lines().filter_map(|line| {
+            let (number, meaning) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
+            Some((code(number)?, meaning.to_owned()))
+        });
+        assert_eq!(readme.collect::<Vec<_>>(), expected);
+        let help = Cli::command().render_long_help().to_string();
+        let (_, table) = help.split_once("Exit codes:").expect("a table");
+        let lines = table.lines().filter_map(|line| {
+            let (number, meaning) = line.trim().split_once("  ")?;
+            Some((code(number)?, meaning.to_owned()))
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
+    }
+
+    /// `--wait` takes its number only behind `=`, so that it never eats the job's name.
+    #[test]
+    fn wait() {
+        let wait = |words: &[&str]| match Cli::try_parse_from([&["pagefold", "run"], words].concat()).ok()?.command {
+            Command::Run(unattended) => Some(unattended.wait),
+            _ => None,
+        };
+        assert_eq!(wait(&["job.toml"]), Some(None));
+        assert_eq!(wait(&["--wait", "job.toml"]), Some(Some(None)));
+        assert_eq!(wait(&["--wait=7", "job.toml"]), Some(Some(Some(7))));
+        assert_eq!(wait(&["--wait", "--skip-if-running", "job.toml"]), None);
+    }
 }

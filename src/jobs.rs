@@ -104,6 +104,8 @@ mod tests {
             (format!("{JOB}[contents]\ntext = \"some\"\n"), "job.toml:7: unknown variant `some`"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
             (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),
+            (format!("{JOB}metrics = \"s/job.prom\"\n"), "[output] metrics"),
+            (format!("{JOB}ping = \"ftp://a.example\"\n"), "[output] ping: `ftp`"),
             ("store = ".into(), "job.toml:1: "),
         ];
         for (text, expected) in cases {

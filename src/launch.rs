@@ -5,8 +5,10 @@ use crate::attempts::{self, Attempt, Work};
 use crate::cli;
 use crate::cluster::{self, Topology};
 use crate::jobs;
+use crate::queue;
 use crate::report::{self, Bar, Outcome, Seen, Times};
 use crate::task::memory_bytes;
+use crate::watch::Watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,10 +27,13 @@ use workers::run::{self, Share};
 use workers::store::Store;
 use workers::store::manifest::Head;
 
-/// `pagefold run`.
-pub fn run(arguments: &cli::Run) -> Result<()> {
+/// `pagefold run`, told to `watch`.
+pub fn run(unattended: &cli::Unattended, watch: &mut Watch) -> Result<()> {
     let started = Instant::now();
+    let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
+    watch.knows(&job);
+    let inputs_max = unattended.inputs_max(&job)?;
     if let Some(path) = &arguments.cluster {
         cluster::read(path)?;
     }
@@ -37,7 +42,10 @@ pub fn run(arguments: &cli::Run) -> Result<()> {
     if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    let lock = Store::lock(&job.store)?;
+    let Some(lock) = queue::lock(&job.store, unattended)? else {
+        return report::skipped(&job, arguments);
+    };
+    watch.begins(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
     store.sweep(&lock);
     // What an earlier run did not finish comes first; then whatever is due.
@@ -47,7 +55,7 @@ pub fn run(arguments: &cli::Run) -> Result<()> {
         head = Some(epoch(arguments, &job, &store, head.as_ref(), &plan, began)?);
         began = Instant::now();
     }
-    match plan::plan(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now))? {
+    match plan::plan_at_most(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now), inputs_max)? {
         Some(plan) => {
             let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
             guards::check_space(&job.store, input_bytes, &arguments.allow)?;

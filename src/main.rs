@@ -9,11 +9,18 @@ mod inspect;
 mod jobs;
 mod launch;
 mod logging;
+mod metrics;
+mod ping;
 mod probe;
 mod process;
+mod queue;
 mod report;
+mod schedule;
+mod stop;
 mod task;
+mod units;
 mod upkeep;
+mod watch;
 mod worker;
 
 use std::process::ExitCode;
@@ -25,18 +32,27 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         cli::Command::Run(arguments) => {
-            logging::start(arguments.quiet, arguments.verbose);
+            logging::start(arguments.run.quiet, arguments.run.verbose);
             workers::mesh::exit_on_panic(|_| ());
-            let outcome = launch::run(&arguments);
-            if let (Err(error), true) = (&outcome, arguments.json) {
+            stop::on_signal(arguments.run.json);
+            let outcome = watch::run(&arguments);
+            stop::hold();
+            if let (Err(error), true) = (&outcome, arguments.run.json) {
                 report::failed(error);
             }
             outcome
         }
+        cli::Command::Schedule(arguments) => {
+            logging::start(false, 0);
+            schedule::schedule(&arguments)
+        }
         cli::Command::Rebuild(arguments) => {
             logging::start(arguments.quiet, arguments.verbose);
             workers::mesh::exit_on_panic(|_| ());
-            upkeep::rebuild(&arguments)
+            stop::on_signal(arguments.json);
+            let outcome = upkeep::rebuild(&arguments);
+            stop::hold();
+            outcome
         }
         cli::Command::Rollback(arguments) => {
             logging::start(false, 0);
@@ -65,6 +81,7 @@ fn main() -> ExitCode {
         cli::Command::Worker => {
             logging::start(false, 0);
             workers::mesh::exit_on_panic(worker::last_word);
+            stop::with_launcher();
             worker::run()
         }
     };

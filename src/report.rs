@@ -346,6 +346,17 @@ pub fn nothing_due(head: &Head, arguments: &cli::Run) -> Result<()> {
     show(&format!("nothing due: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
 }
 
+/// Tells that another run is at work, and that this one leaves it to it.
+pub fn skipped(job: &Job, arguments: &cli::Run) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({ "skipped": true }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    show(&format!("skipped: another run is at work on {}\n", job.store.display()))
+}
+
 /// Tells scripts what went wrong, and which guard it was.
 pub fn failed(error: &Error) {
     let value = json!({ "error": error.to_string(), "exit_code": error.kind().exit_code(), "guard": error.guard() });

@@ -2,6 +2,7 @@
 //! when its launcher does or has not been heard of for the silence limit.
 
 use crate::probe::{self, Probe};
+use crate::stop;
 use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -85,7 +86,7 @@ impl Launcher {
                 if read.is_err() || line.last() != Some(&b'\n') {
                     // Whatever it is, an end or an error: the launcher has nothing more to say, and hears nothing.
                     if has_orders {
-                        std::process::exit(Kind::TryAgain.exit_code().into());
+                        stop::end_with_launcher();
                     }
                     return;
                 }

@@ -20,10 +20,17 @@ mod formats;
 mod inspect;
 /// Every mistake is one line, the right exit code, and nothing written.
 mod mistakes;
+/// What cron and systemd are told works as they would do it.
+mod schedule;
+/// A signal stops a run, and the next one goes on.
+mod stop;
 /// The same bytes from any number of processes and workers and any order of inputs.
 mod topology;
 /// Expiry, snapshots, guards, rebuild, rollback, garbage.
 mod upkeep;
+
+/// Metrics and pings tell how a run ended, and never fail it.
+mod watch;
 
 /// What all of them use: a folder with a job in it, and the command run there.
 mod workbench;

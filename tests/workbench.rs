@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A folder with `job.toml`, whose results go to `out` and whose store is `store`.
 pub struct Bench {
@@ -162,6 +162,12 @@ impl Bench {
         }
         sums
     }
+}
+
+/// Sends `signal` to a process, or to a group of them by its number's negative; one that has ended needs none.
+pub fn signal(signal: &str, id: &str) {
+    let sent = Command::new("kill").args(["-s", signal, "--", id]).stderr(Stdio::null()).status();
+    sent.expect("started");
 }
 
 /// Copies all files and folders in `from` to the folder `to`, which is made unless it is there.

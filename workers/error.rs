@@ -32,9 +32,41 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them, by exit code.
+    pub const ALL: [Kind; 10] = [
+        Kind::Usage,
+        Kind::Data,
+        Kind::NoInput,
+        Kind::Internal,
+        Kind::Output,
+        Kind::Io,
+        Kind::TryAgain,
+        Kind::Protocol,
+        Kind::Permission,
+        Kind::Config,
+    ];
+
     /// The process's exit code.
     pub fn exit_code(self) -> u8 {
         self as u8
+    }
+
+    /// What the exit code means, for a person; `--help` and the README say it in these words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Kind::Usage => "the command line is wrong",
+            Kind::Data => {
+                "a guard spoke, or a named file is no crawl: nothing was committed; `status --max-age`: stale"
+            }
+            Kind::NoInput => "a named input is missing",
+            Kind::Internal => "a fault in pagefold",
+            Kind::Output => "the output cannot be written",
+            Kind::Io => "reading or writing failed",
+            Kind::TryAgain => "try again: another run is at work, a process was lost, a signal stopped the run",
+            Kind::Protocol => "a process was refused",
+            Kind::Permission => "the system denied access",
+            Kind::Config => "the job file, the cluster file or the store's format is wrong",
+        }
     }
 }
 

@@ -126,6 +126,28 @@ pub struct Output {
     /// `always` or `on-demand`. Default: always.
     #[serde(default)]
     pub export: When,
+    /// File that every run leaves its figures in, for node_exporter's textfile collector. Default: none.
+    #[serde(default)]
+    pub metrics: Option<PathBuf>,
+    /// URL that hears when a run begins (`/start` behind it), succeeds, or fails (`/fail`). Default: none.
+    #[serde(default)]
+    pub ping: Option<String>,
+}
+
+/// Bytes of a ping's URL.
+const PING_BYTES_MAX: usize = 2048;
+
+/// What is wrong with the URL of a ping.
+pub fn check_ping(url: &str) -> std::result::Result<(), String> {
+    if url.len() > PING_BYTES_MAX {
+        return Err(format!("more than {PING_BYTES_MAX} bytes"));
+    }
+    let parsed = url::Url::parse(url).map_err(|e| format!("no URL: {e}"))?;
+    match parsed.scheme() {
+        "http" | "https" if url.bytes().all(|byte| byte.is_ascii_graphic()) && parsed.fragment().is_none() => Ok(()),
+        "http" | "https" => Err("no URL: it has a fragment, or characters that no URL has".into()),
+        scheme => Err(format!("`{scheme}` is neither http nor https")),
+    }
 }
 
 fn both_forms() -> Vec<Form> {
@@ -153,7 +175,8 @@ impl Job {
     pub fn relative_to(mut self, folder: &Path) -> Job {
         let paths = [&mut self.store, &mut self.output.dir].into_iter().chain(&mut self.read.inputs);
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
-        for path in paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words) {
+        let paths = paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words);
+        for path in paths.chain(&mut self.output.metrics) {
             *path = tidy(&folder.join(&path));
         }
         self
@@ -194,7 +217,13 @@ impl Job {
         if self.output.formats.is_empty() {
             return Err("[output] formats: names none of jsonl, parquet".into());
         }
+        if let Some(url) = &self.output.ping {
+            check_ping(url).map_err(|why| format!("[output] ping: {why}"))?;
+        }
         let (store, dir) = (tidy(&self.store), tidy(&self.output.dir));
+        if self.output.metrics.as_deref().map(tidy).is_some_and(|metrics| metrics.starts_with(&store)) {
+            return Err("[output] metrics: lies in the store".into());
+        }
         if store.starts_with(&dir) || dir.starts_with(&store) {
             return Err("[output] dir: lies in the store, or the store in it".into());
         }

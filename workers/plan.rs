@@ -196,11 +196,18 @@ fn snapshot_of<'a>(inputs: impl IntoIterator<Item = &'a Input>) -> String {
     digest_of(&json!(digests))
 }
 
-/// Takes what is not consumed yet or, of a complete snapshot, everything unless it is the last one over again.
-fn found(job: &Job, store: &Store, head: Option<&Head>) -> Result<Found> {
+/// Takes what is not consumed yet, of that at most `inputs_max` inputs that bring something, in the order of their paths; or, of a complete
+/// snapshot, everything unless it is the last one over again.
+fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
     let consumed = consumed(store, head)?;
+    // Inputs beyond the most are not even looked at; one whose bytes are known takes nobody's place.
+    let bytes_known: BTreeSet<&str> = consumed.values().map(|input| input.digest.as_str()).collect();
+    let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut all = Vec::new();
     for path in inputs::find(&job.read.inputs)? {
+        if !job.read.complete && taken.len() >= inputs_max {
+            break;
+        }
         let input = Input::look(&path)?;
         let last = consumed.get(&input.path);
         let known = last.filter(|last| last.looks_like(&input)).map(|last| last.digest.clone());
@@ -208,6 +215,9 @@ fn found(job: &Job, store: &Store, head: Option<&Head>) -> Result<Found> {
             Some(digest) => Input { digest, ..input },
             None => input.digest()?,
         };
+        if !bytes_known.contains(input.digest.as_str()) {
+            taken.insert(input.digest.clone());
+        }
         all.push((last.is_some_and(|last| last.digest == input.digest), input));
     }
     let mut found = Found::default();
@@ -235,7 +245,19 @@ fn found(job: &Job, store: &Store, head: Option<&Head>) -> Result<Found> {
 
 /// The plan of the next epoch; none if nothing is due: every input consumed, no page expired, decision and view the head's.
 pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<Option<Plan>> {
-    let found = found(job, store, head)?;
+    plan_at_most(job, store, head, now, usize::MAX)
+}
+
+/// [`plan`] with at most `inputs_max` inputs that bring something, the first by path; the others stay for a later run. A complete snapshot is
+/// taken whole.
+pub fn plan_at_most(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    now: i64,
+    inputs_max: usize,
+) -> Result<Option<Plan>> {
+    let found = found(job, store, head, inputs_max)?;
     if head.is_none() && found.inputs.is_empty() {
         return Err(inputs::none_found(&job.read.inputs));
     }

@@ -22,7 +22,7 @@ fn overlapping_runs() {
             match output.status.code() {
                 Some(0) if told(output).contains("\"committed\"") => {}
                 Some(0) => {
-                    assert!(String::from_utf8_lossy(&output.stdout).starts_with("nothing new"), "{output:?}");
+                    assert!(String::from_utf8_lossy(&output.stdout).starts_with("nothing due"), "{output:?}");
                     came_after += 1;
                 }
                 Some(75) => {

@@ -168,6 +168,18 @@ pub fn is_current(job: &Job, head: &Head) -> bool {
         .is_some_and(|summary| (summary.epoch, summary.view) == (head.manifest.epoch, digest_of(&job.view())))
 }
 
+/// Clears away what an export that was stopped had written aside in `dir`. Best effort, as nothing reads it and the next export writes over it.
+pub fn sweep(dir: &Path) {
+    let tables = ["members", "redirects", "pairs", "clusters", "changes"];
+    let parts =
+        tables.into_iter().flat_map(|table| ["jsonl", "parquet"].map(|form| format!(".{table}.{form}.writing")));
+    let whole = ["rejects.writing", "summary.writing", "run.writing"].map(str::to_owned);
+    for name in parts.chain(whole) {
+        // Most are not there.
+        let _ = std::fs::remove_file(dir.join(name));
+    }
+}
+
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let output = |e: Error| e.with_kind(Kind::Output);

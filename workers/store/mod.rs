@@ -127,6 +127,14 @@ impl Store {
     ///
     /// `TryAgain` if another run holds it.
     pub fn lock(root: &Path) -> Result<Lock> {
+        let held = || {
+            Error::new(Kind::TryAgain, format!("{}: another run is at work on this store", root.join("LOCK").display()))
+        };
+        Store::try_lock(root)?.ok_or_else(held)
+    }
+
+    /// Takes the lock without waiting; none if another run holds it.
+    pub fn try_lock(root: &Path) -> Result<Option<Lock>> {
         durable::create_folder(root)?;
         let path = root.join("LOCK");
         let file = File::options()
@@ -136,10 +144,8 @@ impl Store {
             .open(&path)
             .map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Lock { _file: file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Error::new(Kind::TryAgain, format!("{}: another run is at work on this store", path.display())))
-            }
+            Ok(()) => Ok(Some(Lock { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(e) => Err(Error::io("lock", &path, e.into())),
         }
     }

@@ -1,0 +1,201 @@
+use crate::workbench::{Bench, demo_inputs};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Character n-grams need no dictionary, whose loading would be most of so small a run.
+const JOB: &str = "[features]\nunit = \"characters\"\n";
+/// Names of jobs of which shells, cron or systemd make something else unless they are told not to.
+const NAMES: [&str; 6] =
+    ["two words", "it's \"so\"", "100% %i %%", "$HOME `id` $(id)", "back\\\\slash\\%d\\", "每夜 ünd é"];
+
+fn pagefold(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pagefold")).args(arguments).env_remove("RUST_LOG").output().expect("started")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The files that lie in `jobs` are what the commands of the README print.
+#[test]
+fn committed_files() {
+    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
+    let readme = std::fs::read_to_string(jobs.with_file_name("README.md")).expect("readable");
+    let of = |name: &str| std::fs::read_to_string(jobs.join(name)).expect("readable");
+    let prints = |line: &str, binary: &str| {
+        assert!(readme.lines().any(|l| l == line), "README.md has no line {line:?}");
+        let words: Vec<&str> = line.split(' ').skip(1).collect();
+        let output = pagefold(&[words, vec!["--binary", binary]].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        said(&output)
+    };
+    let binary = "/usr/local/bin/pagefold";
+    let cron = "pagefold schedule /etc/pagefold/crawl.toml --cron --log /var/log/pagefold/crawl.log";
+    assert_eq!(prints(cron, binary), of("crontab"));
+    let units = "pagefold schedule /etc/pagefold/%i.toml --systemd --user pagefold";
+    let expected = ["pagefold@.service", "pagefold@.timer"].map(|name| format!("# {name}\n{}", of(name))).join("\n");
+    assert_eq!(prints(units, binary), expected);
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = folder.path().to_str().expect("UTF-8");
+    let line = units.split(' ').skip(1).chain(["--binary", binary, "--to", to]).collect::<Vec<_>>();
+    assert!(pagefold(&line).status.success());
+    for name in ["pagefold@.service", "pagefold@.timer"] {
+        assert_eq!(std::fs::read_to_string(folder.path().join(name)).expect("written"), of(name));
+    }
+}
+
+/// Hands `line` of a crontab to the shell as cron does: the five fields away, `\%` to `%`, a bare `%` being the end; cron's environment; in the home folder.
+fn as_cron_does(line: &str, home: &Path) -> Output {
+    let command = line.splitn(6, ' ').nth(5).expect("a command");
+    let mut handed = String::new();
+    let mut chars = command.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some('%' | '\\')) => handed.extend(chars.next()),
+            ('\\', Some(_)) => handed.extend([Some(c), chars.next()].into_iter().flatten()),
+            ('%', _) => break,
+            _ => handed.push(c),
+        }
+    }
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(handed).current_dir(home).env_clear();
+    shell.envs([("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/sh"), ("LOGNAME", "someone")]).env("HOME", home);
+    shell.output().expect("started")
+}
+
+/// The printed line, run as cron runs it, does the job and says nothing; when the job fails, it says one line, which is in the log, too. Whatever the
+/// names of job and folder.
+#[test]
+fn crontab_lines() {
+    for name in NAMES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = folder.path().join(name);
+        std::fs::create_dir(&at).expect("made");
+        let job = at.join(format!("{name}.toml"));
+        let inputs = toml::Value::String(demo_inputs().to_str().expect("UTF-8").to_owned());
+        let text = format!("store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{JOB}");
+        std::fs::write(&job, text).expect("written");
+        let output = pagefold(&["schedule", job.to_str().expect("UTF-8"), "--cron", "--every", "30m"]);
+        assert!(output.status.success(), "{}", said(&output));
+        let text = said(&output);
+        let line = text.lines().last().expect("a line");
+        assert!(line.starts_with("15,45 * * * * /"), "{line}");
+        let ran = as_cron_does(line, folder.path());
+        assert!(ran.status.success() && said(&ran).is_empty(), "{line}: {}", said(&ran));
+        assert!(at.join("out/summary.json").exists(), "{line}");
+        std::fs::write(&job, "store = ").expect("written");
+        let failed = as_cron_does(line, folder.path());
+        assert_eq!(said(&failed).lines().count(), 1, "{line}: {}", said(&failed));
+        assert!(said(&failed).starts_with("pagefold: "), "{}", said(&failed));
+        let log = std::fs::read_to_string(at.join(format!("{name}.log"))).expect("a log");
+        assert_eq!(log, said(&failed));
+    }
+}
+
+/// A path that no line can hold, and a command that is too long for cron, are refused.
+#[test]
+fn what_cannot_be_scheduled() {
+    for job in ["/a\nb.toml", &format!("/{}.toml", "long".repeat(300))] {
+        let output = pagefold(&["schedule", job, "--cron"]);
+        assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+    }
+    assert_eq!(pagefold(&["schedule", "/gone/job.toml", "--systemd"]).status.code(), Some(78));
+}
+
+/// systemd finds nothing to complain of in the units of jobs of any name, nor in the template, and finds a pagefold of any name.
+#[test]
+fn units() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        println!("skipped: no systemd-analyze");
+        return;
+    }
+    let units = tempfile::tempdir().expect("a folder");
+    let to = units.path().to_str().expect("UTF-8");
+    std::fs::create_dir(units.path().join("bin")).expect("made");
+    for name in NAMES {
+        let bench = Bench::new(&demo_inputs(), JOB);
+        let folder = bench.at(name);
+        std::fs::create_dir(&folder).expect("made");
+        let job = folder.join(format!("{name}.toml"));
+        std::fs::copy(bench.at("job.toml"), &job).expect("copied");
+        let binary = units.path().join("bin").join(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pagefold"), &binary).expect("linked");
+        let (job, binary) = (job.to_str().expect("UTF-8"), binary.to_str().expect("UTF-8"));
+        let output = pagefold(&["schedule", job, "--systemd", "--to", to, "--binary", binary]);
+        if name.contains(['"', '\'', '\\']) {
+            assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+            let output = pagefold(&["schedule", job, "--systemd", "--to", to]);
+            assert!(output.status.success(), "{}", said(&output));
+        } else {
+            assert!(output.status.success(), "{}", said(&output));
+        }
+    }
+    let template = ["schedule", "/etc/pagefold/%i.toml", "--systemd", "--to", to];
+    assert!(pagefold(&template).status.success());
+    let mut files: Vec<_> =
+        std::fs::read_dir(units.path()).expect("listed").map(|e| e.expect("an entry").path()).collect();
+    files.sort();
+    files.retain(|file| file.is_file());
+    assert_eq!(files.len(), 2 * NAMES.len() + 2);
+    for file in files {
+        let output = Command::new("systemd-analyze").arg("verify").arg(&file).output().expect("started");
+        // It also says what is wrong with other units of the machine.
+        let complaints: Vec<String> =
+            said(&output).lines().filter(|line| line.contains("pagefold")).map(str::to_owned).collect();
+        assert!(complaints.is_empty(), "{}: {complaints:?}", file.display());
+    }
+}
+
+/// While another run is at work, `--skip-if-running` leaves it alone with exit code 0, `--wait=1` gives up with 75, and both leave metrics as they
+/// were; `--wait` takes its turn.
+#[test]
+fn another_run_at_work() {
+    let bench = Bench::new(&demo_inputs(), JOB);
+    let lock = workers::store::Store::lock(&bench.at("store")).expect("free");
+    let skipped = bench.run(&["--skip-if-running", "--metrics", "m.prom"]);
+    assert_eq!(skipped.status.code(), Some(0));
+    assert!(said(&skipped).starts_with("skipped: another run is at work"), "{}", said(&skipped));
+    let skipped = bench.run(&["--skip-if-running", "--quiet"]);
+    assert_eq!((skipped.status.code(), said(&skipped)), (Some(0), String::new()));
+    let skipped = bench.run(&["--skip-if-running", "--json"]);
+    assert_eq!(String::from_utf8_lossy(&skipped.stdout), "{\"skipped\":true}\n");
+    let gave_up = bench.run(&["--wait=1", "--quiet", "--metrics", "m.prom"]);
+    assert_eq!(gave_up.status.code(), Some(75));
+    assert!(said(&gave_up).contains("still at work after 1 s"), "{}", said(&gave_up));
+    assert!(!bench.at("m.prom").exists() && !bench.at("out").exists());
+    let mut waiting = bench.command(&["--wait", "--quiet"]).spawn().expect("started");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(waiting.try_wait().expect("asked").is_none(), "it did not wait");
+    drop(lock);
+    let status = waiting.wait().expect("ended");
+    assert!(status.success() && status.signal().is_none());
+    assert!(bench.at("out/summary.json").exists());
+}
+
+/// `--max-inputs` takes the first inputs by path and leaves the others for the next run, until nothing is due; inputs whose bytes are known take no place,
+/// and the answer is that of one run over all. Of a complete snapshot no part is taken.
+#[test]
+fn few_inputs_at_a_time() {
+    let files = tempfile::tempdir().expect("a folder");
+    let page = |n: u32| {
+        let text: String = (0..40).map(|w| format!("w{} ", (n * 7 + w) % 97)).collect();
+        format!("{{\"url\":\"http://a.example/{n}\",\"text\":\"{text}\"}}\n")
+    };
+    for (name, n) in [("1", 1), ("2", 2), ("2-again", 2), ("3", 3), ("4", 4)] {
+        std::fs::write(files.path().join(format!("{name}.jsonl")), page(n)).expect("written");
+    }
+    let bench = Bench::new(files.path(), JOB);
+    let refused = bench.run(&["--max-inputs", "1", "--set", "read.complete=true"]);
+    assert_eq!(refused.status.code(), Some(64), "{}", said(&refused));
+    assert!(!bench.at("store").exists());
+    let lived = [(1, 2), (2, 4), (2, 4)].map(|(epoch, pages)| {
+        bench.run_well(&["--max-inputs", "2"]);
+        assert_eq!(bench.head().manifest.epoch, epoch);
+        assert_eq!(bench.lines("members").len(), pages);
+        bench.tables()
+    });
+    let whole = Bench::new(files.path(), JOB);
+    whole.run_well(&[]);
+    assert!(lived[2] == whole.tables());
+}

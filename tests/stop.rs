@@ -1,0 +1,199 @@
+use crate::workbench::{Bench, Random, signal};
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Many small inputs, so that there are splits to finish; and no dictionary, so that most of the time is work.
+const JOB: &str = "[features]\nunit = \"characters\"\n";
+const FILES: u64 = 24;
+const PAGES: u64 = 500;
+const LINE: &str = "pagefold: stopped; run again to go on\n";
+
+/// Inputs of pages of which every fourth is near to three others.
+fn inputs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for file in 0..FILES {
+        let mut lines = String::new();
+        for n in file * PAGES..(file + 1) * PAGES {
+            let article = n / 4;
+            let mut text: String = (0..120).map(|w| format!("w{} ", (article * 131 + w * 17) % 9973)).collect();
+            write!(text, "edition {}", n % 4).expect("a string");
+            writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text}\"}}", n % 7).expect("a string");
+        }
+        std::fs::write(folder.path().join(format!("{file:02}.jsonl")), lines).expect("written");
+    }
+    folder
+}
+
+/// Finished splits of the bench's attempts.
+fn splits(bench: &Bench) -> usize {
+    let attempts = std::fs::read_dir(bench.at("store/attempt")).into_iter().flatten().flatten();
+    let splits =
+        attempts.flat_map(|attempt| std::fs::read_dir(attempt.path().join("split")).into_iter().flatten().flatten());
+    splits.filter(|split| split.path().extension().is_some_and(|extension| extension == "json")).count()
+}
+
+/// Names in the folder of results that only an export at work has.
+fn left_aside(bench: &Bench) -> Vec<String> {
+    let entries = std::fs::read_dir(bench.at("out")).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".writing")).collect()
+}
+
+/// A run that is stopped at any moment, by any of three signals, sent to it or to all its processes at once, ends with 75 and one line, keeps every finished split and
+/// leaves nothing half visible; the last rerun exports the bytes of an undisturbed run.
+#[test]
+fn stopped_at_any_moment() {
+    let inputs = inputs();
+    let reference = Bench::in_memory(inputs.path(), JOB);
+    let started = Instant::now();
+    reference.run_well(&["--threads", "2", "--quiet"]);
+    let undisturbed_us = started.elapsed().as_micros() as u64;
+    let mut random = Random::seeded();
+    let (mut stopped, mut in_export) = (0, 0);
+    for round in 0..6 {
+        let bench = Bench::in_memory(inputs.path(), JOB);
+        let cluster = bench.cluster(2, 1);
+        let mut kept = 0;
+        for attempt in 0..4 {
+            let name = ["TERM", "INT", "HUP"][random.below(3) as usize];
+            let arguments = if round % 2 == 0 { ["--threads", "2"] } else { ["--cluster", &cluster] };
+            let delay_us = random.below(undisturbed_us * 11 / 10);
+            let to_all = random.below(2) == 0;
+            let what = format!("round {round}, attempt {attempt}: {name} after {delay_us} us, to all: {to_all}");
+            let mut command = bench.command(&arguments);
+            command.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+            let mut child = command.spawn().expect("started");
+            until_it_heeds(&child);
+            std::thread::sleep(Duration::from_micros(delay_us));
+            signal(name, &if to_all { format!("-{}", child.id()) } else { child.id().to_string() });
+            // The end of stderr is that of all workers, too.
+            let mut stderr = String::new();
+            child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
+            match child.wait().expect("ended").code() {
+                Some(75) => {
+                    assert_eq!(stderr, LINE, "{what}");
+                    stopped += 1;
+                }
+                Some(0) => {
+                    assert_eq!(stderr, "", "{what}");
+                    break;
+                }
+                code => panic!("{what}: {code:?}: {stderr}"),
+            }
+            assert_eq!(left_aside(&bench), [""; 0], "{what}");
+            if bench.at("store/manifest/00000000000000000001.json").exists() {
+                in_export += usize::from(!bench.at("out/summary.json").exists());
+                continue;
+            }
+            assert!(splits(&bench) >= kept, "{what}: of {kept} finished splits {} are left", splits(&bench));
+            kept = splits(&bench);
+        }
+        bench.run_well(&["--threads", "2"]);
+        bench.assert_same_tables(&reference, &format!("round {round}"));
+        assert!(bench.pagefold("verify", &["--full"]).status.success());
+    }
+    println!("{stopped} runs stopped, {in_export} of them between commit and summary");
+    assert!(stopped > 0, "no run was stopped");
+}
+
+/// Waits until the process has a handler for SIGTERM; the mask of all that it has handlers for.
+fn until_it_heeds(child: &Child) -> u64 {
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
+        let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+        match caught {
+            Some(mask) if mask >> 14 & 1 == 1 => return mask,
+            _ => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// A run that waits for another one is stopped, too, and says so to scripts; metrics know nothing of it, as it had not begun.
+#[test]
+fn stopped_while_waiting() {
+    let bench = Bench::new(Path::new("in"), JOB);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), "{}\n").expect("written");
+    let _lock = workers::store::Store::lock(&bench.at("store")).expect("free");
+    let mut command = bench.command(&["--wait", "--json", "--metrics", "m.prom"]);
+    let child =
+        command.env("RUST_LOG", "error").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    until_it_heeds(&child);
+    signal("TERM", &child.id().to_string());
+    let output = child.wait_with_output().expect("ended");
+    assert_eq!(output.status.code(), Some(75));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), LINE);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(told["exit_code"], 75);
+    assert!(!bench.at("m.prom").exists());
+}
+
+/// A stopped run is counted as such by its metrics.
+#[test]
+fn metrics_of_a_stopped_run() {
+    let inputs = inputs();
+    let bench = Bench::in_memory(inputs.path(), JOB);
+    let mut command = bench.command(&["--threads", "1", "--quiet", "--metrics", "m.prom"]);
+    let mut child = command.stderr(Stdio::null()).spawn().expect("started");
+    while splits(&bench) == 0 && child.try_wait().expect("asked").is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    signal("TERM", &child.id().to_string());
+    let code = child.wait().expect("ended").code();
+    let metrics = std::fs::read_to_string(bench.at("m.prom")).expect("written");
+    let expected = if code == Some(75) { ["0", "1"] } else { ["1", "0"] };
+    for (result, n) in ["success", "stopped"].into_iter().zip(expected) {
+        let line = format!("pagefold_runs_total{{job=\"job\",result=\"{result}\"}} {n}");
+        assert!(metrics.contains(&line), "{code:?}: {metrics}");
+    }
+}
+
+/// Where the first signal cannot come to its end, here as nobody reads what it says, a second one ends the process at once.
+#[test]
+fn a_second_signal() {
+    let bench = Bench::new(Path::new("in"), JOB);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), "{}\n").expect("written");
+    let _lock = workers::store::Store::lock(&bench.at("store")).expect("free");
+    let (_unread, full) = std::io::pipe().expect("a pipe");
+    let mut filler = full.try_clone().expect("another end");
+    // Stays in its last write until the pipe is gone.
+    std::thread::spawn(move || while filler.write_all(&[b'.'; 4096]).is_ok() {});
+    let mut command = bench.command(&["--wait", "--quiet"]);
+    let mut child = command.stderr(full).spawn().expect("started");
+    drop(command);
+    until_it_heeds(&child);
+    std::thread::sleep(Duration::from_millis(100));
+    signal("TERM", &child.id().to_string());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().expect("asked").is_none(), "the first signal had room to say its line");
+    let code = loop {
+        signal("TERM", &child.id().to_string());
+        std::thread::sleep(Duration::from_millis(20));
+        if let Some(status) = child.try_wait().expect("asked") {
+            break status.code();
+        }
+    };
+    assert_eq!(code, Some(75));
+}
+
+/// A signal that whoever starts the run has told it to ignore, as `nohup` does, stays ignored.
+#[test]
+fn ignored_signals() {
+    let bench = Bench::new(Path::new("in"), JOB);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), "{}\n").expect("written");
+    let _lock = workers::store::Store::lock(&bench.at("store")).expect("free");
+    let script = "trap '' HUP; exec \"$0\" run job.toml --wait --quiet";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_pagefold")]).current_dir(bench.at("")).stderr(Stdio::null());
+    let mut child = shell.spawn().expect("started");
+    assert_eq!(until_it_heeds(&child) & 1, 0, "it has a handler for SIGHUP");
+    signal("HUP", &child.id().to_string());
+    signal("TERM", &child.id().to_string());
+    assert_eq!(child.wait().expect("ended").code(), Some(75));
+}
