@@ -5,9 +5,9 @@
 //! that they write is written aside, under names that no other process has, and renamed to a digest or to a split whose content is a function of
 //! the plan. All the same the next attempt waits until the old processes are known to be gone, or must have noticed.
 
+use crate::bar::{Bar, Seen};
 use crate::cluster::{Host, Topology};
 use crate::crew::{Crew, Failure};
-use crate::report::{Bar, Seen};
 use crate::task::{Message, Order, Task};
 use crate::worker;
 use serde::Serialize;

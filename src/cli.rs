@@ -192,6 +192,9 @@ pub struct Status {
     /// Exit 65 if the last epoch is older: a number with s, m, h or d.
     #[arg(long, value_name = "AGE", value_parser = seconds)]
     pub max_age: Option<i64>,
+    /// Read the groups and keys through and name the largest bucket of each signature that the pivot rule does not examine whole.
+    #[arg(long, conflicts_with = "files")]
+    pub pivots: bool,
     /// Print the paths of a table's files instead, one a line.
     #[arg(long, value_name = "TABLE", conflicts_with = "max_age")]
     pub files: Option<String>,

@@ -7,9 +7,9 @@
 //! waiting for each other, after the progress limit. One failure brings others with it: the rest are heard for a moment before the
 //! cause is chosen ([`Complaint`] ranks them).
 
+use crate::bar::Seen;
 use crate::cluster::{Host, Launch, Topology};
 use crate::process::{Heard, Process};
-use crate::report::Seen;
 use crate::task::{Message, Order, SAY_EVERY, Seat, kind_of};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

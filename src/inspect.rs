@@ -3,9 +3,10 @@
 use crate::cli;
 use crate::jobs;
 use crate::launch::now;
-use crate::report::{grouped, print_json, show};
+use crate::report::{grouped, print_json, show, unexamined};
 use serde_json::json;
 use std::fmt::Write;
+use workers::crowds::{self, Largest};
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
 use workers::store::Store;
@@ -46,7 +47,10 @@ pub fn export(of: &cli::OfJob) -> Result<()> {
 /// `pagefold status`.
 pub fn status(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
-    let head = committed(&store, head)?.manifest;
+    let head = committed(&store, head)?;
+    let read = if arguments.pivots { Some(crowds::report(&store, &head, &job.bands()?)?) } else { None };
+    let (read, largest) = read.unzip();
+    let head = head.manifest;
     if let Some(name) = &arguments.files {
         let table = head.tables.get(name).ok_or_else(|| {
             let names: Vec<&str> = head.tables.keys().map(String::as_str).collect();
@@ -57,6 +61,7 @@ pub fn status(arguments: &cli::Status) -> Result<()> {
         return show(&lines);
     }
     let age = now() - head.logical_time;
+    let left = read.unwrap_or_else(|| head.unexamined.clone());
     let unfinished = std::fs::read_dir(job.store.join("attempt")).map_or(0, Iterator::count);
     if arguments.of.json {
         let tables: serde_json::Map<String, serde_json::Value> = head
@@ -73,6 +78,8 @@ pub fn status(arguments: &cli::Status) -> Result<()> {
             "age_s": age,
             "attempts_unfinished": unfinished,
             "tables": tables,
+            "unexamined": left,
+            "largest_buckets": largest,
         }))?;
     } else {
         let mut text =
@@ -89,6 +96,12 @@ pub fn status(arguments: &cli::Status) -> Result<()> {
                 table.bytes() as f64 / 1e6,
                 table.runs.len()
             );
+        }
+        for left in unexamined(&left) {
+            let _ = writeln!(text, "{left}");
+        }
+        for (name, Largest { key, contents, url }) in largest.iter().flatten() {
+            let _ = writeln!(text, "{name}: the largest bucket, {key}, has {} texts, as {url}", grouped(*contents));
         }
         show(&text)?;
     }

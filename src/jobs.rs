@@ -102,6 +102,8 @@ mod tests {
             (format!("{JOB}[[signatures]]\nkind = \"minhash\"\nbins = 0\n"), "minhash: bins"),
             (format!("{JOB}[confirm]\nsimilarity_min = 10001\n"), "[confirm] similarity_min"),
             (format!("{JOB}[contents]\ntext = \"some\"\n"), "job.toml:7: unknown variant `some`"),
+            (format!("{JOB}[clusters]\nradius = 0\n"), "[clusters] radius"),
+            (format!("{JOB}[clusters]\nradius = 9\n"), "[clusters] radius"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
             (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),
             (format!("{JOB}metrics = \"s/job.prom\"\n"), "[output] metrics"),

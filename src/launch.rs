@@ -2,11 +2,12 @@
 //! the workers are threads; with a cluster file they are processes (`attempts`).
 
 use crate::attempts::{self, Attempt, Work};
+use crate::bar::{Bar, Seen};
 use crate::cli;
 use crate::cluster::{self, Topology};
 use crate::jobs;
 use crate::queue;
-use crate::report::{self, Bar, Outcome, Seen, Times};
+use crate::report::{self, Outcome, Times};
 use crate::task::memory_bytes;
 use crate::watch::Watch;
 use std::collections::BTreeMap;
@@ -81,7 +82,7 @@ pub fn epoch(
         (None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
     };
     let mut times = Times::start(began);
-    let bar = Bar::start(plan, arguments.quiet, arguments.verbose);
+    let bar = Bar::start(plan.bytes(), arguments.quiet, arguments.verbose);
     let work = if arguments.cluster.is_some() {
         attempts::work(job, plan, &topology, &bar)
     } else {

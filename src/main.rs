@@ -1,6 +1,7 @@
 //! pagefold: folds the near-duplicate pages of a web crawl. This crate starts the work, `workers` does it.
 
 mod attempts;
+mod bar;
 mod check;
 mod cli;
 mod cluster;

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 
@@ -33,6 +33,8 @@ const WORD_BYTES_MAX: usize = 400;
 /// Lines that are no messages and may come before the first message: what a login shell says.
 const NOISE_LINES_MAX: usize = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long the last words of one that is gone are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A started process. Dropped, it is told to end by the end of its stdin, and killed.
 pub struct Process {
@@ -40,6 +42,8 @@ pub struct Process {
     /// Dropped, the line is cut.
     orders: Option<SyncSender<String>>,
     last_words: Arc<Mutex<String>>,
+    /// Ends with its stderr.
+    words: JoinHandle<()>,
     is_remote: bool,
 }
 
@@ -78,14 +82,14 @@ impl Process {
         });
         let last_words: Arc<Mutex<String>> = Arc::default();
         let kept = last_words.clone();
-        thread::spawn(move || pass_on(stderr, &kept));
+        let words = thread::spawn(move || pass_on(stderr, &kept));
         let tell = tell.clone();
         thread::spawn(move || {
             hear(stdout, |heard| tell.send((process, heard)).is_ok());
             // Nobody may listen any more.
             let _ = tell.send((process, Heard::Closed));
         });
-        Ok(Process { child, orders: Some(orders), last_words, is_remote })
+        Ok(Process { child, orders: Some(orders), last_words, words, is_remote })
     }
 
     /// Says `order`, some time soon.
@@ -125,6 +129,11 @@ impl Process {
                 _ => "ended".into(),
             },
         };
+        // What it said at the end may still be on its way; a grandchild may hold its stderr open for ever.
+        let patience = Instant::now() + LAST_WORDS;
+        while !self.words.is_finished() && Instant::now() < patience {
+            thread::sleep(LOOK_EVERY);
+        }
         let words = self.last_words.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let how = if words.is_empty() { how } else { format!("{how}: {words}") };
         (how, status.and_then(|status| status.code()))
@@ -216,7 +225,7 @@ mod tests {
         assert!(matches!(next(), (5, Heard::Noise(line)) if line == "junk"));
         assert!(matches!(next(), (5, Heard::Closed)));
         let (how, code) = process.death();
-        assert!(code == Some(3) && how.starts_with("ended with exit code 3"), "{how}");
+        assert!(code == Some(3) && how == "ended with exit code 3: no luck", "{how}");
         assert!(process.end(Instant::now()).is_certain);
     }
 

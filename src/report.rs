@@ -1,169 +1,21 @@
-//! What a person sees: a progress bar while work goes on, a summary at its end; and `run.json`, the figures that differ from run to run.
+//! What a person sees at the end of a run: its summary; and `run.json`, the figures that differ from run to run.
 
-use crate::attempts::{Attempt, Share};
+use crate::attempts::{self, Attempt};
 use crate::cli;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
-use workers::epoch::{Progress, Receipt, STAGES};
+use std::io::Write as _;
+use std::time::Instant;
+use workers::epoch::Receipt;
 use workers::error::{Error, Kind, Result};
-use workers::export::Exported;
+use workers::export::{Exported, LargeCluster, LargeClusters, Share};
 use workers::ingest::Counts;
 use workers::job::Job;
+use workers::pivots::{BySignature, PIVOTS};
 use workers::plan::Plan;
 use workers::store::durable;
 use workers::store::manifest::Head;
-
-/// How often the bar is drawn, and how often progress is logged where there is no terminal: of all, and with -v of each process.
-const DRAW_EVERY: Duration = Duration::from_millis(200);
-const LOG_EVERY: Duration = Duration::from_secs(10);
-const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
-/// Processes that have a line of their own on a terminal.
-const LINES_MAX: usize = 16;
-
-/// A process as it is seen from here.
-pub struct Seen {
-    /// The host, or what else it is called.
-    pub name: String,
-    /// How far it is.
-    pub progress: Arc<Progress>,
-    /// Its greatest resident memory, in bytes.
-    pub memory_bytes: AtomicU64,
-}
-
-impl Seen {
-    /// A process that has not begun.
-    pub fn new(name: &str) -> Seen {
-        Seen { name: name.to_owned(), progress: Arc::default(), memory_bytes: AtomicU64::new(0) }
-    }
-
-    fn stage(&self) -> &'static str {
-        stage(self.progress.stage.load(Ordering::Relaxed))
-    }
-
-    fn line(&self) -> String {
-        let records = self.progress.records.load(Ordering::Relaxed);
-        let megabytes = self.memory_bytes.load(Ordering::Relaxed) / 1_000_000;
-        format!("{:>10} {}: {} documents, {megabytes} MB", self.stage(), self.name, grouped(records))
-    }
-}
-
-type Followed = Arc<Mutex<Vec<Arc<Seen>>>>;
-
-/// The progress of all processes, drawn on a terminal and logged elsewhere.
-pub struct Bar {
-    followed: Followed,
-    over: Arc<AtomicBool>,
-    drawer: JoinHandle<()>,
-}
-
-impl Bar {
-    /// Begins to draw the progress of `plan`.
-    pub fn start(plan: &Plan, quiet: bool, verbose: u8) -> Bar {
-        let total: u64 = plan.splits.iter().map(|split| split.end - split.start).sum();
-        let followed = Followed::default();
-        let over = Arc::new(AtomicBool::new(false));
-        let (shared, stop) = (followed.clone(), over.clone());
-        let terminal = std::io::stderr().is_terminal() && !quiet;
-        let drawer = thread::spawn(move || match terminal {
-            true => draw(&shared, &stop, total),
-            false => log(&shared, &stop, total, verbose > 0),
-        });
-        Bar { followed, over, drawer }
-    }
-
-    /// Follows these processes from now on, and no others.
-    pub fn follow(&self, processes: Vec<Arc<Seen>>) {
-        *self.followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = processes;
-    }
-
-    /// Clears the bar away.
-    pub fn finish(self) {
-        self.over.store(true, Ordering::Relaxed);
-        self.drawer.thread().unpark();
-        // A bar that broke is no reason to fail.
-        let _ = self.drawer.join();
-    }
-}
-
-/// A bar for all and, of two processes and more, a line for each.
-fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
-    let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-    let bar = all.add(ProgressBar::new(total));
-    let template = "{msg:>10} [{bar:30}] {bytes}/{total_bytes}  {prefix}  ETA {eta}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    let mut lines: Vec<ProgressBar> = Vec::new();
-    let started = Instant::now();
-    while !over.load(Ordering::Relaxed) {
-        thread::park_timeout(DRAW_EVERY);
-        let processes = processes(followed);
-        let (bytes, records, stage) = sum(&processes);
-        let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
-        bar.set_position(bytes);
-        bar.set_message(stage);
-        bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
-        let wanted = if processes.len() > 1 { processes.len().min(LINES_MAX) } else { 0 };
-        while lines.len() < wanted {
-            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-            lines.push(all.add(ProgressBar::new_spinner().with_style(style)));
-        }
-        lines.drain(wanted..).for_each(|line| all.remove(&line));
-        lines.iter().zip(&processes).for_each(|(line, process)| line.set_message(process.line()));
-    }
-    // A terminal that cannot be cleared is no reason to fail.
-    let _ = all.clear();
-}
-
-/// A log line for all and, if `each`, one for each process.
-fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
-    let (started, mut logged, mut logged_each) = (Instant::now(), Instant::now(), Instant::now());
-    while !over.load(Ordering::Relaxed) {
-        thread::park_timeout(DRAW_EVERY);
-        if logged.elapsed() >= LOG_EVERY {
-            logged = Instant::now();
-            let (bytes, records, stage) = sum(&processes(followed));
-            let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
-            tracing::info!(stage, bytes, bytes_total = total, documents = records, documents_per_s = rate as u64);
-        }
-        if each && logged_each.elapsed() >= LOG_EACH_EVERY {
-            logged_each = Instant::now();
-            for process in processes(followed) {
-                tracing::info!(
-                    host = process.name,
-                    stage = process.stage(),
-                    bytes = process.progress.bytes.load(Ordering::Relaxed),
-                    documents = process.progress.records.load(Ordering::Relaxed),
-                    memory_bytes = process.memory_bytes.load(Ordering::Relaxed)
-                );
-            }
-        }
-    }
-}
-
-fn processes(followed: &Followed) -> Vec<Arc<Seen>> {
-    followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
-}
-
-fn stage(number: u64) -> &'static str {
-    STAGES[(number as usize).min(STAGES.len() - 1)]
-}
-
-/// Bytes and records of all, and the stage of the one that is least far.
-fn sum(processes: &[Arc<Seen>]) -> (u64, u64, &'static str) {
-    let sum = |of: fn(&Progress) -> &AtomicU64| {
-        processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()
-    };
-    let least = processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
-    (sum(|p| &p.bytes), sum(|p| &p.records), stage(least.unwrap_or(0)))
-}
 
 /// Where the time went.
 pub struct Times {
@@ -228,7 +80,7 @@ pub struct Outcome<'a> {
     /// Greatest resident memory of all processes.
     pub memory_bytes: u64,
     /// What each process did.
-    pub processes: Vec<Share>,
+    pub processes: Vec<attempts::Share>,
     /// How often it was tried.
     pub attempts: Vec<Attempt>,
 }
@@ -263,6 +115,9 @@ impl Outcome<'_> {
     pub fn print(&self, arguments: &cli::Run) -> Result<()> {
         if arguments.quiet {
             return Ok(());
+        }
+        if let Some(exported) = &self.exported {
+            warn_of(&exported.summary.large);
         }
         if arguments.json {
             return match &self.exported {
@@ -321,6 +176,9 @@ impl Outcome<'_> {
                 let rest = format!("{pages} pages, {contents} texts, {hosts} hosts  {url}");
                 line(&mut out, "", rest);
             }
+            for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
+                line(&mut out, if at == 0 { "pivots" } else { "" }, left);
+            }
             let files: Vec<&str> = summary.files.keys().map(String::as_str).collect();
             line(
                 &mut out,
@@ -333,6 +191,59 @@ impl Outcome<'_> {
         line(&mut out, "took", format!("{seconds:.1} s, {rate:.0} records/s, {memory:.0} MB at most, {crew}"));
         out
     }
+}
+
+/// Large clusters that are named on stderr; `summary.json` has more.
+const WARNED_MAX: usize = 3;
+
+/// Warns of large clusters, on stderr like all warnings: a line each, and one of how many more there are.
+fn warn_of(large: &LargeClusters) {
+    large.clusters.iter().take(WARNED_MAX).for_each(|cluster| tracing::warn!("{}", warning(cluster)));
+    let more = large.found.saturating_sub(WARNED_MAX as u64);
+    if more > 0 {
+        let pages = grouped(large.pages_warn.into());
+        tracing::warn!("{} more clusters of more than {pages} pages: see summary.json", grouped(more));
+    }
+}
+
+/// What is said of a large cluster.
+fn warning(cluster: &LargeCluster) -> String {
+    let LargeCluster { representative, pages, contents, diameter, chars, .. } = cluster;
+    let mut said = format!("a cluster of {} pages, {} texts, ", grouped((*pages).into()), grouped((*contents).into()));
+    match &cluster.host {
+        Some(host) => said.push_str(&format!("all of {host}")),
+        None => said.push_str(&format!("{} hosts", grouped(cluster.hosts.into()))),
+    }
+    said.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
+    if let Some(similarity) = cluster.similarity {
+        let share = |n: u32| f64::from(n) / 10_000.0;
+        let list = |shares: &[Share]| -> String {
+            let each = shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
+            each.collect::<Vec<String>>().join(", ")
+        };
+        said.push_str(&format!(
+            ", similarity {:.2} and more, {:.2} in the middle ({}; by {}), diameter {diameter}",
+            share(similarity.least),
+            share(similarity.median),
+            list(&cluster.reasons),
+            list(&cluster.signatures)
+        ));
+    }
+    said.push_str(&format!(": {representative}"));
+    if let Some(advice) = &cluster.advice {
+        said.push_str(&format!("; a chain: {advice} would part it"));
+    }
+    said
+}
+
+/// What the pivot rule leaves unexamined, a line for each signature.
+pub fn unexamined(left: &BySignature) -> Vec<String> {
+    let said = left.iter().map(|(name, left)| {
+        let (buckets, pairs) = (grouped(left.buckets), grouped(left.pairs));
+        let buckets = if left.buckets == 1 { "1 bucket has".into() } else { format!("{buckets} buckets have") };
+        format!("{name}: {buckets} more than {PIVOTS} texts; {pairs} pairs in them are not examined")
+    });
+    said.collect()
 }
 
 /// Tells that nothing is due.
@@ -396,6 +307,50 @@ pub fn grouped(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workers::export::Spread;
+    use workers::pivots::Unexamined;
+
+    /// A large cluster is told in one line, with what its texts share and, if it is a chain, what would part it.
+    #[test]
+    fn what_large_clusters_share() {
+        let share = |name: &str, pairs| Share { name: name.into(), pairs };
+        let chain = LargeCluster {
+            cluster: "00".into(),
+            representative: "http://a.example/1".into(),
+            pages: 12_000,
+            contents: 1932,
+            hosts: 1,
+            host: Some("a.example".into()),
+            diameter: 14,
+            chars: Spread { least: 90, median: 800, greatest: 9000 },
+            pairs: 4500,
+            similarity: Some(Spread { least: 8000, median: 8251, greatest: 9990 }),
+            reasons: vec![share("shingles", 4000), share("sketch", 500)],
+            signatures: vec![share("minhash", 4400)],
+            advice: Some("[clusters] radius = 1".into()),
+        };
+        assert_eq!(
+            warning(&chain),
+            "a cluster of 12,000 pages, 1,932 texts, all of a.example, 90 to 9,000 characters, similarity 0.80 and more, 0.83 in the \
+             middle (shingles 4,000, sketch 500; by minhash 4,400), diameter 14: http://a.example/1; a chain: [clusters] radius = 1 \
+             would part it"
+        );
+        let copies = LargeCluster { contents: 1, hosts: 7, host: None, similarity: None, advice: None, ..chain };
+        assert_eq!(
+            warning(&copies),
+            "a cluster of 12,000 pages, 1 texts, 7 hosts, 90 to 9,000 characters: http://a.example/1"
+        );
+    }
+
+    /// Each signature that leaves pairs unexamined has its line.
+    #[test]
+    fn what_is_unexamined() {
+        let left = [("minhash", 2, 1234), ("simhash", 1, 1)];
+        let left = left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
+        let lines = unexamined(&left.into_iter().collect());
+        assert_eq!(lines[0], "minhash: 2 buckets have more than 64 texts; 1,234 pairs in them are not examined");
+        assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pairs in them are not examined");
+    }
 
     /// Thousands are set apart from the right.
     #[test]

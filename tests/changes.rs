@@ -181,12 +181,21 @@ fn night(random: &mut Random, size: u64) -> String {
     lines
 }
 
-/// After any history of epochs, by any number of workers, `changes` has the rows that the definitions give for the members and clusters
+/// What sets the radius of an epoch: none, one, two, or another from epoch to epoch.
+fn radius(seed: u64, number: u64) -> &'static [&'static str] {
+    match if seed < 7 { seed.div_ceil(2) } else { number % 3 + 1 } {
+        1 => &[],
+        2 => &["--set", "clusters.radius=1"],
+        _ => &["--set", "clusters.radius=2"],
+    }
+}
+
+/// After any history of epochs, by any number of workers, whatever the radius, `changes` has the rows that the definitions give for the members and clusters
 /// before and after; and every kind of change but expiry was seen.
 #[test]
 fn histories_equal_the_definitions() {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for seed in 1..=4u64 {
+    for seed in 1..=8u64 {
         println!("seed {seed}");
         let mut random = Random(seed);
         let (bench, other) = (bench(), self::bench());
@@ -196,7 +205,8 @@ fn histories_equal_the_definitions() {
             let lines = night(&mut random, size);
             let threads = (1 + random.below(4)).to_string();
             let rule = if number == 5 { "keep.by=[\"longest_text\"]" } else { "keep.by=[\"shortest_url\"]" };
-            let rows = epoch(&bench, number, &lines, &["--threads", &threads, "--set", rule]);
+            let sets = [&["--set", rule][..], radius(seed, number)].concat();
+            let rows = epoch(&bench, number, &lines, &[&["--threads", &threads][..], &sets].concat());
             let after = State::of(&bench);
             for name in names(&rows) {
                 *seen.entry(name).or_default() += 1;
@@ -207,8 +217,8 @@ fn histories_equal_the_definitions() {
             }
             assert_eq!(rows.len(), expected.len(), "seed {seed}, epoch {number}");
             before = after;
-            if seed == 1 {
-                epoch(&other, number, &lines, &["--threads", "3", "--set", rule]);
+            if seed % 4 == 1 {
+                epoch(&other, number, &lines, &[&["--threads", "3"][..], &sets].concat());
                 assert!(bench.changes() == other.changes(), "epoch {number}: other workers, other bytes");
             }
         }

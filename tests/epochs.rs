@@ -2,26 +2,28 @@ use crate::world::World;
 use std::collections::BTreeSet;
 
 /// After any history of epochs - pages that come, change, go, are only seen, expire by epochs or days, complete snapshots of one of two sources, URLs told
-/// twice, other decisions and views, rollbacks, merged runs, collected garbage, another number of workers each time - the exports are byte for byte those of a
+/// twice, other decisions, views and radii, rollbacks, merged runs, collected garbage, another number of workers each time - the exports are byte for byte those of a
 /// run from scratch over one record for each live page, and every table is the same multiset of rows.
 #[test]
 fn histories_equal_scratch() {
-    let (mut kinds, mut merged) = (BTreeSet::new(), 0);
+    let (mut kinds, mut merged, mut parted) = (BTreeSet::new(), 0, 0);
     for seed in 1..=4 {
         let mut world = World::new(seed);
         for step in 1..=12 {
             let kind = world.step();
-            println!("step {step}: {kind}, {} pages", world.pages());
+            println!("step {step}: {kind}, {} pages, radius {:?}", world.pages(), world.radius());
             kinds.insert(kind);
+            parted += world.parted();
+            assert!(world.parted() == 0 || !world.radius().is_empty(), "a component is one cluster");
             let scratch = world.scratch();
             world.bench.assert_same_tables(&scratch, &format!("seed {seed}, step {step}, {kind}"));
             assert_eq!(world.bench.multisets(), scratch.multisets(), "seed {seed}, step {step}, {kind}");
         }
         let head = world.bench.head().manifest;
         merged += u64::from(head.version > head.epoch);
-        let output = world.bench.pagefold("verify", &["--full"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        world.assert_sound();
     }
-    assert_eq!(kinds.len(), 5, "every kind of step came: {kinds:?}");
+    assert_eq!(kinds.len(), 6, "every kind of step came: {kinds:?}");
     assert!(merged > 0, "runs were merged");
+    assert!(parted > 0, "some component was several clusters");
 }

@@ -2,6 +2,8 @@
 
 /// Whatever a crawl brings, the run goes on and says what became of it.
 mod bad_input;
+/// Chains of texts, large clusters, buckets beyond the pivots: what is told, and what parts them.
+mod chains;
 /// What an epoch changed, against the definitions.
 mod changes;
 /// Killed at any moment, the next run gives the same answer.

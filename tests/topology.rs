@@ -1,4 +1,5 @@
 use crate::workbench::{Bench, demo_inputs};
+use std::path::Path;
 
 /// The same bytes from 1x1, 1x4, 2x2 and 4x1 processes x workers, and from inputs under other names in another order; and every table of the
 /// store is the same multiset of rows.
@@ -54,4 +55,45 @@ fn same_answer_from_any_cut() {
     assert!(bench.tables() == whole.tables());
     assert!(bench.changes() == whole.changes());
     assert_eq!(bench.multisets(), whole.multisets());
+}
+
+/// Where a radius parts components the same bytes come from any number of processes and workers, of the second epoch's changes, too; and of
+/// what is said of large clusters and of buckets that are not searched through.
+#[test]
+fn same_answer_with_a_radius() {
+    let more = "[confirm]\nnumerals = \"off\"\n[clusters]\nradius = 1\npages_warn = 5\n";
+    let night = |bench: &Bench, night: u64| {
+        let mut lines = String::new();
+        for page in 0..200 - 80 * night {
+            let (article, edition) = (page % 4, page / 4 % (12 + night));
+            let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (article * 131 + w * 17) % 4093)).collect();
+            (0..edition).for_each(|change| words[(change * 7 % 60) as usize] = format!("edition{change}"));
+            let url = format!("http://h{}.example/{page}", page % 3);
+            lines.push_str(&format!("{{\"url\":\"{url}\",\"text\":\"{}\"}}\n", words.join(" ")));
+        }
+        std::fs::create_dir_all(bench.at("in")).expect("made");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), lines).expect("written");
+    };
+    let mut references = Vec::new();
+    for (processes, workers) in [(1, 1), (1, 4), (2, 2)] {
+        let bench = Bench::new(Path::new("in"), more);
+        let cluster = bench.cluster(processes, workers);
+        let mut results = Vec::new();
+        for number in 0..2 {
+            night(&bench, number);
+            bench.run_well(&["--cluster", &cluster]);
+            let summary = bench.summary();
+            results.push((
+                bench.tables(),
+                bench.changes(),
+                bench.multisets(),
+                summary["large"].clone(),
+                summary["unexamined"].clone(),
+            ));
+        }
+        assert!(!results[0].3["clusters"].as_array().expect("a list").is_empty(), "some cluster is large");
+        assert!(results[0].2["leaders"].0 > 0, "contents are led");
+        references.push(results);
+        assert!(references[0] == references[references.len() - 1], "{processes} x {workers}");
+    }
 }

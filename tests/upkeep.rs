@@ -233,3 +233,21 @@ fn the_unfinished_comes_first() {
     assert!(run(&bench, NOW + DAY, &[]).1.contains("nothing due"));
     assert!(std::fs::read_dir(bench.at("store/attempt")).is_ok_and(|mut attempts| attempts.next().is_none()));
 }
+
+/// What an epoch read counts again, for retention, when a rollback goes back to it that an earlier rollback had undone.
+#[test]
+fn a_rollback_forward_redoes() {
+    let bench = bench("[pages]\nretain_epochs = 2\n");
+    for night in 1..=2 {
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night, 1)).expect("written");
+        assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    }
+    for epoch in ["1", "2"] {
+        let output = bench.pagefold("rollback", &[epoch]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    std::fs::write(bench.at("in/3.jsonl"), pages(3, 1)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    let urls: Vec<String> = bench.lines("members").iter().map(|row| row["url"].to_string()).collect();
+    assert_eq!(urls.len(), 2, "two epochs have read since the first page was seen: {urls:?}");
+}

@@ -5,10 +5,14 @@ use crate::workbench::{Bench, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
+use workers::clusters::ClusterRow;
+use workers::store::runs::Table;
 
 /// Epochs that read without seeing a page, and days, after which it expires.
 pub const RETAIN: (usize, i64) = (4, 30);
 const DAY: i64 = 86_400;
+/// How the setting of the radius begins.
+const RADIUS: &str = "clusters.radius=";
 /// Words are numbered here, which says nothing.
 const CONFIRM: &str = "[confirm]\nnumerals = \"off\"\n";
 
@@ -51,7 +55,7 @@ pub struct World {
 }
 
 impl World {
-    /// An empty world.
+    /// An empty world; a third of all begin with each radius.
     pub fn new(seed: u64) -> World {
         println!("seed {seed}");
         let more = format!("{CONFIRM}[pages]\nretain_epochs = {}\nretain_days = {}\n", RETAIN.0, RETAIN.1);
@@ -64,18 +68,21 @@ impl World {
             live: Live::default(),
             now: 1_700_000_000,
             files: 0,
-            settings: Vec::new(),
+            settings: (!seed.is_multiple_of(3)).then(|| format!("{RADIUS}{}", seed % 3)).into_iter().collect(),
             history: BTreeMap::new(),
         }
     }
 
     /// Does something at random, and says what.
     pub fn step(&mut self) -> &'static str {
-        match self.random.below(10) {
+        match self.random.below(11) {
+            // Without input there is no store yet.
+            _ if self.files == 0 => self.night(),
             0..=4 => self.night(),
             5..=6 => self.snapshot(),
             7 => self.wait(),
             8 => self.decide(),
+            9 => self.reach(),
             _ => self.back(),
         }
     }
@@ -202,6 +209,17 @@ impl World {
         "another decision"
     }
 
+    /// Clusters reach otherwise far, from now on.
+    fn reach(&mut self) -> &'static str {
+        let others = ["", "1", "2"].into_iter().filter(|radius| *radius != self.radius()).collect::<Vec<_>>();
+        let radius = others[self.random.below(2) as usize];
+        self.settings.retain(|set| !set.starts_with(RADIUS));
+        self.settings.extend((!radius.is_empty()).then(|| format!("{RADIUS}{radius}")));
+        self.expire();
+        self.run(&[]);
+        "another radius"
+    }
+
     /// Back to an earlier epoch; old epochs are collected sometimes.
     fn back(&mut self) -> &'static str {
         let epochs: Vec<u64> = self.history.keys().copied().collect();
@@ -249,6 +267,26 @@ impl World {
         let arguments: Vec<&str> = self.settings.iter().flat_map(|set| ["--set", set]).collect();
         bench.run_well(&arguments);
         bench
+    }
+
+    /// The radius of now, empty for none.
+    pub fn radius(&self) -> &str {
+        self.settings.iter().find_map(|set| set.strip_prefix(RADIUS)).unwrap_or_default()
+    }
+
+    /// Components of several clusters.
+    pub fn parted(&self) -> usize {
+        let (folder, head) = (self.bench.at("store/data/clusters"), self.bench.head().manifest);
+        let clusters: Table<ClusterRow> = Table::open(&folder, head.tables.get("clusters")).expect("mapped");
+        let rows: Vec<ClusterRow> = clusters.portions(1000).flatten().collect();
+        rows.chunk_by(|a, b| a.component == b.component).filter(|rows| rows.len() > 1).count()
+    }
+
+    /// Asserts that a deep look finds nothing.
+    pub fn assert_sound(&self) {
+        let sets = self.settings.iter().flat_map(|set| ["--set", set]);
+        let output = self.bench.pagefold("verify", &["--deep"].into_iter().chain(sets).collect::<Vec<&str>>());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 
     /// Live pages.

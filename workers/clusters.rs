@@ -1,25 +1,28 @@
 //! Clusters: in comes whatever an epoch changed about pages and components, out go the clusters that a user sees. A cluster is the pages of a
-//! component's contents, or of one content that has several; it bears its least DocId and is represented by the page that the keep rule
-//! prefers. Clusters of one page have no row. Only touched ones are made anew, and those whole.
+//! component's contents, or of those that one of them leads where the job sets a radius ([`crate::leaders`]), or of one content that has
+//! several; it bears its least DocId and is represented by the page that the keep rule prefers. Clusters of one page have no row. Only
+//! touched components are made anew, and those whole.
 
 use crate::components::{ComponentRow, MemberRow};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
+use crate::graph::Graph;
 use crate::keep::{KeepRule, Rank};
+use crate::leaders::{self, Led, Turn};
 use crate::live_pages::PageRow;
 use crate::pairs::{self, PairRow};
 use crate::store::runs::Table;
-use crate::store::table::table;
-use std::collections::{BTreeMap, VecDeque};
+use crate::store::table::{consolidate, table};
+use std::collections::BTreeMap;
 
 table! {
     /// A cluster of two pages or more.
     pub struct ClusterRow in "clusters", columns ClusterColumns {
         key { /// Its component, or its only content.
               component: Id,
-              /// The content that leads it: the component's least.
+              /// The content that leads it; without a radius the component's least.
               leader: Id }
         value { /// Its ClusterId: the least DocId of its pages.
                 cluster: Id,
@@ -29,17 +32,14 @@ table! {
                 contents: u32,
                 /// Hosts.
                 hosts: u32,
-                /// Greatest number of accepted pairs on a shortest chain between two of its contents; above
-                /// [`DIAMETER_CONTENTS_MAX`] contents a lower bound from two sweeps.
+                /// Greatest number of accepted pairs on a shortest chain, within the cluster, between two of its contents; above
+                /// [`crate::graph::DIAMETER_CONTENTS_MAX`] contents a lower bound, of which the true one is at most twice.
                 diameter: u32,
                 /// DocId of the page that represents it.
                 representative: Id }
         history { }
     }
 }
-
-/// Contents up to which a diameter is exact.
-pub const DIAMETER_CONTENTS_MAX: usize = 256;
 
 /// Something about a component on its way to its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -114,7 +114,7 @@ pub fn touched(epoch: &Epoch, redated: &[Id], give: &mut dyn FnMut(Fact)) -> Res
     if let Some(fresh) = epoch.fresh::<ComponentRow>("components")? {
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
-    // Pairs within a component may change and leave it as it is, but for its diameter.
+    // Pairs within a component may change and leave it as it is, but for its diameter and for who leads whom.
     contents.extend(pairs::accepted(epoch)?.into_iter().map(|(content, _, _)| content));
     contents.sort_unstable();
     contents.dedup();
@@ -212,9 +212,57 @@ pub fn rank_pages(epoch: &Epoch, facts: &[Fact], give: &mut dyn FnMut(Fact)) -> 
     Ok(())
 }
 
-/// The cluster that `facts`, all of one component, make; none of fewer than two pages.
-pub(crate) fn cluster(facts: &[Fact]) -> Option<ClusterRow> {
-    let pages: Vec<&Fact> = facts.iter().filter(|fact| fact.kind == PAGE).collect();
+/// The clusters of a component.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    /// Those of two pages or more, by leader.
+    pub(crate) rows: Vec<ClusterRow>,
+    /// Who leads whom, by content; nothing without a radius, and of a content that stands for itself.
+    pub(crate) led: Vec<Led>,
+}
+
+/// The clusters that `facts`, sorted and all of one component, make.
+pub(crate) fn made(facts: &[Fact], radius: Option<u8>) -> Made {
+    let Some(component) = facts.first().map(|fact| fact.component) else { return Made::default() };
+    let of_kind = |kind| facts.iter().filter(move |fact| fact.kind == kind);
+    let mut contents: BTreeMap<Id, Turn> = BTreeMap::new();
+    for page in of_kind(PAGE) {
+        let turn = (page.rank, page.other);
+        contents.entry(page.content).and_modify(|best| *best = turn.min(*best)).or_insert(turn);
+    }
+    let radius = match radius {
+        Some(radius) if contents.len() > 1 => radius,
+        _ => {
+            let (pages, pairs): (Vec<&Fact>, Vec<&Fact>) = (of_kind(PAGE).collect(), of_kind(PAIR).collect());
+            return Made { rows: cluster(component, component, &pages, &pairs).into_iter().collect(), led: Vec::new() };
+        }
+    };
+    let pairs = of_kind(PAIR).map(|pair| (pair.content, pair.other));
+    let led = leaders::lead(contents.into_iter().collect(), pairs, radius);
+    let number = |content: Id| led.binary_search_by_key(&content, |led| led.content).ok();
+    let leader = |content: Id| number(led[number(content)?].leader);
+    // The leader's number and the fact's: sorted, each leader's pages come before its pairs, as facts do.
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for (at, fact) in facts.iter().enumerate() {
+        let part = match fact.kind {
+            PAGE => leader(fact.content),
+            PAIR => leader(fact.content).filter(|one| leader(fact.other) == Some(*one)),
+            _ => None,
+        };
+        parts.extend(part.map(|leader| (leader as u32, at as u32)));
+    }
+    parts.sort_unstable();
+    let mut rows = Vec::new();
+    for parts in parts.chunk_by(|a, b| a.0 == b.0) {
+        let facts: Vec<&Fact> = parts.iter().map(|part| &facts[part.1 as usize]).collect();
+        let (pages, pairs) = facts.split_at(facts.partition_point(|fact| fact.kind == PAGE));
+        rows.extend(cluster(component, led[parts[0].0 as usize].content, pages, pairs));
+    }
+    Made { rows, led }
+}
+
+/// The cluster of `pages`, whose contents `pairs` join; none of fewer than two pages.
+fn cluster(component: Id, leader: Id, pages: &[&Fact], pairs: &[&Fact]) -> Option<ClusterRow> {
     if pages.len() < 2 {
         return None;
     }
@@ -225,75 +273,36 @@ pub(crate) fn cluster(facts: &[Fact]) -> Option<ClusterRow> {
     };
     let contents = distinct(pages.iter().map(|page| page.content).collect());
     let hosts = distinct(pages.iter().map(|page| Id { high: page.host, low: 0 }).collect());
-    let pairs: Vec<(Id, Id)> =
-        facts.iter().filter(|fact| fact.kind == PAIR).map(|fact| (fact.content, fact.other)).collect();
-    let component = pages[0].component;
     Some(ClusterRow {
         component,
-        leader: component,
+        leader,
         cluster: pages.iter().map(|page| page.other).min()?,
         pages: pages.len() as u32,
         contents: contents.len() as u32,
         hosts: hosts.len() as u32,
-        diameter: diameter(&contents, &pairs),
+        diameter: Graph::new(&contents, pairs.iter().map(|pair| (pair.content, pair.other))).diameter(),
         representative: pages.iter().min_by_key(|page| (page.rank, page.other))?.other,
         diff: 1,
     })
 }
 
-/// The diameter of a connected graph in edges: exact up to [`DIAMETER_CONTENTS_MAX`] contents, else the length of the longest
-/// shortest path from the content farthest from the first.
-fn diameter(contents: &[Id], pairs: &[(Id, Id)]) -> u32 {
-    let number = |id: &Id| contents.binary_search(id).ok();
-    let mut neighbours = vec![Vec::new(); contents.len()];
-    for (a, b) in pairs {
-        if let (Some(a), Some(b)) = (number(a), number(b)) {
-            neighbours[a].push(b);
-            neighbours[b].push(a);
-        }
-    }
-    let farthest = |from: usize| {
-        let mut distance = vec![u32::MAX; contents.len()];
-        let mut queue = VecDeque::from([from]);
-        distance[from] = 0;
-        let mut last = from;
-        while let Some(at) = queue.pop_front() {
-            last = at;
-            for &next in &neighbours[at] {
-                if distance[next] == u32::MAX {
-                    distance[next] = distance[at] + 1;
-                    queue.push_back(next);
-                }
-            }
-        }
-        (distance[last], last)
-    };
-    if contents.len() <= DIAMETER_CONTENTS_MAX {
-        (0..contents.len()).map(|from| farthest(from).0).max().unwrap_or(0)
-    } else {
-        farthest(farthest(0).1).0
-    }
-}
-
-/// Stores what changed about clusters; `facts` are sorted and this worker owns their components.
-pub fn clusters(epoch: &Epoch, facts: &[Fact]) -> Result<()> {
+/// Stores what changed about clusters and tells contents who leads them; `facts` are sorted and this worker owns their components.
+pub fn clusters(epoch: &Epoch, facts: &[Fact], give: &mut dyn FnMut(Led)) -> Result<()> {
     let mut components: Vec<Id> = facts.iter().map(|fact| fact.component).collect();
     components.dedup();
-    let mut before = epoch.before::<ClusterRow>("clusters")?.matching(&components).into_iter().peekable();
+    let before = epoch.before::<ClusterRow>("clusters")?.matching(&components);
+    let mut before = before.chunk_by(|a, b| a.component == b.component).peekable();
     let mut rows = Vec::new();
     for facts in facts.chunk_by(|a, b| a.component == b.component) {
-        let old = before.next_if(|row| row.component == facts[0].component);
-        let new = cluster(facts);
-        if old == new {
-            continue;
-        }
-        let from = rows.len();
-        rows.extend(old.map(|row| ClusterRow { diff: -1, ..row }));
-        rows.extend(new);
-        rows[from..].sort_unstable();
-        for row in &rows[from..] {
+        let old = before.next_if(|rows| rows[0].component == facts[0].component).unwrap_or_default();
+        let Made { rows: new, led } = made(facts, epoch.job.clusters.radius);
+        led.into_iter().for_each(&mut *give);
+        let taken = old.iter().map(|row| ClusterRow { diff: -1, ..row.clone() });
+        let changes = consolidate(taken.chain(new).collect());
+        for row in &changes {
             epoch.count(if row.diff > 0 { "folded_more" } else { "folded_less" }, u64::from(row.pages) - 1);
         }
+        rows.extend(changes);
     }
     epoch.write("clusters", rows)
 }
@@ -306,27 +315,14 @@ mod tests {
         Id { high, low: 0 }
     }
 
-    /// The diameter of a chain is its length, of a clique 1, of one content 0.
-    #[test]
-    fn diameters() {
-        let contents: Vec<Id> = (0..40).map(id).collect();
-        let chain: Vec<(Id, Id)> = (1..40).map(|n| (id(n - 1), id(n))).collect();
-        assert_eq!(diameter(&contents, &chain), 39);
-        let clique: Vec<(Id, Id)> = (0..5).flat_map(|a| (a + 1..5).map(move |b| (id(a), id(b)))).collect();
-        assert_eq!(diameter(&contents[..5], &clique), 1);
-        assert_eq!(diameter(&contents[..1], &[]), 0);
-        let many: Vec<Id> = (0..1000).map(id).collect();
-        let long: Vec<(Id, Id)> = (1..1000).map(|n| (id(n - 1), id(n))).collect();
-        assert_eq!(diameter(&many, &long), 999);
-    }
-
     /// A cluster bears its least DocId and is represented by the page of least rank, ties by DocId; one page is none.
     #[test]
     fn who_represents() {
         let page = |content, doc, rank| Fact { rank: [0, rank, 0, 0], ..Fact::new(id(1), PAGE, id(content), id(doc)) };
         let facts = [Fact::new(id(1), TOUCHED, id(0), id(0)), page(1, 9, 3), page(1, 5, 7), page(2, 8, 3)];
-        let row = cluster(&facts).expect("three pages");
+        let made = |facts: &[Fact]| made(facts, None).rows;
+        let row = &made(&facts)[0];
         assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
-        assert_eq!(cluster(&facts[..2]), None);
+        assert_eq!(made(&facts[..2]), []);
     }
 }

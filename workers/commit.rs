@@ -6,6 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::guards::{self, Figures, Guard};
 use crate::ingest::{self, Counts, RejectLine};
 use crate::job::Job;
+use crate::pivots;
 use crate::plan::{self, Plan};
 use crate::run;
 use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
@@ -99,6 +100,8 @@ pub fn commit(
     let folded = folded
         .checked_sub(counter("folded_less"))
         .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
+    let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
+    let unexamined = pivots::after(&unexamined, &counters);
     let after = (rows(&tables, "pages"), folded);
     if let Err(refusal) =
         guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
@@ -121,6 +124,7 @@ pub fn commit(
         view: plan.view.clone(),
         tables,
         folded,
+        unexamined,
         retention: plan.retention,
         sources: sources(job, head, plan),
         consumed,

@@ -1,34 +1,13 @@
 //! Groups: in come contents born and gone, out goes what that means for the buckets. Contents of one fingerprint form a group, and rank in it
-//! by digest. Two contents whose fingerprints are within k are examined by the pivot rule, which reads nothing but ranks, hence nothing
-//! but the live set:
-//!
-//! - of one group, if the lesser rank is below [`PIVOTS_LEAST`], or the product of both, counted from 1, is at most [`PIVOTS`] squared. Groups up to
-//!   [`PIVOTS`] are exhaustive, and beyond the share that a content is held against falls as the group grows: a template with a million
-//!   variants costs four million comparisons and not half a trillion.
-//! - of two groups, if the product is at most [`PIVOTS`]: exhaustive while there are at most so many pairs, and never more than 280 of them,
-//!   since variants of a template fill hundreds of fingerprints that are near each other.
+//! by digest; which of them are held against each other, and against those of near fingerprints, the pivot rule says ([`crate::pivots`]).
 
 use crate::bands::Bands;
 use crate::contents::Birth;
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
+use crate::pivots::{self, PIVOTS, examined_before, examined_between};
 use crate::store::table::table;
-
-/// Contents up to which a group is exhaustive; of each pair that is examined one ranks below this.
-pub const PIVOTS: usize = 64;
-/// The first contents of a group, against which every other is held, however large it is.
-pub const PIVOTS_LEAST: usize = 4;
-
-/// How many of the first contents of a group or bucket the one of rank `rank` is held against.
-pub fn examined_before(rank: usize) -> usize {
-    rank.min((PIVOTS * PIVOTS / (rank + 1)).max(PIVOTS_LEAST))
-}
-
-/// Whether contents of these ranks in two groups are held against each other.
-pub fn examined_between(a: usize, b: usize) -> bool {
-    (a + 1) * (b + 1) <= PIVOTS
-}
 
 table! {
     /// A content under its fingerprint; band 0 of the bands too, so the key is that band's.
@@ -190,6 +169,7 @@ pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnM
         for band in 0..concerned {
             give(Touched { band: band as u64, key: bands.key(band, fingerprint), bits });
         }
+        pivots::counters(0, old.len(), new.len(), |name, n| epoch.count(name, n));
         if new.len() > PIVOTS {
             epoch.count("groups_over_pivots", 1);
         }

@@ -1,10 +1,12 @@
 //! The job: what the user asked for, the sum of the stages' options. A table bears the name of the module that obeys it. Three classes: identity
 //! (what a content is and which buckets it falls into; fixed for a store's life), decision (what the evidence must show) and view
-//! (which page represents, what is exported).
+//! (which page represents, how far a cluster reaches, what is exported).
 
 use crate::bands::Bands;
 use crate::error::{Error, Kind, Result};
-use crate::{confirm, document, extract, features, guards, keep, kept_text, live_pages, normalize, numerals, read};
+use crate::{
+    chains, confirm, document, extract, features, guards, keep, kept_text, live_pages, normalize, numerals, read,
+};
 use crate::{shingles, signatures, simhash, sketch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -48,6 +50,9 @@ pub struct Job {
     /// Which page represents a cluster.
     #[serde(default)]
     pub keep: keep::Options,
+    /// How far a cluster reaches.
+    #[serde(default)]
+    pub clusters: chains::Options,
     /// Where results go.
     pub output: Output,
 }
@@ -214,6 +219,7 @@ impl Job {
         if self.keep.by.len() > keep::CRITERIA_MAX {
             return Err(format!("[keep] by: more than {} criteria", keep::CRITERIA_MAX));
         }
+        self.clusters.check().map_err(|why| format!("[clusters] {why}"))?;
         if self.output.formats.is_empty() {
             return Err("[output] formats: names none of jsonl, parquet".into());
         }
@@ -280,7 +286,7 @@ impl Job {
 
     /// The view configuration.
     pub fn view(&self) -> Value {
-        json!({ "keep": self.keep })
+        json!({ "keep": self.keep, "clusters": { "radius": self.clusters.radius } })
     }
 }
 

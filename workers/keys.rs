@@ -1,12 +1,13 @@
 //! Keys: in come the keys of contents born and gone, out go the pairs of contents that equal keys propose or propose no
 //! longer. Contents that share a key of a signature are a bucket, in which the pivot rule of groups says which two are examined
-//! ([`crate::groups`]). A pair is told once for each key that proposes it.
+//! ([`crate::pivots`]). A pair is told once for each key that proposes it.
 
 use crate::document::Id;
 use crate::epoch::Epoch;
 use crate::error::Result;
 use crate::evidence::{EvidenceRow, row_keys};
-use crate::groups::{PIVOTS, changes_within, members};
+use crate::groups::{changes_within, members};
+use crate::pivots::{self, PIVOTS};
 use crate::resolve::{Candidate, NO_DISTANCE};
 use crate::store::table::{consolidate, table};
 
@@ -77,6 +78,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
             give(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
             epoch.count(if diff > 0 { "key_candidates_new" } else { "key_candidates_dropped" }, 1);
         });
+        pivots::counters(bucket.1, old.len(), new.len(), |name, n| epoch.count(name, n));
         if new.len() > PIVOTS {
             epoch.count("buckets_over_pivots", 1);
         }

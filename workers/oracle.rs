@@ -13,8 +13,10 @@ use crate::ingest::{Counts, SplitDone, TOO_SHORT};
 use crate::job::Job;
 use crate::pages::PageContent;
 use crate::pairs::PairRow;
+use crate::pivots::{self, BySignature, Unexamined};
 use crate::plan::{Plan, PlannedSplit};
 use crate::run::{Stage, counters, fold, join};
+use crate::signatures::{self, Shinglings, Signer, Text, minhash};
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::{durable, segment};
@@ -36,6 +38,13 @@ fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
         "confirm": { "by": "fingerprint" },
     }))
     .expect("a job")
+}
+
+/// What the pivot rule leaves unexamined, as the tables say when they are read through.
+fn unexamined(store: &Path, tables: &Tables) -> BySignature {
+    let groups = Table::open(&store.join("data/fingerprint_contents"), tables.get("fingerprint_contents"));
+    let keys = Table::open(&store.join("data/keys"), tables.get("keys"));
+    crate::crowds::counted(&groups.expect("groups"), &keys.expect("keys"))
 }
 
 /// Folds `changes` over `before` with so many workers; returns the tables after. `live` knows the contents.
@@ -283,7 +292,7 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
     let store = folder.path().to_owned();
     let job = job(&store, k, bands);
     let mut random = Random(seed);
-    let (mut live, mut tables) = (Live::default(), Tables::new());
+    let (mut live, mut tables, mut left) = (Live::default(), Tables::new(), BySignature::new());
     for number in 1..=epochs {
         let mut changes = Vec::new();
         let share = if number == 1 { pages } else { pages / 4 };
@@ -313,8 +322,11 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
         }
         let net: Vec<PageContent> = net.into_values().filter(|change| change.diff != 0).collect();
         let workers = 1 + random.below(4);
-        tables = epoch(&job, number, &tables, &live, &net, workers);
+        let (after, counters) = counted_epoch(&job, number, &tables, &live, &net, workers);
+        tables = after;
         check(&store, &job, &live, &tables, seed);
+        left = pivots::after(&left, &counters);
+        assert_eq!(left, unexamined(&store, &tables), "seed {seed}: what is unexamined");
     }
     let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
     for (name, table) in &scratch {
@@ -351,7 +363,7 @@ fn large_groups_follow_the_pivot_rule() {
     let folder = tempfile::tempdir().expect("a folder");
     let job = job(folder.path(), 3, None);
     let mut random = Random(7);
-    let (mut live, mut tables) = (Live::default(), Tables::new());
+    let (mut live, mut tables, mut left) = (Live::default(), Tables::new(), BySignature::new());
     for content in 0..300 {
         // Three groups: two within k of each other, one far away.
         let fingerprint = [0xabcd, 0xabcf, !0xabcd][(content % 3) as usize];
@@ -363,9 +375,56 @@ fn large_groups_follow_the_pivot_rule() {
             let alive = random.below(10) < 7;
             live.set(content, alive.then_some(content), &mut changes);
         }
-        tables = epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
+        let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
+        tables = after;
         check(folder.path(), &job, &live, &tables, 7);
+        left = pivots::after(&left, &counters);
+        assert_eq!(left, unexamined(folder.path(), &tables));
     }
+}
+
+/// Variants of one template cost candidates in proportion to their number, a few for each content of a bucket, whether they come at once or
+/// night after night; what that leaves unexamined is told.
+#[test]
+fn a_template_costs_in_proportion() {
+    const VARIANTS: u64 = 5000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let options = minhash::Options { bins: 8, ..minhash::Options::default() };
+    let mut signer = Signer::new(&[signatures::Options::MinHash(options)], &job.normalize).expect("a signer");
+    let template: String = (0..200).map(|word| format!("word{} ", word * 7919 % 1009)).collect();
+    let (mut live, mut shinglings) = (Live::default(), Shinglings::default());
+    for variant in 0..VARIANTS {
+        let text = format!("{template}{variant}");
+        let mut keys = Vec::new();
+        signer.sign(&mut Text::new(&text, &[], &mut shinglings), &mut keys);
+        live.facts.insert(variant, (0xabcd, false));
+        live.keys.insert(variant, keys.iter().map(|key| (key.kind.number(), key.key)).collect());
+    }
+    let (mut tables, mut left, mut told) = (Tables::new(), BySignature::new(), BTreeMap::new());
+    for (number, to) in [(1, VARIANTS / 2), (2, VARIANTS)] {
+        let mut changes = Vec::new();
+        for variant in live.pages.len() as u64..to {
+            live.set(variant, Some(variant), &mut changes);
+        }
+        let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 2);
+        tables = after;
+        left = pivots::after(&left, &counters);
+        for name in ["candidates_new", "key_candidates_new"] {
+            *told.entry(name).or_insert(0) += counters.get(name).copied().unwrap_or(0);
+        }
+        let rows = |name: &str| 64 * tables[name].rows;
+        // Contents that cease to be pivots take what they proposed along, so that a second night may tell some twice.
+        for (name, rows) in [("candidates_new", rows("fingerprint_contents")), ("key_candidates_new", rows("keys"))] {
+            println!("{to} variants: {} {name}, at most {rows}", told[name]);
+            assert!(told[name] <= rows / 4 && told[name] > rows / 32, "{name}");
+        }
+    }
+    // Ranks from 1.
+    let unseen = |a: u64| (a + 1..=VARIANTS).filter(|b| a * b > 64 * 64).count() as u64;
+    assert_eq!(left["simhash"], Unexamined { buckets: 1, pairs: (5..=VARIANTS).map(unseen).sum() });
+    assert!(left["minhash"].buckets > 0);
+    assert_eq!(left, unexamined(folder.path(), &tables));
 }
 
 /// One epoch over many fingerprints: exact where buckets are large enough to be divided.

@@ -72,6 +72,11 @@ pub struct Plan {
 const SPLIT_BYTES: u64 = 64 << 20;
 
 impl Plan {
+    /// Bytes of input of all splits.
+    pub fn bytes(&self) -> u64 {
+        self.splits.iter().map(|split| split.end - split.start).sum()
+    }
+
     /// The folder of the plan's resumable work.
     pub fn attempt(&self, store: &Path) -> PathBuf {
         attempts(store).join(format!("{:06}-{}", self.epoch, self.digest))

@@ -44,8 +44,12 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
         true => (target.consumed.clone(), target.sources.clone()),
         false => (head.manifest.consumed.clone(), head.manifest.sources.clone()),
     };
-    // Epochs whose reading came to nothing do not count against pages that they did not see.
-    consumed.iter_mut().filter(|consumed| consumed.epoch > epoch).for_each(|consumed| consumed.undone = true);
+    // Epochs whose reading came to nothing do not count against pages that they did not see; those that the target stood on count
+    // again, though an earlier rollback may have undone them.
+    for consumed in &mut consumed {
+        let then = target.consumed.iter().find(|then| then.epoch == consumed.epoch);
+        consumed.undone = then.is_none_or(|then| then.undone);
+    }
     let version = head.manifest.version + 1;
     let manifest = Manifest {
         version,

@@ -17,6 +17,7 @@ use crate::groups::Touched;
 use crate::ingest::{self, Digester, Queue};
 use crate::job::Job;
 use crate::keys::{self, KeyTouch};
+use crate::leaders::{self, Led};
 use crate::mesh::{self, Mesh};
 use crate::pages::PageContent;
 use crate::pairs::PairChange;
@@ -237,7 +238,7 @@ pub fn join<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     stage.end(members, "components", |member| member.component.high, components::members);
 }
 
-/// Changed pages and components -> touched clusters, whole -> representatives.
+/// Changed pages and components -> touched clusters, whole -> representatives, and who leads whom.
 pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     let component = |fact: &Fact| fact.component.high;
     let redated: Flow<'s, Id> = stage.begin(scope, "redated", clusters::redated);
@@ -245,7 +246,8 @@ pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     let named: Flow<'s, Fact> = stage.then(touched, "name_contents", component, clusters::name_contents);
     let paged: Flow<'s, Fact> = stage.then(named, "name_pages", Fact::routing_key, clusters::name_pages);
     let ranked: Flow<'s, Fact> = stage.then(paged, "rank_pages", Fact::routing_key, clusters::rank_pages);
-    stage.end(ranked, "clusters", component, clusters::clusters);
+    let led: Flow<'s, Led> = stage.then(ranked, "clusters", component, clusters::clusters);
+    stage.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
 
 /// Builds the operators of one dataflow: each gathers by key, and thinks unless something has failed.

@@ -7,6 +7,7 @@ use crate::contents::{ContentPageRow, ContentRow};
 use crate::evidence::EvidenceRow;
 use crate::groups::GroupRow;
 use crate::keys::KeyRow;
+use crate::leaders::LeaderRow;
 use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::table::Row;
@@ -32,6 +33,7 @@ pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
         "pairs" => work.on::<PairRow>(),
         "components" => work.on::<ComponentRow>(),
         "component_members" => work.on::<MemberRow>(),
+        "leaders" => work.on::<LeaderRow>(),
         "clusters" => work.on::<ClusterRow>(),
         _ if name.starts_with("band_") => work.on::<BandRow>(),
         _ => return None,

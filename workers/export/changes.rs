@@ -4,18 +4,20 @@
 //! bytes for each page that moved.
 //!
 //! What became of clusters is for `transitions` to judge; here is found out, without reading what stayed, how many pages they share.
-//! A cluster keeps its key, (component, leader), until its least content changes. A page whose text and key stayed needs no look,
-//! so two clusters of one key share the pages of the later less those that came to it.
+//! A cluster keeps its key, (component, leader), until its component's least content changes or, where a radius is set, another content
+//! leads it. A page whose text and key stayed needs no look, so two clusters of one key share the pages of the later less those
+//! that came to it.
 
 use super::rows::Change;
 use super::sink::Sink;
 use super::transitions::{Event, Home, Shared, heirs, key, transitions};
-use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, sorted};
+use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
 use crate::clusters::ClusterRow;
 use crate::components::ComponentRow;
 use crate::contents::ContentPageRow;
 use crate::document::Id;
 use crate::error::Result;
+use crate::leaders::LeaderRow;
 use crate::live_pages::PageRow;
 use crate::store::Store;
 use crate::store::runs::Table;
@@ -80,6 +82,7 @@ struct Difference {
     after: Tables,
     pages: Table<PageRow>,
     components: Table<ComponentRow>,
+    leaders: Table<LeaderRow>,
     clusters: Table<ClusterRow>,
 }
 
@@ -93,6 +96,7 @@ impl Difference {
             after: Tables::open(store, after)?,
             pages: difference(store, before, after)?,
             components: difference(store, before, after)?,
+            leaders: difference(store, before, after)?,
             clusters: difference(store, before, after)?,
         })
     }
@@ -124,29 +128,34 @@ impl Difference {
         let steps: Vec<(Id, Id)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(step).collect();
         let from = self.before.homes(&sorted(steps.iter().map(|(before, _)| *before)));
         let to = self.after.homes(&sorted(steps.iter().map(|(_, after)| *after)));
-        let components: Vec<Id> = to.clusters.iter().map(|row| row.component).collect();
-        let known = self.before.clusters.matching(&components);
+        let known = self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
             // Who comes from nowhere to a cluster that was not there is no loss to any other.
-            if from.is_some() || to.is_some_and(|to| find(&known, to.component).is_some()) {
+            if from.is_some() || to.is_some_and(|to| find_cluster(&known, key(to)).is_some()) {
                 traffic.see(from, to);
             }
         }
     }
 
-    /// All contents whose cluster may have another key though their pages did not change, each once: those whose component is another, and
-    /// those that stand for themselves and began or ceased to be a cluster.
+    /// All contents whose cluster may have another key though their pages did not change, each once: those whose component is another,
+    /// those that another leads in the same component, and those that are a cluster by themselves and began or ceased to be one.
     fn rehomed(&self) -> impl Iterator<Item = Vec<Id>> {
         let joined = self.components.portions(PORTION_ROWS).map(|rows| sorted(rows.iter().map(|row| row.content)));
-        let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
-            let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
-            let mut contents = sorted(rows.map(|rows| rows[0].component));
-            let joined = self.components.matching(&contents);
-            contents.retain(|content| find(&joined, *content).is_none());
+        let led = self.leaders.portions(PORTION_ROWS).map(|rows| {
+            let mut contents = sorted(rows.iter().map(|row| row.content));
+            without(&mut contents, &self.components);
             contents
         });
-        joined.chain(alone)
+        let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
+            let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
+            // Whom its leader leads besides is led by another where the cluster is not, and was told above.
+            let mut contents = sorted(rows.map(|rows| rows[0].leader));
+            without(&mut contents, &self.components);
+            without(&mut contents, &self.leaders);
+            contents
+        });
+        joined.chain(led).chain(alone)
     }
 
     /// Calls `see` for each page that has one of `contents`, which ascend, before and after, if `wanted` wants its clusters.
@@ -184,7 +193,7 @@ impl Difference {
         let (before, after) = (self.before.clusters.matching(&busy), self.after.clusters.matching(&busy));
         let mut shared: Vec<Shared> =
             traffic.between.iter().map(|(&(before, after), &pages)| Shared { before, after, pages }).collect();
-        let namesake = |old| Some(&after[after.binary_search_by_key(&key(old), key).ok()?]);
+        let namesake = |old| find_cluster(&after, key(old));
         let kept = || before.iter().filter_map(|old| Some((old, namesake(old)?)));
         shared.extend(kept().filter_map(|(old, new)| traffic.stayed(old, new)));
         transitions(&before, &after, &shared, &mut events);
@@ -193,7 +202,7 @@ impl Difference {
         let pairs = shared.iter().map(|shared| (shared.before, shared.after));
         let strangers: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
         let estranged = kept().filter(|(old, new)| strangers.contains(&(old.cluster, new.cluster)));
-        let estranged = estranged.map(|(old, _)| old.component).collect();
+        let estranged = sorted(estranged.map(|(old, _)| old.component));
         Transitions { events, strangers, estranged }
     }
 
@@ -214,6 +223,12 @@ impl Difference {
         }
         sorted(moved.into_iter())
     }
+}
+
+/// Takes those of `contents`, which ascend, away that have a row in `table`.
+fn without<R: Row<Key = Id>>(contents: &mut Vec<Id>, table: &Table<R>) {
+    let there = table.matching(contents);
+    contents.retain(|content| there.binary_search_by_key(content, Row::key).is_err());
 }
 
 /// The row that was taken back and the one that was added, of `rows` that differ in nothing else that matters.

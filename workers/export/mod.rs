@@ -3,6 +3,7 @@
 //! written aside and gets its name by a rename, the summary last, so that a folder with a summary of the head's digest is whole.
 
 mod changes;
+mod large;
 mod rows;
 mod sink;
 mod transitions;
@@ -15,13 +16,17 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::job::{Form, Job};
 use crate::keep::{KeepRule, Rank};
+use crate::leaders::LeaderRow;
 use crate::live_pages::{PageRow, UrlRow, has_expired};
 use crate::pairs::{self, PairRow};
+use crate::pivots;
 use crate::store::durable;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
+use large::Gathering;
+pub use large::{LargeCluster, LargeClusters, Share, Spread};
 use rows::{Cluster, Member, Pair, Redirect};
 use serde::{Deserialize, Serialize};
 use sink::Sink;
@@ -55,6 +60,10 @@ pub struct Summary {
     pub folded_near: u64,
     /// Pairs of contents that were decided.
     pub pairs: u64,
+    /// Buckets of more contents than pivots.
+    pub unexamined: pivots::BySignature,
+    /// Clusters of more pages than the job's `[clusters] pages_warn`.
+    pub large: LargeClusters,
     /// What became of the last epoch's records, and what its stages counted.
     pub counters: BTreeMap<String, u64>,
     /// blake3 of the exported files, in hex, by name.
@@ -78,6 +87,7 @@ struct Tables {
     content_pages: Table<ContentPageRow>,
     components: Table<ComponentRow>,
     component_members: Table<MemberRow>,
+    leaders: Table<LeaderRow>,
     clusters: Table<ClusterRow>,
     pairs: Table<PairRow>,
 }
@@ -97,6 +107,7 @@ impl Tables {
             content_pages: open(store, states)?,
             components: open(store, states)?,
             component_members: open(store, states)?,
+            leaders: open(store, states)?,
             clusters: open(store, states)?,
             pairs: open(store, states)?,
         })
@@ -107,7 +118,7 @@ impl Tables {
         let components = self.components.matching(contents);
         let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
         let clusters = self.clusters.matching(&sorted(contents.iter().map(component)));
-        Homes { components, clusters }
+        Homes { components, leaders: self.leaders.matching(contents), clusters }
     }
 
     /// The URLs of `docs`, sorted by DocId.
@@ -128,15 +139,25 @@ impl Urls {
 /// The clusters of some contents.
 struct Homes {
     components: Vec<ComponentRow>,
+    /// Empty in a state without a radius.
+    leaders: Vec<LeaderRow>,
+    /// All clusters of the contents' components.
     clusters: Vec<ClusterRow>,
 }
 
 impl Homes {
-    /// The cluster of the pages of `content`: its component's, or its own where it has several pages; none of a page without text.
+    /// The cluster of the pages of `content`: its leader's, without one its component's, or its own where it has several pages; none
+    /// of a page without text.
     fn of(&self, content: Id) -> Option<&ClusterRow> {
         let component = find(&self.components, content).map_or(content, |row| row.component);
-        find(&self.clusters, component).filter(|_| !content.is_none())
+        let leader = find(&self.leaders, content).map_or(component, |row| row.leader);
+        find_cluster(&self.clusters, (component, leader)).filter(|_| !content.is_none())
     }
+}
+
+/// The cluster of `wanted`, a component and a leader, among `rows`, which are sorted by these.
+fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&ClusterRow> {
+    rows.binary_search_by_key(&wanted, transitions::key).ok().map(|at| &rows[at])
 }
 
 /// The row of `key` among rows that are sorted by it and have each key once.
@@ -192,13 +213,13 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     // These tables have nothing to do with each other; each is written by a thread of its own.
     let (members, pairs, clusters, changes) = thread::scope(|scope| {
         let pairs = scope.spawn(|| pairs(&tables, &rule, &place));
-        let clusters = scope.spawn(|| clusters(&tables, &place));
+        let clusters = scope.spawn(|| clusters(&tables, job.clusters.pages_warn, &place));
         let changes = scope.spawn(|| changes::changes(store, &before(store, head)?, states, &is_expired, &place));
         (members(&tables, &place), joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
     let (folds, mut files) = members.map_err(output)?;
     let (pairs, pair_files) = pairs.map_err(output)?;
-    let (clusters, largest, cluster_files) = clusters.map_err(output)?;
+    let (clusters, largest, large, cluster_files) = clusters.map_err(output)?;
     files.extend(pair_files);
     files.extend(cluster_files);
     files.extend(changes.map_err(output)?);
@@ -213,6 +234,8 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         folded_identical: folds.identical,
         folded_near: folds.near,
         pairs,
+        unexamined: head.manifest.unexamined.clone(),
+        large,
         counters: head.manifest.counters.clone(),
         files: files.into_iter().collect(),
     };
@@ -331,19 +354,21 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id,
 /// The largest clusters: pages, contents, hosts and the representative's URL.
 type Largest = Vec<(u32, u32, u32, String)>;
 
-fn clusters(tables: &Tables, place: &Place<'_>) -> Result<(u64, Largest, Files)> {
-    // Components order the table, ClusterIds its export: 32 bytes a cluster are held to sort them.
-    let mut order: Vec<(Id, Id)> = Vec::new();
+fn clusters(tables: &Tables, pages_warn: u32, place: &Place<'_>) -> Result<(u64, Largest, LargeClusters, Files)> {
+    // Components order the table, ClusterIds its export: 48 bytes a cluster are held to sort them.
+    let mut order: Vec<(Id, (Id, Id))> = Vec::new();
+    let mut large = Gathering::new(pages_warn);
     for rows in tables.clusters.portions(PORTION_ROWS) {
-        order.extend(rows.iter().map(|row| (row.cluster, row.component)));
+        rows.iter().for_each(|row| large.see(row));
+        order.extend(rows.iter().map(|row| (row.cluster, transitions::key(row))));
     }
     order.sort_unstable();
     let mut sink = Sink::<Cluster>::create(place.dir, "clusters", place.forms)?;
     let mut largest = Largest::new();
     for portion in order.chunks(PORTION_ROWS) {
-        let rows = tables.clusters.matching(&sorted(portion.iter().map(|(_, component)| *component)));
+        let rows = tables.clusters.matching(&sorted(portion.iter().map(|(_, (component, _))| *component)));
         let urls = tables.urls(rows.iter().map(|row| row.representative));
-        for row in portion.iter().filter_map(|(_, component)| find(&rows, *component)) {
+        for row in portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)) {
             let representative = urls.of(row.representative);
             if largest.len() < LARGEST || largest.last().is_some_and(|least| least.0 <= row.pages) {
                 largest.push((row.pages, row.contents, row.hosts, representative.clone()));
@@ -360,7 +385,7 @@ fn clusters(tables: &Tables, place: &Place<'_>) -> Result<(u64, Largest, Files)>
             })?;
         }
     }
-    Ok((order.len() as u64, largest, sink.finish()?))
+    Ok((order.len() as u64, largest, large.finish(tables), sink.finish()?))
 }
 
 fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {

@@ -42,7 +42,8 @@ exported! {
 }
 
 exported! {
-    /// A cluster of two pages or more.
+    /// A cluster of two pages or more. `diameter` is the greatest number of accepted pairs between two of its contents, by way of its
+    /// contents; above 256 contents a lower bound, of which the true one is at most twice.
     pub struct Cluster {
         cluster: String,
         pages: u32,

@@ -2,6 +2,7 @@
 //! digest, so the chain proves itself.
 
 use crate::error::{Error, Kind, Result};
+use crate::pivots::BySignature;
 use crate::store::durable;
 use crate::store::segment::SegmentRef;
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,9 @@ pub struct Manifest {
     pub tables: BTreeMap<String, TableState>,
     /// Pages that fold into another.
     pub folded: u64,
+    /// What the pivot rule leaves unexamined.
+    #[serde(default)]
+    pub unexamined: BySignature,
     /// What this epoch let pages expire by.
     pub retention: Retention,
     /// Where pages came from; a page remembers the number.

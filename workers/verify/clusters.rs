@@ -1,11 +1,13 @@
-//! Clusters: in come `clusters` and what they are made of, out goes where a row is not what its pages say, where one is missing and where there is
-//! one too many. Clusters are made anew by the function that made them ([`crate::clusters`]), some at a time, each whole.
+//! Clusters: in come `clusters`, `leaders` and what they are made of, out goes where a row is not what its pages say, where one is missing and
+//! where there is one too many. Components are made anew by the function that made them ([`crate::clusters`]), some at a time, each whole.
 //! That each page is in one cluster at most follows: a page has one content (`content_pages`), a content one component
-//! (`component_members`), a component one row.
+//! (`component_members`) and one leader (`leaders`), these a row.
 
-use crate::clusters::{CONTENT, ClusterRow, DIAMETER_CONTENTS_MAX, Fact, PAGE, PAIR, cluster};
+use crate::clusters::{CONTENT, ClusterRow, Fact, Made, PAGE, PAIR, made};
 use crate::document::Id;
+use crate::graph::DIAMETER_CONTENTS_MAX;
 use crate::keep::KeepRule;
+use crate::leaders::Led;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
 
@@ -16,7 +18,6 @@ const CONTENTS_MAX: usize = PORTION_ROWS / 8;
 fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
     let fields = |row: &ClusterRow| {
         [
-            ("leader", row.leader.to_string()),
             ("cluster", row.cluster.to_string()),
             ("pages", row.pages.to_string()),
             ("contents", row.contents.to_string()),
@@ -31,31 +32,39 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
     told.join("; ")
 }
 
-/// Each cluster's row is what its pages say; none is missing and none too many.
-pub fn clusters(tables: &Tables, rule: &KeepRule) -> Check {
-    let mut check = Check::new("clusters");
+/// Each cluster's row is what its pages say, and each content's leader who leads it by the rule; none is missing and none too many.
+pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check; 2] {
+    let mut checks = Checks { clusters: Check::new("clusters"), leaders: Check::new("leaders") };
     let mut members = Live::of(&tables.members);
-    let mut components = Components { rows: Vec::new(), facts: Vec::new(), pages: 0 };
+    let mut components = Components { rows: Vec::new(), facts: Vec::new(), pages: 0, radius };
     for row in Live::of(&tables.clusters) {
+        let component = row.component;
+        if components.rows.last().is_none_or(|last| last.component != component) {
+            if components.facts.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
+                components.judge(tables, rule, &mut checks);
+            }
+            let before = components.facts.len();
+            members.seek(|member| member.component.cmp(&component));
+            while let Some(member) = members.next_if(|member| member.component.cmp(&component)) {
+                components.facts.push(Fact::new(component, CONTENT, member.content, Id::NONE));
+            }
+            if components.facts.len() == before {
+                components.facts.push(Fact::new(component, CONTENT, component, Id::NONE));
+            }
+        }
         // What rows claim bounds what is held; a false claim is found all the same.
         components.pages += row.pages as usize;
-        let component = row.component;
-        let before = components.facts.len();
-        members.seek(|member| member.component.cmp(&component));
-        while let Some(member) = members.next_if(|member| member.component.cmp(&component)) {
-            components.facts.push(Fact::new(component, CONTENT, member.content, Id::NONE));
-        }
-        if components.facts.len() == before {
-            components.facts.push(Fact::new(component, CONTENT, component, Id::NONE));
-        }
         components.rows.push(row);
-        if components.facts.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
-            components.judge(tables, rule, &mut check);
-        }
     }
-    components.judge(tables, rule, &mut check);
-    missing(tables, &mut check);
-    check
+    components.judge(tables, rule, &mut checks);
+    missing(tables, &mut checks.clusters);
+    led(tables, radius, &mut checks.leaders);
+    [checks.clusters, checks.leaders]
+}
+
+struct Checks {
+    clusters: Check,
+    leaders: Check,
 }
 
 /// Some components whole, and the rows stored of them.
@@ -63,32 +72,60 @@ struct Components {
     rows: Vec<ClusterRow>,
     facts: Vec<Fact>,
     pages: usize,
+    radius: Option<u8>,
 }
 
 impl Components {
     /// Holds the rows against what they should be, and forgets both.
-    fn judge(&mut self, tables: &Tables, rule: &KeepRule, check: &mut Check) {
-        let facts = facts(tables, rule, std::mem::take(&mut self.facts));
-        for stored in self.rows.drain(..) {
-            let start = facts.partition_point(|fact| fact.component < stored.component);
-            let end = facts.partition_point(|fact| fact.component <= stored.component);
-            let Some(mut anew) = cluster(&facts[start..end]) else {
-                check.find("clusters", stored.component, "one too many: fewer than two pages are in it");
-                continue;
-            };
-            if anew.contents as usize > DIAMETER_CONTENTS_MAX {
-                anew.diameter = stored.diameter;
-            }
-            if anew != stored {
-                check.find("clusters", stored.component, differences(&stored, &anew));
+    fn judge(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
+        let facts = facts(tables, rule, std::mem::take(&mut self.facts), self.radius);
+        let mut all_led: Vec<Led> = Vec::new();
+        for stored in self.rows.chunk_by(|a, b| a.component == b.component) {
+            let component = stored[0].component;
+            let start = facts.partition_point(|fact| fact.component < component);
+            let end = facts.partition_point(|fact| fact.component <= component);
+            let Made { rows: anew, led } = made(&facts[start..end], self.radius);
+            all_led.extend(led);
+            for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader) {
+                match sides {
+                    (Some(stored), Some(mut anew)) => {
+                        if self.radius.is_none() && anew.contents as usize > DIAMETER_CONTENTS_MAX {
+                            anew.diameter = stored.diameter;
+                        }
+                        if anew != *stored {
+                            checks.clusters.find("clusters", name(stored), differences(stored, &anew));
+                        }
+                    }
+                    (Some(stored), None) => {
+                        checks.clusters.find("clusters", name(stored), "one too many: fewer than two pages are in it");
+                    }
+                    (None, Some(anew)) => checks.clusters.find("clusters", name(&anew), "missing, though it has pages"),
+                    (None, None) => {}
+                }
             }
         }
+        all_led.sort_unstable();
+        let mut leaders = Live::of(&tables.leaders);
+        for Led { content, leader } in all_led {
+            // One that is missing is found when all are looked at.
+            match leaders.find(|row| row.content.cmp(&content)) {
+                Some(row) if row.leader != leader => {
+                    checks.leaders.find("leaders", content, format_args!("{}, the rule says {leader}", row.leader));
+                }
+                _ => {}
+            }
+        }
+        self.rows.clear();
         self.pages = 0;
     }
 }
 
+fn name(row: &ClusterRow) -> String {
+    format!("{} {}", row.component, row.leader)
+}
+
 /// What makes clusters of the contents `asked` for: their pages, ranked, and the pairs between them, sorted.
-fn facts(tables: &Tables, rule: &KeepRule, mut asked: Vec<Fact>) -> Vec<Fact> {
+fn facts(tables: &Tables, rule: &KeepRule, mut asked: Vec<Fact>, radius: Option<u8>) -> Vec<Fact> {
     let sizes: Vec<(Id, usize)> =
         asked.chunk_by(|a, b| a.component == b.component).map(|of| (of[0].component, of.len())).collect();
     let size = |component: Id| sizes.binary_search_by_key(&component, |size| size.0).map_or(0, |at| sizes[at].1);
@@ -111,7 +148,8 @@ fn facts(tables: &Tables, rule: &KeepRule, mut asked: Vec<Fact>) -> Vec<Fact> {
             page.rank[0] = u64::from(chars);
             pages.push(page);
         }
-        if size(component) > DIAMETER_CONTENTS_MAX {
+        // Where nobody leads, pairs tell the diameter and nothing else.
+        if radius.is_none() && size(component) > DIAMETER_CONTENTS_MAX {
             continue;
         }
         pairs.seek(|row| row.content.cmp(&content));
@@ -138,7 +176,8 @@ fn facts(tables: &Tables, rule: &KeepRule, mut asked: Vec<Fact>) -> Vec<Fact> {
 /// Components, and contents in none that have several pages, without a row.
 fn missing(tables: &Tables, check: &mut Check) {
     let components = distinct(Live::of(&tables.members).map(|row| row.component));
-    for sides in joined(components, Live::of(&tables.clusters), |component| *component, |row| row.component) {
+    let clusters = distinct(Live::of(&tables.clusters).map(|row| row.component));
+    for sides in joined(components, clusters, |component| *component, |component| *component) {
         if let (Some(component), None) = sides {
             check.find("clusters", component, "missing, though there is such a component");
         }
@@ -157,6 +196,21 @@ fn missing(tables: &Tables, check: &mut Check) {
     }
 }
 
+/// Contents of components without a leader though there is a radius; leaders of others, or without a radius.
+fn led(tables: &Tables, radius: Option<u8>, check: &mut Check) {
+    let (components, leaders) = (Live::of(&tables.components), Live::of(&tables.leaders));
+    for sides in joined(components, leaders, |row| row.content, |row| row.content) {
+        match sides {
+            (Some(row), None) if radius.is_some() => {
+                check.find("leaders", row.content, "missing, though the content is in a component");
+            }
+            (None, Some(row)) => check.find("leaders", row.content, "of a content in no component"),
+            (Some(_), Some(row)) if radius.is_none() => check.find("leaders", row.content, "though no radius is set"),
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +219,7 @@ mod tests {
     #[test]
     fn fields_that_differ() {
         let page = |n| Fact::new(Id { high: 1, low: 0 }, PAGE, Id { high: 1, low: 0 }, Id { high: n, low: 0 });
-        let anew = cluster(&[page(4), page(5)]).expect("two pages");
+        let anew = made(&[page(4), page(5)], None).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };
         assert_eq!(differences(&stored, &anew), "pages 7, its pages say 2");

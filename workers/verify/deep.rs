@@ -1,8 +1,10 @@
 //! A deep look: in come the tables of a store's head, whose bytes are sound, out goes where they do not agree with one another, check by check.
 //! Tables are streamed: a check holds one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes; where
-//! clusters are made anew, up to 100 MB of pairs, or the largest single cluster with about 256 bytes for each of its pages.
+//! clusters are made anew, up to 100 MB of pairs, or the largest single component with about 256 bytes for each of its pages and, where
+//! a radius is set, 100 for each of its accepted pairs.
 
 use crate::buckets::band_table;
+use crate::crowds;
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -24,7 +26,7 @@ use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall}
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
     let configured = [
         ("decision configuration", digest_of(&job.decision()), &head.manifest.decision),
-        ("[keep]", digest_of(&job.view()), &head.manifest.view),
+        ("[keep] or [clusters] radius", digest_of(&job.view()), &head.manifest.view),
     ];
     for (name, now, then) in configured {
         if now != *then {
@@ -42,11 +44,25 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     checks.extend([evidence::evidence(&tables), evidence::keys(&tables)]);
     checks.extend(pairs::pairs(store, head, &tables, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
-    checks.push(clusters::clusters(&tables, &KeepRule::new(&job.keep)));
+    checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), job.clusters.radius));
+    checks.push(unexamined(&tables, head));
     let (missing, recall) = recall::recall(&tables, &head.digest, sample);
     checks.push(missing);
     checks.push(recall::key_recall(&tables, &head.digest, sample));
     Ok(Deep { checks, recall: Some(recall) })
+}
+
+/// The manifest's sums of what the pivot rule leaves unexamined are those of the tables.
+fn unexamined(tables: &Tables, head: &Head) -> Check {
+    let mut check = Check::new("unexamined");
+    let (told, counted) = (&head.manifest.unexamined, crowds::counted(&tables.groups, &tables.keys));
+    for (name, told, counted) in told.keys().chain(counted.keys()).map(|name| (name, told.get(name), counted.get(name)))
+    {
+        if told != counted && check.findings.iter().all(|finding| finding.key != *name) {
+            check.find("manifest", name, format_args!("{told:?}, the tables say {counted:?}"));
+        }
+    }
+    check
 }
 
 /// Every row of every table is there once or not at all, and no key has two.
@@ -67,7 +83,8 @@ fn rows(tables: &Tables) -> Check {
     add_up(&tables.pairs, "pairs", |row| [row.content, row.other], both, &mut check);
     add_up(&tables.components, "components", Row::key, |content| content.to_string(), &mut check);
     add_up(&tables.members, "component_members", |row| [row.component, row.content], both, &mut check);
-    add_up(&tables.clusters, "clusters", Row::key, |component| component.to_string(), &mut check);
+    add_up(&tables.leaders, "leaders", Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.clusters, "clusters", |row| [row.component, row.leader], both, &mut check);
     check
 }
 

@@ -85,7 +85,9 @@ fn sums(table: &TableState) -> std::result::Result<(), String> {
     for run in &table.runs {
         again.append(run.clone()).map_err(|e| e.to_string())?;
     }
-    match (again.rows, again.multiset.as_str()) == (table.rows, table.multiset.as_str()) {
+    // A table whose rows have all cancelled has no run once these are merged, and still the sum 0.
+    let hash = |table: &TableState| table.multiset.trim_start_matches('0').to_owned();
+    match (again.rows, hash(&again)) == (table.rows, hash(table)) {
         true => Ok(()),
         false => Err(format!("{} rows by its segments, the manifest says {}", again.rows, table.rows)),
     }

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::evidence::EvidenceRow;
 use crate::groups::GroupRow;
 use crate::keys::KeyRow;
+use crate::leaders::LeaderRow;
 use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
 use crate::store::Store;
@@ -51,6 +52,8 @@ pub struct Tables {
     pub components: Table<ComponentRow>,
     /// `component_members`.
     pub members: Table<MemberRow>,
+    /// `leaders`.
+    pub leaders: Table<LeaderRow>,
     /// `clusters`.
     pub clusters: Table<ClusterRow>,
 }
@@ -73,6 +76,7 @@ impl Tables {
             pairs: open(store, head, PairRow::TABLE)?,
             components: open(store, head, ComponentRow::TABLE)?,
             members: open(store, head, MemberRow::TABLE)?,
+            leaders: open(store, head, LeaderRow::TABLE)?,
             clusters: open(store, head, ClusterRow::TABLE)?,
             bands,
         })

@@ -4,10 +4,10 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::evidence::{self, Archive, EvidenceRow};
-use crate::groups::{examined_before, examined_between};
 use crate::ingest::TOO_SHORT;
 use crate::job::Job;
 use crate::pairs::{Judge, PairRow, proposed_by};
+use crate::pivots::{examined_before, examined_between};
 use crate::store::Store;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::Head;

@@ -3,8 +3,8 @@
 //! the table. And in come all keys, out go the pairs of a sample of the shared ones that are not stored.
 
 use crate::document::Id;
-use crate::groups::{PIVOTS, examined_before, examined_between};
 use crate::pairs::proposed_by;
+use crate::pivots::{PIVOTS, examined_before, examined_between};
 use crate::verify::findings::{Check, Recall};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
 use std::collections::{BTreeMap, BinaryHeap};

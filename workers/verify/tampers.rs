@@ -8,11 +8,13 @@ use crate::confirm::{Options, by_fingerprint};
 use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
 use crate::evidence::EvidenceRow;
-use crate::groups::{GroupRow, PIVOTS};
+use crate::groups::GroupRow;
 use crate::ingest::TOO_SHORT;
 use crate::keys::KeyRow;
+use crate::leaders::LeaderRow;
 use crate::live_pages::{PageRow, UrlRow};
 use crate::pairs::PairRow;
+use crate::pivots::PIVOTS;
 use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -176,7 +178,7 @@ impl Tamper<'_> {
 }
 
 /// What is done, how, and the checks that tell, sorted by name.
-type Case = (&'static str, fn(&mut Tamper<'_>), &'static [&'static str]);
+pub type Case = (&'static str, fn(&mut Tamper<'_>), &'static [&'static str]);
 
 /// The table.
 pub const TAMPERS: &[Case] = &[
@@ -212,7 +214,11 @@ pub const TAMPERS: &[Case] = &[
     ("half a key", |t| t.change_evidence(t.quiet_content(), |row| row.keys = (*b"x").into()), &["evidence"]),
     ("a key that is not stored", |t| t.drop_last::<KeyRow>("keys"), &["keys"]),
     ("a key of nobody", |t| t.edit("keys", |rows| rows.push(odd_key())), &["keys"]),
-    ("a group that lacks a content", |t| drop_from_group(t, t.large_group()[79]), &["fingerprint_contents"]),
+    (
+        "a group that lacks a content",
+        |t| drop_from_group(t, t.large_group()[79]),
+        &["fingerprint_contents", "unexamined"],
+    ),
     ("a group with a stranger", |t| add_to_group(t, Id::MAX), &["fingerprint_contents", "recall"]),
     ("a group with a short content", |t| add_to_group(t, t.short_content()), &["fingerprint_contents", "recall"]),
     ("a fingerprint that a band lacks", |t| t.drop_last::<BandRow>("band_1"), &["bands"]),
@@ -250,11 +256,43 @@ pub const TAMPERS: &[Case] = &[
     ("other hosts", |t| t.change_cluster(2, |row| row.hosts += 1), &["clusters"]),
     ("another diameter", |t| t.change_cluster(100, |row| row.diameter += 1), &["clusters"]),
     ("another representative", |t| t.change_cluster(2, |row| row.representative = row.cluster), &["clusters"]),
+    ("a leader without a radius", |t| t.add("leaders", vec![odd_leader(t.small_component(0).0)]), &["leaders"]),
     ("a near pair within a group", |t| t.drop_pair(t.large_group()[0], t.large_group()[70]), &["recall"]),
     ("a pair by a key alone", |t| drop_keyed_pair(t), &["key_recall"]),
     ("a near pair of two groups", |t| drop_distant_pair(t), &["recall"]),
     ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "recall"]),
 ];
+
+/// The same where a radius of 1 is set.
+pub const LED_TAMPERS: &[Case] = &[
+    ("a key with two rows", |t| t.add("leaders", vec![odd_leader(t.small_component(0).0)]), &["rows"]),
+    ("another leader", |t| t.edit::<LeaderRow>("leaders", |rows| rows[11].leader = Id::MAX), &["leaders"]),
+    ("a leader dropped", |t| t.drop_last::<LeaderRow>("leaders"), &["leaders"]),
+    ("a leader of nobody", |t| t.edit("leaders", |rows| rows.push(odd_leader(Id::MAX))), &["leaders"]),
+    ("a leader of who stands alone", |t| lead_lone(t), &["leaders"]),
+    ("all leaders but one dropped", |t| t.edit::<LeaderRow>("leaders", |rows| rows.truncate(1)), &["leaders"]),
+    ("a cluster of several dropped", |t| drop_one_of_several(t), &["clusters"]),
+    ("a cluster under another leader", |t| t.change_cluster(2, |row| row.leader = Id::MAX), &["clusters"]),
+    ("another diameter", |t| t.change_cluster(60, |row| row.diameter += 1), &["clusters"]),
+    ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "leaders", "recall"]),
+];
+
+fn odd_leader(content: Id) -> LeaderRow {
+    LeaderRow { content, leader: Id::MAX, diff: 1 }
+}
+
+fn lead_lone(t: &mut Tamper<'_>) {
+    let row = odd_leader(t.lone_content());
+    t.edit("leaders", |rows| rows.push(row));
+}
+
+/// Drops one of the clusters of a component that has several.
+fn drop_one_of_several(t: &mut Tamper<'_>) {
+    t.edit("clusters", |rows: &mut Vec<ClusterRow>| {
+        let at = rows.windows(2).position(|two| two[0].component == two[1].component).expect("several");
+        rows.remove(at);
+    });
+}
 
 fn odd_content(content: Id) -> ContentRow {
     ContentRow { content, fingerprint: 0, chars: 1, flags: TOO_SHORT, diff: 1 }

@@ -17,7 +17,7 @@ use crate::verify::deep::deep;
 use crate::verify::files::verify;
 use crate::verify::findings::Deep;
 use crate::verify::recall::choose;
-use crate::verify::tampers::{TAMPERS, Tamper};
+use crate::verify::tampers::{Case, LED_TAMPERS, TAMPERS, Tamper};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,14 +43,15 @@ fn id(n: u64) -> Id {
 }
 
 impl World {
-    /// A store of four epochs, folded by one to four workers.
-    fn new() -> World {
+    /// A store of four epochs, folded by one to four workers, with such a `radius`.
+    fn new(radius: Option<u8>) -> World {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir(at("in")).expect("made");
         let job: Job = serde_json::from_value(json!({
             "store": at("store"), "read": { "inputs": [at("in")] }, "output": { "dir": at("out") },
             "simhash": { "k": K }, "features": { "unit": "characters" }, "confirm": { "by": "fingerprint" },
+            "clusters": { "radius": radius },
         }))
         .expect("a job");
         let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("a store");
@@ -178,7 +179,7 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
 /// sample of all and for a smaller one.
 #[test]
 fn a_sound_store_is_sound() {
-    let world = World::new();
+    let world = World::new(None);
     let pairs = world.pairs();
     assert!(pairs.len() > 5000, "{}", pairs.len());
     let fingerprints: BTreeSet<u64> =
@@ -204,10 +205,28 @@ fn a_sound_store_is_sound() {
 /// that are to find it and no other; each check finds something.
 #[test]
 fn tampers_are_found() {
-    let world = World::new();
+    let found_by = tamper(&World::new(None), TAMPERS);
+    assert_eq!(found_by.len(), 17, "{found_by:?}");
+}
+
+/// The same where contents lead, which is sound before.
+#[test]
+fn tampers_with_leaders_are_found() {
+    for radius in [2, 1] {
+        let world = World::new(Some(radius));
+        let deep = world.deep(&world.head, 10);
+        assert_eq!(deep.found(), 0, "{:?}", deep.checks);
+        if radius == 1 {
+            tamper(&world, LED_TAMPERS);
+        }
+    }
+}
+
+/// Does what `tampers` say to the store, one after the other; the checks that found something.
+fn tamper(world: &World, tampers: &[Case]) -> BTreeSet<&'static str> {
     let mut head = world.head.clone();
     let mut found_by: BTreeSet<&str> = BTreeSet::new();
-    for (what, change, expected) in TAMPERS {
+    for (what, change, expected) in tampers {
         let tables = world.head.manifest.tables.clone();
         let mut tamper = Tamper { store: &world.store, tables };
         change(&mut tamper);
@@ -219,15 +238,19 @@ fn tampers_are_found() {
         assert_eq!(told.iter().copied().collect::<Vec<_>>(), *expected, "{what}: {:?}", deep.checks);
         found_by.extend(told);
     }
-    assert_eq!(found_by.len(), 15, "{found_by:?}");
+    found_by
 }
 
 /// What another job would decide or rank is not held against the store: the job is refused.
 #[test]
 fn another_view_is_refused() {
-    let world = World::new();
+    let world = World::new(None);
     let mut job = world.job.clone();
     job.keep.hosts = vec!["h1.example".into()];
     let error = deep(&world.store, &world.head, &job, 10).expect_err("refused");
     assert!(error.to_string().contains("[keep]"), "{error}");
+    let mut job = world.job.clone();
+    job.clusters.radius = Some(1);
+    let error = deep(&world.store, &world.head, &job, 10).expect_err("refused");
+    assert!(error.to_string().contains("[clusters] radius"), "{error}");
 }

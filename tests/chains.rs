@@ -1,0 +1,157 @@
+use crate::workbench::Bench;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Edition `edition` of one article: each differs in one more word, so that near ones are alike and far ones are not.
+fn edition(edition: u64) -> String {
+    let mut words: Vec<String> = (0..60).map(|w| format!("w{}", w * 17 * 131 % 4093)).collect();
+    (0..edition).for_each(|change| words[(change * 7 % 60) as usize] = format!("edition{change}"));
+    words.join(" ")
+}
+
+fn page(number: u64, text: &str) -> String {
+    format!("{{\"url\":\"http://a.example/{number}\",\"text\":\"{text}\"}}\n")
+}
+
+/// A bench of 40 pages of 30 editions; those of more than 20 pages are large clusters.
+fn chain() -> Bench {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nnumerals = \"off\"\n[clusters]\npages_warn = 20\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let lines: String = (0..40).map(|n| page(n, &edition(n % 30))).collect();
+    std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
+    bench
+}
+
+fn text(row: &Value, name: &str) -> String {
+    row[name].as_str().expect("text").to_owned()
+}
+
+/// A run warns of a large cluster and says, in its summary, what the exported tables say of its texts; and what would part it.
+#[test]
+fn a_large_cluster_is_told() {
+    let bench = chain();
+    let output = bench.run(&["--threads", "2"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("a cluster of 40 pages, 30 texts, all of a.example"), "{stderr}");
+    assert!(stderr.contains("[clusters] radius = 1 would part it"), "{stderr}");
+
+    let large = &bench.summary()["large"];
+    assert_eq!((&large["pages_warn"], &large["found"]), (&20.into(), &1.into()));
+    let told = &large["clusters"][0];
+    let clusters = bench.lines("clusters");
+    for name in ["cluster", "pages", "contents", "hosts", "diameter", "representative"] {
+        assert_eq!(told[name], clusters[0][name], "{name}");
+    }
+    assert_eq!(told["host"], "a.example");
+    let members = bench.lines("members");
+    let chars: BTreeMap<String, u64> =
+        members.iter().map(|row| (text(row, "content"), row["chars"].as_u64().expect("a number"))).collect();
+    let spread = |mut numbers: Vec<u64>| {
+        numbers.sort_unstable();
+        serde_json::json!({
+            "least": numbers[0], "median": numbers[(numbers.len() - 1) / 2], "greatest": numbers[numbers.len() - 1],
+        })
+    };
+    assert_eq!(told["chars"], spread(chars.into_values().collect()));
+    let pairs: Vec<Value> = bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true).collect();
+    assert_eq!(told["pairs"], pairs.len());
+    let similarity = |pair: &Value| (pair["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
+    assert_eq!(told["similarity"], spread(pairs.iter().map(similarity).collect()));
+    let shares = |name: &str| -> BTreeMap<String, u64> {
+        let list = told[name].as_array().expect("a list");
+        list.iter().map(|share| (text(share, "name"), share["pairs"].as_u64().expect("a number"))).collect()
+    };
+    let mut counted: [BTreeMap<String, u64>; 2] = Default::default();
+    for pair in &pairs {
+        *counted[0].entry(text(pair, "reason")).or_default() += 1;
+        text(pair, "signature").split('+').for_each(|name| *counted[1].entry(name.to_owned()).or_default() += 1);
+    }
+    assert_eq!([shares("reasons"), shares("signatures")], counted);
+
+    let quiet = chain().run(&["--quiet"]);
+    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", String::from_utf8_lossy(&quiet.stderr));
+}
+
+/// With a radius of 1 every text that folds has an accepted pair with the one that represents it, which without a radius is not so; to
+/// set it and to take it away decides nothing again, and leaves what a run from scratch would.
+#[test]
+fn a_radius_parts_a_chain() {
+    let bench = chain();
+    bench.run_well(&[]);
+    let (whole, rows, leaders) =
+        (bench.tables(), bench.multisets(), |bench: &Bench| bench.multisets().contains_key("leaders"));
+    let strangers = |bench: &Bench| {
+        let pairs: BTreeSet<(String, String)> = bench
+            .lines("pairs")
+            .iter()
+            .filter(|pair| pair["accepted"] == true)
+            .flat_map(|pair| [(text(pair, "a"), text(pair, "b")), (text(pair, "b"), text(pair, "a"))])
+            .collect();
+        let members = bench.lines("members");
+        let contents: BTreeMap<String, String> =
+            members.iter().map(|row| (text(row, "url"), text(row, "content"))).collect();
+        let folded = members.iter().map(|row| (text(row, "content"), contents[&text(row, "representative")].clone()));
+        folded.filter(|(content, shown)| content != shown && !pairs.contains(&(content.clone(), shown.clone()))).count()
+    };
+    assert!(strangers(&bench) > 0 && !leaders(&bench));
+
+    let one = ["--set", "clusters.radius=1"];
+    bench.run_well(&one);
+    assert_eq!(strangers(&bench), 0);
+    assert!(leaders(&bench) && bench.lines("clusters").len() > 1);
+    assert!(bench.lines("clusters").iter().all(|row| row["diameter"].as_u64() <= Some(2)));
+    assert_eq!(bench.summary()["large"]["found"], 0);
+    let counters = bench.summary()["counters"].clone();
+    assert!(counters.get("pairs_redecided").is_none() && counters.get("pairs_new").is_none(), "{counters}");
+    let changes: BTreeSet<String> = bench.lines("changes").iter().map(|row| text(row, "change")).collect();
+    assert!(changes.contains("split") && changes.contains("moved"), "{changes:?}");
+    let output = bench.pagefold("verify", &[&["--deep"], &one[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let scratch = chain();
+    scratch.run_well(&one);
+    bench.assert_same_tables(&scratch, "a radius set later");
+    assert_eq!(bench.multisets(), scratch.multisets());
+
+    bench.run_well(&[]);
+    assert!(bench.tables() == whole);
+    assert_eq!(bench.multisets(), rows);
+}
+
+/// What the pivot rule leaves unexamined is told by the run, its summary and `status`, night after night, as `status --pivots` counts
+/// it in the whole store; it names the largest bucket.
+#[test]
+fn what_is_unexamined_is_told() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nby = \"fingerprint\"\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let template: String = (0..400).map(|word| format!("word{} ", word * 7919 % 1009)).collect();
+    let status = |more: &[&str]| -> Value {
+        let output = bench.pagefold("status", &[&["--json"], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let deleted = |n: u64| format!("{{\"url\":\"http://a.example/{n}\",\"deleted\":true}}\n");
+    let nights: [(String, bool); 3] = [
+        ((0..90).map(|n| page(n, &format!("{template}variant{n}"))).collect(), true),
+        ((0..20).map(deleted).chain((90..110).map(|n| page(n, &format!("{template}variant{n}")))).collect(), true),
+        ((20..80).map(deleted).collect(), false),
+    ];
+    for (night, (lines, left)) in nights.into_iter().enumerate() {
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), lines).expect("written");
+        let said = bench.run_well(&[]);
+        let (told, scanned) = (status(&[]), status(&["--pivots"]));
+        assert_eq!(told["unexamined"], scanned["unexamined"], "night {night}");
+        assert_eq!(told["unexamined"], bench.summary()["unexamined"], "night {night}");
+        assert_eq!(said.contains("\npivots "), left, "night {night}: {said}");
+        assert_eq!(scanned["unexamined"]["minhash"]["pairs"].as_u64() > Some(0), left, "night {night}");
+        if left {
+            let largest = &scanned["largest_buckets"]["minhash"];
+            assert!(largest["contents"].as_u64() > Some(64), "{largest}");
+            let urls: BTreeSet<String> = bench.lines("members").iter().map(|row| text(row, "url")).collect();
+            assert!(urls.contains(&text(largest, "url")), "{largest}");
+        }
+    }
+    let output = bench.pagefold("verify", &["--deep"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
