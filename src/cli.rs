@@ -40,6 +40,8 @@ pub enum Command {
     /// Look a job's store over: every referenced file present; with --full every byte, row and hash; with --deep whether its
     /// tables agree and the near pairs are all there.
     Verify(Verify),
+    /// Say how right the store's answers are, held against labels; with --sweep, what other settings would make of them.
+    Eval(Eval),
     /// Make an earlier epoch the answer again. Nothing is deleted.
     Rollback(Rollback),
     /// Say what no kept epoch needs; with --delete, delete it.
@@ -216,6 +218,26 @@ pub struct Verify {
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "deep")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub sample: u32,
+}
+
+/// `pagefold eval`.
+#[derive(Args)]
+pub struct Eval {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// What is true, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`, all pairs that are the same.
+    #[arg(long, value_name = "FILE")]
+    pub labels: PathBuf,
+    /// List so many pairs that are joined and not the same, and so many that are the same and not joined.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub list: u32,
+    /// Try other settings: SimHash's k, MinHash's bins, the thresholds of [confirm].
+    #[arg(long)]
+    pub sweep: bool,
+    /// Draw what --sweep finds.
+    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    pub plot: Option<PathBuf>,
 }
 
 /// `pagefold rollback`.

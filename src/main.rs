@@ -6,6 +6,7 @@ mod check;
 mod cli;
 mod cluster;
 mod crew;
+mod eval;
 mod inspect;
 mod jobs;
 mod launch;
@@ -78,6 +79,10 @@ fn main() -> ExitCode {
         cli::Command::Check(arguments) => {
             logging::start(false, 0);
             check::run(&arguments)
+        }
+        cli::Command::Eval(arguments) => {
+            logging::start(false, 0);
+            eval::eval(&arguments)
         }
         cli::Command::Worker => {
             logging::start(false, 0);

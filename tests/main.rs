@@ -14,6 +14,8 @@ mod crew;
 mod demo;
 /// Epoch after epoch equals a run from scratch.
 mod epochs;
+/// How right a store is, held against labels.
+mod eval;
 /// Real data, where it lies beside the checkout.
 mod fixtures;
 /// One page in every format and charset is one content.

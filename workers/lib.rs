@@ -14,6 +14,7 @@ pub mod crowds;
 pub mod document;
 pub mod epoch;
 pub mod error;
+pub mod eval;
 pub mod evidence;
 pub mod export;
 pub mod extract;

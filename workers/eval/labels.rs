@@ -1,0 +1,297 @@
+//! Labels: in comes a file of JSON lines, plain, gzip or zstd, that says which pages are the same, out goes what it says,
+//! by canonical URL. One form a file:
+//!
+//! ```text
+//! {"url": "...", "label": "..."}            pages of one label are the same; any two others of the file are different
+//! {"a": "...", "b": "...", "same": true}    these pairs are judged; nothing is said of any other
+//! {"a": "...", "b": "..."}                  these pairs are the same; any two others of the store are different
+//! ```
+//!
+//! Other fields are passed over. A line that says something else, or the opposite of an earlier one, is an error that
+//! names file and line: a truth with holes is none. Never looks at a store.
+
+use crate::document::{Id, canonical_url};
+use crate::error::{Error, Kind, Result};
+use crate::read::jsonl::BOM;
+use crate::read::source::{End, Source};
+use crate::read::{Limits, record};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of a line: two URLs and some words about them.
+const LINE_BYTES_MAX: usize = 1 << 20;
+/// Rows of a file; each is held in memory with its URLs.
+const ROWS_MAX: usize = 1 << 24;
+/// Bytes by which the window grows while a line's end is looked for.
+const STEP_BYTES: usize = 64 << 10;
+
+/// What is said of pages, which are named by their places in [`Labels::urls`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The label of each page, by number.
+    Labels(Vec<u32>),
+    /// Pairs, the lesser page first, ascending, and whether they are the same; of others nothing is known.
+    Judged(Vec<(u32, u32, bool)>),
+    /// All pairs that are the same, likewise.
+    Listed(Vec<(u32, u32)>),
+}
+
+/// A file of labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// The canonical URLs and their DocIds, in the order in which the file first names them.
+    pub urls: Vec<(String, Id)>,
+    /// What is said of them.
+    pub said: Said,
+    /// Lines that are not blank.
+    pub rows: u64,
+}
+
+/// One line as it stands.
+#[derive(Deserialize)]
+struct Row {
+    url: Option<String>,
+    label: Option<Value>,
+    a: Option<String>,
+    b: Option<String>,
+    same: Option<bool>,
+}
+
+/// The form of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Label,
+    Judged,
+    Listed,
+}
+
+impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Form::Label => "url and label",
+            Form::Judged => "a, b and same",
+            Form::Listed => "a and b",
+        }
+    }
+}
+
+/// What the lines so far say.
+#[derive(Default)]
+struct Reading {
+    /// The form, and the line that had it first.
+    form: Option<(Form, u64)>,
+    urls: Vec<(String, Id)>,
+    places: BTreeMap<Id, u32>,
+    label_numbers: BTreeMap<String, u32>,
+    labels: Vec<u32>,
+    pairs: BTreeMap<(u32, u32), bool>,
+    rows: u64,
+}
+
+impl Reading {
+    /// The place of the page at `url`.
+    fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
+        let url = record::url(url.as_bytes()).map_err(|_| "a URL that is empty or too long".to_owned())?;
+        let url = canonical_url(&url);
+        let next = self.urls.len() as u32;
+        let place = *self.places.entry(url.doc).or_insert(next);
+        if place == next {
+            self.urls.push((url.canonical, url.doc));
+        }
+        Ok(place)
+    }
+
+    /// Takes in line `number`; else says what is wrong with it.
+    fn line(&mut self, number: u64, line: &[u8]) -> std::result::Result<(), String> {
+        let row: Row = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
+        let form = match (&row.url, &row.label, &row.a, &row.b, row.same) {
+            (Some(_), Some(_), None, None, None) => Form::Label,
+            (None, None, Some(_), Some(_), Some(_)) => Form::Judged,
+            (None, None, Some(_), Some(_), None) => Form::Listed,
+            _ => return Err("neither url and label, nor a and b, nor a, b and same".into()),
+        };
+        match self.form {
+            Some((first, _)) if first == form => {}
+            Some((first, at)) => {
+                return Err(format!("says {} where line {at} says {}: one form a file", form.name(), first.name()));
+            }
+            None => self.form = Some((form, number)),
+        }
+        self.rows += 1;
+        if self.rows > ROWS_MAX as u64 {
+            return Err(format!("more than {ROWS_MAX} rows"));
+        }
+        if let (Some(url), Some(label)) = (&row.url, row.label) {
+            let label = match label {
+                Value::String(label) => label,
+                Value::Number(label) => label.to_string(),
+                _ => return Err("a label that is neither text nor a number".into()),
+            };
+            let next = self.label_numbers.len() as u32;
+            let label = *self.label_numbers.entry(label).or_insert(next);
+            let place = self.place(url)? as usize;
+            match self.labels.get(place) {
+                None => self.labels.push(label),
+                Some(before) if *before == label => {}
+                Some(_) => return Err(format!("another label for {url}")),
+            }
+        } else if let (Some(a), Some(b)) = (&row.a, &row.b) {
+            let (x, y) = (self.place(a)?, self.place(b)?);
+            if x == y {
+                return Err(format!("a page and itself: {a}"));
+            }
+            let same = row.same.unwrap_or(true);
+            if self.pairs.insert((x.min(y), x.max(y)), same).is_some_and(|before| before != same) {
+                return Err(format!("the opposite of an earlier line, for {a} and {b}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> std::result::Result<Labels, String> {
+        let said = match self.form {
+            None => return Err("says nothing: no rows".into()),
+            Some((Form::Label, _)) => Said::Labels(self.labels),
+            Some((Form::Judged, _)) => {
+                Said::Judged(self.pairs.into_iter().map(|((a, b), same)| (a, b, same)).collect())
+            }
+            Some((Form::Listed, _)) => Said::Listed(self.pairs.into_keys().collect()),
+        };
+        Ok(Labels { urls: self.urls, said, rows: self.rows })
+    }
+}
+
+/// Reads the labels at `path`.
+///
+/// # Errors
+///
+/// `NoInput` if there is no such file, `Data` if a line is no row of labels, naming file and line.
+pub fn read(path: &Path) -> Result<Labels> {
+    let size = std::fs::metadata(path).map_err(|e| Error::io("read", path, e))?.len();
+    let mut source = Source::open(path, 0, size, &Limits::default())?;
+    let data = |why: String| Error::new(Kind::Data, format!("{}: {why}", path.display()));
+    let (mut reading, mut number) = (Reading::default(), 0);
+    if source.fill(BOM.len())?.starts_with(BOM) {
+        source.consume(BOM.len());
+    }
+    loop {
+        let bytes = match line(&mut source)? {
+            Ok(0) => break,
+            Ok(bytes) => bytes,
+            Err(why) => return Err(data(format!("line {}: {why}", number + 1))),
+        };
+        number += 1;
+        let line = source.window()[..bytes].trim_ascii();
+        if !line.is_empty() {
+            reading.line(number, line).map_err(|why| data(format!("line {number}: {why}")))?;
+        }
+        source.consume(bytes);
+    }
+    reading.finish().map_err(data)
+}
+
+/// The bytes of the next line, its newline counted; 0 at the end; or why there is none to be had.
+fn line(source: &mut Source) -> Result<std::result::Result<usize, String>> {
+    let (mut seen, mut want) = (0, 1);
+    loop {
+        let window = source.fill(want)?;
+        let length = window.len();
+        if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
+            return Ok(Ok(seen + end + 1));
+        }
+        if length > LINE_BYTES_MAX {
+            return Ok(Err(format!("more than {LINE_BYTES_MAX} bytes")));
+        }
+        seen = length;
+        match source.end() {
+            None => want = length + STEP_BYTES,
+            Some(End::Member) => {
+                source.next_member()?;
+                want = length + 1;
+            }
+            Some(End::Damage { reason, detail }) => return Ok(Err(format!("{reason}: {detail}"))),
+            Some(End::File) => return Ok(Ok(length)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn of(bytes: &[u8]) -> Result<Labels> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("labels.jsonl");
+        std::fs::write(&path, bytes).expect("written");
+        read(&path)
+    }
+
+    const ROWS: &str = "{\"url\":\"HTTP://a.example:80\",\"label\":\"x\"}\n\n{\"url\":\"b\",\"label\":7,\"more\":[]}\r\n\
+                        {\"url\":\"http://a.example/#top\",\"label\":\"x\"}";
+
+    /// URLs are those of the store whatever their spelling, and compression, line ends and a mark change nothing.
+    #[test]
+    fn labels_in_every_dress() {
+        let plain = of(ROWS.as_bytes()).expect("sound");
+        let urls: Vec<&str> = plain.urls.iter().map(|(url, _)| url.as_str()).collect();
+        assert_eq!(urls, ["http://a.example/", "b"]);
+        assert_eq!((&plain.said, plain.rows), (&Said::Labels(vec![0, 1]), 3));
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(ROWS.as_bytes()).expect("written");
+        let zstd = zstd::bulk::compress(ROWS.as_bytes(), 1).expect("compressed");
+        for bytes in [gzip.finish().expect("written"), zstd, [BOM, ROWS.as_bytes()].concat()] {
+            assert_eq!(of(&bytes).expect("sound"), plain);
+        }
+    }
+
+    /// A pair is the same in either order and told once.
+    #[test]
+    fn pairs_are_unordered() {
+        let listed =
+            of(b"{\"a\":\"p\",\"b\":\"q\"}\n{\"a\":\"q\",\"b\":\"p\"}\n{\"a\":\"r\",\"b\":\"p\"}").expect("sound");
+        assert_eq!(listed.said, Said::Listed(vec![(0, 1), (0, 2)]));
+        let judged =
+            of(b"{\"a\":\"q\",\"b\":\"p\",\"same\":true}\n{\"a\":\"r\",\"b\":\"p\",\"same\":false}").expect("sound");
+        assert_eq!(judged.said, Said::Judged(vec![(0, 1, true), (1, 2, false)]));
+    }
+
+    /// Every line that is no row, or contradicts another, is named with its number; it is data that is wrong.
+    #[test]
+    fn bad_lines_are_named() {
+        let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true}\n";
+        for (line, expected) in [
+            ("{\"a\":\"p\"", "line 2: no row of labels"),
+            ("[1]", "line 2: no row of labels"),
+            ("{\"a\":\"p\"}", "line 2: neither"),
+            ("{\"a\":\"p\",\"b\":\"q\"}", "line 2: says a and b where line 1 says a, b and same"),
+            ("{\"url\":\"p\",\"label\":\"q\"}", "line 2: says url and label where line 1 says a, b and same"),
+            ("{\"a\":\"p\",\"b\":\" p \",\"same\":true}", "line 2: a page and itself"),
+            ("{\"a\":\"q\",\"b\":\"p\",\"same\":false}", "line 2: the opposite"),
+            ("{\"a\":\"\",\"b\":\"p\",\"same\":false}", "line 2: a URL"),
+            ("{\"a\":\"p\",\"b\":\"q\",\"same\":\"yes\"}", "line 2: no row of labels"),
+        ] {
+            let error = of(format!("{good}{line}\n").as_bytes()).expect_err(expected);
+            assert!(error.to_string().contains(expected), "{error}");
+            assert_eq!(error.kind(), Kind::Data);
+        }
+        let twice = "{\"url\":\"p\",\"label\":\"q\"}\n{\"url\":\"p\",\"label\":\"r\"}\n";
+        assert!(of(twice.as_bytes()).expect_err("two labels").to_string().contains("line 2: another label for p"));
+        let long = format!("{}\"", "x".repeat(LINE_BYTES_MAX + STEP_BYTES));
+        assert!(of(long.as_bytes()).expect_err("long").to_string().contains("line 1: more than"));
+        assert!(of(b"\n \n").expect_err("nothing").to_string().contains("no rows"));
+        assert_eq!(read(Path::new("gone.jsonl")).expect_err("gone").kind(), Kind::NoInput);
+    }
+
+    proptest::proptest! {
+        /// Any bytes are labels or an error in one line.
+        #[test]
+        fn hostile_bytes(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            if let Err(error) = of(&bytes) {
+                proptest::prop_assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Evaluation: in come a store and a file of labels, out goes how right the store's answers are, and what would become of
+//! them under other settings. It reads the head's mapped tables and nothing else, runs no epoch and changes nothing.
+//! What thinks are pure functions of a [`scene::Scene`]: `score`, `listing`, `sweep`; `plot` draws.
+
+pub mod candidates;
+pub mod labels;
+pub mod listing;
+pub mod plot;
+pub mod scene;
+pub mod score;
+pub mod sweep;
+pub mod tally;
+#[cfg(test)]
+mod testing;
+pub mod world;
+
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::signatures;
+use crate::store::manifest::Head;
+use crate::store::{Store, digest_of};
+use labels::{Labels, Said};
+use listing::Wrong;
+use scene::Scale;
+use score::Score;
+use serde::Serialize;
+use sweep::Sweep;
+use world::{Unknown, World};
+
+/// What is asked for beside the score.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// Pairs that are wrong to be listed, of either kind.
+    pub list: usize,
+    /// Whether other settings are tried.
+    pub sweep: bool,
+}
+
+/// What the labels were.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Facts {
+    /// `labels`, `judged_pairs` or `listed_pairs`.
+    pub form: &'static str,
+    /// Rows.
+    pub rows: u64,
+    /// URLs that they name.
+    pub urls: u64,
+    /// What the store does not have of them.
+    pub unknown: Unknown,
+}
+
+/// A pair that is wrong, by an example of its pages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Example {
+    /// A page.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// Page pairs of these two texts that are wrong.
+    pub page_pairs: u64,
+    /// How alike the texts are, where that was decided.
+    pub similarity: Option<f64>,
+    /// The rule that decided; `identical` or `not_proposed`.
+    pub reason: &'static str,
+}
+
+/// How right a store is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The epoch.
+    pub epoch: u64,
+    /// The labels.
+    pub labels: Facts,
+    /// The counts.
+    #[serde(flatten)]
+    pub score: Score,
+    /// Joined and not the same.
+    pub false_accepts: Vec<Example>,
+    /// The same and not joined.
+    pub misses: Vec<Example>,
+    /// Other settings, if they were tried.
+    pub sweep: Option<Sweep>,
+}
+
+/// Holds the head of `store` against `labels`.
+///
+/// # Errors
+///
+/// `NoInput` if the store has no page, `Data` if it has none of the labelled ones, `Config` if the job decides
+/// otherwise than the head did, `Io` if a table is damaged.
+pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: Asked) -> Result<Report> {
+    if digest_of(&job.decision()) != head.manifest.decision {
+        let why = "the last epoch had another decision configuration; remedy: put it back, or run the job first";
+        return Err(Error::config(store.root(), why));
+    }
+    if head.manifest.tables.get("pages").is_none_or(|table| table.rows == 0) {
+        return Err(Error::new(Kind::NoInput, format!("{}: the store has no page", store.root().display())));
+    }
+    let world = world::gather(store, head, labels)?;
+    if world.unknown.urls == labels.urls.len() as u64 {
+        let named = world.unknown.first.first().map_or("", String::as_str);
+        let line = format!(
+            "{}: the store has none of the {} labelled pages, such as {named}; `[read.fields] url` says what a URL is",
+            store.root().display(),
+            labels.urls.len()
+        );
+        return Err(Error::new(Kind::Data, line));
+    }
+    let scale = Scale::new(&world.scene);
+    let kinds: Vec<signatures::Kind> = job.signatures.iter().filter_map(signatures::Options::kind).collect();
+    let examples = |wrong: Vec<Wrong>| wrong.into_iter().map(|wrong| example(&world, wrong)).collect();
+    Ok(Report {
+        epoch: head.manifest.epoch,
+        labels: Facts {
+            form: match labels.said {
+                Said::Labels(_) => "labels",
+                Said::Judged(_) => "judged_pairs",
+                Said::Listed(_) => "listed_pairs",
+            },
+            rows: labels.rows,
+            urls: labels.urls.len() as u64,
+            unknown: world.unknown.clone(),
+        },
+        score: score::score(&scale, &kinds),
+        false_accepts: examples(listing::false_accepts(&scale, asked.list)),
+        misses: examples(listing::misses(&scale, asked.list)),
+        sweep: if asked.sweep { Some(sweep::sweep(store, head, job, &world, &scale)?) } else { None },
+    })
+}
+
+fn example(world: &World, wrong: Wrong) -> Example {
+    Example {
+        a: world.urls[wrong.x as usize].clone(),
+        b: world.urls[wrong.y as usize].clone(),
+        page_pairs: wrong.page_pairs,
+        similarity: wrong.similarity.map(|similarity| f64::from(similarity) / 10_000.0),
+        reason: wrong.reason,
+    }
+}

@@ -1,0 +1,248 @@
+//! A scene: what a store says of the pages that labels speak of, and what the labels say, by number; and how many page
+//! pairs two texts stand for. Everything that is scored is counted over a scene: it is plain data and knows no store.
+//!
+//! Pages are numbered in the order of their URLs and texts in that of their first pages. A page without text has a text
+//! of its own of no characters, which nothing is identical to.
+
+use crate::eval::tally::{CLASSES, Cells, HOSTS, Index, OTHER_HOST, SAME_HOST, class};
+use std::ops::Range;
+
+/// A page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Key of its host.
+    pub host: u64,
+    /// Its text.
+    pub text: u32,
+    /// Its cluster: any numbers, the same for pages of one cluster.
+    pub cluster: u32,
+}
+
+/// A decided pair of texts, `a` < `b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPair {
+    /// A text.
+    pub a: u32,
+    /// The other.
+    pub b: u32,
+    /// How alike they are, in 1/10,000.
+    pub similarity: u16,
+    /// The rule that decided, a [`crate::confirm::Reason`].
+    pub reason: u8,
+    /// Whether it joins.
+    pub accepted: bool,
+    /// Who proposes it, see [`crate::pairs::proposed_by`].
+    pub proposals: u64,
+}
+
+/// What is true of pairs of pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// The label of each page: pages are the same if their labels are.
+    Labels(Vec<u32>),
+    /// Pairs of pages, the lesser first, ascending, and whether they are the same; of others nothing is known.
+    Judged(Vec<(u32, u32, bool)>),
+    /// All pairs that are the same, likewise.
+    Listed(Vec<(u32, u32)>),
+}
+
+/// Pages, texts, pairs, clusters and labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scene {
+    /// The pages of the universe.
+    pub pages: Vec<Page>,
+    /// Characters of each text.
+    pub chars: Vec<u32>,
+    /// The decided pairs of these texts, ascending.
+    pub pairs: Vec<TextPair>,
+    /// What is true.
+    pub truth: Truth,
+}
+
+/// A pair of pages that the labels name, under its texts: `a` <= `b`, `x` a page of `a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    /// The lesser text.
+    pub a: u32,
+    /// The other; the same one if the texts are identical.
+    pub b: u32,
+    /// The page of `a`; the lesser one if the texts are identical.
+    pub x: u32,
+    /// The page of `b`.
+    pub y: u32,
+    /// Whether they are the same.
+    pub same: bool,
+}
+
+/// Page pairs: how many there are, and how many of them are the same by the labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// All that the labels speak of, by host.
+    pub all: [u64; HOSTS],
+    /// Those that are the same.
+    pub right: [u64; HOSTS],
+}
+
+impl Weight {
+    /// All, whatever the hosts.
+    pub fn found(&self) -> u64 {
+        self.all.iter().sum()
+    }
+
+    /// Those that are the same, whatever the hosts.
+    pub fn same(&self) -> u64 {
+        self.right.iter().sum()
+    }
+}
+
+/// Page pairs that something joins, by length and host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// All that the labels speak of.
+    pub found: Cells,
+    /// Those that are the same.
+    pub right: Cells,
+}
+
+impl Joined {
+    /// Both together.
+    pub fn plus(self, other: Joined) -> Joined {
+        Joined { found: self.found.plus(&other.found), right: self.right.plus(&other.right) }
+    }
+
+    /// What is left without `other`, which is a part of it.
+    pub fn minus(self, other: Joined) -> Joined {
+        Joined { found: self.found.minus(&other.found), right: self.right.minus(&other.right) }
+    }
+}
+
+/// A scene with what is needed to weigh its pairs of texts.
+pub struct Scale<'a> {
+    /// The scene.
+    pub scene: &'a Scene,
+    /// Pages of each text, ascending.
+    pages: Index<u32>,
+    hosts: Index<u64>,
+    labels: Index<u32>,
+    labels_hosts: Index<(u32, u64)>,
+    told: Vec<Told>,
+}
+
+impl<'a> Scale<'a> {
+    /// Looks through `scene` once.
+    pub fn new(scene: &'a Scene) -> Scale<'a> {
+        let texts = scene.chars.len();
+        let each = || scene.pages.iter().enumerate();
+        let told = |x: u32, y: u32, same: bool| {
+            let of = |page: u32| (scene.pages[page as usize].text, page);
+            let ((a, x), (b, y)) = (of(x).min(of(y)), of(x).max(of(y)));
+            Told { a, b, x, y, same }
+        };
+        let (labels, mut told): (&[u32], Vec<Told>) = match &scene.truth {
+            Truth::Labels(labels) => (labels, Vec::new()),
+            Truth::Judged(pairs) => (&[], pairs.iter().map(|&(x, y, same)| told(x, y, same)).collect()),
+            Truth::Listed(pairs) => (&[], pairs.iter().map(|&(x, y)| told(x, y, true)).collect()),
+        };
+        told.sort_unstable();
+        let labelled = || scene.pages.iter().zip(labels);
+        Scale {
+            scene,
+            pages: Index::new(texts, each().map(|(at, page)| (page.text, at as u32))),
+            hosts: Index::new(texts, each().map(|(_, page)| (page.text, page.host))),
+            labels: Index::new(texts, labelled().map(|(page, label)| (page.text, *label))),
+            labels_hosts: Index::new(texts, labelled().map(|(page, label)| (page.text, (*label, page.host)))),
+            told,
+        }
+    }
+
+    /// The pages of `text`, ascending.
+    pub fn pages_of(&self, text: u32) -> impl Iterator<Item = u32> + '_ {
+        self.pages.of(text).iter().map(|(page, _)| *page)
+    }
+
+    /// The labels of the pages of `text`, ascending, each once.
+    pub fn labels_of(&self, text: u32) -> impl Iterator<Item = u32> + '_ {
+        self.labels.of(text).iter().map(|(label, _)| *label)
+    }
+
+    /// The pairs of pages that the labels name, by texts.
+    pub fn told(&self) -> &[Told] {
+        &self.told
+    }
+
+    /// Those of texts `a` <= `b`.
+    pub fn told_of(&self, a: u32, b: u32) -> &[Told] {
+        let range: Range<usize> = self.told.partition_point(|told| (told.a, told.b) < (a, b))
+            ..self.told.partition_point(|told| (told.a, told.b) <= (a, b));
+        &self.told[range]
+    }
+
+    /// What the labels say of two pages, if they say anything.
+    pub fn says(&self, x: u32, y: u32) -> Option<bool> {
+        let pair = (x.min(y), x.max(y));
+        match &self.scene.truth {
+            Truth::Labels(labels) => Some(labels[x as usize] == labels[y as usize]),
+            Truth::Judged(pairs) => pairs.binary_search_by_key(&pair, |p| (p.0, p.1)).ok().map(|at| pairs[at].2),
+            Truth::Listed(pairs) => Some(pairs.binary_search(&pair).is_ok()),
+        }
+    }
+
+    /// The class of length of two texts, by the shorter.
+    pub fn class(&self, a: u32, b: u32) -> usize {
+        class(self.scene.chars[a as usize].min(self.scene.chars[b as usize]))
+    }
+
+    /// The page pairs of texts `a` <= `b`: a page of each; of one text, its pages among themselves.
+    pub fn weight(&self, a: u32, b: u32) -> Weight {
+        let by_host = |same_host: u64, all: u64| {
+            let mut cells = [0; HOSTS];
+            cells[SAME_HOST] = same_host;
+            cells[OTHER_HOST] = all - same_host;
+            cells
+        };
+        let all = || by_host(self.hosts.meet(a, b), self.hosts.meet_any(a, b));
+        match &self.scene.truth {
+            Truth::Labels(_) => {
+                Weight { all: all(), right: by_host(self.labels_hosts.meet(a, b), self.labels.meet(a, b)) }
+            }
+            Truth::Judged(_) => self.named(a, b),
+            Truth::Listed(_) => Weight { all: all(), right: self.named(a, b).right },
+        }
+    }
+
+    /// The page pairs that the labels name one by one.
+    fn named(&self, a: u32, b: u32) -> Weight {
+        let mut weight = Weight::default();
+        for told in self.told_of(a, b) {
+            let host = self.host(told.x, told.y);
+            weight.all[host] += 1;
+            weight.right[host] += u64::from(told.same);
+        }
+        weight
+    }
+
+    /// Whether two pages are of one host.
+    pub fn host(&self, x: u32, y: u32) -> usize {
+        let host = |page: u32| self.scene.pages[page as usize].host;
+        if host(x) == host(y) { SAME_HOST } else { OTHER_HOST }
+    }
+
+    /// What pairs of texts, each told once, join.
+    pub fn join(&self, pairs: impl Iterator<Item = (u32, u32)>) -> Joined {
+        let mut joined = Joined::default();
+        for (a, b) in pairs {
+            let (class, weight) = (self.class(a, b), self.weight(a, b));
+            debug_assert!(class < CLASSES);
+            for host in 0..HOSTS {
+                joined.found.0[class][host] += weight.all[host];
+                joined.right.0[class][host] += weight.right[host];
+            }
+        }
+        joined
+    }
+
+    /// What identical texts join.
+    pub fn identical(&self) -> Joined {
+        self.join((0..self.scene.chars.len() as u32).map(|text| (text, text)))
+    }
+}

@@ -1,0 +1,183 @@
+//! World: in come a store's head and labels, out goes the scene that they make, with what its numbers stand for. Reads
+//! the mapped tables `pages`, `urls`, `contents`, `components` and `pairs`, writes nothing, and decides nothing again. Of labels by
+//! page only labelled pages are in the scene; where all true pairs are listed every page of the store is. A page takes
+//! about 200 bytes with its URL.
+
+use crate::components::ComponentRow;
+use crate::contents::ContentRow;
+use crate::document::Id;
+use crate::error::Result;
+use crate::eval::labels::{Labels, Said};
+use crate::eval::scene::{Page, Scene, TextPair, Truth};
+use crate::ingest::TOO_SHORT;
+use crate::leaders::LeaderRow;
+use crate::live_pages::{PageRow, UrlRow};
+use crate::pairs::PairRow;
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Keys that are looked up at once.
+const PORTION_ROWS: usize = 1 << 16;
+/// Unknown URLs that are named.
+const UNKNOWN_NAMED: usize = 10;
+
+/// A text of the scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its content; none of a page without text.
+    pub content: Id,
+    /// Its fingerprint.
+    pub fingerprint: u64,
+    /// Whether it has evidence: it is neither empty nor too short.
+    pub is_known: bool,
+}
+
+/// What the labels say that the store knows nothing of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// URLs that the labels name and the store does not have.
+    pub urls: u64,
+    /// Pairs of the labels with such a URL: none of them is in any count.
+    pub pairs: u64,
+    /// The first of the URLs, at most ten.
+    pub first: Vec<String>,
+}
+
+/// A scene and what its numbers stand for.
+pub struct World {
+    /// The scene.
+    pub scene: Scene,
+    /// The URL of each page.
+    pub urls: Vec<String>,
+    /// Each text.
+    pub texts: Vec<Text>,
+    /// What was left out.
+    pub unknown: Unknown,
+}
+
+/// The table of `R` as `head` has it.
+fn open<R: Row>(store: &Store, head: &Head) -> Result<Table<R>> {
+    Table::open(&store.data().join(R::TABLE), head.manifest.tables.get(R::TABLE))
+}
+
+/// The rows of `table` with one of `keys`, which ascend.
+fn rows<'a, R: Row>(table: &'a Table<R>, keys: &'a [R::Key]) -> impl Iterator<Item = R> + 'a {
+    keys.chunks(PORTION_ROWS).flat_map(|keys| table.matching(keys))
+}
+
+/// Ids, ascending, each once.
+fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
+    let mut ids: Vec<Id> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// The scene of `labels` over the head of `store`.
+///
+/// # Errors
+///
+/// `Io` if a table cannot be mapped.
+pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
+    let (pages, urls) = (open::<PageRow>(store, head)?, open::<UrlRow>(store, head)?);
+    let mut found: Vec<PageRow> = match labels.said {
+        Said::Labels(_) | Said::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
+        Said::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
+    };
+    let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
+    // Both tables have the same pages in the same order.
+    let named = rows(&urls, &docs).map(|row| String::from_utf8_lossy(&row.url).into_owned());
+    let mut urls: BTreeMap<Id, String> = docs.iter().copied().zip(named).collect();
+    found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
+
+    let contents = sorted(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
+    let clusters = homes(store, head, &contents)?;
+    let facts: BTreeMap<Id, ContentRow> =
+        rows(&open::<ContentRow>(store, head)?, &contents).map(|row| (row.content, row)).collect();
+    let (mut texts, mut chars) = (Vec::new(), Vec::new());
+    let (mut numbers, mut cluster_numbers) = (BTreeMap::new(), BTreeMap::new());
+    let mut placed = Vec::with_capacity(found.len());
+    for page in &found {
+        let facts = facts.get(&page.content);
+        let next = texts.len() as u32;
+        let text = if page.content.is_none() { next } else { *numbers.entry(page.content).or_insert(next) };
+        if text == next {
+            chars.push(facts.map_or(0, |row| row.chars));
+            texts.push(Text {
+                content: page.content,
+                fingerprint: facts.map_or(0, |row| row.fingerprint),
+                is_known: facts.is_some_and(|row| row.flags & TOO_SHORT == 0),
+            });
+        }
+        // A page without text is a cluster of its own, as each has its own DocId.
+        let home = clusters.get(&page.content).copied().unwrap_or(page.doc);
+        let next = cluster_numbers.len() as u32;
+        placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(home).or_insert(next) });
+    }
+    let mut pairs = Vec::new();
+    for row in rows(&open::<PairRow>(store, head)?, &contents).filter(|row| row.content < row.other) {
+        if let (Some(&a), Some(&b)) = (numbers.get(&row.content), numbers.get(&row.other)) {
+            let PairRow { similarity, reason, proposals, .. } = row;
+            let accepted = row.accepted == 1;
+            pairs.push(TextPair { a: a.min(b), b: a.max(b), similarity, reason, accepted, proposals });
+        }
+    }
+    pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+    let docs: BTreeMap<Id, u32> = (0..).zip(&found).map(|(at, page)| (page.doc, at)).collect();
+    let (truth, unknown) = truth(labels, &docs);
+    let urls = found.iter().map(|page| urls.remove(&page.doc).unwrap_or_default()).collect();
+    Ok(World { scene: Scene { pages: placed, chars, pairs, truth }, urls, texts, unknown })
+}
+
+/// The cluster of the pages of each of `contents`, which ascend, by some id that they share.
+fn homes(store: &Store, head: &Head, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
+    let mut homes: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
+    homes.extend(rows(&open::<ComponentRow>(store, head)?, contents).map(|row| (row.content, row.component)));
+    // Where a radius is set, a component's contents are of several.
+    homes.extend(rows(&open::<LeaderRow>(store, head)?, contents).map(|row| (row.content, row.leader)));
+    Ok(homes)
+}
+
+/// What `labels` say of the pages that live, by their numbers in `docs`.
+fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
+    let places: Vec<Option<u32>> = labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
+    let mut unknown = Unknown::default();
+    for ((url, _), _) in labels.urls.iter().zip(&places).filter(|(_, place)| place.is_none()) {
+        unknown.urls += 1;
+        if unknown.first.len() < UNKNOWN_NAMED {
+            unknown.first.push(url.clone());
+        }
+    }
+    let mut pair = |x: u32, y: u32| {
+        let pair = places[x as usize].zip(places[y as usize]);
+        unknown.pairs += u64::from(pair.is_none());
+        pair.map(|(x, y)| (x.min(y), x.max(y)))
+    };
+    let truth = match &labels.said {
+        Said::Labels(said) => {
+            let mut of_page = vec![0; docs.len()];
+            for (label, place) in said.iter().zip(&places) {
+                if let Some(place) = place {
+                    of_page[*place as usize] = *label;
+                }
+            }
+            Truth::Labels(of_page)
+        }
+        Said::Judged(said) => {
+            let mut pairs: Vec<_> =
+                said.iter().filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same))).collect();
+            pairs.sort_unstable();
+            Truth::Judged(pairs)
+        }
+        Said::Listed(said) => {
+            let mut pairs: Vec<_> = said.iter().filter_map(|&(x, y)| pair(x, y)).collect();
+            pairs.sort_unstable();
+            Truth::Listed(pairs)
+        }
+    };
+    (truth, unknown)
+}
