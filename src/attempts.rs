@@ -8,8 +8,7 @@
 use crate::bar::{Bar, Seen};
 use crate::cluster::{Host, Topology};
 use crate::crew::{Crew, Failure};
-use crate::task::{Message, Order, Task};
-use crate::worker;
+use crate::task::{Message, Order, Task, own_digest};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,7 +102,7 @@ fn remaining(hosts: &[Host], blames: &BTreeMap<String, u32>, hosts_min: usize) -
 
 /// Does the work of `plan` in processes.
 pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Work> {
-    let digest = worker::own_digest()?;
+    let digest = own_digest()?;
     let task = Task { job: job.clone(), attempt: plan.attempt(&job.store), threads: topology.workers };
     let mut hosts = topology.hosts.clone();
     let mut blames: BTreeMap<String, u32> = BTreeMap::new();

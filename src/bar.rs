@@ -1,6 +1,6 @@
 //! The progress of a run, while it goes on: a bar on a terminal, a line of the log now and then elsewhere.
 
-use crate::report::grouped;
+use crate::print::grouped;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -6,10 +6,9 @@ use crate::cli;
 use crate::cluster::{self, Host, Topology};
 use crate::crew::Crew;
 use crate::jobs;
+use crate::print::{print_json, show};
 use crate::probe::{self, Finding, INPUTS_LOOKED_AT_MAX, Probe};
-use crate::report::{print_json, show};
-use crate::task::{Message, Order, kind_of};
-use crate::worker;
+use crate::task::{Message, Order, kind_of, own_digest};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -152,7 +151,7 @@ fn try_hosts(
 ) -> Result<Vec<(String, Finding)>> {
     let files = [&job.features.idf, &job.features.stop_words].into_iter().flatten().cloned().collect();
     let probe = Probe { folder: place.folder.clone(), token: place.secret.clone(), inputs, files };
-    let digest = worker::own_digest()?;
+    let digest = own_digest()?;
     let mut findings = Vec::new();
     let (shared_probe, shared_digest) = (&probe, digest.as_str());
     let alone = thread::scope(|scope| {

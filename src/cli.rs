@@ -1,6 +1,6 @@
 //! The command line, as typed.
 
-use crate::schedule::{Every, TimeOfDay};
+use crate::moments::{Every, TimeOfDay};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,6 +48,8 @@ pub enum Command {
     Gc(Gc),
     /// Read all consumed inputs again into a new store, for a job whose identity changed (extract, normalize, features, simhash).
     Rebuild(Run),
+    /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the weights of words read, or stop words.
+    Lexicon(Lexicon),
     /// One process of a job; started by `run --cluster`.
     #[command(hide = true)]
     Worker,
@@ -268,6 +270,51 @@ pub struct Gc {
     /// And the epochs of so many last days.
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     pub keep_days: u32,
+}
+
+/// `pagefold lexicon`.
+#[derive(Args)]
+pub struct Lexicon {
+    /// The job whose inputs are read.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The file to write, in place of what has that name.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// What the file is for.
+    #[arg(long, value_enum, default_value_t = LexiconKind::IMatch)]
+    pub kind: LexiconKind,
+    /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the texts for stop-words].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub docs_min: Option<u32>,
+    /// Threads [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Count so many distinct texts at most, drawn by digest [default: 4194304].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub sample: Option<u32>,
+}
+
+/// What a file of words is for.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LexiconKind {
+    /// `[[signatures]] kind = "i_match"`, `lexicon = FILE`.
+    IMatch,
+    /// `[features] idf = FILE`.
+    Idf,
+    /// `[features] stop_words = FILE`.
+    StopWords,
+}
+
+impl LexiconKind {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            LexiconKind::IMatch => "i-match",
+            LexiconKind::Idf => "idf",
+            LexiconKind::StopWords => "stop-words",
+        }
+    }
 }
 
 fn guard(name: &str) -> Result<Guard, String> {

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::inspect;
-use crate::report::{grouped, print_json, show};
+use crate::print::{grouped, print_json, show};
 use std::fmt::Write as _;
 use workers::error::{Error, Kind, Result};
 use workers::eval::score::{Levels, Measure, Score};

@@ -1,9 +1,10 @@
 //! Commands that look at a store and fold nothing: `export`, `status`, `verify`.
 
 use crate::cli;
+use crate::clock::now;
 use crate::jobs;
-use crate::launch::now;
-use crate::report::{grouped, print_json, show, unexamined};
+use crate::print::{grouped, print_json, show};
+use crate::report::unexamined;
 use serde_json::json;
 use std::fmt::Write;
 use workers::crowds::{self, Largest};

@@ -120,6 +120,26 @@ mod tests {
         assert!(read_text(JOB, &["simhash.kk=1"]).expect_err("unknown").to_string().contains("`kk`"));
     }
 
+    /// Every job that comes with pagefold can be read, the fast one among them, and that one segments nothing.
+    #[test]
+    fn jobs_are_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let job = read(&path, &[]).expect("a job");
+                names.push(path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned());
+                if path.ends_with("fast.toml") {
+                    let signer = workers::signatures::Signer::new(&job.signatures, &job.normalize).expect("no files");
+                    assert!(job.features.unit == workers::features::Unit::Characters && !signer.uses_words());
+                }
+            }
+        }
+        names.sort();
+        assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "snapshot.toml"]);
+    }
+
     /// The snapshot job says every key at its default: without all but its paths it is the same job.
     #[test]
     fn snapshot_has_defaults() {

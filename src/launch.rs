@@ -4,6 +4,7 @@
 use crate::attempts::{self, Attempt, Work};
 use crate::bar::{Bar, Seen};
 use crate::cli;
+use crate::clock::now;
 use crate::cluster::{self, Topology};
 use crate::jobs;
 use crate::queue;
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use workers::commit::{self, Committed};
 use workers::epoch::Failure;
 use workers::error::{Error, Result};
@@ -28,8 +29,16 @@ use workers::run::{self, Share};
 use workers::store::Store;
 use workers::store::manifest::Head;
 
-/// `pagefold run`, told to `watch`.
-pub fn run(unattended: &cli::Unattended, watch: &mut Watch) -> Result<()> {
+/// `pagefold run`, watched.
+pub fn run(unattended: &cli::Unattended) -> Result<()> {
+    let mut watch = Watch::new(unattended);
+    let outcome = due(unattended, &mut watch);
+    watch.ended(&outcome);
+    outcome
+}
+
+/// Does what is due, and tells `watch`.
+fn due(unattended: &cli::Unattended, watch: &mut Watch) -> Result<()> {
     let started = Instant::now();
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
@@ -135,11 +144,6 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         export::export(job, store, head)?;
     }
     report::nothing_due(head, arguments)
-}
-
-/// Seconds since 1970.
-pub fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 /// The work in this process.

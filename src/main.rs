@@ -4,15 +4,19 @@ mod attempts;
 mod bar;
 mod check;
 mod cli;
+mod clock;
 mod cluster;
 mod crew;
 mod eval;
 mod inspect;
 mod jobs;
 mod launch;
+mod lexicon;
 mod logging;
 mod metrics;
+mod moments;
 mod ping;
+mod print;
 mod probe;
 mod process;
 mod queue;
@@ -37,10 +41,10 @@ fn main() -> ExitCode {
             logging::start(arguments.run.quiet, arguments.run.verbose);
             workers::mesh::exit_on_panic(|_| ());
             stop::on_signal(arguments.run.json);
-            let outcome = watch::run(&arguments);
+            let outcome = launch::run(&arguments);
             stop::hold();
             if let (Err(error), true) = (&outcome, arguments.run.json) {
-                report::failed(error);
+                print::failed(error);
             }
             outcome
         }
@@ -83,6 +87,10 @@ fn main() -> ExitCode {
         cli::Command::Eval(arguments) => {
             logging::start(false, 0);
             eval::eval(&arguments)
+        }
+        cli::Command::Lexicon(arguments) => {
+            logging::start(false, 0);
+            lexicon::lexicon(&arguments)
         }
         cli::Command::Worker => {
             logging::start(false, 0);

@@ -2,7 +2,7 @@
 //! collector of node_exporter. Written aside and renamed, so that nobody reads half of it. A run that fails keeps the figures of the last
 //! success, which are read back from the file, and changes only those about runs. Never fails a run. The file is one job's alone.
 
-use crate::launch::now;
+use crate::clock::now;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

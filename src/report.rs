@@ -2,10 +2,10 @@
 
 use crate::attempts::{self, Attempt};
 use crate::cli;
+use crate::print::{grouped, print_json, show};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::time::Instant;
 use workers::epoch::Receipt;
 use workers::error::{Error, Kind, Result};
@@ -266,42 +266,6 @@ pub fn skipped(job: &Job, arguments: &cli::Run) -> Result<()> {
         return Ok(());
     }
     show(&format!("skipped: another run is at work on {}\n", job.store.display()))
-}
-
-/// Tells scripts what went wrong, and which guard it was.
-pub fn failed(error: &Error) {
-    let value = json!({ "error": error.to_string(), "exit_code": error.kind().exit_code(), "guard": error.guard() });
-    // The exit code and stderr tell it, too.
-    let _ = print_json(&value);
-}
-
-/// Prints `value` as one line of JSON.
-pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string(value).map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
-    show(&format!("{text}\n"))
-}
-
-/// Writes to stdout; a reader who has seen enough is no error.
-pub fn show(text: &str) -> Result<()> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::new(Kind::Output, "cannot write to stdout").caused_by(e))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A number with its thousands apart.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! A signal that is ignored when the process starts (`nohup`, a shell's background jobs) stays ignored. SIGPIPE is none of these: writing to
 //! a reader who has left is an error like others.
 
-use crate::{logging, report};
+use crate::{logging, print};
 use rustix::stdio::dup2_stderr;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -107,7 +107,7 @@ fn stop(json: bool) {
     }
     let stopped = stopped();
     if json {
-        report::failed(&stopped);
+        print::failed(&stopped);
     }
     if std::io::stderr().is_terminal() {
         // The line of the progress bar.

@@ -1,8 +1,8 @@
 //! systemd's units: in come a job and its moments, out go a service and a timer. The service is sealed off: all the machine is read-only to it but the
 //! folders that the job writes to. A template (`%i` in the job's path) has one folder for all its instances, as their jobs are not known yet.
 
-use crate::report::show;
-use crate::schedule::{Moments, What, absolute};
+use crate::moments::{Moments, What, absolute};
+use crate::print::show;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};

@@ -1,10 +1,11 @@
 //! Commands that change a store without reading pages: `gc`, `rollback`, `rebuild`.
 
 use crate::cli;
+use crate::clock::now;
 use crate::inspect::{committed, open};
 use crate::jobs;
-use crate::launch::{self, now};
-use crate::report::{grouped, print_json, show};
+use crate::launch;
+use crate::print::{grouped, print_json, show};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -2,7 +2,6 @@
 //! cannot be told is a warning. A run that another one kept from beginning says nothing, as that other one will.
 
 use crate::cli;
-use crate::launch;
 use crate::metrics;
 use crate::ping::Ping;
 use crate::stop;
@@ -11,21 +10,6 @@ use std::time::Instant;
 use workers::error::{Kind, Result};
 use workers::export;
 use workers::job::Job;
-
-/// `pagefold run`, watched.
-pub fn run(unattended: &cli::Unattended) -> Result<()> {
-    let mut watch = Watch {
-        name: name(unattended),
-        started: Instant::now(),
-        metrics: unattended.metrics.clone(),
-        ping: unattended.ping.clone().map(Ping::new),
-        job: None,
-        has_begun: false,
-    };
-    let outcome = launch::run(unattended, &mut watch);
-    watch.ended(&outcome);
-    outcome
-}
 
 /// The job's name: its file's, without the ending.
 fn name(unattended: &cli::Unattended) -> String {
@@ -43,6 +27,18 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Of a run that begins.
+    pub fn new(unattended: &cli::Unattended) -> Watch {
+        Watch {
+            name: name(unattended),
+            started: Instant::now(),
+            metrics: unattended.metrics.clone(),
+            ping: unattended.ping.clone().map(Ping::new),
+            job: None,
+            has_begun: false,
+        }
+    }
+
     /// The job file is read, and says whom to tell unless the command line did.
     pub fn knows(&mut self, job: &Job) {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
@@ -67,7 +63,8 @@ impl Watch {
         });
     }
 
-    fn ended(&mut self, outcome: &Result<()>) {
+    /// The run has ended.
+    pub fn ended(&mut self, outcome: &Result<()>) {
         let kept_from_beginning = |kind: Kind| kind == Kind::TryAgain && !self.has_begun;
         let code = match outcome {
             Ok(()) if !self.has_begun => return,

@@ -3,7 +3,7 @@
 
 use crate::probe::{self, Probe};
 use crate::stop;
-use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes};
+use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes, own_digest};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,16 +48,6 @@ pub fn last_word(error: &Error) {
 fn halt(error: &Error) -> ! {
     last_word(error);
     std::process::exit(error.kind().exit_code().into())
-}
-
-/// blake3 of the binary that runs, in hex; not of another that has taken its place meanwhile.
-pub fn own_digest() -> Result<String> {
-    let running = std::path::Path::new("/proc/self/exe");
-    if running.exists() {
-        return durable::digest(running);
-    }
-    let path = std::env::current_exe().map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
-    durable::digest(&path)
 }
 
 /// The launcher as its worker hears it.

@@ -22,6 +22,8 @@ mod fixtures;
 mod formats;
 /// What looks at a store: export, status, verify.
 mod inspect;
+/// Files of word counts, the signatures that read them, each signature alone, and the fast job.
+mod lexicon;
 /// Every mistake is one line, the right exit code, and nothing written.
 mod mistakes;
 /// What cron and systemd are told works as they would do it.

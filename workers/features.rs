@@ -62,9 +62,10 @@ pub struct Options {
     pub characters: usize,
     /// `sqrt_tf` or `tf`. Default: sqrt_tf.
     pub weight: Weight,
-    /// A frozen file of document frequencies: a line `documents<TAB>N`, then lines `word<TAB>n`. Default: none.
+    /// A frozen file of document frequencies: a line `documents<TAB>N`, then lines `word<TAB>n`; `pagefold lexicon` makes one. Lines in
+    /// front that begin with `#` say what made it. Default: none.
     pub idf: Option<PathBuf>,
-    /// A file of words to leave out, one a line. Default: none.
+    /// A file of words to leave out, one a line; lines that begin with `#` are none. Default: none.
     pub stop_words: Option<PathBuf>,
     /// A text of fewer distinct features is `too_short`: it folds only with identical texts. Default: 8.
     pub features_min: usize,
@@ -99,7 +100,11 @@ impl Featurizer {
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<Featurizer> {
         let idf = options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
         let stop_words = match &options.stop_words {
-            Some(path) => read(path)?.lines().map(|word| word_key(word, normal)).collect(),
+            Some(path) => {
+                let text = read(path)?;
+                let words = text.lines().filter(|line| !line.starts_with('#'));
+                words.map(|word| word_key(word, normal)).collect()
+            }
             None => HashSet::new(),
         };
         let jieba = OnceLock::new();
@@ -211,19 +216,24 @@ impl Idf {
     /// Reads the file at `path`, whose words are normalised as texts are.
     pub(crate) fn read(path: &Path, normal: &normalize::Options) -> Result<Idf> {
         let text = read(path)?;
-        let mut lines = text.lines().enumerate().map(|(at, line)| {
+        let mut lines = text.lines().zip(1..).skip_while(|(line, _)| line.starts_with('#'));
+        let counted = |line: &str| {
             let (word, count) = line.split_once('\t')?;
-            Some((at, word, count.trim().parse::<u64>().ok()?))
-        });
-        let bad = |at: usize| Error::config(path, format!("line {}: not `word<TAB>number`", at + 1));
-        let documents = match lines.next() {
-            Some(Some((_, "documents", documents))) if documents > 0 => documents,
-            _ => return Err(Error::config(path, "line 1: not `documents<TAB>number`")),
+            Some((word_key(word, normal), count.trim().parse::<u64>().ok()?))
         };
+        let (first, number) = lines.next().unwrap_or(("", 1));
+        let documents = first.strip_prefix("documents\t").and_then(|count| count.trim().parse().ok());
+        let documents = documents.filter(|documents| *documents > 0).ok_or_else(|| {
+            Error::config(
+                path,
+                format!("line {number}: not `documents<TAB>number`; `pagefold lexicon` makes such a file"),
+            )
+        })?;
         let mut seen_in = HashMap::new();
-        for (at, line) in lines.enumerate() {
-            let (_, word, count) = line.ok_or_else(|| bad(at + 1))?;
-            seen_in.insert(word_key(word, normal), count);
+        for (line, number) in lines {
+            let bad = || Error::config(path, format!("line {number}: not `word<TAB>number`"));
+            let (word, count) = counted(line).ok_or_else(bad)?;
+            seen_in.insert(word, count);
         }
         Ok(Idf { documents, seen_in })
     }
@@ -260,11 +270,19 @@ fn word_key(word: &str, normal: &normalize::Options) -> u64 {
     word_hash(&out)
 }
 
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData => Error::new(Kind::Config, format!("{}: not UTF-8", path.display())),
+/// The bytes of a frozen file that a job names; of one that is not there it is said how to make one.
+pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            let line = format!("{}: no such file; `pagefold lexicon JOB --out FILE` makes one", path.display());
+            Error::new(Kind::NoInput, line)
+        }
         _ => Error::io("read", path, e),
     })
+}
+
+fn read(path: &Path) -> Result<String> {
+    String::from_utf8(frozen(path)?).map_err(|_| Error::new(Kind::Config, format!("{}: not UTF-8", path.display())))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{EvidenceRow, Witness};
 use crate::extract::{self, Extracted, Flags};
 use crate::features::{Feature, Featurizer};
+use crate::job::Job;
 use crate::normalize;
 use crate::plan::PlannedSplit;
 use crate::read::record::{Body, Item, Record};
@@ -146,6 +147,24 @@ pub const REJECTS_NAMED_MAX: u64 = 100_000;
 /// Records that a worker handles before it looks at the dataflow again.
 const TURN_RECORDS: usize = 256;
 
+/// The text of a record's body; none if it says that the page is gone, or was only seen.
+pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
+    match body {
+        Body::Removed | Body::Seen => None,
+        Body::Text(text) => Some(Extracted { text, ..Extracted::default() }),
+        Body::Plain { bytes, charset } => Some(extract::plain(&bytes, charset.as_deref())),
+        Body::Html { bytes, charset } => Some(extract::html(&bytes, charset.as_deref(), options)),
+    }
+}
+
+/// Opens the reader of a split of one of the job's inputs.
+pub fn open(job: &Job, split: &Split) -> Result<Box<dyn Reader>> {
+    // A file that the job names is meant; one come upon in a folder may be anything.
+    let is_named = job.read.inputs.contains(&split.path);
+    let open = if is_named { read::open } else { read::open_or_reject };
+    open(split, &job.read.options())
+}
+
 /// Turns records into visits and evidence; one for each worker.
 pub struct Digester {
     epoch: Rc<Epoch>,
@@ -188,18 +207,10 @@ impl Digester {
             diff: 1,
         };
         let options = &self.epoch.job.extract;
-        let extracted = match record.body {
-            Body::Removed => {
-                visit.kind = REMOVED;
-                return Ok(visit);
-            }
-            Body::Seen => {
-                visit.kind = SEEN;
-                return Ok(visit);
-            }
-            Body::Text(text) => Extracted { text, ..Extracted::default() },
-            Body::Plain { bytes, charset } => extract::plain(&bytes, charset.as_deref()),
-            Body::Html { bytes, charset } => extract::html(&bytes, charset.as_deref(), options),
+        let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
+        let Some(extracted) = text_of(record.body, options) else {
+            visit.kind = without_text;
+            return Ok(visit);
         };
         if extracted.flags.contains(Flags::FALLBACK) {
             note("extracted_by_fallback");
@@ -314,10 +325,7 @@ impl Open {
         let path = PathBuf::from(&input.path);
         input.check_unchanged()?;
         let split = Split { path, start: planned.start, end: planned.end };
-        // A file that the job names is meant; one come upon in a folder may be anything.
-        let is_named = epoch.job.read.inputs.contains(&split.path);
-        let open = if is_named { read::open } else { read::open_or_reject };
-        let reader = open(&split, &epoch.job.read.options())?;
+        let reader = open(&epoch.job, &split)?;
         Ok(Open {
             id,
             file: input.path.clone(),

@@ -251,8 +251,7 @@ impl Job {
     pub fn identity(&self) -> Result<Value> {
         let digest = |path: &Option<PathBuf>| -> Result<Option<String>> {
             let Some(path) = path else { return Ok(None) };
-            let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
-            Ok(Some(blake3::hash(&bytes).to_hex().to_string()))
+            Ok(Some(blake3::hash(&features::frozen(path)?).to_hex().to_string()))
         };
         let features = json!({
             "version": features::VERSION,

@@ -19,6 +19,7 @@ pub mod evidence;
 pub mod export;
 pub mod extract;
 pub mod features;
+pub mod frequencies;
 pub mod gather;
 pub mod gc;
 pub mod graph;

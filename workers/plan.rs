@@ -69,7 +69,7 @@ pub struct Plan {
 }
 
 /// Bytes of a split of a file that can be cut.
-const SPLIT_BYTES: u64 = 64 << 20;
+pub const SPLIT_BYTES: u64 = 64 << 20;
 
 impl Plan {
     /// Bytes of input of all splits.

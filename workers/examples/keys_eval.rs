@@ -10,6 +10,7 @@ use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
+use workers::document::Id;
 use workers::features::{self, Featurizer};
 use workers::normalize::{self, normalize};
 use workers::shingles::Shingles;
@@ -154,14 +155,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let mut featurizer = Featurizer::new(&features::Options::default(), &normalize::Options::default())?;
-    let mut counter = lexicon::Counter::new(lexicon::WORDS_MAX);
+    let (mut counter, mut batch) = (lexicon::Counter::new(lexicon::Limits::default()), lexicon::Batch::default());
     for article in &articles {
-        counter.document();
-        featurizer.each_word(&article.normal, |word| counter.word(word));
+        if let Some(level) = counter.claim(Id::of(article.normal.as_bytes())) {
+            batch.text(level);
+            featurizer.each_word(&article.normal, |word| batch.word(word));
+        }
     }
+    counter.add(&mut batch);
     let file = std::env::temp_dir().join(format!("keys_eval-{}.tsv", std::process::id()));
-    let summary = counter.write(2, &mut std::fs::File::create(&file)?)?;
-    println!("lexicon: {summary:?}");
+    let frequencies = counter.words(2);
+    lexicon::write(lexicon::Form::Frequencies, &[], counter.texts(), &frequencies, &mut std::fs::File::create(&file)?)?;
+    println!("lexicon: {} words of 2 of {} texts or more", frequencies.len(), counter.texts());
 
     let (mut words, mut features) = (vec![Vec::new(); articles.len()], Vec::new());
     let segment_s = seconds(|| {

@@ -14,7 +14,8 @@ mod text;
 pub use text::{Shinglings, Text};
 
 use crate::bands::Bands;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::features::frozen;
 use crate::{normalize, simhash};
 use i_match::IMatch;
 use minhash::MinHash;
@@ -108,10 +109,10 @@ impl Options {
         self.kind().map_or("simhash", Kind::name)
     }
 
-    /// The file it reads, if any: a job's paths are relative to its file.
+    /// The file it reads, if it names any: a job's paths are relative to its file.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
-            Options::IMatch(options) => Some(&mut options.lexicon),
+            Options::IMatch(options) => Some(&mut options.lexicon).filter(|path| !path.as_os_str().is_empty()),
             _ => None,
         }
     }
@@ -144,8 +145,7 @@ impl Options {
             Options::SuperShingles(options) => json!({ "version": super_shingles::VERSION, "options": options }),
             Options::SpotSigs(options) => json!({ "version": spotsigs::VERSION, "options": options }),
             Options::IMatch(options) => {
-                let path = &options.lexicon;
-                let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+                let bytes = frozen(&options.lexicon)?;
                 // What the file says counts, not where it lies.
                 let digest = PathBuf::from(blake3::hash(&bytes).to_hex().to_string());
                 json!({ "version": i_match::VERSION, "options": i_match::Options { lexicon: digest, ..options.clone() } })

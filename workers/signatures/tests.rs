@@ -30,6 +30,14 @@ pub fn pair(random: &mut Random, shared: u64, own: u64) -> (Vec<u64>, Vec<u64>) 
     (with_own(), with_own())
 }
 
+/// Asserts that of `trials` independent trials, of which each succeeds with probability `p`, `seen` may well have: within five
+/// standard deviations, which chance leaves once in a million times.
+pub fn assert_binomial(seen: usize, trials: usize, p: f64, what: &str) {
+    let (expected, deviation) = (trials as f64 * p, (trials as f64 * p * (1.0 - p)).sqrt());
+    println!("{what}: {seen} of {trials}, expected {expected:.0}, deviation {deviation:.1}");
+    assert!((seen as f64 - expected).abs() <= 5.0 * deviation + 1.0, "{what}: {seen} for {expected:.1}");
+}
+
 /// The keys that `sign` gives the text of `normal` and `words`.
 pub fn keys_of(normal: &str, words: &[u64], sign: impl FnOnce(&mut Text<'_>, &mut Vec<u64>)) -> Vec<u64> {
     let mut shinglings = Shinglings::default();
@@ -97,7 +105,7 @@ fn wrong_entries() {
         (r#"{"kind": "super_shingles", "groups": 0}"#, "super_shingles: groups"),
         (r#"{"kind": "super_shingles", "shingle": 0}"#, "super_shingles: shingle"),
         (r#"{"kind": "super_shingles", "minima_per_group": 0}"#, "super_shingles: minima_per_group"),
-        (r#"{"kind": "i_match"}"#, "`lexicon`"),
+        (r#"{"kind": "i_match"}"#, "`pagefold lexicon"),
         (r#"{"kind": "i_match", "lexicon": ""}"#, "i_match: lexicon"),
         (r#"{"kind": "i_match", "lexicon": "x", "lexicons": 65}"#, "i_match: lexicons"),
         (r#"{"kind": "i_match", "lexicon": "x", "dropped_percent": 100}"#, "i_match: dropped_percent"),

@@ -1,0 +1,255 @@
+use crate::workbench::{Bench, Random, demo_inputs};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use workers::document::Id;
+use workers::features::{self, Featurizer};
+use workers::normalize::{self, normalize};
+use workers::signatures::{self, Kind, Shinglings, Signer, Text};
+
+/// Chinese and English articles of made-up phrases, each with copies in which a few stop words or content words are others.
+fn crawl(random: &mut Random) -> BTreeMap<String, String> {
+    let english =
+        "minister budget speech house spring river market school engine winter harvest library station doctor village";
+    let chinese: Vec<char> =
+        "会议北京举行经济发展气候变化学校图书医院城市工农业科技教育文音乐历史世界企政府社环境能源交通铁路"
+            .chars()
+            .collect();
+    let english: Vec<&str> = english.split_whitespace().collect();
+    let anchors = [["the", "in the", "of a", "is to", "and the"], ["的", "在", "了", "对", "将"]];
+    let mut pages = BTreeMap::new();
+    for article in 0..150 {
+        let script = article % 2;
+        let anchor = |random: &mut Random| anchors[script][random.below(5) as usize].to_owned();
+        let word = |random: &mut Random| match script {
+            0 => format!("{}{}", english[random.below(english.len() as u64) as usize], random.below(25)),
+            _ => (0..2).map(|_| chinese[random.below(chinese.len() as u64) as usize]).collect(),
+        };
+        let length = 30 + random.below(40);
+        let original: Vec<[String; 3]> = (0..length).map(|_| [anchor(random), word(random), word(random)]).collect();
+        for copy in 0..3 {
+            let mut phrases = original.clone();
+            for _ in 0..copy * random.below(3) {
+                let at = random.below(length) as usize;
+                match random.below(4) {
+                    place @ 0..2 => phrases[at][place as usize + 1] = word(random),
+                    _ => phrases[at][0] = anchor(random),
+                }
+            }
+            let words: Vec<String> = phrases.into_iter().flatten().collect();
+            pages.insert(format!("http://h{copy}.example/{article}"), words.join(if script == 0 { " " } else { "" }));
+        }
+    }
+    pages
+}
+
+fn write_crawl<'a>(path: &Path, pages: impl Iterator<Item = (&'a String, &'a String)>) {
+    let mut lines = String::new();
+    for (url, text) in pages {
+        writeln!(lines, "{}", serde_json::json!({ "url": url, "text": text })).expect("a string");
+    }
+    std::fs::write(path, lines).expect("written");
+}
+
+/// A bench whose job reads a made-up crawl, and the crawl.
+fn made_up(seed: u64) -> (Bench, BTreeMap<String, String>) {
+    println!("seed {seed}");
+    let pages = crawl(&mut Random(seed));
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    write_crawl(&bench.at("in/all.jsonl"), pages.iter());
+    (bench, pages)
+}
+
+/// `pagefold lexicon` with `arguments`, which must succeed: its summary.
+fn lexicon(bench: &Bench, arguments: &[&str]) -> Value {
+    let output = bench.pagefold("lexicon", &[arguments, &["--json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The file says in how many distinct texts each word is, by a plain count; the store is neither needed nor made, and neither threads nor the
+/// order and names of inputs nor repeated pages change a byte, sampled or not.
+#[test]
+fn counts_distinct_texts() {
+    let (bench, pages) = made_up(1);
+    let summary = lexicon(&bench, &["--out", "new/one.tsv", "--kind", "idf", "--threads", "1"]);
+    assert!(!bench.at("store").exists() && !bench.at("out").exists());
+
+    let featurizer =
+        Featurizer::new(&features::Options::default(), &normalize::Options::default()).expect("no files to read");
+    let mut normals = BTreeSet::new();
+    for text in pages.values() {
+        let mut normal = String::new();
+        normalize(text, &normalize::Options::default(), &mut normal);
+        normals.insert(normal);
+    }
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for normal in &normals {
+        let mut words = BTreeSet::new();
+        featurizer.each_word(normal, |word| {
+            words.insert(word.to_owned());
+        });
+        words.into_iter().for_each(|word| *counts.entry(word).or_default() += 1);
+    }
+    counts.retain(|_, texts| *texts >= 2);
+    let mut expected = format!("documents\t{}\n", normals.len());
+    counts.iter().for_each(|(word, texts)| writeln!(expected, "{word}\t{texts}").expect("a string"));
+    let one = std::fs::read_to_string(bench.at("new/one.tsv")).expect("written");
+    let (head, rest): (Vec<&str>, Vec<&str>) = one.lines().partition(|line| line.starts_with('#'));
+    assert_eq!(rest.join("\n") + "\n", expected);
+    assert!(head.len() == 3 && head[0].starts_with("# pagefold lexicon 1: "), "{head:?}");
+    assert_eq!(
+        (summary["texts"].as_u64(), summary["words"].as_u64()),
+        (Some(normals.len() as u64), Some(counts.len() as u64))
+    );
+    assert_eq!((&summary["one_in"], &summary["docs_min"]), (&1.into(), &2.into()));
+    assert_eq!(summary["records"]["read"].as_u64(), Some(pages.len() as u64));
+
+    // The same texts in another order, in other files, some of them twice.
+    std::fs::create_dir(bench.at("other")).expect("made");
+    for part in 0..3 {
+        let some = pages.iter().rev().enumerate().filter(|(at, _)| at % 3 == part || at % 7 == 0);
+        write_crawl(&bench.at(&format!("other/{part}.jsonl")), some.map(|(_, page)| page));
+    }
+    for (kind, sample) in [("idf", None), ("i-match", Some("50")), ("stop-words", None)] {
+        let more: &[&str] = &sample.map_or(vec![], |sample| vec!["--sample", sample]);
+        let first = lexicon(&bench, &[&["--out", "a", "--kind", kind, "--threads", "1"], more].concat());
+        let other = ["--out", "b", "--kind", kind, "--threads", "5", "--set", "read.inputs=[\"other\"]"];
+        let second = lexicon(&bench, &[&other[..], more].concat());
+        let (a, b) = (std::fs::read(bench.at("a")).expect("written"), std::fs::read(bench.at("b")).expect("written"));
+        assert!(a == b, "{kind}: other bytes");
+        assert_eq!(first["digest"], second["digest"]);
+        if sample.is_some() {
+            let (texts, one_in) =
+                (first["texts"].as_u64().expect("a count"), first["one_in"].as_u64().expect("a number"));
+            assert!(texts <= 50 && texts > 0 && one_in > 1, "{first}");
+        }
+    }
+    assert!(!bench.at("store").exists());
+}
+
+/// Every mistake is one line that names the file and the remedy, and leaves no file; I-Match without a lexicon is told the command.
+#[test]
+fn mistakes() {
+    let (bench, _) = made_up(2);
+    let fails = |command: &str, arguments: &[&str], code: i32, expected: &[&str]| {
+        let output = bench.pagefold(command, arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(expected.iter().all(|what| stderr.contains(what)), "{stderr} lacks one of {expected:?}");
+        assert!(!bench.at("x.tsv").exists());
+    };
+    let lexicon = "`pagefold lexicon JOB --out FILE` makes one";
+    fails("run", &["--set", "signatures=[{kind=\"i_match\"}]"], 78, &["i_match: lexicon", lexicon]);
+    fails("run", &["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"], 66, &["gone.tsv", lexicon]);
+    fails("run", &["--set", "features.idf=\"gone.tsv\""], 66, &["gone.tsv", lexicon]);
+    fails("lexicon", &[], 64, &["--out"]);
+    fails("lexicon", &["--out", "x.tsv", "--sample", "0"], 64, &["--sample"]);
+    fails("lexicon", &["--out", "in"], 64, &["--out in", "folder"]);
+    fails("lexicon", &["--out", "job.toml/x.tsv"], 73, &["job.toml"]);
+    fails("lexicon", &["--out", "x.tsv", "--docs-min", "1000000"], 66, &["lower --docs-min"]);
+    fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"gone.warc\"]"], 66, &["gone.warc"]);
+    std::fs::write(bench.at("bad.jsonl"), "{broken\n{broken\n").expect("written");
+    fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"bad.jsonl\"]"], 65, &["bad_json 2", "rejects_max"]);
+    std::fs::write(bench.at("none.jsonl"), "{\"url\":\"http://a.example/\",\"deleted\":true}\n").expect("written");
+    fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"none.jsonl\"]"], 66, &["job.toml", "no text"]);
+    // A lexicon that the job names and that is not there yet is made with that very job.
+    self::lexicon(&bench, &["--out", "gone.tsv", "--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
+    bench.run_well(&["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
+}
+
+/// The pairs that share a key, brute force: every text signed apart, every two held against each other by digest.
+fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind: Kind) -> BTreeSet<(Id, Id)> {
+    let normal_options = normalize::Options::default();
+    let mut signer = Signer::new(list, &normal_options).expect("read");
+    let mut featurizer = Featurizer::new(&features::Options::default(), &normal_options).expect("no files to read");
+    let mut signed: BTreeMap<Id, BTreeSet<u64>> = BTreeMap::new();
+    let (mut words, mut made, mut shinglings) = (Vec::new(), Vec::new(), Shinglings::default());
+    for text in pages.values() {
+        let mut normal = String::new();
+        normalize(text, &normal_options, &mut normal);
+        featurizer.words_and_features(&normal, &mut words, &mut made);
+        assert!(!featurizer.is_too_short(&made));
+        let mut keys = Vec::new();
+        signer.sign(&mut Text::new(&normal, &words, &mut shinglings), &mut keys);
+        let mine = keys.iter().filter(|key| key.kind == kind).map(|key| key.key).collect();
+        signed.insert(Id::of(normal.as_bytes()), mine);
+    }
+    let mut pairs = BTreeSet::new();
+    let mut largest: BTreeMap<u64, usize> = BTreeMap::new();
+    signed.values().flatten().for_each(|key| *largest.entry(*key).or_default() += 1);
+    assert!(largest.values().all(|contents| *contents <= 64), "all are pivots, so that every pair is examined");
+    for (a, keys) in &signed {
+        pairs.extend(signed.iter().filter(|(b, others)| a < b && !keys.is_disjoint(others)).map(|(b, _)| (*a, *b)));
+    }
+    pairs
+}
+
+/// Each signature alone, from the job to the pairs: those of its name are just those whose texts share a key of it, brute force; the store is
+/// sound to `verify --deep`. I-Match has eleven lexicons and reads a file that `pagefold lexicon` made.
+#[test]
+fn each_signature_alone() {
+    let (bench, pages) = made_up(3);
+    lexicon(&bench, &["--out", "words.tsv"]);
+    let path = bench.at("words.tsv");
+    for kind in Kind::ALL {
+        let more = match kind {
+            Kind::IMatch => format!(",lexicon={path:?},lexicons=11"),
+            _ => String::new(),
+        };
+        let set = format!("signatures=[{{kind={:?}{more}}}]", kind.name());
+        // What the job reads of it.
+        let table: Value = match kind {
+            Kind::IMatch => {
+                serde_json::json!({ "kind": "i_match", "lexicon": path, "lexicons": 11 })
+            }
+            _ => serde_json::json!({ "kind": kind.name() }),
+        };
+        let list: Vec<signatures::Options> = vec![serde_json::from_value(table).expect("options")];
+        let expected = by_keys(&pages, &list, kind);
+        for folder in ["store", "out"] {
+            // There is none before the first signature.
+            let _ = std::fs::remove_dir_all(bench.at(folder));
+        }
+        bench.run_well(&["--set", &set, "--threads", "2"]);
+        let mut found = BTreeSet::new();
+        for pair in bench.lines("pairs") {
+            let field = |name: &str| pair[name].as_str().expect("a string").to_owned();
+            let id = |name: &str| {
+                let n = u128::from_str_radix(&field(name), 16).expect("hex");
+                Id::from_bytes(n.to_be_bytes())
+            };
+            if field("signature").split('+').any(|name| name == kind.name()) {
+                found.insert((id("a").min(id("b")), id("a").max(id("b"))));
+            }
+        }
+        println!("{}: {} pairs", kind.name(), found.len());
+        assert!(found.len() >= 40, "{}: {} pairs try little", kind.name(), found.len());
+        assert!(found == expected, "{}: {} pairs, brute force {}", kind.name(), found.len(), expected.len());
+        let output = bench.pagefold("verify", &["--deep", "--set", &set]);
+        assert!(output.status.success(), "{}: {}", kind.name(), String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// `jobs/fast.toml` folds the demo crawl: every page is there, the store is sound, and near folds are most of those that the defaults find.
+#[test]
+fn the_fast_job_runs() {
+    let bench = Bench::new(&demo_inputs(), "");
+    let job = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/fast.toml")).expect("readable");
+    std::fs::write(bench.at("job.toml"), job).expect("written");
+    let inputs = format!("read.inputs=[{:?}]", demo_inputs());
+    let sets = ["--set", "store=store", "--set", "output.dir=out", "--set", &inputs, "--set", "output.export=always"];
+    let all_forms = [&sets[..], &["--set", "output.formats=[\"jsonl\"]"]].concat();
+    bench.run_well(&all_forms);
+    let output = bench.pagefold("verify", &[&all_forms[..], &["--deep"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let defaults = Bench::new(&demo_inputs(), "");
+    defaults.run_well(&[]);
+    let count = |bench: &Bench, name: &str| bench.summary()[name].as_u64().expect("a count");
+    assert_eq!(count(&bench, "pages"), count(&defaults, "pages"));
+    let (fast, full) = (count(&bench, "folded_near"), count(&defaults, "folded_near"));
+    println!("{fast} near folds, {full} by the defaults");
+    assert!(fast * 10 >= full * 8, "{fast} of {full}");
+}
