@@ -155,7 +155,8 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Wo
     Err(Error::internal("no attempt was made"))
 }
 
-fn done(last_words: Vec<Message>, seen: &[Arc<Seen>], workers: usize, attempts: Vec<Attempt>) -> Work {
+/// What the processes that were `seen` did, by the messages with which they ended.
+pub fn done(last_words: Vec<Message>, seen: &[Arc<Seen>], workers: usize, attempts: Vec<Attempt>) -> Work {
     let mut work =
         Work { receipts: Vec::new(), peers: seen.len() * workers, memory_bytes: 0, processes: Vec::new(), attempts };
     for (message, seen) in last_words.into_iter().zip(seen) {

@@ -50,8 +50,11 @@ pub enum Command {
     Rebuild(Run),
     /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the weights of words read, or stop words.
     Lexicon(Lexicon),
-    /// One process of a job; started by `run --cluster`.
-    #[command(hide = true)]
+    /// One process of a job; started by a scheduler, which says its rank and its peers in the environment, on all hosts alike.
+    #[command(name = "worker", hide = true)]
+    Rank(Unattended),
+    /// One process of a job; started by `run --cluster` as `worker` without a job, which comes over stdin.
+    #[command(skip)]
     Worker,
 }
 
@@ -234,7 +237,7 @@ pub struct Eval {
     /// List so many pairs that are joined and not the same, and so many that are the same and not joined.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub list: u32,
-    /// Try other settings: SimHash's k, MinHash's bins, the thresholds of [confirm].
+    /// Try other settings: SimHash's k, MinHash's bins, the thresholds of confirm.
     #[arg(long)]
     pub sweep: bool,
     /// Draw what --sweep finds.
@@ -342,6 +345,9 @@ fn seconds(age: &str) -> Result<i64, String> {
 
 /// Reads the command line; `Err` is the exit code after help, version or a usage error was printed.
 pub fn parse() -> Result<Command, ExitCode> {
+    if std::env::args_os().skip(1).eq(["worker"]) {
+        return Ok(Command::Worker);
+    }
     Cli::try_parse().map(|cli| cli.command).map_err(|error| {
         // A closed pipe is no reason to complain about the complaint.
         let _ = error.print();

@@ -1,5 +1,5 @@
 //! The launcher: locks the store, plans the epoch, has the workers do it, commits, exports, reports. It decides; workers only work. In one process
-//! the workers are threads; with a cluster file they are processes (`attempts`).
+//! the workers are threads; with a cluster file they are processes (`attempts`), or a scheduler has started these (`ranks`).
 
 use crate::attempts::{self, Attempt, Work};
 use crate::bar::{Bar, Seen};
@@ -8,6 +8,7 @@ use crate::clock::now;
 use crate::cluster::{self, Topology};
 use crate::jobs;
 use crate::queue;
+use crate::ranks::Ranks;
 use crate::report::{self, Outcome, Times};
 use crate::task::memory_bytes;
 use crate::watch::Watch;
@@ -29,16 +30,16 @@ use workers::run::{self, Share};
 use workers::store::Store;
 use workers::store::manifest::Head;
 
-/// `pagefold run`, watched.
-pub fn run(unattended: &cli::Unattended) -> Result<()> {
+/// `pagefold run`, watched; `ranks` do the work if there are any.
+pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
     let mut watch = Watch::new(unattended);
-    let outcome = due(unattended, &mut watch);
+    let outcome = due(unattended, ranks, &mut watch);
     watch.ended(&outcome);
     outcome
 }
 
 /// Does what is due, and tells `watch`.
-fn due(unattended: &cli::Unattended, watch: &mut Watch) -> Result<()> {
+fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -> Result<()> {
     let started = Instant::now();
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
@@ -62,7 +63,7 @@ fn due(unattended: &cli::Unattended, watch: &mut Watch) -> Result<()> {
     let mut began = started;
     let mut head = store.head()?;
     if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
-        head = Some(epoch(arguments, &job, &store, head.as_ref(), &plan, began)?);
+        head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
         began = Instant::now();
     }
     match plan::plan_at_most(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now), inputs_max)? {
@@ -70,32 +71,34 @@ fn due(unattended: &cli::Unattended, watch: &mut Watch) -> Result<()> {
             let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
             guards::check_space(&job.store, input_bytes, &arguments.allow)?;
             let plan = plan.freeze(&job.store)?;
-            epoch(arguments, &job, &store, head.as_ref(), &plan, began).map(drop)
+            epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began).map(drop)
         }
         None => nothing_due(arguments, &job, &store, head.as_ref()),
     }
 }
 
-/// Carries out a frozen plan over `head`: work, commit, export, merge, report. Returns the new head.
+/// Carries out a frozen plan over `head`: work, by `ranks` if there are any, commit, export, merge, report. Returns the new head.
 pub fn epoch(
     arguments: &cli::Run,
+    ranks: Option<&Ranks>,
     job: &Job,
     store: &Store,
     head: Option<&Head>,
     plan: &Plan,
     began: Instant,
 ) -> Result<Head> {
-    let topology = match (&arguments.cluster, arguments.threads) {
-        (Some(path), _) => cluster::read(path)?,
-        (None, Some(threads)) => Topology::single(threads.into()),
-        (None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
+    let topology = match (ranks, &arguments.cluster, arguments.threads) {
+        (Some(ranks), ..) => Topology::single(ranks.workers()),
+        (None, Some(path), _) => cluster::read(path)?,
+        (None, None, Some(threads)) => Topology::single(threads.into()),
+        (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
     };
     let mut times = Times::start(began);
     let bar = Bar::start(plan.bytes(), arguments.quiet, arguments.verbose);
-    let work = if arguments.cluster.is_some() {
-        attempts::work(job, plan, &topology, &bar)
-    } else {
-        threads(job, plan, head, &topology, &bar)
+    let work = match (ranks, &arguments.cluster) {
+        (Some(ranks), _) => ranks.work(job, plan, &bar),
+        (None, Some(_)) => attempts::work(job, plan, &topology, &bar),
+        (None, None) => threads(job, plan, head, &topology, &bar),
     };
     bar.finish();
     let Work { receipts, peers, memory_bytes, processes, attempts } = work?;

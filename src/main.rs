@@ -1,5 +1,6 @@
 //! pagefold: folds the near-duplicate pages of a web crawl. This crate starts the work, `workers` does it.
 
+mod allocation;
 mod attempts;
 mod bar;
 mod check;
@@ -20,6 +21,7 @@ mod print;
 mod probe;
 mod process;
 mod queue;
+mod ranks;
 mod report;
 mod schedule;
 mod stop;
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
             logging::start(arguments.run.quiet, arguments.run.verbose);
             workers::mesh::exit_on_panic(|_| ());
             stop::on_signal(arguments.run.json);
-            let outcome = launch::run(&arguments);
+            let outcome = launch::run(&arguments, None);
             stop::hold();
             if let (Err(error), true) = (&outcome, arguments.run.json) {
                 print::failed(error);
@@ -91,6 +93,12 @@ fn main() -> ExitCode {
         cli::Command::Lexicon(arguments) => {
             logging::start(false, 0);
             lexicon::lexicon(&arguments)
+        }
+        cli::Command::Rank(arguments) => {
+            logging::start(arguments.run.quiet, arguments.run.verbose);
+            let outcome = ranks::run(&arguments.run, |ranks| launch::run(&arguments, Some(ranks)));
+            stop::hold();
+            outcome
         }
         cli::Command::Worker => {
             logging::start(false, 0);

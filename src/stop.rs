@@ -76,7 +76,7 @@ fn wait(ends: bool, then: impl FnOnce() + Send + 'static) {
 
 /// From now on a signal stops this process, which is a launcher; `json` tells scripts so, too.
 pub fn on_signal(json: bool) {
-    wait(true, move || stop(json));
+    wait(true, move || end(&stopped(), json));
 }
 
 /// What is to be done before a signal ends the process.
@@ -98,24 +98,24 @@ pub fn stopped() -> Error {
     Error::new(Kind::TryAgain, "stopped; run again to go on")
 }
 
-fn stop(json: bool) {
+/// Ends this process, which is a launcher, in the middle of whatever it does, because of `error`; `json` tells scripts so, too.
+pub fn end(error: &Error, json: bool) {
     STOPPING.store(true, Ordering::SeqCst);
     let clean_up = CLEAN_UP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
     if let Some(clean_up) = clean_up {
         // Whatever befalls it, the process ends: the launcher waits for that.
         let _ = catch_unwind(AssertUnwindSafe(clean_up));
     }
-    let stopped = stopped();
     if json {
-        print::failed(&stopped);
+        print::failed(error);
     }
     if std::io::stderr().is_terminal() {
         // The line of the progress bar.
         let _ = std::io::stderr().write_all(b"\r\x1b[2K");
     }
-    logging::say(&stopped.to_string());
+    logging::say(&error.to_string());
     // Workers end as their stdin closes.
-    exit(Kind::TryAgain.exit_code().into())
+    exit(error.kind().exit_code().into())
 }
 
 /// From now on this process, which is a worker, outlives a signal for as long as its launcher may take to end.

@@ -129,7 +129,7 @@ fn replay(
             plan::replay(&job, store, head, inputs, epoch.logical_time)?.freeze(store.root())?
         }
     };
-    launch::epoch(arguments, &job, store, head, &plan, Instant::now())
+    launch::epoch(arguments, None, &job, store, head, &plan, Instant::now())
 }
 
 fn beside(store: &Path, what: &str) -> PathBuf {

@@ -4,6 +4,7 @@
 use crate::probe::{self, Probe};
 use crate::stop;
 use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes, own_digest};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +14,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use workers::epoch::{Failure, Progress};
 use workers::error::{Error, Kind, Result};
+use workers::job::Job;
 use workers::mesh::{self, Mesh};
 use workers::plan::Plan;
 use workers::run::{self, Share};
+use workers::store::manifest::TableState;
 use workers::store::{Store, digest_of, durable};
 
 /// Bytes of an order; a job may name many inputs.
@@ -207,6 +210,59 @@ fn try_out(seat: &Seat, probe: &Probe, digest: &str, listener: TcpListener, laun
     Ok(Message::Probed { findings })
 }
 
+/// What a process knows of its task before it meets the others.
+pub struct Prepared {
+    plan: Plan,
+    before: BTreeMap<String, TableState>,
+    /// What all processes must agree on.
+    agreed: String,
+}
+
+/// Reads the plan of `task`, for a binary of this `digest`.
+///
+/// # Errors
+///
+/// `TryAgain` if the store has another head than the plan builds on; else whatever is wrong with plan or store as they are seen from here.
+pub fn prepare(task: &Task, digest: &str) -> Result<Prepared> {
+    let plan = Plan::read(&task.attempt)?;
+    let store = Store::open(&task.job.store, Some(&task.job.identity()?))?;
+    let head = store.head()?;
+    if head.as_ref().map_or("", |head| &head.digest) != plan.previous {
+        return Err(Error::new(Kind::TryAgain, "the store has moved on since the plan was made"));
+    }
+    let agreed = [plan.store.as_str(), &plan.digest, &plan.config, &job_digest(&task.job)?, digest].join("/");
+    let before = head.map(|head| head.manifest.tables).unwrap_or_default();
+    Ok(Prepared { plan, before, agreed })
+}
+
+/// Digest of all that a job says, in hex.
+pub fn job_digest(job: &Job) -> Result<String> {
+    let job = serde_json::to_value(job).map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
+    Ok(digest_of(&job))
+}
+
+/// The share of the process in `seat`, whose peers listen at `addresses`.
+pub fn share(
+    seat: &Seat,
+    task: Task,
+    prepared: Prepared,
+    addresses: Vec<String>,
+    listener: TcpListener,
+) -> Result<Share> {
+    let Prepared { plan, before, agreed } = prepared;
+    let mesh = mesh(seat, addresses, agreed.into_bytes(), &listener)?;
+    Ok(Share {
+        before,
+        mesh: Some((mesh, listener)),
+        attempt: task.attempt,
+        job: task.job,
+        plan,
+        threads: task.threads,
+        process: seat.process,
+        processes: seat.processes,
+    })
+}
+
 fn work(
     seat: &Seat,
     task: Task,
@@ -215,25 +271,8 @@ fn work(
     launcher: &Launcher,
     progress: Arc<Progress>,
 ) -> Result<Message> {
-    let plan = Plan::read(&task.attempt)?;
-    let store = Store::open(&task.job.store, Some(&task.job.identity()?))?;
-    let head = store.head()?;
-    if head.as_ref().map_or("", |head| &head.digest) != plan.previous {
-        return Err(Error::new(Kind::TryAgain, "the store has moved on since the plan was made"));
-    }
-    let job = serde_json::to_value(&task.job).map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
-    let agreed = [plan.store.as_str(), &plan.digest, &plan.config, &digest_of(&job), digest];
-    let mesh = mesh(seat, launcher.peers()?, agreed.join("/").into_bytes(), &listener)?;
-    let share = Share {
-        before: head.map(|head| head.manifest.tables).unwrap_or_default(),
-        mesh: Some((mesh, listener)),
-        attempt: task.attempt,
-        job: task.job,
-        plan,
-        threads: task.threads,
-        process: seat.process,
-        processes: seat.processes,
-    };
+    let prepared = prepare(&task, digest)?;
+    let share = share(seat, task, prepared, launcher.peers()?, listener)?;
     let receipts = run::run(share, progress, Failure::default(), halt_when_lost)?;
     Ok(Message::Done { receipts, memory_bytes: memory_bytes() })
 }
@@ -243,7 +282,7 @@ fn halt_when_lost(error: &Error) {
 }
 
 /// The links that processes of this seat's attempt make, which must all agree on `prologue`.
-fn mesh(seat: &Seat, addresses: Vec<String>, prologue: Vec<u8>, listener: &TcpListener) -> Result<Mesh> {
+pub fn mesh(seat: &Seat, addresses: Vec<String>, prologue: Vec<u8>, listener: &TcpListener) -> Result<Mesh> {
     let mut key = [0; 32];
     for (byte, digits) in key.iter_mut().zip(seat.key.as_bytes().chunks(2)) {
         let digits = std::str::from_utf8(digits).unwrap_or_default();

@@ -26,6 +26,8 @@ mod inspect;
 mod lexicon;
 /// Every mistake is one line, the right exit code, and nothing written.
 mod mistakes;
+/// Processes that a scheduler starts are one run.
+mod ranks;
 /// What cron and systemd are told works as they would do it.
 mod schedule;
 /// A signal stops a run, and the next one goes on.

@@ -4,7 +4,7 @@
 //! revisits have no text. Readers take split after split and hand what they counted over in batches; the result is a
 //! function of the set of texts alone (`signatures::lexicon`).
 //!
-//! Memory: the counter's bounds, and of each thread a batch of [`BATCH_WORDS`] words, a reader's window and one record.
+//! Memory: the counter's bounds, and of each thread a batch of `BATCH_WORDS` words, a reader's window and one record.
 
 use crate::document::Id;
 use crate::epoch::Progress;

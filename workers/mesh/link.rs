@@ -21,8 +21,8 @@ use crate::error::{Error, Kind};
 
 const TAG_BYTES: usize = 16;
 /// The longest Noise message.
-const SEALED_BYTES_MAX: usize = 65_535;
-const PLAIN_BYTES_MAX: usize = SEALED_BYTES_MAX - TAG_BYTES;
+pub(super) const SEALED_BYTES_MAX: usize = 65_535;
+pub(super) const PLAIN_BYTES_MAX: usize = SEALED_BYTES_MAX - TAG_BYTES;
 /// A sealed word on the wire.
 pub(super) const WORD_BYTES: usize = 1 + TAG_BYTES;
 const READ_AHEAD_BYTES: usize = 1 << 18;
@@ -58,7 +58,7 @@ impl Sealer {
     }
 
     /// Seals `plain` into `sealed`; returns the bytes used.
-    fn seal(&mut self, plain: &[u8], sealed: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn seal(&mut self, plain: &[u8], sealed: &mut [u8]) -> io::Result<usize> {
         let written = self
             .session
             .write_message(self.nonce, plain, sealed)
@@ -86,7 +86,7 @@ impl Opener {
     }
 
     /// Opens `sealed` into `plain`; returns the bytes used.
-    fn open(&mut self, sealed: &[u8], plain: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn open(&mut self, sealed: &[u8], plain: &mut [u8]) -> io::Result<usize> {
         let forged = |_| io::Error::new(io::ErrorKind::InvalidData, "a message that the peer did not seal");
         let read = self.session.read_message(self.nonce, sealed, plain).map_err(forged)?;
         self.nonce += 1;

@@ -10,6 +10,7 @@ mod beat;
 mod handshake;
 mod link;
 mod start;
+mod talk;
 
 use std::any::Any;
 use std::io::Write;
@@ -31,6 +32,7 @@ use beat::Beats;
 use link::{Alarm, pump};
 use start::connect;
 pub use start::listen;
+pub use talk::Talk;
 
 /// How one process finds, proves itself to and watches its peers.
 pub struct Mesh {

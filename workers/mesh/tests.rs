@@ -318,3 +318,45 @@ fn a_panicking_worker_ends_its_process() {
     assert_eq!(child.status.code(), Some(70), "{told}");
     assert!(told.contains("pagefold: timely:work-0 panicked: as the test bids"), "{told}");
 }
+
+/// Three processes in a talk hear what they say to each other, and exchange over the same listeners meanwhile; who takes leave is no loss, and who goes
+/// without is one to all others.
+#[test]
+fn processes_talk() {
+    let (tell, losses) = channel();
+    let talking: Vec<_> = meshes(3, false)
+        .into_iter()
+        .map(|(mesh, listener)| {
+            let tell = tell.clone();
+            std::thread::spawn(move || {
+                let ring = move |lost: &Error| tell.send(lost.peer()).unwrap();
+                let mut talk = Talk::begin(&mesh, THREADS, &listener, ring).unwrap();
+                for peer in (0..3).filter(|peer| *peer != mesh.index) {
+                    talk.say(peer, format!("{} to {peer}", mesh.index).as_bytes()).unwrap();
+                }
+                let mut heard: Vec<_> = (0..2).map(|_| talk.hear().unwrap()).collect();
+                heard.sort();
+                let expected = (0..3).filter(|peer| *peer != mesh.index);
+                let expected: Vec<_> =
+                    expected.map(|peer| (peer, format!("{peer} to {}", mesh.index).into_bytes())).collect();
+                assert_eq!(heard, expected);
+                assert!(talk.say(mesh.index, b"to myself").is_err());
+                (talk, mesh, listener)
+            })
+        })
+        .collect();
+    let parts: Vec<_> = talking.into_iter().map(|part| part.join().unwrap()).collect();
+    let (talks, meshes): (Vec<_>, Vec<_>) = parts.into_iter().map(|(talk, mesh, open)| (talk, (mesh, open))).unzip();
+    assert_exchanged(meshes.into_iter().map(started).collect());
+    assert!(losses.try_recv().is_err());
+    let mut talks = talks.into_iter();
+    let (first, second) = (talks.next().unwrap(), talks.next().unwrap());
+    drop(talks);
+    for _ in 0..2 {
+        assert_eq!(losses.recv_timeout(GENEROUS).unwrap(), Some(2));
+    }
+    let leaving = std::thread::spawn(move || first.leave());
+    second.leave();
+    leaving.join().unwrap();
+    assert!(losses.try_recv().is_err());
+}
