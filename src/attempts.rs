@@ -45,6 +45,12 @@ pub struct Share {
     pub bytes: u64,
     /// Its greatest resident memory.
     pub memory_bytes: u64,
+    /// Splits that it finished.
+    pub splits_done: u64,
+    /// Splits that it found finished by an earlier attempt or run.
+    pub splits_resumed: u64,
+    /// Connections that it refused at its start, by reason.
+    pub refused: BTreeMap<String, u64>,
     /// When each stage ended on its last worker, seconds after its start.
     pub stage_ended_s: BTreeMap<String, f64>,
 }
@@ -62,6 +68,9 @@ impl Share {
             records: seen.progress.records.load(Ordering::Relaxed),
             bytes: seen.progress.bytes.load(Ordering::Relaxed),
             memory_bytes: seen.memory_bytes.load(Ordering::Relaxed),
+            splits_done: seen.progress.splits_done.load(Ordering::Relaxed),
+            splits_resumed: seen.progress.splits_resumed.load(Ordering::Relaxed),
+            refused: seen.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone(),
             stage_ended_s,
         }
     }
@@ -160,7 +169,7 @@ pub fn done(last_words: Vec<Message>, seen: &[Arc<Seen>], workers: usize, attemp
     let mut work =
         Work { receipts: Vec::new(), peers: seen.len() * workers, memory_bytes: 0, processes: Vec::new(), attempts };
     for (message, seen) in last_words.into_iter().zip(seen) {
-        if let Message::Done { receipts, memory_bytes } = message {
+        if let Message::Done { receipts, memory_bytes, .. } = message {
             work.processes.push(Share::of(seen, &receipts));
             work.receipts.extend(receipts);
             work.memory_bytes += memory_bytes;

@@ -1,7 +1,9 @@
 //! The progress of a run, while it goes on: a bar on a terminal, a line of the log now and then elsewhere.
 
 use crate::print::grouped;
+use crate::task::Message;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,12 +26,25 @@ pub struct Seen {
     pub progress: Arc<Progress>,
     /// Its greatest resident memory, in bytes.
     pub memory_bytes: AtomicU64,
+    /// Connections that it refused at its start, by reason; known once it is done.
+    pub refused: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Seen {
     /// A process that has not begun.
     pub fn new(name: &str) -> Seen {
-        Seen { name: name.to_owned(), progress: Arc::default(), memory_bytes: AtomicU64::new(0) }
+        let (memory_bytes, refused) = (AtomicU64::new(0), Mutex::default());
+        Seen { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
+    }
+
+    /// Remembers what it said at its end.
+    pub fn done(&self, last_word: &Message) {
+        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = last_word {
+            self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
+            self.progress.splits_done.store(*splits_done, Ordering::Relaxed);
+            self.progress.splits_resumed.store(*splits_resumed, Ordering::Relaxed);
+            *self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = refused.clone();
+        }
     }
 
     fn stage(&self) -> &'static str {

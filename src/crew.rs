@@ -10,7 +10,7 @@
 use crate::bar::Seen;
 use crate::cluster::{Host, Launch, Topology};
 use crate::process::{Heard, Process};
-use crate::task::{Message, Order, SAY_EVERY, Seat, kind_of};
+use crate::task::{Message, Order, SAY_EVERY, Seat, kind_of, settle};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,6 +94,17 @@ fn cause(complaints: &[Complaint]) -> Option<(&Complaint, Option<usize>)> {
     peers.into_iter().find(|(peer, _)| votes[peer] == most).map(|(peer, complaint)| (complaint, Some(peer)))
 }
 
+/// Why a process ended before it said anything, by its exit code and last words: `code` of a shell or of ssh, in `how` what they say. What no other attempt
+/// mends is told apart from a host that cannot be reached.
+fn never_began(code: Option<i32>, how: &str) -> Kind {
+    match code {
+        Some(126 | 127) => Kind::Config,
+        Some(255) if how.contains("Host key verification failed") => Kind::Protocol,
+        Some(255) if how.contains("Permission denied (") => Kind::Permission,
+        _ => Kind::TryAgain,
+    }
+}
+
 /// What is known of one process.
 struct Watched {
     process: Process,
@@ -157,7 +168,7 @@ impl<'a> Crew<'a> {
         let orders = self.orders(order)?;
         let began = Instant::now();
         let (mut ticked, mut said, mut moved) = (began, began, (0, began));
-        let (mut is_meshed, mut settled) = (false, None);
+        let (mut is_meshed, mut failed) = (false, None);
         loop {
             match self.hear.recv_timeout(TICK) {
                 Ok((process, heard)) => {
@@ -194,14 +205,33 @@ impl<'a> Crew<'a> {
                 self.look(now, began, is_meshed, &mut moved);
             }
             if !self.complaints.is_empty() {
-                let until = *settled.get_or_insert(now + SETTLE);
-                if now >= until || self.watched.iter().all(|watched| watched.is_closed) {
+                let until = *failed.get_or_insert(now) + self.settle();
+                if now >= until || self.all_have_spoken() {
                     // What fell silent with the first one was not looked for since.
                     self.look(now, began, is_meshed, &mut moved);
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// How long the others are heard: longer where all that is known is what processes say of each other.
+    fn settle(&self) -> Duration {
+        let is_hearsay = |complaint: &Complaint| matches!(complaint.sign, Sign::Peer(_) | Sign::Vague);
+        match self.complaints.iter().all(is_hearsay) {
+            true => SETTLE.max(settle(self.topology.silence_timeout)),
+            false => SETTLE,
+        }
+    }
+
+    /// Whether nobody is left who might say something new.
+    fn all_have_spoken(&self) -> bool {
+        let mut all = self.watched.iter().enumerate();
+        all.all(|(process, watched)| watched.is_closed || self.has_complained(process))
+    }
+
+    fn has_complained(&self, process: usize) -> bool {
+        self.complaints.iter().any(|complaint| complaint.process == Some(process))
     }
 
     /// The first order of each process.
@@ -231,6 +261,7 @@ impl<'a> Crew<'a> {
     }
 
     fn heard(&mut self, process: usize, heard: Heard, orders: &[Order]) -> Result<()> {
+        let complained = self.has_complained(process);
         let Some(watched) = self.watched.get_mut(process) else { return Ok(()) };
         watched.heard = Instant::now();
         match heard {
@@ -241,15 +272,14 @@ impl<'a> Crew<'a> {
             }
             Heard::Closed => {
                 watched.is_closed = true;
-                let complained = self.complaints.iter().any(|complaint| complaint.process == Some(process));
                 if watched.last_word.is_none() && !complained {
                     let (how, code) = watched.process.death();
-                    let is_absent = !watched.said_hello && matches!(code, Some(126 | 127));
-                    let (kind, line) = match is_absent {
-                        true => (Kind::Config, format!("cannot run {}: {how}", self.hosts[process].command.join(" "))),
-                        false => (Kind::TryAgain, how),
+                    let kind = if watched.said_hello { Kind::TryAgain } else { never_began(code, &how) };
+                    let line = match kind {
+                        Kind::Config => format!("cannot run {}: {how}", self.hosts[process].command.join(" ")),
+                        _ => how,
                     };
-                    self.complain(Some(process), Sign::Death, kind, line, !is_absent);
+                    self.complain(Some(process), Sign::Death, kind, line, kind == Kind::TryAgain);
                 }
             }
         }
@@ -257,6 +287,7 @@ impl<'a> Crew<'a> {
     }
 
     fn said(&mut self, process: usize, message: Message, orders: &[Order]) -> Result<()> {
+        let has_complained = self.has_complained(process);
         let watched = &mut self.watched[process];
         match message {
             Message::Hello { digest, .. } if digest == self.digest => {
@@ -292,6 +323,8 @@ impl<'a> Crew<'a> {
                     }
                 }
             }
+            // One vote each: what it says after its first complaint is an echo of that.
+            Message::Failed { .. } if has_complained => {}
             Message::Failed { code, line, peer, mends } => {
                 let kind = kind_of(code);
                 let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
@@ -305,8 +338,8 @@ impl<'a> Crew<'a> {
                 self.complain(Some(process), sign, kind, line, mends);
             }
             last @ (Message::Done { .. } | Message::Probed { .. }) => {
-                if let (Message::Done { memory_bytes, .. }, Some(seen)) = (&last, self.seen.get(process)) {
-                    seen.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
+                if let Some(seen) = self.seen.get(process) {
+                    seen.done(&last);
                 }
                 watched.last_word = Some(last);
             }
@@ -456,6 +489,8 @@ mod tests {
             (format!("{HELLO} {LISTENING} kill -9 $$"), 1, true, "host 1: was killed by signal 9"),
             ("echo no route to it >&2; exit 255".into(), 1, true, "exit code 255: no route to it"),
             ("exit 127".into(), 1, false, "host 1: cannot run"),
+            ("echo 'Host key verification failed.' >&2; exit 255".into(), 1, false, "Host key verification failed"),
+            ("echo 'u@h: Permission denied (publickey).' >&2; exit 255".into(), 1, false, "Permission denied"),
             (format!("{HELLO} {LISTENING} exec sleep 60"), 1, true, "host 1: silent for 2"),
             ("exec sleep 60".into(), 1, true, "host 1: missing after 2 s: it never called"),
             (HELLO.replace("\"d\"", "\"e\"") + "cat", 1, false, "host 1: its pagefold is another build"),

@@ -32,9 +32,11 @@ const ORDERS_MAX: usize = 64;
 const WORD_BYTES_MAX: usize = 400;
 /// Lines that are no messages and may come before the first message: what a login shell says.
 const NOISE_LINES_MAX: usize = 100;
+/// How much later than the end of its stdout a process's last words may be read.
+const WORDS_LATE: Duration = Duration::from_millis(300);
+/// How long a killed process has to be gone.
+const KILLED: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How long the last words of one that is gone are waited for.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A started process. Dropped, it is told to end by the end of its stdin, and killed.
 pub struct Process {
@@ -43,7 +45,7 @@ pub struct Process {
     orders: Option<SyncSender<String>>,
     last_words: Arc<Mutex<String>>,
     /// Ends with its stderr.
-    words: JoinHandle<()>,
+    reading: JoinHandle<()>,
     is_remote: bool,
 }
 
@@ -82,14 +84,14 @@ impl Process {
         });
         let last_words: Arc<Mutex<String>> = Arc::default();
         let kept = last_words.clone();
-        let words = thread::spawn(move || pass_on(stderr, &kept));
+        let reading = thread::spawn(move || pass_on(stderr, &kept));
         let tell = tell.clone();
         thread::spawn(move || {
             hear(stdout, |heard| tell.send((process, heard)).is_ok());
             // Nobody may listen any more.
             let _ = tell.send((process, Heard::Closed));
         });
-        Ok(Process { child, orders: Some(orders), last_words, words, is_remote })
+        Ok(Process { child, orders: Some(orders), last_words, reading, is_remote })
     }
 
     /// Says `order`, some time soon.
@@ -121,6 +123,11 @@ impl Process {
     /// How it died, in words, and its exit code if it has one; of a process that has closed its stdout.
     pub fn death(&mut self) -> (String, Option<i32>) {
         let status = self.status(Instant::now() + Duration::from_secs(1));
+        // Its last words may still be on their way; who else holds its stderr is not waited for.
+        let until = Instant::now() + WORDS_LATE;
+        while !self.reading.is_finished() && Instant::now() < until {
+            thread::sleep(LOOK_EVERY);
+        }
         let how = match status {
             None => "closed its line and goes on".to_owned(),
             Some(status) => match (status.code(), status.signal()) {
@@ -129,11 +136,6 @@ impl Process {
                 _ => "ended".into(),
             },
         };
-        // What it said at the end may still be on its way; a grandchild may hold its stderr open for ever.
-        let patience = Instant::now() + LAST_WORDS;
-        while !self.words.is_finished() && Instant::now() < patience {
-            thread::sleep(LOOK_EVERY);
-        }
         let words = self.last_words.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let how = if words.is_empty() { how } else { format!("{how}: {words}") };
         (how, status.and_then(|status| status.code()))
@@ -143,14 +145,15 @@ impl Process {
     pub fn end(&mut self, deadline: Instant) -> End {
         self.hang_up();
         let by_itself = self.status(deadline);
-        if by_itself.is_none() {
-            // One that has just ended needs no killing.
+        let mut is_gone = by_itself.is_some();
+        if !is_gone {
+            // One that has just ended needs no killing; one that is held in the kernel, by a dead file system or a debugger, may not die.
             let _ = self.child.kill();
-            let _ = self.child.wait();
+            is_gone = self.status(Instant::now() + KILLED).is_some();
         }
         // ssh ends with 255 when it has lost its host, and by a signal when someone killed it: the process there may live on.
         let is_told = by_itself.and_then(|status| status.code()).is_some_and(|code| code != 255);
-        End { is_certain: !self.is_remote || is_told }
+        End { is_certain: is_told || (!self.is_remote && is_gone) }
     }
 }
 

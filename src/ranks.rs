@@ -20,7 +20,7 @@ use crate::bar::{Bar, Seen};
 use crate::cli;
 use crate::jobs;
 use crate::stop;
-use crate::task::{Message, Seat, Task, kind_of, memory_bytes, own_digest};
+use crate::task::{Message, Seat, Task, kind_of, own_digest};
 use crate::worker::{self, Prepared};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -29,12 +29,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use workers::epoch::{Failure, Progress, Receipt};
+use workers::epoch::Progress;
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
 use workers::mesh::{self, Talk};
 use workers::plan::{self, Plan};
-use workers::run;
 use workers::store::{durable, random_hex};
 
 /// For processes that are known to live to make their links for data.
@@ -57,14 +56,12 @@ enum Said {
     Go,
     /// It is done.
     Done {
-        /// The workers' receipts.
-        receipts: Vec<Receipt>,
         /// Bytes of input that were read.
         bytes: u64,
         /// Records that were read.
         records: u64,
-        /// Greatest resident memory, in bytes.
-        memory_bytes: u64,
+        /// A [`Message::Done`].
+        done: Box<Message>,
     },
     /// It went wrong.
     Failed {
@@ -164,18 +161,16 @@ impl Ranks {
         self.tell(&Said::Go)?;
         let own = self.share(job, folder, prepared?, &nonce, seen[0].progress.clone());
         let answers = self.all_well(own.as_ref().err(), self.answers()?)?;
-        let mut last_words = vec![Message::Done { receipts: own?, memory_bytes: memory_bytes() }];
+        let mut last_words = vec![own?];
         for (said, seen) in answers.into_iter().zip(&seen[1..]) {
-            if let Said::Done { receipts, bytes, records, memory_bytes } = said {
+            if let Said::Done { bytes, records, done } = said {
                 seen.progress.bytes.store(bytes, Ordering::Relaxed);
                 seen.progress.records.store(records, Ordering::Relaxed);
-                last_words.push(Message::Done { receipts, memory_bytes });
+                last_words.push(*done);
             }
         }
         for (message, seen) in last_words.iter().zip(&seen) {
-            if let Message::Done { memory_bytes, .. } = message {
-                seen.memory_bytes.store(*memory_bytes, Ordering::Relaxed);
-            }
+            seen.done(message);
         }
         let (hosts, seconds) = (peers.clone(), began.elapsed().as_secs_f64());
         let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
@@ -238,11 +233,10 @@ impl Ranks {
                     let (folder, prepared, nonce) = task.take().ok_or_else(|| out_of_turn(0, &Said::Go))?;
                     let progress = Arc::new(Progress::default());
                     match self.share(job, folder, prepared, &nonce, progress.clone()) {
-                        Ok(receipts) => Said::Done {
-                            receipts,
+                        Ok(done) => Said::Done {
                             bytes: progress.bytes.load(Ordering::Relaxed),
                             records: progress.records.load(Ordering::Relaxed),
-                            memory_bytes: memory_bytes(),
+                            done: Box::new(done),
                         },
                         Err(error) => failed(&error),
                     }
@@ -283,14 +277,14 @@ impl Ranks {
         prepared: Prepared,
         nonce: &str,
         progress: Arc<Progress>,
-    ) -> Result<Vec<Receipt>> {
+    ) -> Result<Message> {
         let cloned = self.listener.try_clone();
         let listener = cloned.map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;
         let seat = seat(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
         let peers = self.allocation.peers.clone();
         let share = worker::share(&seat, self.task(job, attempt), prepared, peers, listener)?;
         let json = self.json;
-        run::run(share, progress, Failure::default(), move |lost| stop::end(lost, json))
+        worker::done(share, &progress, move |lost| stop::end(lost, json))
     }
 
     /// Tells the others how all ended; this is rank 0.

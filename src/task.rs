@@ -14,6 +14,7 @@
 
 use crate::probe::{Finding, Probe};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,6 +25,12 @@ use workers::store::durable;
 
 /// How often each side says something.
 pub const SAY_EVERY: Duration = Duration::from_millis(500);
+
+/// How long the launcher hears the rest after a process complained about another: two notice the same silence up to a beat apart, and a fifth of the
+/// limit is a beat between processes.
+pub fn settle(silence: Duration) -> Duration {
+    silence / 5 + SAY_EVERY
+}
 
 /// A process's place among the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,6 +128,12 @@ pub enum Message {
         receipts: Vec<Receipt>,
         /// Its greatest resident memory.
         memory_bytes: u64,
+        /// Splits that it finished.
+        splits_done: u64,
+        /// Splits that it found finished.
+        splits_resumed: u64,
+        /// Connections that it refused at its start, by reason.
+        refused: BTreeMap<String, u64>,
     },
     /// It failed.
     Failed {

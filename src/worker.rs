@@ -3,19 +3,19 @@
 
 use crate::probe::{self, Probe};
 use crate::stop;
-use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes, own_digest};
+use crate::task::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes, own_digest, settle};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 use workers::epoch::{Failure, Progress};
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
-use workers::mesh::{self, Mesh};
+use workers::mesh::{self, Mesh, Refused};
 use workers::plan::Plan;
 use workers::run::{self, Share};
 use workers::store::manifest::TableState;
@@ -36,15 +36,28 @@ fn tell(message: &Message) {
     }
 }
 
+/// How long a process that has lost a peer lives on, so that the others notice by themselves; the launcher ends it as soon as it has heard all.
+static LINGER: OnceLock<Duration> = OnceLock::new();
+/// Whether it has.
+static HAS_LOST: AtomicBool = AtomicBool::new(false);
+
 /// Tells the launcher of a failure that ends the process.
 pub fn last_word(error: &Error) {
     let code = i32::from(error.kind().exit_code());
+    // Timely's threads may break on the same loss, and know less of it.
+    let is_loss = error.peer().is_some() || (HAS_LOST.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
+    HAS_LOST.fetch_or(is_loss, Ordering::SeqCst);
+    let linger = if is_loss { *LINGER.get().unwrap_or(&LAST_WORDS) } else { LAST_WORDS };
     // Whoever does not read must not keep this process alive.
     thread::spawn(move || {
-        thread::sleep(LAST_WORDS);
+        thread::sleep(linger);
         std::process::exit(code)
     });
     tell(&Message::failed(error, true));
+    if is_loss {
+        // A process that ends at once is lost to its peers in turn, which would hide from them who is really gone.
+        thread::sleep(linger);
+    }
 }
 
 /// Ends the process; the launcher tells people why, unless it is what is lost.
@@ -130,15 +143,7 @@ pub fn run() -> Result<()> {
     let told = progress.clone();
     thread::spawn(move || {
         loop {
-            let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
-            tell(&Message::Progress {
-                bytes: load(&told.bytes),
-                records: load(&told.records),
-                stage: load(&told.stage),
-                memory_bytes: memory_bytes(),
-                turns: told.turns(),
-                busy_turns: load(&told.busy_turns),
-            });
+            tell_progress(&told);
             thread::sleep(SAY_EVERY);
         }
     });
@@ -154,6 +159,18 @@ pub fn run() -> Result<()> {
         Order::Peers(_) | Order::Beat => return Err(no_task()),
     };
     end(outcome)
+}
+
+fn tell_progress(progress: &Progress) {
+    let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    tell(&Message::Progress {
+        bytes: load(&progress.bytes),
+        records: load(&progress.records),
+        stage: load(&progress.stage),
+        memory_bytes: memory_bytes(),
+        turns: progress.turns(),
+        busy_turns: load(&progress.busy_turns),
+    });
 }
 
 /// Says the last word; the launcher tells people of it.
@@ -173,6 +190,7 @@ fn open_or_end(seat: &Seat, launcher: &Launcher) -> TcpListener {
 /// Takes the seat: its place among the processes, and an open socket, which the launcher is told of.
 fn open(seat: &Seat, launcher: &Launcher) -> Result<TcpListener> {
     launcher.heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).1 = seat.silence_timeout;
+    LINGER.get_or_init(|| settle(seat.silence_timeout) + LAST_WORDS);
     if seat.is_child {
         // Where it cannot be had, the end of stdin does it.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
@@ -273,8 +291,27 @@ fn work(
 ) -> Result<Message> {
     let prepared = prepare(&task, digest)?;
     let share = share(seat, task, prepared, launcher.peers()?, listener)?;
-    let receipts = run::run(share, progress, Failure::default(), halt_when_lost)?;
-    Ok(Message::Done { receipts, memory_bytes: memory_bytes() })
+    let done = done(share, &progress, halt_when_lost)?;
+    // What was done since the last line.
+    tell_progress(&progress);
+    Ok(done)
+}
+
+/// Does a share, and says what there is to say of it.
+pub fn done(
+    share: Share,
+    progress: &Arc<Progress>,
+    on_lost: impl Fn(&Error) + Send + Sync + 'static,
+) -> Result<Message> {
+    let refused = share.mesh.as_ref().map(|(mesh, _)| mesh.refused.clone()).unwrap_or_default();
+    let receipts = run::run(share, progress.clone(), Failure::default(), on_lost)?;
+    Ok(Message::Done {
+        receipts,
+        memory_bytes: memory_bytes(),
+        splits_done: progress.splits_done.load(Ordering::Relaxed),
+        splits_resumed: progress.splits_resumed.load(Ordering::Relaxed),
+        refused: refused.counts(),
+    })
 }
 
 fn halt_when_lost(error: &Error) {
@@ -299,5 +336,6 @@ pub fn mesh(seat: &Seat, addresses: Vec<String>, prologue: Vec<u8>, listener: &T
         start_timeout: seat.start_timeout,
         handshake_timeout: HANDSHAKE_TIMEOUT,
         silence_timeout: seat.silence_timeout,
+        refused: Refused::default(),
     })
 }

@@ -17,4 +17,4 @@ mod syscalls;
 /// The store before, the undisturbed store after, and what must hold between them.
 pub mod scene;
 /// The system calls of a run, as strace sees them.
-mod strace;
+pub mod strace;

@@ -20,6 +20,8 @@ mod eval;
 mod fixtures;
 /// One page in every format and charset is one content.
 mod formats;
+/// Hosts on a network of their own, and what befalls them.
+mod hosts;
 /// What looks at a store: export, status, verify.
 mod inspect;
 /// Files of word counts, the signatures that read them, each signature alone, and the fast job.

@@ -51,6 +51,10 @@ pub struct Progress {
     pub bytes: AtomicU64,
     /// Records read.
     pub records: AtomicU64,
+    /// Splits that this process finished, and those that it found finished by an earlier attempt or run.
+    pub splits_done: AtomicU64,
+    /// See `splits_done`.
+    pub splits_resumed: AtomicU64,
     /// Number of the stage in [`STAGES`] that some worker has reached.
     pub stage: AtomicU64,
     /// For each worker by its index how often it has come back from its operators: of one that is lost in an operator it stands still.
@@ -70,6 +74,7 @@ impl Progress {
     pub fn resumed(&self, bytes: u64, records: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.records.fetch_add(records, Ordering::Relaxed);
+        self.splits_resumed.fetch_add(1, Ordering::Relaxed);
     }
 }
 

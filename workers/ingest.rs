@@ -428,7 +428,9 @@ impl Open {
         let mut text = Vec::new();
         serde_json::to_writer(&mut text, &done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         text.flush().map_err(|e| Error::io("write", &epoch.attempt, e))?;
-        durable::write_beside_others(&split_path(&epoch.attempt, self.id, "json"), &text)
+        durable::write_beside_others(&split_path(&epoch.attempt, self.id, "json"), &text)?;
+        epoch.progress.splits_done.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 }
 

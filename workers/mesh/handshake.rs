@@ -59,6 +59,18 @@ pub(super) enum Refusal {
     Index = 4,
 }
 
+impl Refusal {
+    /// Its name among [`Refused`](super::Refused).
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Refusal::Stranger => "stranger",
+            Refusal::Job => "another_job",
+            Refusal::Key => "wrong_key",
+            Refusal::Index => "wrong_index",
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

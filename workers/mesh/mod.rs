@@ -13,11 +13,12 @@ mod start;
 mod talk;
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -33,6 +34,30 @@ use link::{Alarm, pump};
 use start::connect;
 pub use start::listen;
 pub use talk::Talk;
+
+/// How many connections a process refused at its start, by reason: `stranger`, `another_job`, `wrong_key`, `wrong_index`, `forged`, `hung_up`, `too_slow`,
+/// `crowded_out`, `taken`, `broken`, and `unheard` those that had not said enough when the start was over.
+#[derive(Clone, Default)]
+pub struct Refused(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+
+impl Refused {
+    fn count(&self, word: &'static str, n: u64) {
+        if n > 0 {
+            *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).entry(word).or_default() += n;
+        }
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        let counts = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        counts.iter().map(|(word, n)| ((*word).to_owned(), *n)).collect()
+    }
+
+    /// All of them.
+    fn total(&self) -> u64 {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).values().sum()
+    }
+}
 
 /// How one process finds, proves itself to and watches its peers.
 pub struct Mesh {
@@ -57,6 +82,8 @@ pub struct Mesh {
     pub handshake_timeout: Duration,
     /// How long a peer may be silent, or leave bytes unacknowledged, before it is lost. The same everywhere.
     pub silence_timeout: Duration,
+    /// Where refused connections are counted.
+    pub refused: Refused,
 }
 
 impl Mesh {

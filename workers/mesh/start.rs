@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 
-use super::Mesh;
 use super::handshake::{Answer, Claim, Failure, LANES, Lane, OPENING_BYTES, Party, Refusal, answer, dial, plausible};
 use super::link::{Link, WORD_BYTES, Word};
+use super::{Mesh, Refused};
 
 /// Connections that have not proved themselves yet.
 const PENDING_MAX: usize = 64;
@@ -107,6 +107,7 @@ fn make_links(
         let more = gate.turn(&mut links, &mut reasons);
         let missing = links.missing(mesh.index);
         if missing.is_empty() {
+            gate.close();
             return Ok(links);
         }
         if Instant::now() >= deadline {
@@ -258,7 +259,7 @@ struct Gate {
     pending: VecDeque<Pending>,
     handshake_timeout: Duration,
     silence_timeout: Duration,
-    refused: u64,
+    refused: Refused,
     warned: Option<Instant>,
 }
 
@@ -273,10 +274,19 @@ struct Pending {
     claim: Option<Claim>,
 }
 
+/// Why a connection is refused: the word under which it is counted, and the line that is logged.
+struct Reason(&'static str, String);
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Reason {
+        Reason(refusal.word(), refusal.to_string())
+    }
+}
+
 /// Where a pending connection stands after its bytes were read.
 enum Step {
     Wait,
-    Refuse(String, Option<usize>),
+    Refuse(Reason, Option<usize>),
     Proved,
 }
 
@@ -288,7 +298,7 @@ impl Gate {
             pending: VecDeque::with_capacity(PENDING_MAX),
             handshake_timeout: mesh.handshake_timeout,
             silence_timeout: mesh.silence_timeout,
-            refused: 0,
+            refused: mesh.refused.clone(),
             warned: None,
         }
     }
@@ -301,7 +311,7 @@ impl Gate {
             let Some(mut pending) = self.pending.pop_front() else { break };
             let step = match pending.step(&self.party) {
                 Step::Wait if pending.since.elapsed() >= self.handshake_timeout => {
-                    Step::Refuse("it did not complete the handshake in time".into(), None)
+                    Step::Refuse(Reason("too_slow", "it did not complete the handshake in time".into()), None)
                 }
                 step => step,
             };
@@ -310,7 +320,7 @@ impl Gate {
                 Step::Refuse(reason, claimed) => {
                     self.refuse(pending.from, &reason);
                     if let Some(peer) = claimed {
-                        reasons[peer] = Some(format!("last refused: {reason}"));
+                        reasons[peer] = Some(format!("last refused: {}", reason.1));
                     }
                 }
                 Step::Proved => self.place(pending, links),
@@ -339,7 +349,8 @@ impl Gate {
             if self.pending.len() == PENDING_MAX {
                 let oldest = self.pending.iter().position(|pending| pending.claim.is_none()).unwrap_or(0);
                 if let Some(evicted) = self.pending.remove(oldest) {
-                    warn_refused(&mut self.refused, &mut self.warned, evicted.from, "too many wait at the gate");
+                    let reason = Reason("crowded_out", "too many wait at the gate".into());
+                    warn_refused(&self.refused, &mut self.warned, evicted.from, &reason);
                 }
             }
             self.pending.push_back(pending);
@@ -347,8 +358,16 @@ impl Gate {
         true
     }
 
-    fn refuse(&mut self, from: SocketAddr, reason: &str) {
-        warn_refused(&mut self.refused, &mut self.warned, from, reason);
+    fn refuse(&mut self, from: SocketAddr, reason: &Reason) {
+        warn_refused(&self.refused, &mut self.warned, from, reason);
+    }
+
+    /// Counts those that are left, and tells what was refused in all.
+    fn close(&self) {
+        self.refused.count("unheard", self.pending.len() as u64);
+        if self.refused.total() > 0 {
+            tracing::warn!(refused = ?self.refused.counts(), "refused connections during the start");
+        }
     }
 
     fn place(&mut self, pending: Pending, links: &mut Links) {
@@ -359,7 +378,8 @@ impl Gate {
         let place = &mut links.of(lane)[index];
         // A peer that never heard its welcome dials again; its first connection is closed by then.
         if place.as_ref().is_some_and(|taken| !taken.is_dead()) {
-            self.refuse(from, &format!("another process has joined as number {index} already"));
+            let line = format!("another process has joined as number {index} already");
+            self.refuse(from, &Reason("taken", line));
             let _ = link.send(Word::Taken);
         } else if link.settle(self.silence_timeout).and_then(|()| link.send(Word::Welcome)).is_ok() {
             *place = Some(link);
@@ -368,11 +388,11 @@ impl Gate {
 }
 
 /// Counts every refusal, and tells of one a second.
-fn warn_refused(refused: &mut u64, warned: &mut Option<Instant>, from: SocketAddr, reason: &str) {
-    *refused += 1;
+fn warn_refused(refused: &Refused, warned: &mut Option<Instant>, from: SocketAddr, reason: &Reason) {
+    refused.count(reason.0, 1);
     if warned.is_none_or(|at| at.elapsed() >= WARN_INTERVAL) {
         *warned = Some(Instant::now());
-        tracing::warn!(%from, reason, refused = *refused, "refused a connection");
+        tracing::warn!(%from, reason = reason.1, refused = refused.total(), "refused a connection");
     }
 }
 
@@ -393,15 +413,15 @@ impl Pending {
                 };
                 return match claim.opener.word(sealed) {
                     Ok(Word::Confirm) => Step::Proved,
-                    _ => Step::Refuse("its handshake is a replay or a forgery".into(), None),
+                    _ => Step::Refuse(Reason("forged", "its handshake is a replay or a forgery".into()), None),
                 };
             }
             let Answer { reply, outcome, claimed } = answer(party, &self.buffer);
             // A fresh connection's send buffer holds so little at once, or the connection is useless.
             let sent = reply.is_none_or(|bytes| self.stream.write_all(&bytes).is_ok());
             match outcome {
-                Err(refusal) => return Step::Refuse(refusal.to_string(), claimed),
-                Ok(_) if !sent => return Step::Refuse("it does not take our answer".into(), None),
+                Err(refusal) => return Step::Refuse(refusal.into(), claimed),
+                Ok(_) if !sent => return Step::Refuse(Reason("broken", "it does not take our answer".into()), None),
                 Ok(claim) => self.claim = Some(claim),
             }
         }
@@ -409,17 +429,17 @@ impl Pending {
     }
 
     /// Reads towards `wanted` bytes; true when they are there.
-    fn fill(&mut self, wanted: usize) -> std::result::Result<bool, String> {
+    fn fill(&mut self, wanted: usize) -> std::result::Result<bool, Reason> {
         while self.filled < wanted {
             match self.stream.read(&mut self.buffer[self.filled..wanted]) {
-                Ok(0) => return Err("it hung up during the handshake".into()),
+                Ok(0) => return Err(Reason("hung_up", "it hung up during the handshake".into())),
                 Ok(bytes) => self.filled += bytes,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(Reason("broken", error.to_string())),
             }
             if self.claim.is_none() && !plausible(&self.buffer[..self.filled]) {
-                return Err(Refusal::Stranger.to_string());
+                return Err(Refusal::Stranger.into());
             }
         }
         Ok(true)

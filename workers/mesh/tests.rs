@@ -33,6 +33,7 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             start_timeout: GENEROUS,
             handshake_timeout: Duration::from_secs(3),
             silence_timeout: GENEROUS,
+            refused: Refused::default(),
         };
         (mesh, listener)
     };
@@ -84,7 +85,7 @@ fn impostor(mesh: &Mesh, lane: Lane) -> Link {
 }
 
 fn twin(mesh: &Mesh) -> Mesh {
-    Mesh { addresses: mesh.addresses.clone(), prologue: mesh.prologue.clone(), ..*mesh }
+    Mesh { addresses: mesh.addresses.clone(), prologue: mesh.prologue.clone(), refused: mesh.refused.clone(), ..*mesh }
 }
 
 fn heard() -> (impl Fn(&Error) + Send + Sync + 'static, Receiver<String>) {
@@ -157,7 +158,7 @@ fn wrong_peers_are_refused() {
 }
 
 /// Mute connections, junk, half openings, openings under a forged index and a few hundred of each do not keep the honest
-/// out, though they hold every place at the gate when the honest call.
+/// out, though they hold every place at the gate when the honest call; refusals are counted by their reason.
 #[test]
 fn strangers_do_not_disturb_the_start() {
     let mut meshes = meshes(3, true);
@@ -187,6 +188,8 @@ fn strangers_do_not_disturb_the_start() {
     runs.push(started(meshes.remove(0)));
     runs.push(started(last));
     assert_exchanged(runs);
+    let refused = first.refused.counts();
+    assert!(refused.contains_key("stranger") && refused.contains_key("wrong_key"), "{refused:?}");
     drop(mute);
 }
 

@@ -1,0 +1,219 @@
+use super::lan::Lan;
+use super::scene::{FILES, GENEROUS, Run, Scene};
+use crate::workbench::{Random, signal};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What befalls a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// Its process is killed.
+    Killed,
+    /// Its process stands still.
+    Frozen,
+    /// Its cable is pulled out.
+    Unplugged,
+    /// All that comes and goes is dropped.
+    Dropped,
+    /// All that comes is dropped, and what it says is still heard.
+    Deaf,
+    /// Every segment that comes is answered with a reset.
+    Reset,
+    /// The launcher, which is no host's, is killed.
+    Orphaned,
+}
+
+use Fault::{Deaf, Dropped, Frozen, Killed, Orphaned, Reset, Unplugged};
+
+/// Each once, and a kill of each process.
+const FAULTS: [(Fault, Option<usize>); 9] = [
+    (Killed, Some(0)),
+    (Frozen, None),
+    (Unplugged, None),
+    (Killed, Some(1)),
+    (Dropped, None),
+    (Reset, None),
+    (Orphaned, None),
+    (Killed, Some(2)),
+    (Deaf, None),
+];
+
+impl Fault {
+    /// Seconds from the fault to the launcher's line about it.
+    fn detected_within(self) -> Duration {
+        if self == Killed { Duration::from_secs(5) } else { GENEROUS }
+    }
+
+    /// Words of which one is in the reason that the attempt failed for.
+    fn reasons(self) -> &'static [&'static str] {
+        match self {
+            Killed => &["was killed by signal 9"],
+            Frozen => &["silent for"],
+            _ => &["lost process", "lost a peer", "missing after", "left during the start"],
+        }
+    }
+
+    /// Whether it is certain whose fault it is. Of two hosts that hear each other no more both are as likely; and a reset reaches both ends at once.
+    fn is_certain(self) -> bool {
+        matches!(self, Killed | Frozen | Unplugged | Dropped)
+    }
+
+    /// Whether a network that worked is no more, in both directions and without a word.
+    fn is_cut(self) -> bool {
+        matches!(self, Unplugged | Dropped)
+    }
+
+    fn strike(self, lan: &Lan, host: usize, run: &mut Run) {
+        let worker = |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
+        match self {
+            Killed => worker("KILL"),
+            Frozen => worker("STOP"),
+            Unplugged => lan.plug(host, false),
+            Dropped => lan.filter(host, &[("input", "drop"), ("output", "drop")]),
+            Deaf => lan.filter(host, &[("input", "drop")]),
+            Reset => lan.filter(host, &[("input", "meta l4proto tcp reject with tcp reset")]),
+            Orphaned => run.child.kill().expect("killed"),
+        }
+    }
+}
+
+/// Faults, more by `PAGEFOLD_HOST_FAULTS=50 cargo test --test suite hosts -- --nocapture`; `PAGEFOLD_HOST_FAULT=Unplugged` chooses one kind.
+fn faults() -> usize {
+    std::env::var("PAGEFOLD_HOST_FAULTS").ok().and_then(|n| n.parse().ok()).unwrap_or(FAULTS.len())
+}
+
+/// Has the hosts' beats drift apart, as in the course of a long run: who misses whom first is then a matter of chance, and the host that is cut off may be the first to
+/// complain.
+fn drift(lan: &Lan, random: &mut Random) {
+    for host in 0..3 {
+        let worker = |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
+        worker("STOP");
+        std::thread::sleep(Duration::from_millis(100 + random.below(700)));
+        worker("CONT");
+    }
+}
+
+/// How long it took to notice, and the reason; none if the run was over before the fault meant anything.
+fn trial(
+    lan: &Lan,
+    (fault, host): (Fault, usize),
+    random: &mut Random,
+    splits: u64,
+    delay: Duration,
+    what: &str,
+) -> Option<(Duration, String)> {
+    let scene = Scene::new(lan, None, "attempts_max = 4");
+    let mut run = scene.start();
+    let at_work = scene.at_work(host, splits, &mut run);
+    std::thread::sleep(delay);
+    at_work?;
+    if fault.is_cut() {
+        drift(lan, random);
+    }
+    let struck = Instant::now();
+    fault.strike(lan, host, &mut run);
+    if fault == Orphaned {
+        run.ended();
+        lan.nobody_left(GENEROUS, what);
+        let took = struck.elapsed();
+        scene.start().succeeded(&scene, 1);
+        return Some((took, "nobody was left".into()));
+    }
+    let noticed = run.says("an attempt failed", fault.detected_within());
+    lan.heal(host);
+    let status = run.ended();
+    assert!(status.success(), "{what}: {status}: {}", run.log());
+    scene.same_bytes(what);
+    lan.nobody_left(GENEROUS, what);
+    let told = scene.told();
+    let attempts = told["attempts"].as_array().expect("a list");
+    if attempts.len() == 1 {
+        return None;
+    }
+    let at = noticed.unwrap_or_else(|| panic!("{what}: noticed late: {}", run.log()));
+    let failure = attempts[0]["failure"].as_str().unwrap_or_default();
+    assert!(fault.reasons().iter().any(|reason| failure.contains(reason)), "{what}: {told}");
+    assert!(attempts.len() == 2, "{what}: one fault cost {} attempts: {told}\n{}", attempts.len(), run.log());
+    if fault.is_certain() {
+        assert_eq!(attempts[0]["blamed"], lan.address(host), "{what}: {told}\n{}", run.log());
+    }
+    Some((at - struck, failure.to_owned()))
+}
+
+/// Whatever fails at whatever moment of the work, on whichever of three hosts, it is noticed in time, costs one attempt, leaves no process behind, and
+/// the results are the bytes of an undisturbed run.
+#[test]
+fn faults_at_any_moment() {
+    let Some(lan) = Lan::new(3) else { return };
+    let mut random = Random::seeded();
+    let (mut struck, mut late) = (0, 0);
+    let only = std::env::var("PAGEFOLD_HOST_FAULT").ok();
+    let chosen = FAULTS.into_iter().filter(|(fault, _)| only.as_ref().is_none_or(|name| *name == format!("{fault:?}")));
+    for (n, (fault, host)) in chosen.cycle().take(faults()).enumerate() {
+        let host = host.unwrap_or(random.below(3) as usize);
+        let (splits, delay) = (random.below(FILES - 4), Duration::from_millis(random.below(200)));
+        let what = format!("{n}: {fault:?}, host {host}, {delay:?} after {splits} splits");
+        match trial(&lan, (fault, host), &mut random, splits, delay, &what) {
+            Some((took, reason)) => {
+                struck += 1;
+                println!("{what}: noticed after {:.1} s: {reason}", took.as_secs_f64());
+            }
+            None => {
+                late += 1;
+                println!("{what}: too late to matter");
+            }
+        }
+    }
+    println!("{struck} faults, {late} too late");
+    assert!(struck > late, "{late} of {} faults came too late", struck + late);
+}
+
+/// A host that is gone for good is left out after it was blamed twice, and the others finish with the same bytes.
+#[test]
+fn a_host_that_never_comes_back() {
+    let Some(lan) = Lan::new(3) else { return };
+    let scene = Scene::new(&lan, None, "attempts_max = 6\nhosts_min = 2\nstart_timeout_s = 5");
+    let mut run = scene.start();
+    scene.at_work(1, 6, &mut run).expect("at work");
+    lan.plug(1, false);
+    let status = run.ended();
+    assert!(status.success(), "{status}: {}", run.log());
+    let told = scene.told();
+    let attempts = told["attempts"].as_array().expect("a list");
+    let last = attempts.last().expect("an attempt");
+    assert_eq!(last["hosts"], serde_json::json!([lan.address(0), lan.address(2)]), "{told}");
+    assert_eq!(attempts.len(), 3, "{told}");
+    scene.same_bytes("without the host");
+    lan.nobody_left(GENEROUS, "without the host");
+}
+
+/// A worker that never comes back from an operator, in a process that lives and beats, is noticed by its turns, named, and cut off. One thread is held
+/// at its next system call by strace; no other thread of the process is touched.
+#[test]
+fn a_wedged_worker() {
+    let Some(lan) = Lan::new(3) else { return };
+    if !crate::crash::strace::is_allowed() {
+        return super::lan::skip("strace is missing or may not trace");
+    }
+    let scene = Scene::new(&lan, None, "progress_timeout_s = 4");
+    let mut run = scene.start();
+    let process = scene.at_work(1, 4, &mut run).expect("at work");
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("alive").flatten();
+    let is_worker = |thread: &std::fs::DirEntry| {
+        std::fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("timely:work"))
+    };
+    let thread = threads.into_iter().find(is_worker).expect("a worker's thread").file_name();
+    let mut strace = Command::new("strace");
+    strace.args(["-qqq", "-o", "/dev/null", "-e", "inject=all:delay_enter=100000000", "-p"]).arg(thread);
+    let began = Instant::now();
+    let mut strace = strace.stderr(Stdio::null()).spawn().expect("started");
+    let noticed = run.says("an attempt failed", Duration::from_secs(4) + GENEROUS);
+    strace.kill().expect("killed");
+    strace.wait().expect("waited");
+    let noticed = noticed.unwrap_or_else(|| panic!("not noticed: {}", run.log()));
+    let told = run.succeeded(&scene, 2);
+    let attempt = &told["attempts"][0];
+    assert_eq!(attempt["blamed"], lan.address(1), "{told}");
+    assert!(attempt["failure"].as_str().is_some_and(|line| line.contains("stuck: worker 1 ")), "{told}");
+    println!("noticed after {:.1} s: {}", (noticed - began).as_secs_f64(), attempt["failure"]);
+}
