@@ -230,7 +230,7 @@ fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topo
         workers: checker.number("workers", &workers, 1, WORKERS_MAX)? as usize,
         hosts_min: hosts_min as usize,
         hosts,
-        attempts_max: checker.number("attempts_max", &written.attempts_max, 3, ATTEMPTS_MAX)? as u32,
+        attempts_max: checker.number("attempts_max", &written.attempts_max, 4, ATTEMPTS_MAX)? as u32,
         backoff: Duration::from_secs_f64(backoff_s),
         start_timeout: seconds("start_timeout_s", &written.start_timeout_s, 60)?,
         silence_timeout: seconds("silence_timeout_s", &written.silence_timeout_s, 10)?,
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn defaults() {
         let local = topology(LOCAL).expect("a topology");
-        assert_eq!((local.hosts.len(), local.workers, local.encrypt, local.attempts_max), (2, 1, false, 3));
+        assert_eq!((local.hosts.len(), local.workers, local.encrypt, local.attempts_max), (2, 1, false, 4));
         let two = topology(SSH_TWO).expect("a topology");
         assert!(two.encrypt && two.hosts_min == 2);
         let words = |host: usize| two.hosts[host].command.join(" ");
