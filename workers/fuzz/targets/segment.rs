@@ -11,8 +11,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use support::{control, file, let_guarded_panics_pass, pick};
+use workers::evidence::EvidenceRow;
 use workers::ingest::Visit;
-use workers::pages::{PageRow, UrlRow};
+use workers::live_pages::{PageRow, UrlRow};
 use workers::store::segment::{Segment, SegmentRef};
 use workers::store::table::Row;
 
@@ -27,7 +28,7 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     };
     let path = file("segment.arrow", content);
     let folder = path.parent().expect("a file lies in a folder");
-    pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>])(folder, &told);
+    pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>])(folder, &told);
 });
 
 /// A segment is refused as damaged, or every row that it tells of can be read and be looked for.
