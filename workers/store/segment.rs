@@ -143,7 +143,8 @@ impl<R: Row> SegmentWriter<R> {
         let sink = self.arrow.into_inner().map_err(|e| arrow_error("write", &self.aside, e))?;
         let file = sink.file.into_inner().map_err(|e| Error::io("write", &self.aside, e.into_error()))?;
         if self.rows == 0 {
-            std::fs::remove_file(&self.aside).map_err(|e| Error::io("remove", &self.aside, e))?;
+            // One that stays is clutter, which the next run sweeps.
+            let _ = std::fs::remove_file(&self.aside);
             return Ok(None);
         }
         let digest = sink.hasher.finalize().to_hex().to_string();
@@ -155,6 +156,10 @@ impl<R: Row> SegmentWriter<R> {
 
 /// Writes `rows`, which are sorted, as a segment in the table's `folder`.
 pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>) -> Result<Option<SegmentRef>> {
+    let mut rows = rows.into_iter().peekable();
+    if rows.peek().is_none() {
+        return Ok(None);
+    }
     let mut writer = SegmentWriter::create(folder, tag)?;
     for row in rows {
         writer.push(row)?;
