@@ -149,7 +149,7 @@ fn try_hosts(
     place: &Place,
     inputs: Vec<(PathBuf, u64)>,
 ) -> Result<Vec<(String, Finding)>> {
-    let files = [&job.features.idf, &job.features.stop_words].into_iter().flatten().cloned().collect();
+    let files = job.files().cloned().collect();
     let probe = Probe { folder: place.folder.clone(), token: place.secret.clone(), inputs, files };
     let digest = own_digest()?;
     let mut findings = Vec::new();

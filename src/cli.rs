@@ -58,6 +58,17 @@ pub enum Command {
     Worker,
 }
 
+impl Command {
+    /// Whether it is to be quiet, and how much it logs.
+    pub fn verbosity(&self) -> (bool, u8) {
+        match self {
+            Command::Run(of) | Command::Rank(of) => (of.run.quiet, of.run.verbose),
+            Command::Rebuild(of) => (of.quiet, of.verbose),
+            _ => (false, 0),
+        }
+    }
+}
+
 /// `pagefold run`: a run, and what it does where nobody looks on.
 #[derive(Args)]
 pub struct Unattended {

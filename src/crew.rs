@@ -45,7 +45,7 @@ impl From<Error> for Failure {
 }
 
 /// A sign that something is wrong, in order of how close to the cause it is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Sign {
     /// The process says what is wrong with itself or the job.
     Own,

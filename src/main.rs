@@ -38,9 +38,10 @@ fn main() -> ExitCode {
         Ok(command) => command,
         Err(code) => return code,
     };
+    let (quiet, verbose) = command.verbosity();
+    logging::start(quiet, verbose);
     let outcome = match command {
         cli::Command::Run(arguments) => {
-            logging::start(arguments.run.quiet, arguments.run.verbose);
             workers::mesh::exit_on_panic(|_| ());
             stop::on_signal(arguments.run.json);
             let outcome = launch::run(&arguments, None);
@@ -50,58 +51,28 @@ fn main() -> ExitCode {
             }
             outcome
         }
-        cli::Command::Schedule(arguments) => {
-            logging::start(false, 0);
-            schedule::schedule(&arguments)
-        }
+        cli::Command::Schedule(arguments) => schedule::schedule(&arguments),
         cli::Command::Rebuild(arguments) => {
-            logging::start(arguments.quiet, arguments.verbose);
             workers::mesh::exit_on_panic(|_| ());
             stop::on_signal(arguments.json);
             let outcome = upkeep::rebuild(&arguments);
             stop::hold();
             outcome
         }
-        cli::Command::Rollback(arguments) => {
-            logging::start(false, 0);
-            upkeep::rollback(&arguments)
-        }
-        cli::Command::Gc(arguments) => {
-            logging::start(false, 0);
-            upkeep::gc(&arguments)
-        }
-        cli::Command::Export(of) => {
-            logging::start(false, 0);
-            inspect::export(&of)
-        }
-        cli::Command::Status(arguments) => {
-            logging::start(false, 0);
-            inspect::status(&arguments)
-        }
-        cli::Command::Verify(arguments) => {
-            logging::start(false, 0);
-            inspect::verify(&arguments)
-        }
-        cli::Command::Check(arguments) => {
-            logging::start(false, 0);
-            check::run(&arguments)
-        }
-        cli::Command::Eval(arguments) => {
-            logging::start(false, 0);
-            eval::eval(&arguments)
-        }
-        cli::Command::Lexicon(arguments) => {
-            logging::start(false, 0);
-            lexicon::lexicon(&arguments)
-        }
+        cli::Command::Rollback(arguments) => upkeep::rollback(&arguments),
+        cli::Command::Gc(arguments) => upkeep::gc(&arguments),
+        cli::Command::Export(of) => inspect::export(&of),
+        cli::Command::Status(arguments) => inspect::status(&arguments),
+        cli::Command::Verify(arguments) => inspect::verify(&arguments),
+        cli::Command::Check(arguments) => check::run(&arguments),
+        cli::Command::Eval(arguments) => eval::eval(&arguments),
+        cli::Command::Lexicon(arguments) => lexicon::lexicon(&arguments),
         cli::Command::Rank(arguments) => {
-            logging::start(arguments.run.quiet, arguments.run.verbose);
             let outcome = ranks::run(&arguments.run, |ranks| launch::run(&arguments, Some(ranks)));
             stop::hold();
             outcome
         }
         cli::Command::Worker => {
-            logging::start(false, 0);
             workers::mesh::exit_on_panic(worker::last_word);
             stop::with_launcher();
             worker::run()

@@ -158,18 +158,7 @@ impl Message {
 
 /// The kind of failure that a process's exit code tells.
 pub fn kind_of(code: u8) -> Kind {
-    let kinds = [
-        Kind::Usage,
-        Kind::Data,
-        Kind::NoInput,
-        Kind::Output,
-        Kind::Io,
-        Kind::TryAgain,
-        Kind::Protocol,
-        Kind::Permission,
-        Kind::Config,
-    ];
-    kinds.into_iter().find(|kind| kind.exit_code() == code).unwrap_or(Kind::Internal)
+    Kind::ALL.into_iter().find(|kind| kind.exit_code() == code).unwrap_or(Kind::Internal)
 }
 
 /// Greatest resident memory of this process so far, in bytes; 0 where the system does not say.

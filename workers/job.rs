@@ -176,6 +176,12 @@ impl Job {
         Ok(self)
     }
 
+    /// The files that the job reads beside its inputs.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let signatures = self.signatures.iter().filter_map(signatures::Options::path);
+        [&self.features.idf, &self.features.stop_words].into_iter().flatten().chain(signatures)
+    }
+
     /// Makes the job's relative paths relative to `folder`, where its file lies.
     pub fn relative_to(mut self, folder: &Path) -> Job {
         let paths = [&mut self.store, &mut self.output.dir].into_iter().chain(&mut self.read.inputs);

@@ -109,7 +109,15 @@ impl Options {
         self.kind().map_or("simhash", Kind::name)
     }
 
-    /// The file it reads, if it names any: a job's paths are relative to its file.
+    /// The file it reads, if any.
+    pub fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Options::IMatch(options) => Some(&options.lexicon),
+            _ => None,
+        }
+    }
+
+    /// The same, if it names one: a job's paths are relative to its file.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             Options::IMatch(options) => Some(&mut options.lexicon).filter(|path| !path.as_os_str().is_empty()),
