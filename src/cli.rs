@@ -1,11 +1,11 @@
 //! The command line, as typed.
 
-use crate::moments::{Every, TimeOfDay};
+use crate::schedule::moments::{Every, TimeOfDay};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use workers::commit::guards::Guard;
 use workers::error::{Error, Kind};
-use workers::guards::Guard;
 use workers::job::Job;
 
 /// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to keep, and why.

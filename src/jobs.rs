@@ -131,8 +131,9 @@ mod tests {
                 let job = read(&path, &[]).expect("a job");
                 names.push(path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned());
                 if path.ends_with("fast.toml") {
-                    let signer = workers::signatures::Signer::new(&job.signatures, &job.normalize).expect("no files");
-                    assert!(job.features.unit == workers::features::Unit::Characters && !signer.uses_words());
+                    let signer =
+                        workers::text::signatures::Signer::new(&job.signatures, &job.normalize).expect("no files");
+                    assert!(job.features.unit == workers::text::features::Unit::Characters && !signer.uses_words());
                 }
             }
         }

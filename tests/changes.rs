@@ -3,9 +3,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use workers::document::{Id, canonical_url};
-use workers::features::{self, Featurizer};
-use workers::normalize::{self, normalize};
-use workers::simhash::simhash;
+use workers::text::features::{self, Featurizer};
+use workers::text::normalize::{self, normalize};
+use workers::text::simhash::simhash;
 
 /// A small linear congruential generator; its seed is printed.
 struct Random(u64);

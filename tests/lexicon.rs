@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use workers::document::Id;
-use workers::features::{self, Featurizer};
-use workers::normalize::{self, normalize};
-use workers::signatures::{self, Kind, Shinglings, Signer, Text};
+use workers::text::features::{self, Featurizer};
+use workers::text::normalize::{self, normalize};
+use workers::text::signatures::{self, Kind, Shinglings, Signer, Text};
 
 /// Chinese and English articles of made-up phrases, each with copies in which a few stop words or content words are others.
 fn crawl(random: &mut Random) -> BTreeMap<String, String> {

@@ -331,7 +331,7 @@ fn the_kubernetes_manifest() {
     command.env("PAGEFOLD_KEY_FILE", scene.bench.at("gone")).env("JOB_COMPLETION_INDEX", "2");
     let output = command.output().expect("started");
     assert!(said(&output).contains("cannot read the key in"), "{}", said(&output));
-    let known = include_str!("../src/allocation.rs");
+    let known = include_str!("../src/cluster/allocation.rs");
     assert!(variables.iter().all(|(name, _)| known.contains(&format!("\"{name}\""))), "{variables:?}");
     let script = std::fs::read_to_string(example("slurm.sbatch")).expect("there");
     for name in ["PAGEFOLD_PEERS", "PAGEFOLD_WORKERS", "PAGEFOLD_KEY_FILE"] {

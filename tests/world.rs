@@ -5,7 +5,7 @@ use crate::workbench::{Bench, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use workers::clusters::ClusterRow;
+use workers::fold::clusters::ClusterRow;
 use workers::store::runs::Table;
 
 /// Epochs that read without seeing a page, and days, after which it expires.
@@ -100,7 +100,7 @@ impl World {
     fn page(&mut self) -> Says {
         let text = World::text(self.random.below(12), self.random.below(5));
         let mut normal = String::new();
-        workers::normalize::normalize(&text, &workers::normalize::Options::default(), &mut normal);
+        workers::text::normalize::normalize(&text, &workers::text::normalize::Options::default(), &mut normal);
         Says::Page(workers::document::Id::of(normal.as_bytes()), text)
     }
 

@@ -1,61 +1,31 @@
-//! The work of pagefold, one stage a file, in the order in which data passes. `README.md` beside this file draws the road, the
-//! tables and the promises; `src` of the root package starts the work.
+//! The work of pagefold: from the bytes of a crawl to clusters of near-duplicate pages.
+//!
+//! A room uses only the rooms above it in this list. `README.md` beside this file draws them.
 
-pub mod bands;
-pub mod buckets;
-pub mod chains;
-pub mod clusters;
-pub mod commit;
-pub mod components;
-pub mod confirm;
-pub mod contents;
-pub mod coverage;
-pub mod crowds;
 pub mod document;
-pub mod epoch;
 pub mod error;
-pub mod eval;
-pub mod evidence;
-pub mod export;
-pub mod extract;
-pub mod features;
-pub mod frequencies;
-pub mod gather;
-pub mod gc;
-pub mod graph;
-pub mod groups;
-pub mod guards;
-pub mod hamming;
-pub mod ingest;
-pub mod inputs;
-pub mod job;
-pub mod keep;
-pub mod kept_text;
-pub mod keys;
-pub mod leaders;
-pub mod live_pages;
-pub mod merge;
-pub mod mesh;
-pub mod normalize;
-pub mod numerals;
-#[cfg(test)]
-mod oracle;
-pub mod pages;
-pub mod pairs;
 pub mod panics;
-pub mod pivots;
-pub mod plan;
-pub mod propagate;
+
+pub mod extract;
 pub mod read;
-pub mod resolve;
-pub mod rollback;
-pub mod run;
-pub mod shingles;
-pub mod signatures;
-pub mod simhash;
-pub mod sketch;
+
+pub mod candidates;
+pub mod confirm;
+pub mod graph;
+pub mod text;
+
+pub mod job;
 pub mod store;
 pub mod tables;
-pub mod unionfind;
+
+pub mod mesh;
+pub mod plan;
+
+pub mod fold;
+pub mod lexicon;
+
+pub mod commit;
+pub mod eval;
+pub mod export;
+pub mod upkeep;
 pub mod verify;
-pub mod wire;

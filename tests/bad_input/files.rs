@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workers::error::Kind;
-use workers::inputs::Input;
+use workers::plan::inputs::Input;
 
 /// A crawl of `n` sound pages.
 fn sound(host: &str, n: u64) -> String {

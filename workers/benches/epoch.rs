@@ -7,13 +7,13 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 use workers::commit::commit;
-use workers::epoch::{Failure, Receipt};
-use workers::features::Featurizer;
+use workers::fold::epoch::{Failure, Receipt};
+use workers::fold::{self, Share};
 use workers::job::Job;
 use workers::plan;
-use workers::run::{self, Share};
 use workers::store::Store;
 use workers::store::manifest::Head;
+use workers::text::features::Featurizer;
 
 /// About 1 KB of made-up words of two Chinese characters, another text for each document and edition; every fifth document is its predecessor with
 /// one word in fifty replaced.
@@ -71,7 +71,7 @@ fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
         processes: 1,
         mesh: None,
     };
-    let receipts = run::run(share, Default::default(), Failure::default(), |_| {}).expect("done");
+    let receipts = fold::run(share, Default::default(), Failure::default(), |_| {}).expect("done");
     let committed = commit(job, &store, head.as_ref(), &plan, receipts.clone(), threads, &[]).expect("committed");
     (start.elapsed().as_secs_f64(), receipts, committed.head)
 }

@@ -4,11 +4,11 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
-use workers::features::{self, Featurizer};
-use workers::normalize::{self, normalize};
 use workers::read::record::{Body, Item};
 use workers::read::{self, Split};
-use workers::simhash::simhash;
+use workers::text::features::{self, Featurizer};
+use workers::text::normalize::{self, normalize};
+use workers::text::simhash::simhash;
 use workers::{document::Id, extract};
 
 /// The demo crawl's pages and texts.

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use timely::dataflow::operators::probe::{Handle, Probe};
 use workers::document::Id;
-use workers::gather::{Flow, gather, produce};
+use workers::fold::gather::{Flow, gather, produce};
 use workers::mesh::{Mesh, Refused, execute};
 
 /// Bytes of a row: an [`Id`].

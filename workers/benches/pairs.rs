@@ -5,11 +5,11 @@
 
 use std::time::Instant;
 
-use workers::bands::{Bands, all_pairs, new_against_stored};
-use workers::buckets::{BandRow, near};
+use workers::candidates::bands::{Bands, all_pairs, new_against_stored};
+use workers::candidates::hamming::{Kernel, Scratch, within_plain};
 use workers::document::Id;
-use workers::groups::{BORN, GroupRow, PROBE, Touched};
-use workers::hamming::{Kernel, Scratch, within_plain};
+use workers::fold::buckets::{BandRow, near};
+use workers::fold::groups::{BORN, GroupRow, PROBE, Touched};
 use workers::store::manifest::{Run, TableState};
 use workers::store::runs::Table;
 use workers::store::segment;

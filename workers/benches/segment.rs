@@ -3,8 +3,8 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use workers::contents::ContentRow;
 use workers::document::Id;
+use workers::fold::contents::ContentRow;
 use workers::store::segment::{Segment, write};
 
 fn main() {

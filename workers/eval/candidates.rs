@@ -1,9 +1,9 @@
 //! Candidates: in come texts with their fingerprints or keys, out go the pairs that a signature would propose, by the pivot
-//! rule as an epoch obeys it ([`crate::pivots`]). Pure functions; the oracle of both is all pairs one by one.
+//! rule as an epoch obeys it ([`crate::candidates::pivots`]). Pure functions; the oracle of both is all pairs one by one.
 
+use crate::candidates::hamming::{Scratch, within};
+use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
-use crate::hamming::{Scratch, within};
-use crate::pivots::{PIVOTS, examined_before, examined_between};
 use std::collections::BTreeMap;
 
 /// Candidates of one setting that are held; a setting that has more is left out.

@@ -16,9 +16,9 @@ pub mod world;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
-use crate::signatures;
 use crate::store::manifest::Head;
 use crate::store::{Store, digest_of};
+use crate::text::signatures;
 use labels::{Labels, Said};
 use listing::Wrong;
 use scene::Scale;

@@ -12,19 +12,19 @@ use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
 use crate::eval::scene::{Joined, Scale, Truth};
 use crate::eval::score::{Measure, same, share, true_text_pairs};
 use crate::eval::world::World;
-use crate::evidence::{self, Archive, Content, EvidenceRow};
+use crate::fold::evidence::{self, Archive, Content, EvidenceRow};
+use crate::fold::pairs::Judge;
 use crate::job::Job;
-use crate::pairs::Judge;
-use crate::signatures::{self, Shinglings, Text, minhash};
 use crate::store::Store;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::manifest::Head;
 use crate::store::table::Row as _;
+use crate::text::signatures::{self, Shinglings, Text, minhash};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// SimHash's k, up to [`crate::bands::K_MAX`].
-const K_MAX: u32 = crate::bands::K_MAX;
+/// SimHash's k, up to [`crate::candidates::bands::K_MAX`].
+const K_MAX: u32 = crate::candidates::bands::K_MAX;
 /// MinHash's bins and bins of a key.
 const MINHASH: [(usize, usize); 7] = [(12, 4), (16, 4), (24, 3), (24, 4), (24, 6), (32, 4), (48, 4)];
 const SIMILARITY_MIN: [u16; 7] = [6000, 7000, 7500, 8000, 8500, 9000, 9500];

@@ -3,20 +3,20 @@
 //! page only labelled pages are in the scene; where all true pairs are listed every page of the store is. A page takes
 //! about 200 bytes with its URL.
 
-use crate::components::ComponentRow;
-use crate::contents::ContentRow;
 use crate::document::Id;
 use crate::error::Result;
 use crate::eval::labels::{Labels, Said};
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
-use crate::ingest::TOO_SHORT;
-use crate::leaders::LeaderRow;
-use crate::live_pages::{PageRow, UrlRow};
-use crate::pairs::PairRow;
+use crate::fold::components::ComponentRow;
+use crate::fold::contents::ContentRow;
+use crate::fold::ingest::TOO_SHORT;
+use crate::fold::leaders::LeaderRow;
+use crate::fold::pairs::PairRow;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
+use crate::tables::pages::{PageRow, UrlRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -18,13 +18,13 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read};
 use std::time::Instant;
+use workers::confirm::coverage::{self, Fit, Limits};
 use workers::confirm::{Known, Options, Reason, decide};
-use workers::coverage::{self, Fit, Limits};
-use workers::normalize::{self, normalize};
-use workers::numerals;
-use workers::shingles::{Shingles, jaccard};
-use workers::signatures::{Shinglings, Text};
-use workers::sketch::{self, Kind, SHORT_LETTERS, Sketches};
+use workers::text::normalize::{self, normalize};
+use workers::text::numerals;
+use workers::text::shingles::{Shingles, jaccard};
+use workers::text::signatures::{Shinglings, Text};
+use workers::text::sketch::{self, Kind, SHORT_LETTERS, Sketches};
 
 /// A distinct text and all that is measured of it.
 struct Document {
@@ -48,7 +48,7 @@ impl Document {
         let (long, short) = (of(Kind::Long), of(Kind::Short));
         Document {
             characters: coverage::characters(&text).unwrap_or_default(),
-            letters: text.chars().filter(|c| workers::shingles::is_letter(*c)).count(),
+            letters: text.chars().filter(|c| workers::text::shingles::is_letter(*c)).count(),
             labels: BTreeSet::new(),
             text,
             long,

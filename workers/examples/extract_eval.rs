@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 use workers::extract::{self, Options};
-use workers::normalize::{self, is_han, normalize};
+use workers::text::normalize::{self, is_han, normalize};
 
 fn normal(text: &str) -> String {
     let mut out = String::new();

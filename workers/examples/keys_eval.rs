@@ -11,13 +11,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
 use workers::document::Id;
-use workers::features::{self, Featurizer};
-use workers::normalize::{self, normalize};
-use workers::shingles::Shingles;
-use workers::signatures::{
+use workers::text::features::{self, Featurizer};
+use workers::text::normalize::{self, normalize};
+use workers::text::shingles::Shingles;
+use workers::text::signatures::{
     Key, Kind, Options, Shinglings, Signer, Text, i_match, lexicon, minhash, spotsigs, super_shingles,
 };
-use workers::simhash::simhash;
+use workers::text::simhash::simhash;
 
 /// A text and the label of its article, empty where there is none.
 struct Article {

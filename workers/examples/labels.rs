@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use workers::coverage;
+use workers::confirm::coverage;
 use workers::document::canonical_url;
-use workers::normalize::{self, normalize};
-use workers::shingles::{Shingles, shared};
+use workers::text::normalize::{self, normalize};
+use workers::text::shingles::{Shingles, shared};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

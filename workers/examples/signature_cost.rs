@@ -12,15 +12,15 @@
 
 use std::error::Error;
 use std::path::Path;
-use workers::evidence::{EvidenceRow, KEY_BYTES, keys};
-use workers::groups::GroupRow;
-use workers::keys::KeyRow;
-use workers::pairs::{PairRow, proposed_by};
-use workers::signatures::Kind;
+use workers::fold::evidence::{EvidenceRow, KEY_BYTES, keys};
+use workers::fold::groups::GroupRow;
+use workers::fold::keys::KeyRow;
+use workers::fold::pairs::{PairRow, proposed_by};
 use workers::store::Store;
 use workers::store::manifest::Head;
 use workers::store::runs::Table;
 use workers::store::table::Row;
+use workers::text::signatures::Kind;
 
 /// Rows of a segment that are held at once, and rows of evidence, which are large.
 const PORTION_ROWS: usize = 1 << 16;

@@ -12,16 +12,16 @@ use super::rows::Change;
 use super::sink::Sink;
 use super::transitions::{Event, Home, Shared, heirs, key, transitions};
 use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
-use crate::clusters::ClusterRow;
-use crate::components::ComponentRow;
-use crate::contents::ContentPageRow;
 use crate::document::Id;
 use crate::error::Result;
-use crate::leaders::LeaderRow;
-use crate::live_pages::PageRow;
+use crate::fold::clusters::ClusterRow;
+use crate::fold::components::ComponentRow;
+use crate::fold::contents::ContentPageRow;
+use crate::fold::leaders::LeaderRow;
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
+use crate::tables::pages::PageRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which pages went where, as far as the keys of clusters tell.

@@ -3,11 +3,11 @@
 //! job alone. Held are 16 bytes for each content of one cluster at a time, 4 for its length, and a portion of its pairs.
 
 use super::{Tables, sorted};
-use crate::clusters::ClusterRow;
 use crate::confirm::Reason;
 use crate::document::Id;
-use crate::pairs::proposed_by;
-use crate::signatures::Kind;
+use crate::fold::clusters::ClusterRow;
+use crate::fold::pairs::proposed_by;
+use crate::text::signatures::Kind;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

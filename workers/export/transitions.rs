@@ -3,8 +3,8 @@
 //! counts of pages in the place of weights and no threshold: of clusters that share pages, those are heirs that share most, each
 //! to the other.
 
-use crate::clusters::ClusterRow;
 use crate::document::Id;
+use crate::fold::clusters::ClusterRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

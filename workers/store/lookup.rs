@@ -148,7 +148,7 @@ impl<R: Row> Sparse<R> {
 mod tests {
     use super::*;
     use crate::document::Id;
-    use crate::evidence::EvidenceRow;
+    use crate::fold::evidence::EvidenceRow;
     use crate::store::manifest::Run;
     use crate::store::segment;
 

@@ -1,8 +1,8 @@
 //! The manifest: one immutable JSON file that says what the store holds. Creating it is the commit. Each names its predecessor's
 //! digest, so the chain proves itself.
 
+use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
-use crate::pivots::BySignature;
 use crate::store::durable;
 use crate::store::segment::SegmentRef;
 use serde::{Deserialize, Serialize};

@@ -150,8 +150,8 @@ fn signed<R: Row>(row: R, sign: i8) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contents::ContentPageRow;
     use crate::document::Id;
+    use crate::fold::contents::ContentPageRow;
     use crate::store::manifest::Run;
     use crate::store::segment;
 

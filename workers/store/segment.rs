@@ -396,9 +396,9 @@ pub(super) fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contents::ContentPageRow;
     use crate::document::Id;
-    use crate::evidence::EvidenceRow;
+    use crate::fold::contents::ContentPageRow;
+    use crate::fold::evidence::EvidenceRow;
     use crate::store::table::BATCH_ROWS;
 
     fn rows(n: u64) -> Vec<ContentPageRow> {

@@ -1,7 +1,7 @@
 //! Fingerprints: in come `contents`, `fingerprint_contents` and the tables of the bands above 0, out goes where one has what another lacks.
 
-use crate::buckets::band_table;
-use crate::ingest::TOO_SHORT;
+use crate::fold::buckets::band_table;
+use crate::fold::ingest::TOO_SHORT;
 use crate::store::manifest::Head;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, distinct, portions};

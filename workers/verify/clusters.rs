@@ -1,13 +1,13 @@
 //! Clusters: in come `clusters`, `leaders` and what they are made of, out goes where a row is not what its pages say, where one is missing and
-//! where there is one too many. Components are made anew by the function that made them ([`crate::clusters`]), some at a time, each whole.
+//! where there is one too many. Components are made anew by the function that made them ([`crate::fold::clusters`]), some at a time, each whole.
 //! That each page is in one cluster at most follows: a page has one content (`content_pages`), a content one component
 //! (`component_members`) and one leader (`leaders`), these a row.
 
-use crate::clusters::{CONTENT, ClusterRow, Fact, Made, PAGE, PAIR, made};
 use crate::document::Id;
+use crate::fold::clusters::{CONTENT, ClusterRow, Fact, Made, PAGE, PAIR, made};
+use crate::fold::leaders::Led;
 use crate::graph::DIAMETER_CONTENTS_MAX;
-use crate::keep::KeepRule;
-use crate::leaders::Led;
+use crate::graph::keep::KeepRule;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
 

@@ -3,7 +3,7 @@
 //! the whole graph is never held.
 
 use crate::document::Id;
-use crate::unionfind;
+use crate::graph::unionfind;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, portions};
 

@@ -3,17 +3,17 @@
 //! clusters are made anew, up to 100 MB of pairs, or the largest single component with about 256 bytes for each of its pages and, where
 //! a radius is set, 100 for each of its accepted pairs.
 
-use crate::buckets::band_table;
-use crate::crowds;
 use crate::document::Id;
 use crate::error::{Error, Result};
+use crate::fold::buckets::band_table;
+use crate::graph::keep::KeepRule;
 use crate::job::Job;
-use crate::keep::KeepRule;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
 use crate::verify::findings::{Check, Deep, hex};
+use crate::verify::large_buckets;
 use crate::verify::live::{Live, Tables};
 use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall};
 
@@ -55,7 +55,7 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
 /// The manifest's sums of what the pivot rule leaves unexamined are those of the tables.
 fn unexamined(tables: &Tables, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
-    let (told, counted) = (&head.manifest.unexamined, crowds::counted(&tables.groups, &tables.keys));
+    let (told, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
     for (name, told, counted) in told.keys().chain(counted.keys()).map(|name| (name, told.get(name), counted.get(name)))
     {
         if told != counted && check.findings.iter().all(|finding| finding.key != *name) {

@@ -1,12 +1,12 @@
 //! Evidence: in come `contents`, `evidence` and `keys`, out goes where one has what another lacks, and evidence that is not of
 //! its content as far as that can be told without reading its page again.
 
-use crate::contents::ContentRow;
 use crate::document::Id;
-use crate::evidence::{self as row, EvidenceRow, KEY_BYTES, unpack_text};
-use crate::ingest::TOO_SHORT;
-use crate::signatures::Kind;
-use crate::sketch::Sketches;
+use crate::fold::contents::ContentRow;
+use crate::fold::evidence::{self as row, EvidenceRow, KEY_BYTES, unpack_text};
+use crate::fold::ingest::TOO_SHORT;
+use crate::text::signatures::Kind;
+use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, joined, portions};
 

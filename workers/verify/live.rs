@@ -2,23 +2,23 @@
 //! the table: it has one row of each segment. Unlike [`Table`]'s own lookups, which panic on them, it bears rows whose diffs do not sum to
 //! 0 or 1, so that such a table can be looked at and named.
 
-use crate::bands::Bands;
-use crate::buckets::{BandRow, band_table};
-use crate::clusters::ClusterRow;
-use crate::components::{ComponentRow, MemberRow};
-use crate::contents::{ContentPageRow, ContentRow};
+use crate::candidates::bands::Bands;
 use crate::error::Result;
-use crate::evidence::EvidenceRow;
-use crate::groups::GroupRow;
-use crate::keys::KeyRow;
-use crate::leaders::LeaderRow;
-use crate::live_pages::{PageRow, UrlRow};
-use crate::pairs::PairRow;
+use crate::fold::buckets::{BandRow, band_table};
+use crate::fold::clusters::ClusterRow;
+use crate::fold::components::{ComponentRow, MemberRow};
+use crate::fold::contents::{ContentPageRow, ContentRow};
+use crate::fold::evidence::EvidenceRow;
+use crate::fold::groups::GroupRow;
+use crate::fold::keys::KeyRow;
+use crate::fold::leaders::LeaderRow;
+use crate::fold::pairs::PairRow;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
+use crate::tables::pages::{PageRow, UrlRow};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::iter;

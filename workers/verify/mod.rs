@@ -9,7 +9,10 @@ mod deep;
 mod evidence;
 mod files;
 mod findings;
+pub mod large_buckets;
 mod live;
+#[cfg(test)]
+mod oracle;
 mod pages;
 mod pairs;
 mod recall;

@@ -1,9 +1,9 @@
 //! Pages and their contents: in come `pages`, `urls`, `content_pages` and `contents`, out goes where one has what another lacks. Tables of one
 //! order are merged; of two that differ in order, the keys of one are sought in the other in sorted portions.
 
-use crate::contents::ContentPageRow;
 use crate::document::{Id, canonical_url};
-use crate::live_pages::PageRow;
+use crate::fold::contents::ContentPageRow;
+use crate::tables::pages::PageRow;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, Tables, distinct, joined, portions};
 

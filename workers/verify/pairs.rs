@@ -1,13 +1,13 @@
 //! Pairs: in come `pairs`, `contents`, `fingerprint_contents`, `evidence` and `keys`, out go the pairs that are stored and should not be, or
 //! should be stored otherwise. Those that are not stored and should be are [`crate::verify::recall`]'s.
 
+use crate::candidates::pivots::{examined_before, examined_between};
 use crate::document::Id;
 use crate::error::Result;
-use crate::evidence::{self, Archive, EvidenceRow};
-use crate::ingest::TOO_SHORT;
+use crate::fold::evidence::{self, Archive, EvidenceRow};
+use crate::fold::ingest::TOO_SHORT;
+use crate::fold::pairs::{Judge, PairRow, proposed_by};
 use crate::job::Job;
-use crate::pairs::{Judge, PairRow, proposed_by};
-use crate::pivots::{examined_before, examined_between};
 use crate::store::Store;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::Head;

@@ -2,9 +2,9 @@
 //! and no kernel of the road has a say in it. Each sampled fingerprint is held against every live one in one pass over
 //! the table. And in come all keys, out go the pairs of a sample of the shared ones that are not stored.
 
+use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
-use crate::pairs::proposed_by;
-use crate::pivots::{PIVOTS, examined_before, examined_between};
+use crate::fold::pairs::proposed_by;
 use crate::verify::findings::{Check, Recall};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -204,7 +204,7 @@ impl Seeker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hamming::tests::Random;
+    use crate::candidates::hamming::tests::Random;
 
     /// A sample is of the size asked for, of the fingerprints that there are, and another for another seed.
     #[test]

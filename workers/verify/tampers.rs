@@ -1,24 +1,24 @@
 //! Tampers: what is done to a store's tables so that no digest and no sum can tell, and the checks of a deep look that must tell, all of them and
 //! no other.
 
-use crate::buckets::BandRow;
-use crate::clusters::ClusterRow;
-use crate::components::{ComponentRow, MemberRow};
+use crate::candidates::pivots::PIVOTS;
 use crate::confirm::{Options, by_fingerprint};
-use crate::contents::{ContentPageRow, ContentRow};
 use crate::document::Id;
-use crate::evidence::EvidenceRow;
-use crate::groups::GroupRow;
-use crate::ingest::TOO_SHORT;
-use crate::keys::KeyRow;
-use crate::leaders::LeaderRow;
-use crate::live_pages::{PageRow, UrlRow};
-use crate::pairs::PairRow;
-use crate::pivots::PIVOTS;
+use crate::fold::buckets::BandRow;
+use crate::fold::clusters::ClusterRow;
+use crate::fold::components::{ComponentRow, MemberRow};
+use crate::fold::contents::{ContentPageRow, ContentRow};
+use crate::fold::evidence::EvidenceRow;
+use crate::fold::groups::GroupRow;
+use crate::fold::ingest::TOO_SHORT;
+use crate::fold::keys::KeyRow;
+use crate::fold::leaders::LeaderRow;
+use crate::fold::pairs::PairRow;
 use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, segment};
+use crate::tables::pages::{PageRow, UrlRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A store's tables, open to change.

@@ -1,18 +1,18 @@
 //! Deep looks at a store of several epochs, as it is and tampered with: tables are rewritten through the crate's own writer and committed with right
 //! digests and sums, so that no digest can tell.
 
+use crate::candidates::hamming::tests::Random;
 use crate::commit::commit;
 use crate::document::{Id, host_key};
-use crate::epoch::{Failure, Progress};
-use crate::evidence::EvidenceRow;
-use crate::hamming::tests::Random;
-use crate::ingest::{Counts, PAGE, REMOVED, SplitDone, TOO_SHORT, Visit};
+use crate::fold::epoch::{Failure, Progress};
+use crate::fold::evidence::EvidenceRow;
+use crate::fold::ingest::{Counts, PAGE, REMOVED, SplitDone, TOO_SHORT, Visit};
+use crate::fold::{self, Share};
 use crate::job::Job;
 use crate::plan;
-use crate::run::{self, Share};
-use crate::signatures::Kind;
 use crate::store::manifest::{self, Head};
 use crate::store::{Store, durable, segment};
+use crate::text::signatures::Kind;
 use crate::verify::deep::deep;
 use crate::verify::files::verify;
 use crate::verify::findings::Deep;
@@ -171,7 +171,7 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     let share =
         Share { job: job_too, plan: plan_too, attempt, before, threads: workers, process: 0, processes: 1, mesh: None };
     let progress = std::sync::Arc::<Progress>::default();
-    let receipts = run::run(share, progress, Failure::default(), |_| {}).expect("folded");
+    let receipts = fold::run(share, progress, Failure::default(), |_| {}).expect("folded");
     commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
 }
 

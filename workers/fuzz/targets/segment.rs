@@ -11,9 +11,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use support::{control, file, let_guarded_panics_pass, pick};
-use workers::evidence::EvidenceRow;
-use workers::ingest::Visit;
-use workers::live_pages::{PageRow, UrlRow};
+use workers::fold::evidence::EvidenceRow;
+use workers::fold::ingest::Visit;
+use workers::tables::pages::{PageRow, UrlRow};
 use workers::store::segment::{Segment, SegmentRef};
 use workers::store::table::Row;
 

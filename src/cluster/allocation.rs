@@ -1,0 +1,258 @@
+//! A process's place among others that a scheduler has started: in comes the environment, out goes the place, or one line that names the variable.
+//! The key comes from a file that nobody else may read, never from the environment, which every process of the user can see.
+
+use crate::cluster::topology::PROCESSES_MAX;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use workers::error::{Error, Kind, Result};
+
+/// Which process this is, from 0; Slurm and Kubernetes say it in variables of their own.
+const RANK: [&str; 3] = ["PAGEFOLD_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
+/// `host:port` of each process in order, with commas or white space between; the same everywhere.
+const PEERS: &str = "PAGEFOLD_PEERS";
+/// A file with the key, 64 hex digits.
+const KEY_FILE: &str = "PAGEFOLD_KEY_FILE";
+/// Worker threads of each process; the same everywhere.
+const WORKERS: &str = "PAGEFOLD_WORKERS";
+/// Address to listen on, with the port of this process among the peers.
+const BIND: &str = "PAGEFOLD_BIND";
+/// Seconds until all processes must have met.
+const START_TIMEOUT: &str = "PAGEFOLD_START_TIMEOUT_S";
+/// Seconds for which a process may be silent before it is lost; the same everywhere.
+const SILENCE_TIMEOUT: &str = "PAGEFOLD_SILENCE_TIMEOUT_S";
+
+const WORKERS_MAX: u64 = 1024;
+const SECONDS_MAX: u64 = 86_400;
+/// A scheduler may start one process long after another.
+const START_TIMEOUT_S: u64 = 300;
+const SILENCE_TIMEOUT_S: u64 = 10;
+/// Longest name of a host, in bytes (RFC 1035).
+const HOST_BYTES_MAX: usize = 255;
+const KEY_BYTES: usize = 32;
+/// Bytes of a file with a key: its digits, and white space.
+const KEY_FILE_BYTES_MAX: u64 = 256;
+
+/// A process's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// This process, from 0.
+    pub rank: usize,
+    /// Where each process is dialed, `host:port`.
+    pub peers: Vec<String>,
+    /// What this process listens on.
+    pub bind: SocketAddr,
+    /// The file with the key.
+    pub key_file: PathBuf,
+    /// Worker threads of each process.
+    pub workers: usize,
+    /// Until all processes must have met.
+    pub start_timeout: Duration,
+    /// Silence after which a process is lost.
+    pub silence_timeout: Duration,
+    /// Whether data is encrypted on its way: unless every peer is loopback for certain.
+    pub encrypt: bool,
+}
+
+fn wrong(name: &str, why: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Usage, format!("{name}: {why}"))
+}
+
+fn number(name: &str, text: &str, min: u64, max: u64) -> Result<u64> {
+    let n = text.trim().parse().ok().filter(|n| (min..=max).contains(n));
+    n.ok_or_else(|| wrong(name, format!("{text:?} is not a number within {min} to {max}")))
+}
+
+/// The host and the port of `host:port`, an IPv6 address in brackets.
+fn host_and_port(peer: &str) -> Option<(&str, u16)> {
+    let (host, port) = peer.rsplit_once(':')?;
+    let port = port.parse().ok().filter(|port| *port > 0)?;
+    let host = match host.strip_prefix('[') {
+        Some(host) => host.strip_suffix(']').filter(|host| host.parse::<IpAddr>().is_ok())?,
+        None => Some(host).filter(|host| !host.contains([':', ']']))?,
+    };
+    (1..=HOST_BYTES_MAX).contains(&host.len()).then_some((host, port))
+}
+
+impl Allocation {
+    /// The place that `variable` gives this process: a variable's text by its name.
+    ///
+    /// # Errors
+    ///
+    /// `Usage`: a variable is missing or makes no sense.
+    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Allocation> {
+        let missing = |name| wrong(name, "is not set, which `worker JOB` needs");
+        let needed = |name| variable(name).filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(name));
+        let list = needed(PEERS)?;
+        let split = list.split(|c: char| c == ',' || c.is_whitespace()).filter(|peer| !peer.is_empty());
+        let peers: Vec<String> = split.map(str::to_owned).collect();
+        if !(1..=PROCESSES_MAX).contains(&peers.len()) {
+            return Err(wrong(PEERS, format!("{} are not 1 to {PROCESSES_MAX}", peers.len())));
+        }
+        let mut places = Vec::new();
+        for peer in &peers {
+            places.push(host_and_port(peer).ok_or_else(|| wrong(PEERS, format!("{peer:?} is not host:port")))?);
+        }
+        if let Some((host, port)) = twice(&places) {
+            return Err(wrong(PEERS, format!("{host}:{port} stands twice")));
+        }
+        let given = RANK.into_iter().find_map(|name| Some((name, variable(name)?)));
+        let (name, text) = given.ok_or_else(|| missing(RANK[0]))?;
+        let rank = number(name, &text, 0, peers.len() as u64 - 1)? as usize;
+        let (host, port) = places[rank];
+        let ip = match (variable(BIND), host.parse::<IpAddr>()) {
+            (Some(bind), _) => bind.trim().parse().map_err(|_| wrong(BIND, format!("{bind:?} is no IP address")))?,
+            (None, Ok(ip)) => ip,
+            // What a name means to others need not be an address of this machine, nor be known here yet.
+            (None, Err(_)) => Ipv4Addr::UNSPECIFIED.into(),
+        };
+        let seconds = |name, default| match variable(name) {
+            Some(text) => number(name, &text, 1, SECONDS_MAX).map(Duration::from_secs),
+            None => Ok(Duration::from_secs(default)),
+        };
+        let is_loopback = |host: &str| host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        Ok(Allocation {
+            rank,
+            bind: SocketAddr::new(ip, port),
+            key_file: PathBuf::from(needed(KEY_FILE)?),
+            workers: number(WORKERS, &needed(WORKERS)?, 1, WORKERS_MAX)? as usize,
+            start_timeout: seconds(START_TIMEOUT, START_TIMEOUT_S)?,
+            silence_timeout: seconds(SILENCE_TIMEOUT, SILENCE_TIMEOUT_S)?,
+            encrypt: !(places.iter().all(|(host, _)| is_loopback(host)) && ip.is_loopback()),
+            peers,
+        })
+    }
+}
+
+fn twice<'a>(places: &[(&'a str, u16)]) -> Option<(&'a str, u16)> {
+    let mut seen = BTreeSet::new();
+    places.iter().find(|place| !seen.insert(**place)).copied()
+}
+
+/// Whether a file of `mode` that `owner` owns is a secret of the user `me`: nobody else may read or write it; or root lets the group read it, as
+/// Kubernetes mounts the secrets of a pod that is not root's.
+fn is_secret(mode: u32, owner: u32, me: u32) -> bool {
+    let others = if owner == 0 && me != 0 { 0o037 } else { 0o077 };
+    mode & others == 0 && (owner == me || owner == 0)
+}
+
+/// Reads the key in the file at `path`.
+///
+/// # Errors
+///
+/// `Config`: others may read it, or it holds no key. Otherwise what reading met with. The key itself is never told.
+pub fn read_key(path: &Path) -> Result<[u8; KEY_BYTES]> {
+    let failed = |e| Error::io("read the key in", path, e);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !is_secret(metadata.mode(), metadata.uid(), rustix::process::geteuid().as_raw()) {
+        let why = format!(
+            "mode {:04o} of user {}: others may read the key, or it is not this user's; remedy: chmod 600",
+            metadata.mode() & 0o7777,
+            metadata.uid()
+        );
+        return Err(Error::config(path, why));
+    }
+    let mut text = Vec::new();
+    file.take(KEY_FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
+    key_of(&text).ok_or_else(|| Error::config(path, "not a key of 64 hex digits"))
+}
+
+fn key_of(text: &[u8]) -> Option<[u8; KEY_BYTES]> {
+    let digits = text.trim_ascii();
+    if digits.len() != 2 * KEY_BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let mut key = [0; KEY_BYTES];
+    for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn of(set: &[(&str, &str)]) -> Result<Allocation> {
+        let usual = [(PEERS, "a:1,b:2"), (KEY_FILE, "/k"), (WORKERS, "3"), ("PAGEFOLD_RANK", "1")];
+        let find =
+            |list: &[(&str, &str)], name: &str| list.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string());
+        Allocation::of(|name| find(set, name).or_else(|| find(&usual, name)).filter(|text| text != "unset"))
+    }
+
+    /// The rank is this program's variable, else Slurm's, else Kubernetes'; a peer that is an address is listened on, a name is not; only
+    /// loopback goes without encryption.
+    #[test]
+    fn places() {
+        let place = of(&[("SLURM_PROCID", "0")]).expect("a place");
+        assert_eq!((place.rank, place.bind, place.encrypt), (1, "0.0.0.0:2".parse().expect("an address"), true));
+        let unset = ("PAGEFOLD_RANK", "unset");
+        assert_eq!(of(&[unset, ("SLURM_PROCID", "0"), ("JOB_COMPLETION_INDEX", "1")]).expect("a place").rank, 0);
+        assert_eq!(of(&[unset, ("JOB_COMPLETION_INDEX", "1")]).expect("a place").rank, 1);
+        let place = of(&[(PEERS, " 127.0.0.1:7 ,\n[::1]:8 ")]).expect("a place");
+        assert_eq!((place.bind, place.encrypt), ("[::1]:8".parse().expect("an address"), false));
+        let place = of(&[(PEERS, "127.0.0.1:7 127.0.0.2:8"), (BIND, "0.0.0.0")]).expect("a place");
+        assert!(place.encrypt && place.bind.ip().is_unspecified());
+        assert_eq!(of(&[(SILENCE_TIMEOUT, "2")]).expect("a place").silence_timeout, Duration::from_secs(2));
+    }
+
+    /// Every mistake is one line that names the variable, with the code for usage.
+    #[test]
+    fn mistakes() {
+        let many = "h:1,".repeat(PROCESSES_MAX + 1);
+        let cases = [
+            (PEERS, "unset"),
+            (PEERS, " , "),
+            (PEERS, "a:1,a:1"),
+            (PEERS, "a,b:2"),
+            (PEERS, "a:0,b:2"),
+            (PEERS, "::1:1,b:2"),
+            (PEERS, "[a]:1,b:2"),
+            (PEERS, ":1,b:2"),
+            (PEERS, many.as_str()),
+            ("PAGEFOLD_RANK", "2"),
+            ("PAGEFOLD_RANK", "-1"),
+            ("PAGEFOLD_RANK", "unset"),
+            (KEY_FILE, "unset"),
+            (WORKERS, "unset"),
+            (WORKERS, "0"),
+            (BIND, "localhost"),
+            (START_TIMEOUT, "soon"),
+            (SILENCE_TIMEOUT, "0"),
+        ];
+        for (name, text) in cases {
+            let error = of(&[(name, text)]).expect_err(text);
+            assert!(error.kind() == Kind::Usage && error.to_string().starts_with(&format!("{name}: ")), "{error}");
+        }
+    }
+
+    /// A key that others may read, or that is not 64 hex digits, is refused, and what the file holds is not told.
+    #[test]
+    fn keys() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let write = |text: &str, mode| {
+            std::fs::write(&path, text).expect("written");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set");
+            read_key(&path)
+        };
+        let hex = "0aF1".repeat(16);
+        assert_eq!(write(&format!("{hex}\n"), 0o600).expect("a key")[..2], [0x0a, 0xf1]);
+        for mode in [0o640, 0o604, 0o622, 0o644] {
+            let error = write(&hex, mode).expect_err("readable by others");
+            assert!(error.kind() == Kind::Config && error.to_string().contains("chmod 600"), "{error}");
+        }
+        for text in ["", &hex[1..], &hex.replace('F', "g"), &hex.repeat(9)] {
+            let error = write(text, 0o600).expect_err("no key");
+            assert!(error.kind() == Kind::Config && !error.to_string().contains("0a"), "{error}");
+        }
+        assert!(is_secret(0o100_440, 0, 1000) && !is_secret(0o100_440, 0, 0) && !is_secret(0o100_440, 1000, 1000));
+        assert!(!is_secret(0o100_444, 0, 1000) && !is_secret(0o100_600, 7, 1000) && is_secret(0o100_400, 7, 7));
+    }
+}

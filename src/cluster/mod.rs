@@ -1,0 +1,11 @@
+//! The processes of a job: on which hosts they run, and how they are started, supervised and tried again.
+
+pub mod allocation;
+pub mod attempts;
+pub mod control;
+pub mod probe;
+pub mod process;
+pub mod ranks;
+pub mod supervisor;
+pub mod topology;
+pub mod worker;

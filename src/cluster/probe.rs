@@ -1,0 +1,163 @@
+//! What a worker tries for `pagefold check`: in come a folder that the launcher has made beside the store, and inputs that it saw; out come findings. Nothing is
+//! left behind but in that folder, which the launcher removes.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+use workers::error::{Error, Kind, Result};
+use workers::mesh::{self, Mesh};
+use workers::plan::inputs::Input;
+
+/// What is to be tried.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Probe {
+    /// The folder; the launcher's token lies in it.
+    pub folder: PathBuf,
+    /// What the token says.
+    pub token: String,
+    /// Inputs, and their sizes as the launcher sees them.
+    pub inputs: Vec<(PathBuf, u64)>,
+    /// Files that the job names, apart from inputs.
+    pub files: Vec<PathBuf>,
+}
+
+/// What one check found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was tried.
+    pub check: String,
+    /// What was found, in one line.
+    pub line: String,
+    /// 0, or the exit code of a run that meets this.
+    pub code: u8,
+}
+
+impl Finding {
+    /// What `outcome` says of `check`.
+    pub fn of(check: &str, outcome: Result<String>) -> Finding {
+        let (line, code) = match outcome {
+            Ok(line) => (line, 0),
+            Err(error) => (error.to_string(), error.kind().exit_code()),
+        };
+        Finding { check: check.to_owned(), line, code }
+    }
+}
+
+/// Inputs that are looked at on every host.
+pub const INPUTS_LOOKED_AT_MAX: usize = 100;
+/// A network file system may show a new file late.
+const LOOKS: u32 = 20;
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What process `process` writes for the launcher to read.
+pub fn answer(token: &str, process: usize) -> String {
+    blake3::hash(format!("{token}/{process}").as_bytes()).to_hex().to_string()
+}
+
+/// Its file in the probe's folder.
+pub fn answer_path(folder: &Path, process: usize) -> PathBuf {
+    folder.join(format!("process-{process}"))
+}
+
+/// Waits for a file that says `expected`.
+pub fn wait_for(path: &Path, expected: &str) -> Result<()> {
+    let mut failed = Error::new(Kind::Config, format!("{}: not shared", path.display()));
+    for look in 0..LOOKS {
+        if look > 0 {
+            thread::sleep(LOOK_EVERY);
+        }
+        match std::fs::read_to_string(path) {
+            Ok(text) if text == expected => return Ok(()),
+            Ok(_) => failed = Error::new(Kind::Config, format!("{}: has other bytes here", path.display())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                failed = Error::new(Kind::Config, format!("{}: not visible, so not shared", path.display()));
+            }
+            Err(e) => return Err(Error::io("read", path, e)),
+        }
+    }
+    Err(failed)
+}
+
+/// Whether a hard link can be made of `path`, and whether making it twice fails, as the commit needs it.
+pub fn try_link(path: &Path) -> Result<()> {
+    let link = path.with_extension("link");
+    let failed = |e| Error::io("make a hard link", &link, e).with_kind(Kind::Config);
+    std::fs::hard_link(path, &link).map_err(failed)?;
+    match std::fs::hard_link(path, &link) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        _ => {
+            Err(Error::new(Kind::Config, format!("{}: a link can be made twice: commits are not safe", link.display())))
+        }
+    }
+}
+
+/// Tries files: whether the store's folder is shared and writable, links, inputs.
+pub fn try_files(probe: &Probe, process: usize) -> Vec<Finding> {
+    let own = answer_path(&probe.folder, process);
+    let shared = wait_for(&probe.folder.join("launcher"), &probe.token).and_then(|()| {
+        let written = std::fs::write(&own, answer(&probe.token, process));
+        written
+            .map_err(|e| Error::io("write", &own, e))
+            .map(|()| "the launcher's file is visible, and one written".into())
+    });
+    let links = try_link(&own).map(|()| "hard links work".to_owned());
+    vec![
+        Finding::of("store", shared),
+        Finding::of("links", links),
+        Finding::of("inputs", try_inputs(&probe.inputs, &probe.files)),
+    ]
+}
+
+fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
+    for (path, bytes) in inputs {
+        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+        let here = Input::look(path)?.bytes;
+        if here != *bytes {
+            let why = format!("{}: {here} bytes here, {bytes} where the launcher runs", path.display());
+            return Err(Error::new(Kind::Config, why));
+        }
+    }
+    for path in files {
+        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+    }
+    Ok(format!("{} files looked at", inputs.len() + files.len()))
+}
+
+/// Starts the mesh, and ends it.
+pub fn try_peers(mesh: Mesh, listener: std::net::TcpListener) -> Finding {
+    let (peers, encrypt) = (mesh.addresses.len() - 1, mesh.encrypt);
+    let met = mesh::execute(1, Some((mesh, Some(listener))), |_| {}, |_| ());
+    let way = if encrypt { "encrypted" } else { "in the clear" };
+    Finding::of("peers", met.map(|_| format!("{peers} others reached and known by their key, {way}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that is shared is found to be, and one without the launcher's token, with another token, or with inputs of other sizes is not; each has
+    /// its exit code.
+    #[test]
+    fn what_files_tell() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let input = folder.path().join("in.jsonl");
+        std::fs::write(&input, "{}").expect("written");
+        let probe = |bytes: u64, input: &Path| Probe {
+            folder: folder.path().to_owned(),
+            token: "token".into(),
+            inputs: vec![(input.to_owned(), bytes)],
+            files: Vec::new(),
+        };
+        let codes = |probe: &Probe, process| -> Vec<u8> {
+            try_files(probe, process).into_iter().map(|finding| finding.code).collect()
+        };
+        std::fs::write(folder.path().join("launcher"), "token").expect("written");
+        assert_eq!(codes(&probe(2, &input), 0), [0, 0, 0]);
+        assert_eq!(wait_for(&answer_path(folder.path(), 0), &answer("token", 0)).map_err(|e| e.to_string()), Ok(()));
+        assert_eq!(codes(&probe(3, &input), 1), [0, 0, 78]);
+        assert_eq!(codes(&probe(2, &folder.path().join("gone")), 2), [0, 0, 66]);
+        std::fs::write(folder.path().join("launcher"), "another").expect("written");
+        assert_eq!(codes(&probe(2, &input), 3)[0], 78);
+    }
+}

@@ -1,0 +1,365 @@
+//! A job whose processes a scheduler has started: each is told its rank by the environment (`allocation`), runs `worker JOB`, and meets the others in a
+//! standing talk (`workers::mesh::Talk`). Rank 0 does what `run` does, on the same road (`launch`); what it lacks is hands, and the others are
+//! these. All end with the same exit code, which is rank 0's, and only once that is known.
+//!
+//! ```text
+//! all      meet: the same binary, job and number of workers, or exit code 76
+//! rank 0   work: an attempt's folder, and a nonce            once for each epoch; before it rank 0 may plan for as long as it takes
+//! others   ready, or failed                                   the plan is read, the store looked at
+//! rank 0   go                                                 the links for data are made, under a key of this nonce
+//! others   done: the receipts; or failed
+//! rank 0   ended: the exit code                               committed and exported, nothing due, or failed
+//! ```
+//!
+//! Nobody is started again from here: whoever loses another ends with 75, and the scheduler begins anew, from what is done. That the talk is live is what
+//! keeps an earlier attempt out: nothing that it left on disk is believed, and what of it still lives has no part in this talk and not its nonce.
+
+use crate::cli;
+use crate::cluster::allocation::{Allocation, read_key};
+use crate::cluster::attempts::{self, Attempt, Work};
+use crate::cluster::control::{Message, Seat, Task, kind_of, own_digest};
+use crate::cluster::worker::{self, Prepared};
+use crate::jobs;
+use crate::signals;
+use crate::terminal::bar::{Bar, Seen};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use workers::error::{Error, Kind, Result};
+use workers::fold::epoch::Progress;
+use workers::job::Job;
+use workers::mesh::{self, Talk};
+use workers::plan::{self, Plan};
+use workers::store::{durable, random_hex};
+
+/// For processes that are known to live to make their links for data.
+const LINK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What ranks say to each other.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    /// Look at the plan in the folder of this name, among the store's attempts.
+    Work {
+        /// The folder's name.
+        attempt: String,
+        /// What the key of the data's links is made of, beside the ranks' own.
+        nonce: String,
+    },
+    /// It is there and fits.
+    Ready,
+    /// Do it.
+    Go,
+    /// It is done.
+    Done {
+        /// Bytes of input that were read.
+        bytes: u64,
+        /// Records that were read.
+        records: u64,
+        /// A [`Message::Done`].
+        done: Box<Message>,
+    },
+    /// It went wrong.
+    Failed {
+        /// Exit code of the failure.
+        code: u8,
+        /// The failure in one line.
+        line: String,
+    },
+    /// All is over.
+    Ended {
+        /// Everyone's exit code.
+        code: u8,
+        /// The failure in one line, empty for none.
+        line: String,
+    },
+}
+
+/// A process among its peers.
+pub struct Ranks {
+    allocation: Allocation,
+    key: [u8; 32],
+    listener: TcpListener,
+    /// Digest of the binary.
+    digest: String,
+    talk: RefCell<Talk>,
+    json: bool,
+}
+
+/// `pagefold worker JOB`: all ranks meet; the first does what `run` does, by way of `lead`, and the others serve it.
+pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Result<()> {
+    if arguments.cluster.is_some() || arguments.threads.is_some() {
+        let why = "`worker JOB` takes no --cluster or --threads: PAGEFOLD_PEERS and PAGEFOLD_WORKERS say that";
+        return Err(Error::new(Kind::Usage, why));
+    }
+    let allocation = Allocation::of(|name| std::env::var(name).ok())?;
+    let (rank, json) = (allocation.rank, arguments.json && allocation.rank == 0);
+    mesh::exit_on_panic(move |lost| signals::end(lost, json));
+    signals::on_signal(json);
+    let job = jobs::read(&arguments.job, &arguments.sets)?;
+    let ranks = Ranks::meet(allocation, &job, json)?;
+    if rank > 0 {
+        return ranks.serve(&job);
+    }
+    let outcome = lead(&ranks);
+    signals::hold();
+    ranks.dismiss(&outcome);
+    outcome
+}
+
+/// The first cause among `failures`: one that is no consequence of another rank's end, if there is one.
+fn cause(failures: Vec<Error>) -> Option<Error> {
+    let at = failures.iter().position(|error| error.kind() != Kind::TryAgain).unwrap_or(0);
+    failures.into_iter().nth(at)
+}
+
+/// The key of one epoch's links.
+fn link_key(key: &[u8; 32], nonce: &str) -> [u8; 32] {
+    blake3::derive_key("pagefold 2026 ranks: links for data", &[&key[..], nonce.as_bytes()].concat())
+}
+
+fn hex(key: &[u8; 32]) -> String {
+    blake3::Hash::from_bytes(*key).to_hex().to_string()
+}
+
+impl Ranks {
+    /// Meets the other ranks, who must run this binary and `job`.
+    fn meet(allocation: Allocation, job: &Job, json: bool) -> Result<Ranks> {
+        durable::tell_apart()?;
+        let key = read_key(&allocation.key_file)?;
+        let digest = own_digest()?;
+        let listener = mesh::listen(allocation.bind)?;
+        let silence = allocation.silence_timeout.as_secs().to_string();
+        let prologue = ["ranks", &digest, &worker::job_digest(job)?, &silence].join("/").into_bytes();
+        let seat = seat(&allocation, &key, allocation.start_timeout)?;
+        let mesh = worker::mesh(&seat, allocation.peers.clone(), prologue, &listener)?;
+        tracing::info!(rank = allocation.rank, ranks = allocation.peers.len(), "waiting for the other ranks");
+        let talk = Talk::begin(&mesh, allocation.workers, &listener, move |lost| signals::end(lost, json))?;
+        Ok(Ranks { allocation, key, listener, digest, talk: RefCell::new(talk), json })
+    }
+
+    /// Worker threads of each rank.
+    pub fn workers(&self) -> usize {
+        self.allocation.workers
+    }
+
+    /// Does the work of `plan` with all ranks; this is rank 0.
+    pub fn work(&self, job: &Job, plan: &Plan, bar: &Bar) -> Result<Work> {
+        let (began, peers) = (Instant::now(), &self.allocation.peers);
+        let seen: Vec<Arc<Seen>> = peers.iter().map(|peer| Arc::new(Seen::new(peer))).collect();
+        bar.follow(seen.clone());
+        let folder = plan.attempt(&job.store);
+        let attempt = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let nonce = random_hex()?;
+        self.tell(&Said::Work { attempt, nonce: nonce.clone() })?;
+        let prepared = worker::prepare(&self.task(job, folder.clone()), &self.digest);
+        self.all_well(prepared.as_ref().err(), self.answers()?)?;
+        self.tell(&Said::Go)?;
+        let own = self.share(job, folder, prepared?, &nonce, seen[0].progress.clone());
+        let answers = self.all_well(own.as_ref().err(), self.answers()?)?;
+        let mut last_words = vec![own?];
+        for (said, seen) in answers.into_iter().zip(&seen[1..]) {
+            if let Said::Done { bytes, records, done } = said {
+                seen.progress.bytes.store(bytes, Ordering::Relaxed);
+                seen.progress.records.store(records, Ordering::Relaxed);
+                last_words.push(*done);
+            }
+        }
+        for (message, seen) in last_words.iter().zip(&seen) {
+            seen.done(message);
+        }
+        let (hosts, seconds) = (peers.clone(), began.elapsed().as_secs_f64());
+        let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
+        Ok(attempts::done(last_words, &seen, self.allocation.workers, attempts))
+    }
+
+    /// The answers, if no rank failed, nor this one with its `own` failure.
+    fn all_well(&self, own: Option<&Error>, answers: Vec<Said>) -> Result<Vec<Said>> {
+        let mut failures: Vec<Error> = own.map(|own| Error::new(own.kind(), own.to_string())).into_iter().collect();
+        for (said, peer) in answers.iter().zip(&self.allocation.peers[1..]) {
+            if let Said::Failed { code, line } = said {
+                failures.push(Error::new(kind_of(*code), format!("{peer}: {line}")));
+            }
+        }
+        cause(failures).map_or(Ok(answers), Err)
+    }
+
+    /// Tells all others.
+    fn tell(&self, said: &Said) -> Result<()> {
+        let text = encoded(said)?;
+        let mut talk = self.talk.borrow_mut();
+        (1..self.allocation.peers.len()).try_for_each(|peer| talk.say(peer, &text))
+    }
+
+    /// The next answer of every other rank, in order.
+    fn answers(&self) -> Result<Vec<Said>> {
+        let mut answers: Vec<Option<Said>> = self.allocation.peers[1..].iter().map(|_| None).collect();
+        while answers.iter().any(Option::is_none) {
+            let (peer, said) = self.hear()?;
+            let place = peer.checked_sub(1).and_then(|at| answers.get_mut(at)).filter(|place| place.is_none());
+            match place {
+                Some(place) => *place = Some(said),
+                None => return Err(out_of_turn(peer, &said)),
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    fn hear(&self) -> Result<(usize, Said)> {
+        let (peer, text) = self.talk.borrow().hear()?;
+        let said = serde_json::from_slice(&text).map_err(|e| {
+            Error::new(Kind::Protocol, format!("rank {peer} says what is no message")).blaming(peer).caused_by(e)
+        })?;
+        Ok((peer, said))
+    }
+
+    /// Does what rank 0 bids until it says that all is over.
+    fn serve(self, job: &Job) -> Result<()> {
+        let mut task = None;
+        loop {
+            let answer = match self.hear()? {
+                (0, Said::Work { attempt, nonce }) => match self.prepare(job, &attempt) {
+                    Ok((folder, prepared)) => {
+                        task = Some((folder, prepared, nonce));
+                        Said::Ready
+                    }
+                    Err(error) => failed(&error),
+                },
+                (0, Said::Go) => {
+                    let (folder, prepared, nonce) = task.take().ok_or_else(|| out_of_turn(0, &Said::Go))?;
+                    let progress = Arc::new(Progress::default());
+                    match self.share(job, folder, prepared, &nonce, progress.clone()) {
+                        Ok(done) => Said::Done {
+                            bytes: progress.bytes.load(Ordering::Relaxed),
+                            records: progress.records.load(Ordering::Relaxed),
+                            done: Box::new(done),
+                        },
+                        Err(error) => failed(&error),
+                    }
+                }
+                (0, Said::Ended { code, line }) => {
+                    signals::hold();
+                    self.leave();
+                    return match code {
+                        0 => Ok(()),
+                        code => Err(Error::new(kind_of(code), format!("rank 0 says: {line}"))),
+                    };
+                }
+                (peer, said) => return Err(out_of_turn(peer, &said)),
+            };
+            let text = encoded(&answer)?;
+            if let Err(error) = self.talk.borrow_mut().say(0, &text) {
+                // Rank 0 has said its last word, or is lost: what is heard next tells which.
+                tracing::debug!(%error, "cannot answer");
+            }
+        }
+    }
+
+    fn prepare(&self, job: &Job, attempt: &str) -> Result<(PathBuf, Prepared)> {
+        let folder = plan::attempts(&job.store).join(attempt);
+        let prepared = worker::prepare(&self.task(job, folder.clone()), &self.digest)?;
+        Ok((folder, prepared))
+    }
+
+    fn task(&self, job: &Job, attempt: PathBuf) -> Task {
+        Task { job: job.clone(), attempt, threads: self.allocation.workers }
+    }
+
+    /// Does this rank's share of the work.
+    fn share(
+        &self,
+        job: &Job,
+        attempt: PathBuf,
+        prepared: Prepared,
+        nonce: &str,
+        progress: Arc<Progress>,
+    ) -> Result<Message> {
+        let cloned = self.listener.try_clone();
+        let listener = cloned.map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;
+        let seat = seat(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
+        let peers = self.allocation.peers.clone();
+        let share = worker::share(&seat, self.task(job, attempt), prepared, peers, listener)?;
+        let json = self.json;
+        worker::done(share, &progress, move |lost| signals::end(lost, json))
+    }
+
+    /// Tells the others how all ended; this is rank 0.
+    fn dismiss(self, outcome: &Result<()>) {
+        let (code, line) = match outcome {
+            Ok(()) => (0, String::new()),
+            Err(error) => (error.kind().exit_code(), error.to_string()),
+        };
+        if let Err(error) = self.tell(&Said::Ended { code, line }) {
+            tracing::warn!(%error, "a rank was not told of the end");
+        }
+        self.leave();
+    }
+
+    fn leave(self) {
+        self.talk.into_inner().leave();
+    }
+}
+
+/// A seat in the allocation for links under `key`.
+fn seat(allocation: &Allocation, key: &[u8; 32], start_timeout: Duration) -> Result<Seat> {
+    let folder = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
+    Ok(Seat {
+        process: allocation.rank,
+        processes: allocation.peers.len(),
+        address: allocation.peers[allocation.rank].clone(),
+        bind: Some(allocation.bind.ip()),
+        port: allocation.bind.port(),
+        folder,
+        is_child: false,
+        key: hex(key),
+        encrypt: allocation.encrypt,
+        plaintext: false,
+        start_timeout,
+        silence_timeout: allocation.silence_timeout,
+    })
+}
+
+fn encoded(said: &Said) -> Result<Vec<u8>> {
+    serde_json::to_vec(said).map_err(|e| Error::internal("cannot write a message").caused_by(e))
+}
+
+fn failed(error: &Error) -> Said {
+    Said::Failed { code: error.kind().exit_code(), line: error.to_string() }
+}
+
+fn out_of_turn(peer: usize, said: &Said) -> Error {
+    let text = format!("{said:?}");
+    let name = text.split([' ', '{']).next().unwrap_or_default();
+    Error::new(Kind::Protocol, format!("rank {peer} says {name} out of turn")).blaming(peer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of several failures the one that names a cause is told, and not that a rank was lost; of several such the first.
+    #[test]
+    fn causes() {
+        let told = |kinds: &[Kind]| {
+            let failures = kinds.iter().enumerate().map(|(n, kind)| Error::new(*kind, n.to_string()));
+            cause(failures.collect()).map(|error| error.to_string())
+        };
+        assert_eq!(told(&[]), None);
+        assert_eq!(told(&[Kind::TryAgain, Kind::TryAgain]).as_deref(), Some("0"));
+        assert_eq!(told(&[Kind::TryAgain, Kind::Io, Kind::Data]).as_deref(), Some("1"));
+    }
+
+    /// Another nonce, or another key, makes another key of the links, and that is never the ranks' own.
+    #[test]
+    fn link_keys() {
+        let keys = [link_key(&[1; 32], "a"), link_key(&[1; 32], "b"), link_key(&[2; 32], "a"), [1; 32]];
+        for (n, key) in keys.iter().enumerate() {
+            assert!(!keys[..n].contains(key), "{n}");
+        }
+        assert_eq!(hex(&[0xa7; 32]), "a7".repeat(32));
+    }
+}

@@ -1,0 +1,536 @@
+//! One attempt at a piece of work by processes on one host or many: in come the hosts and what each is to be ordered, out come the messages with which they
+//! end, or the first cause of a failure, who is to blame, and whether another attempt may mend it. Whatever happens, all processes are told to end,
+//! waited for, and killed as far as they can be reached from here.
+//!
+//! What is noticed, and when: an end without a last message at once; silence, on this line or between two processes, within the silence
+//! limit; a process that does not come to the start at the start deadline; a worker that does not come back from its operators, and all workers
+//! waiting for each other, after the progress limit. One failure brings others with it: the rest are heard for a moment before the
+//! cause is chosen ([`Complaint`] ranks them).
+
+use crate::cluster::control::{Message, Order, SAY_EVERY, Seat, kind_of, settle};
+use crate::cluster::process::{Heard, Process};
+use crate::cluster::topology::{Host, Launch, Topology};
+use crate::terminal::bar::Seen;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use workers::error::{Error, Kind, Result};
+
+/// How often the clock is looked at while nothing is heard.
+const TICK: Duration = Duration::from_millis(50);
+/// How long the others are heard after the first failure.
+const SETTLE: Duration = Duration::from_millis(700);
+/// How long processes have to end by themselves.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Why an attempt failed.
+pub struct Failure {
+    /// The first cause.
+    pub error: Error,
+    /// The process to blame, if one is.
+    pub blamed: Option<usize>,
+    /// Whether another attempt may mend it.
+    pub mends: bool,
+    /// Until when a process may still be at work somewhere, if that is not known to be over.
+    pub may_live_until: Option<Instant>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { error, blamed: None, mends: false, may_live_until: None }
+    }
+}
+
+/// A sign that something is wrong, in order of how close to the cause it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Sign {
+    /// The process says what is wrong with itself or the job.
+    Own,
+    /// It ended without a word.
+    Death,
+    /// It is silent, stuck or missing, as seen from here.
+    Still,
+    /// It complains about another process.
+    Peer(usize),
+    /// It lost something, it knows not what.
+    Vague,
+}
+
+/// What was seen or heard of a process that means failure.
+#[derive(Clone, Debug)]
+struct Complaint {
+    process: Option<usize>,
+    sign: Sign,
+    kind: Kind,
+    line: String,
+    mends: bool,
+}
+
+/// The first cause among `complaints`, in the order in which they came, and whom to blame: what a process says of itself comes before
+/// a death, that before stillness, and that before what processes say of each other; among those the one that most complain about.
+fn cause(complaints: &[Complaint]) -> Option<(&Complaint, Option<usize>)> {
+    let rank = |sign: &Sign| match sign {
+        Sign::Own => 0,
+        Sign::Death => 1,
+        Sign::Still => 2,
+        Sign::Peer(_) => 3,
+        Sign::Vague => 4,
+    };
+    let first = complaints.iter().min_by_key(|complaint| rank(&complaint.sign))?;
+    let Sign::Peer(_) = first.sign else {
+        let blames = !matches!(first.sign, Sign::Vague);
+        return Some((first, first.process.filter(|_| blames)));
+    };
+    let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
+    let peers = complaints.iter().filter_map(|complaint| match complaint.sign {
+        Sign::Peer(peer) => Some((peer, complaint)),
+        _ => None,
+    });
+    peers.clone().for_each(|(peer, _)| *votes.entry(peer).or_default() += 1);
+    let most = votes.values().max().copied().unwrap_or(0);
+    peers.into_iter().find(|(peer, _)| votes[peer] == most).map(|(peer, complaint)| (complaint, Some(peer)))
+}
+
+/// Why a process ended before it said anything, by its exit code and last words: `code` of a shell or of ssh, in `how` what they say. What no other attempt
+/// mends is told apart from a host that cannot be reached.
+fn never_began(code: Option<i32>, how: &str) -> Kind {
+    match code {
+        Some(126 | 127) => Kind::Config,
+        Some(255) if how.contains("Host key verification failed") => Kind::Protocol,
+        Some(255) if how.contains("Permission denied (") => Kind::Permission,
+        _ => Kind::TryAgain,
+    }
+}
+
+/// What is known of one process.
+struct Watched {
+    process: Process,
+    heard: Instant,
+    said_hello: bool,
+    address: Option<String>,
+    /// Its workers' turns, and when each was last seen to move.
+    turns: BTreeMap<usize, (u64, Instant)>,
+    last_word: Option<Message>,
+    is_closed: bool,
+}
+
+/// The processes of one attempt.
+pub struct Crew<'a> {
+    topology: &'a Topology,
+    hosts: &'a [Host],
+    seen: &'a [Arc<Seen>],
+    digest: &'a str,
+    watched: Vec<Watched>,
+    hear: Receiver<(usize, Heard)>,
+    complaints: Vec<Complaint>,
+}
+
+impl<'a> Crew<'a> {
+    /// Has the processes on `hosts` do what `order` says for each seat; what they tell of their progress goes to `seen`, a place each. `digest` is that of
+    /// this binary.
+    pub fn work(
+        topology: &'a Topology,
+        hosts: &'a [Host],
+        seen: &'a [Arc<Seen>],
+        digest: &'a str,
+        order: &dyn Fn(Seat) -> Order,
+    ) -> std::result::Result<Vec<Message>, Failure> {
+        let (tell, hear) = channel();
+        let is_remote = topology.launch == Launch::Ssh;
+        let mut watched = Vec::new();
+        for (process, host) in hosts.iter().enumerate() {
+            watched.push(Watched {
+                process: Process::start(process, host, is_remote, &tell)?,
+                heard: Instant::now(),
+                said_hello: false,
+                address: None,
+                turns: BTreeMap::new(),
+                last_word: None,
+                is_closed: false,
+            });
+        }
+        drop(tell);
+        let mut crew = Crew { topology, hosts, seen, digest, watched, hear, complaints: Vec::new() };
+        let outcome = crew.watch(order);
+        let may_live_until = crew.end();
+        outcome?;
+        match cause(&crew.complaints) {
+            None => Ok(crew.watched.into_iter().filter_map(|watched| watched.last_word).collect()),
+            Some((complaint, blamed)) => Err(Failure { may_live_until, ..crew.failure(complaint, blamed) }),
+        }
+    }
+
+    /// Hears and watches until all have said their last word, or something is wrong and the rest had a moment to say so, too.
+    fn watch(&mut self, order: &dyn Fn(Seat) -> Order) -> Result<()> {
+        let orders = self.orders(order)?;
+        let began = Instant::now();
+        let (mut ticked, mut said, mut moved) = (began, began, (0, began));
+        let (mut is_meshed, mut failed) = (false, None);
+        loop {
+            match self.hear.recv_timeout(TICK) {
+                Ok((process, heard)) => {
+                    self.heard(process, heard, &orders)?;
+                    // All that lies there is heard before anyone is called silent.
+                    while let Ok((process, heard)) = self.hear.try_recv() {
+                        self.heard(process, heard, &orders)?;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+            }
+            let now = Instant::now();
+            if now - ticked > 20 * TICK {
+                // This process itself stood still; what the others said meanwhile is heard before they are judged.
+                let stood = now - ticked;
+                self.watched.iter_mut().for_each(|watched| watched.heard += stood);
+            }
+            ticked = now;
+            if now - said >= SAY_EVERY {
+                said = now;
+                self.watched.iter().try_for_each(|watched| watched.process.say(&Order::Beat))?;
+            }
+            if self.watched.iter().all(|watched| watched.last_word.is_some()) {
+                return Ok(());
+            }
+            let addresses: Vec<String> = self.watched.iter().filter_map(|watched| watched.address.clone()).collect();
+            if !is_meshed && addresses.len() == self.hosts.len() {
+                is_meshed = true;
+                let peers = Order::Peers(addresses);
+                self.watched.iter().try_for_each(|watched| watched.process.say(&peers))?;
+            }
+            if self.complaints.is_empty() {
+                self.look(now, began, is_meshed, &mut moved);
+            }
+            if !self.complaints.is_empty() {
+                let until = *failed.get_or_insert(now) + self.settle();
+                if now >= until || self.all_have_spoken() {
+                    // What fell silent with the first one was not looked for since.
+                    self.look(now, began, is_meshed, &mut moved);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// How long the others are heard: longer where all that is known is what processes say of each other.
+    fn settle(&self) -> Duration {
+        let is_hearsay = |complaint: &Complaint| matches!(complaint.sign, Sign::Peer(_) | Sign::Vague);
+        match self.complaints.iter().all(is_hearsay) {
+            true => SETTLE.max(settle(self.topology.silence_timeout)),
+            false => SETTLE,
+        }
+    }
+
+    /// Whether nobody is left who might say something new.
+    fn all_have_spoken(&self) -> bool {
+        let mut all = self.watched.iter().enumerate();
+        all.all(|(process, watched)| watched.is_closed || self.has_complained(process))
+    }
+
+    fn has_complained(&self, process: usize) -> bool {
+        self.complaints.iter().any(|complaint| complaint.process == Some(process))
+    }
+
+    /// The first order of each process.
+    fn orders(&self, order: &dyn Fn(Seat) -> Order) -> Result<Vec<Order>> {
+        let key = [workers::store::random_hex()?, workers::store::random_hex()?].concat();
+        let here = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
+        let seat = |(process, host): (usize, &Host)| Seat {
+            process,
+            processes: self.hosts.len(),
+            address: host.address.clone(),
+            bind: host.bind,
+            port: host.port,
+            folder: host.folder.clone().unwrap_or_else(|| PathBuf::from(&here)),
+            is_child: self.topology.launch == Launch::Local,
+            key: key.clone(),
+            encrypt: self.topology.encrypt,
+            plaintext: self.topology.plaintext,
+            start_timeout: self.topology.start_timeout,
+            silence_timeout: self.topology.silence_timeout,
+        };
+        Ok(self.hosts.iter().enumerate().map(|host| order(seat(host))).collect())
+    }
+
+    fn complain(&mut self, process: Option<usize>, sign: Sign, kind: Kind, line: String, mends: bool) {
+        tracing::debug!(?process, ?sign, line, "something is wrong");
+        self.complaints.push(Complaint { process, sign, kind, line, mends });
+    }
+
+    fn heard(&mut self, process: usize, heard: Heard, orders: &[Order]) -> Result<()> {
+        let complained = self.has_complained(process);
+        let Some(watched) = self.watched.get_mut(process) else { return Ok(()) };
+        watched.heard = Instant::now();
+        match heard {
+            Heard::Said(message) => self.said(process, *message, orders)?,
+            Heard::Noise(line) => {
+                let line = format!("says what is no message: {line:?}");
+                self.complain(Some(process), Sign::Death, Kind::TryAgain, line, true);
+            }
+            Heard::Closed => {
+                watched.is_closed = true;
+                if watched.last_word.is_none() && !complained {
+                    let (how, code) = watched.process.death();
+                    let kind = if watched.said_hello { Kind::TryAgain } else { never_began(code, &how) };
+                    let line = match kind {
+                        Kind::Config => format!("cannot run {}: {how}", self.hosts[process].command.join(" ")),
+                        _ => how,
+                    };
+                    self.complain(Some(process), Sign::Death, kind, line, kind == Kind::TryAgain);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, process: usize, message: Message, orders: &[Order]) -> Result<()> {
+        let has_complained = self.has_complained(process);
+        let watched = &mut self.watched[process];
+        match message {
+            Message::Hello { digest, .. } if digest == self.digest => {
+                watched.said_hello = true;
+                watched.process.say(&orders[process])?;
+            }
+            Message::Hello { digest, .. } => {
+                let line = format!(
+                    "its pagefold is another build (blake3 {}..., here {}...)",
+                    digest.get(..12).unwrap_or_default(),
+                    self.digest.get(..12).unwrap_or_default()
+                );
+                self.complain(Some(process), Sign::Own, Kind::Protocol, line, false);
+            }
+            Message::Listening { address } => {
+                let host = &self.hosts[process].address;
+                let colons = host.contains(':');
+                let host = if colons { format!("[{host}]") } else { host.clone() };
+                watched.address = Some(format!("{host}:{}", address.port()));
+            }
+            Message::Progress { bytes, records, stage, memory_bytes, turns, busy_turns } => {
+                if let Some(seen) = self.seen.get(process) {
+                    seen.progress.bytes.store(bytes, Ordering::Relaxed);
+                    seen.progress.records.store(records, Ordering::Relaxed);
+                    seen.progress.stage.store(stage, Ordering::Relaxed);
+                    seen.progress.busy_turns.store(busy_turns, Ordering::Relaxed);
+                    seen.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
+                }
+                for (worker, turns) in turns {
+                    let last = watched.turns.entry(worker).or_insert((turns, watched.heard));
+                    if last.0 != turns {
+                        *last = (turns, watched.heard);
+                    }
+                }
+            }
+            // One vote each: what it says after its first complaint is an echo of that.
+            Message::Failed { .. } if has_complained => {}
+            Message::Failed { code, line, peer, mends } => {
+                let kind = kind_of(code);
+                let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
+                let sign = match (peer, kind) {
+                    (Some(peer), _) => Sign::Peer(peer),
+                    // A port that is taken, say: it has no place among the others yet.
+                    (None, Kind::TryAgain) if mends && watched.address.is_none() => Sign::Still,
+                    (None, Kind::TryAgain) if mends => Sign::Vague,
+                    _ => Sign::Own,
+                };
+                self.complain(Some(process), sign, kind, line, mends);
+            }
+            last @ (Message::Done { .. } | Message::Probed { .. }) => {
+                if let Some(seen) = self.seen.get(process) {
+                    seen.done(&last);
+                }
+                watched.last_word = Some(last);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the clock: who is missing, silent or stuck.
+    fn look(&mut self, now: Instant, began: Instant, is_meshed: bool, moved: &mut (u64, Instant)) {
+        let limits = self.topology;
+        let mut signs = Vec::new();
+        for (process, watched) in self.watched.iter().enumerate().filter(|(_, watched)| watched.last_word.is_none()) {
+            if watched.is_closed {
+                continue;
+            }
+            let still = now.saturating_duration_since(watched.heard);
+            if watched.said_hello && still > limits.silence_timeout {
+                signs.push((process, format!("silent for {:.1} s", still.as_secs_f64())));
+            } else if watched.address.is_none() && now - began > limits.start_timeout {
+                let what = if watched.said_hello { "it has no socket open" } else { "it never called" };
+                signs.push((process, format!("missing after {} s: {what}", limits.start_timeout.as_secs())));
+            }
+            let stuck =
+                watched.turns.iter().find(|(_, (_, at))| now.saturating_duration_since(*at) > limits.progress_timeout);
+            if let Some((worker, _)) = stuck {
+                let seconds = limits.progress_timeout.as_secs();
+                signs.push((process, format!("stuck: worker {worker} has been in one operator for {seconds} s")));
+            }
+        }
+        for (process, line) in signs {
+            self.complain(Some(process), Sign::Still, Kind::TryAgain, line, true);
+        }
+        let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
+        let work = |seen: &Arc<Seen>| {
+            let progress = &seen.progress;
+            load(&progress.records) + load(&progress.bytes) + load(&progress.busy_turns)
+        };
+        let work: u64 = self.seen.iter().map(work).fold(0, u64::wrapping_add);
+        if work != moved.0 || !is_meshed {
+            *moved = (work, now);
+        } else if self.complaints.is_empty() && now - moved.1 > limits.progress_timeout {
+            let line = format!("no worker had anything to do for {} s", limits.progress_timeout.as_secs());
+            self.complain(None, Sign::Vague, Kind::TryAgain, line, true);
+        }
+    }
+
+    /// Tells all to end and sees to it. Returns until when one may be at work that cannot be seen from here.
+    fn end(&mut self) -> Option<Instant> {
+        self.watched.iter_mut().for_each(|watched| watched.process.hang_up());
+        let cut = Instant::now();
+        let ends = self.watched.iter_mut().map(|watched| watched.process.end(cut + GRACE).is_certain);
+        let all_certain = ends.fold(true, |all, is_certain| all & is_certain);
+        // It ends by itself when it has heard nothing for so long; a moment more for its clock to be read.
+        (!all_certain).then(|| cut + self.topology.silence_timeout + 2 * SAY_EVERY)
+    }
+
+    fn failure(&self, complaint: &Complaint, blamed: Option<usize>) -> Failure {
+        let name = |process: usize| self.hosts[process].name.as_str();
+        let line = match (complaint.process, blamed) {
+            (Some(teller), Some(blamed)) if teller != blamed => {
+                format!("{}: {} says: {}", name(blamed), name(teller), complaint.line)
+            }
+            (Some(process), _) => format!("{}: {}", name(process), complaint.line),
+            (None, _) => complaint.line.clone(),
+        };
+        Failure { error: Error::new(complaint.kind, line), blamed, mends: complaint.mends, may_live_until: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(process: usize, sign: Sign) -> Complaint {
+        Complaint { process: Some(process), sign, kind: Kind::TryAgain, line: String::new(), mends: true }
+    }
+
+    fn blamed(complaints: &[(usize, Sign)]) -> Option<usize> {
+        let complaints: Vec<_> = complaints.iter().map(|(process, sign)| complaint(*process, sign.clone())).collect();
+        cause(&complaints).and_then(|(_, blamed)| blamed)
+    }
+
+    /// The first cause is blamed and not its echo, whichever is heard first: a fault of its own, a death, a silence; among complaints about
+    /// each other the process that most complain about, and of equals the first.
+    #[test]
+    fn the_first_cause_is_blamed() {
+        use Sign::{Death, Own, Peer, Still, Vague};
+        assert_eq!(blamed(&[(0, Peer(2)), (1, Peer(2)), (2, Death)]), Some(2));
+        assert_eq!(blamed(&[(0, Peer(2)), (2, Peer(1)), (1, Own)]), Some(1));
+        assert_eq!(blamed(&[(1, Death), (0, Own)]), Some(0));
+        assert_eq!(blamed(&[(0, Peer(1)), (1, Still)]), Some(1));
+        assert_eq!(blamed(&[(2, Peer(0)), (0, Peer(2)), (1, Peer(2))]), Some(2));
+        assert_eq!(blamed(&[(1, Peer(0)), (0, Peer(1))]), Some(0));
+        assert_eq!(blamed(&[(1, Vague), (0, Peer(1))]), Some(1));
+        assert_eq!(blamed(&[(1, Vague)]), None);
+        assert_eq!(blamed(&[]), None);
+    }
+
+    /// What a made-up worker says first.
+    const HELLO: &str = r#"echo '{"hello":{"digest":"d","pid":1}}'; read task;"#;
+    const LISTENING: &str = r#"echo '{"listening":{"address":"127.0.0.1:9"}}'; read peers;"#;
+    const PROBED: &str = r#"echo '{"probed":{"findings":[]}}';"#;
+    const STEP: &str =
+        r#"{"progress":{"bytes":0,"records":0,"stage":0,"memory_bytes":1,"turns":[[3,TURNS]],"busy_turns":BUSY}}"#;
+
+    fn steps(turns: &str, busy: &str) -> String {
+        let step = STEP.replace("TURNS", turns).replace("BUSY", busy);
+        format!(
+            "{HELLO} {LISTENING} n=0; while :; do n=$((n+1)); echo \"{}\"; sleep 0.1; done",
+            step.replace('"', "\\\"")
+        )
+    }
+
+    /// An attempt of made-up workers, each a shell script.
+    fn attempt(launch: Launch, scripts: &[&str]) -> std::result::Result<Vec<Message>, Failure> {
+        let second = Duration::from_secs(1);
+        let host = |(n, script): (usize, &&str)| Host {
+            name: format!("host {n}"),
+            address: "127.0.0.1".into(),
+            bind: None,
+            port: 0,
+            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            folder: None,
+        };
+        let hosts = scripts.iter().enumerate().map(host).collect();
+        let (start_timeout, silence_timeout, progress_timeout) = (2 * second, 2 * second, second);
+        let topology =
+            Topology { launch, hosts, start_timeout, silence_timeout, progress_timeout, ..Topology::single(1) };
+        let seen: Vec<Arc<Seen>> = topology.hosts.iter().map(|host| Arc::new(Seen::new(&host.name))).collect();
+        Crew::work(&topology, &topology.hosts, &seen, "d", &|seat| {
+            let probe = crate::cluster::probe::Probe {
+                folder: PathBuf::new(),
+                token: String::new(),
+                inputs: vec![],
+                files: vec![],
+            };
+            Order::Probe(Box::new((seat, probe)))
+        })
+    }
+
+    /// Each way to fail is noticed, told in words and blamed on the process that it comes from, and only what another attempt may mend is said to be so.
+    #[test]
+    fn failures_are_noticed() {
+        let good = format!("{HELLO} {LISTENING} {PROBED} cat > /dev/null");
+        let slow = steps("$n", "$n");
+        let ended = attempt(Launch::Local, &[&good, &good]).map_err(|failure| failure.error.to_string());
+        assert_eq!(ended.map(|words| words.len()), Ok(2));
+        let own = r#"echo '{"failed":{"code":74,"line":"a full disk","peer":null,"mends":false}}'"#;
+        let peer = r#"echo '{"failed":{"code":75,"line":"lost process 0","peer":0,"mends":true}}'"#;
+        let cases = [
+            (format!("{HELLO} {LISTENING} kill -9 $$"), 1, true, "host 1: was killed by signal 9"),
+            ("echo no route to it >&2; exit 255".into(), 1, true, "exit code 255: no route to it"),
+            ("exit 127".into(), 1, false, "host 1: cannot run"),
+            ("echo 'Host key verification failed.' >&2; exit 255".into(), 1, false, "Host key verification failed"),
+            ("echo 'u@h: Permission denied (publickey).' >&2; exit 255".into(), 1, false, "Permission denied"),
+            (format!("{HELLO} {LISTENING} exec sleep 60"), 1, true, "host 1: silent for 2"),
+            ("exec sleep 60".into(), 1, true, "host 1: missing after 2 s: it never called"),
+            (HELLO.replace("\"d\"", "\"e\"") + "cat", 1, false, "host 1: its pagefold is another build"),
+            (steps("7", "$n"), 1, true, "host 1: stuck: worker 3 has been in one operator for 1 s"),
+            (format!("{HELLO} {LISTENING} {own}"), 1, false, "host 1: a full disk"),
+            (format!("{HELLO} {LISTENING} {peer}"), 0, true, "host 0: host 1 says: lost process 0"),
+            (format!("{HELLO} echo junk; cat"), 1, true, "host 1: says what is no message: \"junk\""),
+        ];
+        let judge = |script: &str, blamed: usize, mends: bool, expected: &str| {
+            let Err(failure) = attempt(Launch::Local, &[&slow, script]) else { panic!("{expected}: no failure") };
+            let line = failure.error.to_string();
+            assert!(line.contains(expected), "{line}\nis not\n{expected}");
+            assert_eq!((failure.blamed, failure.mends), (Some(blamed), mends), "{line}");
+        };
+        // All at once, as each takes its limits' time.
+        std::thread::scope(|scope| {
+            for (script, blamed, mends, expected) in &cases {
+                scope.spawn(|| judge(script, *blamed, *mends, expected));
+            }
+        });
+        let idle = steps("$n", "7");
+        let Err(failure) = attempt(Launch::Local, &[&idle, &idle]) else { panic!("no failure") };
+        assert!(failure.error.to_string().contains("no worker had anything to do"), "{}", failure.error);
+        assert!(failure.mends && failure.blamed.is_none());
+    }
+
+    /// Of a process on another host that had to be cut off it is told until when it may live on; of one that has ended by itself it is not.
+    #[test]
+    fn who_may_live_on() {
+        let deaf = format!("{HELLO} {LISTENING} exec sleep 60");
+        let dead = format!("{HELLO} {LISTENING} exit 3");
+        for (launch, script, lives) in
+            [(Launch::Ssh, &deaf, true), (Launch::Local, &deaf, false), (Launch::Ssh, &dead, false)]
+        {
+            let Err(failure) = attempt(launch, &[script]) else { panic!("no failure") };
+            assert_eq!(failure.may_live_until.is_some(), lives, "{}", failure.error);
+        }
+    }
+}

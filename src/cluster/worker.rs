@@ -1,0 +1,348 @@
+//! The hidden `worker` command: one process of a job. Says hello, takes orders from stdin, does its share, tells progress and receipts on stdout, and ends
+//! when its launcher does or has not been heard of for the silence limit.
+
+use crate::cluster::control::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes, own_digest, settle};
+use crate::cluster::probe::{self, Probe};
+use crate::signals;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+use workers::error::{Error, Kind, Result};
+use workers::fold::epoch::{Failure, Progress};
+use workers::fold::{self, Share};
+use workers::job::Job;
+use workers::mesh::{self, Mesh, Refused};
+use workers::plan::Plan;
+use workers::store::manifest::TableState;
+use workers::store::{Store, digest_of, durable};
+
+/// Bytes of an order; a job may name many inputs.
+const ORDER_BYTES_MAX: u64 = 64 << 20;
+/// For one connection to prove itself.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
+/// For the last words, if nobody reads them.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+fn tell(message: &Message) {
+    // A launcher that has gone is noticed on stdin.
+    if let Ok(line) = serde_json::to_string(message) {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}
+
+/// How long a process that has lost a peer lives on, so that the others notice by themselves; the launcher ends it as soon as it has heard all.
+static LINGER: OnceLock<Duration> = OnceLock::new();
+/// Whether it has.
+static HAS_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Tells the launcher of a failure that ends the process.
+fn last_word(error: &Error) {
+    let code = i32::from(error.kind().exit_code());
+    // Timely's threads may break on the same loss, and know less of it.
+    let is_loss = error.peer().is_some() || (HAS_LOST.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
+    HAS_LOST.fetch_or(is_loss, Ordering::SeqCst);
+    let linger = if is_loss { *LINGER.get().unwrap_or(&LAST_WORDS) } else { LAST_WORDS };
+    // Whoever does not read must not keep this process alive.
+    thread::spawn(move || {
+        thread::sleep(linger);
+        std::process::exit(code)
+    });
+    tell(&Message::failed(error, true));
+    if is_loss {
+        // A process that ends at once is lost to its peers in turn, which would hide from them who is really gone.
+        thread::sleep(linger);
+    }
+}
+
+/// Ends the process; the launcher tells people why, unless it is what is lost.
+fn halt(error: &Error) -> ! {
+    last_word(error);
+    std::process::exit(error.kind().exit_code().into())
+}
+
+/// The launcher as its worker hears it.
+struct Launcher {
+    orders: Receiver<Order>,
+    /// When it was last heard, and how long it may be silent.
+    heard: Arc<Mutex<(Instant, Duration)>>,
+}
+
+fn no_task() -> Error {
+    Error::new(Kind::Usage, "no task on stdin: `worker` is started by `run --cluster`")
+}
+
+impl Launcher {
+    /// Begins to hear it, and to watch its silence.
+    fn hear() -> Launcher {
+        let (give, orders) = channel();
+        let heard = Arc::new(Mutex::new((Instant::now(), Duration::from_secs(60))));
+        let (noted, watched) = (heard.clone(), heard.clone());
+        thread::spawn(move || {
+            let mut reader = BufReader::new(std::io::stdin());
+            let mut has_orders = false;
+            loop {
+                let mut line = Vec::new();
+                let read = reader.by_ref().take(ORDER_BYTES_MAX).read_until(b'\n', &mut line);
+                if read.is_err() || line.last() != Some(&b'\n') {
+                    // Whatever it is, an end or an error: the launcher has nothing more to say, and hears nothing.
+                    if has_orders {
+                        signals::end_with_launcher();
+                    }
+                    return;
+                }
+                noted.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0 = Instant::now();
+                match serde_json::from_slice(&line) {
+                    Ok(Order::Beat) => {}
+                    // One that has no use for orders any more is ending.
+                    Ok(order) => drop(give.send(order)),
+                    Err(_) if has_orders => halt(&Error::new(Kind::Usage, "the launcher says what is no order")),
+                    Err(_) => return,
+                }
+                has_orders = true;
+            }
+        });
+        thread::spawn(move || {
+            loop {
+                thread::sleep(SAY_EVERY / 2);
+                let (heard, limit) = *watched.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if heard.elapsed() > limit {
+                    let line = format!("heard nothing of the launcher for {} s", limit.as_secs());
+                    halt(&Error::new(Kind::TryAgain, line));
+                }
+            }
+        });
+        Launcher { orders, heard }
+    }
+
+    fn order(&self) -> Result<Order> {
+        self.orders.recv().map_err(|_| no_task())
+    }
+
+    /// Where each process listens.
+    fn peers(&self) -> Result<Vec<String>> {
+        match self.order()? {
+            Order::Peers(addresses) => Ok(addresses),
+            _ => Err(no_task()),
+        }
+    }
+}
+
+/// `pagefold worker` as a launcher starts it.
+pub fn command() -> Result<()> {
+    workers::mesh::exit_on_panic(last_word);
+    signals::with_launcher();
+    run()
+}
+
+/// Runs the process. Returns only if there is no launcher.
+fn run() -> Result<()> {
+    durable::tell_apart()?;
+    let digest = own_digest()?;
+    tell(&Message::Hello { digest: digest.clone(), pid: std::process::id() });
+    let launcher = Launcher::hear();
+    let progress = Arc::new(Progress::default());
+    let told = progress.clone();
+    thread::spawn(move || {
+        loop {
+            tell_progress(&told);
+            thread::sleep(SAY_EVERY);
+        }
+    });
+    let outcome = match launcher.order()? {
+        Order::Task(order) => {
+            let (seat, task) = *order;
+            work(&seat, task, &digest, open_or_end(&seat, &launcher), &launcher, progress)
+        }
+        Order::Probe(order) => {
+            let (seat, probe) = *order;
+            try_out(&seat, &probe, &digest, open_or_end(&seat, &launcher), &launcher)
+        }
+        Order::Peers(_) | Order::Beat => return Err(no_task()),
+    };
+    end(outcome)
+}
+
+fn tell_progress(progress: &Progress) {
+    let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    tell(&Message::Progress {
+        bytes: load(&progress.bytes),
+        records: load(&progress.records),
+        stage: load(&progress.stage),
+        memory_bytes: memory_bytes(),
+        turns: progress.turns(),
+        busy_turns: load(&progress.busy_turns),
+    });
+}
+
+/// Says the last word; the launcher tells people of it.
+fn end(outcome: Result<Message>) -> ! {
+    match &outcome {
+        Ok(message) => tell(message),
+        Err(error) => tell(&Message::failed(error, false)),
+    }
+    std::process::exit(outcome.err().map_or(0, |error| error.kind().exit_code().into()))
+}
+
+/// [`open`]; a port that is taken may be free for the next attempt.
+fn open_or_end(seat: &Seat, launcher: &Launcher) -> TcpListener {
+    open(seat, launcher).unwrap_or_else(|error| halt(&error))
+}
+
+/// Takes the seat: its place among the processes, and an open socket, which the launcher is told of.
+fn open(seat: &Seat, launcher: &Launcher) -> Result<TcpListener> {
+    launcher.heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).1 = seat.silence_timeout;
+    LINGER.get_or_init(|| settle(seat.silence_timeout) + LAST_WORDS);
+    if seat.is_child {
+        // Where it cannot be had, the end of stdin does it.
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    }
+    std::env::set_current_dir(&seat.folder)
+        .map_err(|e| Error::io("work in the folder", &seat.folder, e).with_kind(Kind::Config))?;
+    let addresses: Vec<SocketAddr> = match seat.bind {
+        Some(ip) => vec![SocketAddr::new(ip, seat.port)],
+        None => {
+            let resolved = (seat.address.as_str(), seat.port).to_socket_addrs();
+            let named = |e| Error::new(Kind::Config, format!("address {} is unknown here", seat.address)).caused_by(e);
+            resolved.map_err(named)?.collect()
+        }
+    };
+    let mut failed = Error::new(Kind::Config, format!("the name {} has no address here", seat.address));
+    for address in addresses {
+        match mesh::listen(address) {
+            Ok(listener) => {
+                let address =
+                    listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?;
+                tell(&Message::Listening { address });
+                return Ok(listener);
+            }
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn try_out(seat: &Seat, probe: &Probe, digest: &str, listener: TcpListener, launcher: &Launcher) -> Result<Message> {
+    let mut findings = probe::try_files(probe, seat.process);
+    let addresses = launcher.peers()?;
+    let prologue = ["check", digest, &probe.token].join("/").into_bytes();
+    findings.push(probe::try_peers(mesh(seat, addresses, prologue, &listener)?, listener));
+    Ok(Message::Probed { findings })
+}
+
+/// What a process knows of its task before it meets the others.
+pub struct Prepared {
+    plan: Plan,
+    before: BTreeMap<String, TableState>,
+    /// What all processes must agree on.
+    agreed: String,
+}
+
+/// Reads the plan of `task`, for a binary of this `digest`.
+///
+/// # Errors
+///
+/// `TryAgain` if the store has another head than the plan builds on; else whatever is wrong with plan or store as they are seen from here.
+pub fn prepare(task: &Task, digest: &str) -> Result<Prepared> {
+    let plan = Plan::read(&task.attempt)?;
+    let store = Store::open(&task.job.store, Some(&task.job.identity()?))?;
+    let head = store.head()?;
+    if head.as_ref().map_or("", |head| &head.digest) != plan.previous {
+        return Err(Error::new(Kind::TryAgain, "the store has moved on since the plan was made"));
+    }
+    let agreed = [plan.store.as_str(), &plan.digest, &plan.config, &job_digest(&task.job)?, digest].join("/");
+    let before = head.map(|head| head.manifest.tables).unwrap_or_default();
+    Ok(Prepared { plan, before, agreed })
+}
+
+/// Digest of all that a job says, in hex.
+pub fn job_digest(job: &Job) -> Result<String> {
+    let job = serde_json::to_value(job).map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
+    Ok(digest_of(&job))
+}
+
+/// The share of the process in `seat`, whose peers listen at `addresses`.
+pub fn share(
+    seat: &Seat,
+    task: Task,
+    prepared: Prepared,
+    addresses: Vec<String>,
+    listener: TcpListener,
+) -> Result<Share> {
+    let Prepared { plan, before, agreed } = prepared;
+    let mesh = mesh(seat, addresses, agreed.into_bytes(), &listener)?;
+    Ok(Share {
+        before,
+        mesh: Some((mesh, listener)),
+        attempt: task.attempt,
+        job: task.job,
+        plan,
+        threads: task.threads,
+        process: seat.process,
+        processes: seat.processes,
+    })
+}
+
+fn work(
+    seat: &Seat,
+    task: Task,
+    digest: &str,
+    listener: TcpListener,
+    launcher: &Launcher,
+    progress: Arc<Progress>,
+) -> Result<Message> {
+    let prepared = prepare(&task, digest)?;
+    let share = share(seat, task, prepared, launcher.peers()?, listener)?;
+    let done = done(share, &progress, halt_when_lost)?;
+    // What was done since the last line.
+    tell_progress(&progress);
+    Ok(done)
+}
+
+/// Does a share, and says what there is to say of it.
+pub fn done(
+    share: Share,
+    progress: &Arc<Progress>,
+    on_lost: impl Fn(&Error) + Send + Sync + 'static,
+) -> Result<Message> {
+    let refused = share.mesh.as_ref().map(|(mesh, _)| mesh.refused.clone()).unwrap_or_default();
+    let receipts = fold::run(share, progress.clone(), Failure::default(), on_lost)?;
+    Ok(Message::Done {
+        receipts,
+        memory_bytes: memory_bytes(),
+        splits_done: progress.splits_done.load(Ordering::Relaxed),
+        splits_resumed: progress.splits_resumed.load(Ordering::Relaxed),
+        refused: refused.counts(),
+    })
+}
+
+fn halt_when_lost(error: &Error) {
+    halt(error)
+}
+
+/// The links that processes of this seat's attempt make, which must all agree on `prologue`.
+pub fn mesh(seat: &Seat, addresses: Vec<String>, prologue: Vec<u8>, listener: &TcpListener) -> Result<Mesh> {
+    let mut key = [0; 32];
+    for (byte, digits) in key.iter_mut().zip(seat.key.as_bytes().chunks(2)) {
+        let digits = std::str::from_utf8(digits).unwrap_or_default();
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| Error::new(Kind::Usage, "the task's key is no hex"))?;
+    }
+    Ok(Mesh {
+        index: seat.process,
+        addresses,
+        bind: listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?,
+        key,
+        prologue,
+        encrypt: seat.encrypt,
+        plaintext: seat.plaintext,
+        start_timeout: seat.start_timeout,
+        handshake_timeout: HANDSHAKE_TIMEOUT,
+        silence_timeout: seat.silence_timeout,
+        refused: Refused::default(),
+    })
+}

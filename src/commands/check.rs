@@ -1,0 +1,209 @@
+//! `pagefold check`: in come a job and perhaps a cluster file, out comes a line for each check and host, and the exit code of the run that would fail first. It
+//! starts every worker the way a run does, has it look at the shared folders, and lets all of them meet over authenticated links. It leaves
+//! nothing behind and takes no lock, so it may be used beside a run.
+
+use crate::cli;
+use crate::cluster::control::{Message, Order, kind_of, own_digest};
+use crate::cluster::probe::{self, Finding, INPUTS_LOOKED_AT_MAX, Probe};
+use crate::cluster::supervisor::Crew;
+use crate::cluster::topology::{self, Host, Topology};
+use crate::jobs;
+use crate::terminal::print::{print_json, show};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::thread;
+use workers::error::{Error, Result};
+use workers::job::Job;
+use workers::plan::inputs::{self, Input};
+use workers::store::{Store, random_hex};
+
+/// A finding, and the host that it is about.
+struct Line {
+    host: String,
+    finding: Finding,
+}
+
+/// `pagefold check`.
+pub fn run(arguments: &cli::Check) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let topology = arguments.cluster.as_deref().map(topology::read).transpose()?;
+    let mut lines = Vec::new();
+    let mut found = |host: &str, finding| lines.push(Line { host: host.to_owned(), finding });
+    found("launcher", Finding::of("job", Ok(format!("{} can be read", arguments.of.job.display()))));
+    let (inputs, finding) = match look_at_inputs(&job) {
+        Ok((inputs, line)) => (inputs, Ok(line)),
+        Err(error) => (Vec::new(), Err(error)),
+    };
+    found("launcher", Finding::of("inputs", finding));
+    found("launcher", Finding::of("identity", try_identity(&job)));
+    found("launcher", Finding::of("output", try_folder(&job.output.dir).map(|_| writable(&job.output.dir))));
+    match try_folder(&job.store) {
+        Err(error) => found("launcher", Finding::of("store", Err(error))),
+        Ok(place) => {
+            found("launcher", Finding::of("store", Ok(writable(&job.store))));
+            let linked = probe::try_link(&place.token()).map(|()| "hard links work".to_owned());
+            found("launcher", Finding::of("links", linked));
+            if let Some(topology) = &topology {
+                for (host, finding) in try_hosts(&job, topology, &place, inputs)? {
+                    found(&host, finding);
+                }
+            }
+        }
+    }
+    tell(arguments, &lines)
+}
+
+fn writable(folder: &Path) -> String {
+    format!("{} can be written", folder.display())
+}
+
+/// Prints the findings; fails with the first bad one.
+fn tell(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
+    let bad = lines.iter().find(|line| line.finding.code != 0);
+    if arguments.of.json {
+        let list: Vec<_> = lines
+            .iter()
+            .map(|Line { host, finding }| {
+                json!({ "host": host, "check": finding.check, "ok": finding.code == 0, "line": finding.line, "exit_code": finding.code })
+            })
+            .collect();
+        print_json(&json!({ "ok": bad.is_none(), "checks": list }))?;
+    } else {
+        let width = lines.iter().map(|line| line.host.chars().count()).max().unwrap_or(0);
+        for Line { host, finding } in lines {
+            let verdict = if finding.code == 0 { "ok  " } else { "FAIL" };
+            show(&format!("{verdict}  {host:<width$}  {:<9} {}\n", finding.check, finding.line))?;
+        }
+    }
+    match bad {
+        None => Ok(()),
+        Some(Line { host, finding }) => {
+            let line = format!("{host}: {}: {}", finding.check, finding.line);
+            Err(Error::new(kind_of(finding.code), line))
+        }
+    }
+}
+
+fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
+    let found = inputs::find(&job.read.inputs)?;
+    if found.is_empty() && !job.store.exists() {
+        return Err(inputs::none_found(&job.read.inputs));
+    }
+    let mut looked_at = Vec::new();
+    for path in found.iter().take(INPUTS_LOOKED_AT_MAX) {
+        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+        looked_at.push((path.clone(), Input::look(path)?.bytes));
+    }
+    Ok((looked_at, format!("{} files", found.len())))
+}
+
+/// Whether the job's own files are there and a store that exists is this job's.
+fn try_identity(job: &Job) -> Result<String> {
+    let identity = job.identity()?;
+    if !job.store.join("FORMAT").exists() {
+        return Ok("there is no store yet".into());
+    }
+    Store::open(&job.store, Some(&identity))?;
+    Ok("the store is of this job".into())
+}
+
+/// A folder with the launcher's token; removed with all that lies in it when dropped.
+struct Place {
+    folder: PathBuf,
+    secret: String,
+}
+
+impl Place {
+    fn token(&self) -> PathBuf {
+        self.folder.join("launcher")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            tracing::warn!(%error, folder = %self.folder.display(), "cannot clear away what was tried");
+        }
+    }
+}
+
+/// Makes a place in `folder` or, if that is not there yet, in the nearest folder above it that is.
+fn try_folder(folder: &Path) -> Result<Place> {
+    let whole = std::path::absolute(folder).map_err(|e| Error::io("find", folder, e))?;
+    let there = whole.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+    let secret = random_hex()?;
+    // A name that no table, no manifest and no reader of inputs takes for its own.
+    let folder = there.join(format!(".pagefold-check-{}", random_hex()?));
+    std::fs::create_dir(&folder).map_err(|e| Error::io("create folder", &folder, e))?;
+    let place = Place { folder, secret };
+    let token = place.token();
+    std::fs::write(&token, &place.secret).map_err(|e| Error::io("write", &token, e))?;
+    Ok(place)
+}
+
+/// Starts a worker on every host by itself and has it try everything there; if all are well, starts them together and has them meet.
+fn try_hosts(
+    job: &Job,
+    topology: &Topology,
+    place: &Place,
+    inputs: Vec<(PathBuf, u64)>,
+) -> Result<Vec<(String, Finding)>> {
+    let files = job.files().cloned().collect();
+    let probe = Probe { folder: place.folder.clone(), token: place.secret.clone(), inputs, files };
+    let digest = own_digest()?;
+    let mut findings = Vec::new();
+    let (shared_probe, shared_digest) = (&probe, digest.as_str());
+    let alone = thread::scope(|scope| {
+        let tried = |host| scope.spawn(move || try_alone(topology, host, shared_probe, shared_digest));
+        let tried: Vec<_> = topology.hosts.iter().map(tried).collect();
+        tried.into_iter().map(|host| host.join().map_err(|_| Error::internal("a check panicked"))).collect::<Vec<_>>()
+    });
+    for (host, found) in topology.hosts.iter().zip(alone) {
+        findings.extend(found?.into_iter().map(|finding| (host.name.clone(), finding)));
+    }
+    if topology.hosts.len() == 1 || findings.iter().any(|(_, finding)| finding.code != 0) {
+        return Ok(findings);
+    }
+    let order = |seat| Order::Probe(Box::new((seat, probe.clone())));
+    match Crew::work(topology, &topology.hosts, &[], &digest, &order) {
+        Err(failure) => {
+            let host = failure.blamed.map_or("launcher", |process| topology.hosts[process].name.as_str());
+            findings.push((host.to_owned(), Finding::of("peers", Err(failure.error))));
+        }
+        Ok(last_words) => {
+            for (message, host) in last_words.into_iter().zip(&topology.hosts) {
+                let Message::Probed { findings: found } = message else { continue };
+                let met = found.into_iter().filter(|finding| finding.check == "peers");
+                findings.extend(met.map(|finding| (host.name.clone(), finding)));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// What a worker finds on `host`, which has the probe's folder to itself below its own name.
+fn try_alone(topology: &Topology, host: &Host, probe: &Probe, digest: &str) -> Vec<Finding> {
+    let own = probe.folder.join(&host.name);
+    let made = std::fs::create_dir(&own)
+        .and_then(|()| std::fs::write(own.join("launcher"), &probe.token))
+        .map_err(|e| Error::io("write", &own, e));
+    if let Err(error) = made {
+        return vec![Finding::of("start", Err(error))];
+    }
+    let probe = Probe { folder: own, ..probe.clone() };
+    let order = |seat| Order::Probe(Box::new((seat, probe.clone())));
+    let mut last_words = match Crew::work(topology, slice::from_ref(host), &[], digest, &order) {
+        Err(failure) => return vec![Finding::of("start", Err(failure.error))],
+        Ok(last_words) => last_words,
+    };
+    let Some(Message::Probed { findings: found }) = last_words.pop() else {
+        return vec![Finding::of("start", Err(Error::internal("a worker did not say what it found")))];
+    };
+    let line = "started by the launcher, the same binary, its port open".to_owned();
+    let mut findings = vec![Finding::of("start", Ok(line))];
+    findings.extend(found.into_iter().filter(|finding| finding.check != "peers"));
+    let back = probe::wait_for(&probe::answer_path(&probe.folder, 0), &probe::answer(&probe.token, 0));
+    findings.push(Finding::of("shared", back.map(|()| "the launcher reads what was written there".to_owned())));
+    findings
+}

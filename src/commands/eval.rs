@@ -1,0 +1,158 @@
+//! `pagefold eval`: how right a store's answers are, held against labels; as tables for a person, as JSON, as a plot.
+
+use crate::cli;
+use crate::commands;
+use crate::terminal::print::{grouped, print_json, show};
+use std::fmt::Write as _;
+use workers::error::{Error, Kind, Result};
+use workers::eval::score::{Levels, Measure, Score};
+use workers::eval::sweep::{Row, Sweep};
+use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
+
+/// `pagefold eval`.
+pub fn eval(arguments: &cli::Eval) -> Result<()> {
+    let (job, store, head) = commands::open(&arguments.of)?;
+    let head = commands::committed(&store, head)?;
+    let labels = labels::read(&arguments.labels)?;
+    let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
+    let report = evaluate(&store, &head, &job, &labels, asked)?;
+    if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {
+        let title = format!("{}, epoch {}", job.store.display(), report.epoch);
+        let output = |e: std::io::Error| Error::io("write", path, e).with_kind(Kind::Output);
+        std::fs::write(path, plot::svg(sweep, &title)).map_err(output)?;
+    }
+    if arguments.of.json { print_json(&report) } else { show(&as_text(&report)) }
+}
+
+/// A share with four digits, or a dash.
+fn share(share: Option<f64>) -> String {
+    share.map_or("-".into(), |share| format!("{share:.4}"))
+}
+
+/// A ratio or a number of bytes with two digits, or a dash.
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
+}
+
+fn measure(measure: &Measure) -> String {
+    let Measure { precision, recall, f1, .. } = measure;
+    format!("{:>9} {:>7} {:>7}", share(*precision), share(*recall), share(*f1))
+}
+
+const MEASURE: &str = "precision  recall      f1";
+
+fn as_text(report: &Report) -> String {
+    let mut out = String::new();
+    let labels = &report.labels;
+    let score = &report.score;
+    // Writing to a string cannot fail.
+    let _ =
+        writeln!(out, "labels     {} rows of {} URLs ({})", grouped(labels.rows), grouped(labels.urls), labels.form);
+    if labels.unknown.urls > 0 {
+        let _ = writeln!(
+            out,
+            "unknown    {} URLs that the store does not have, and {} pairs with them; the first:",
+            grouped(labels.unknown.urls),
+            grouped(labels.unknown.pairs)
+        );
+        labels.unknown.first.iter().for_each(|url| _ = writeln!(out, "           {url}"));
+    }
+    let (pages, texts) = (grouped(score.pages), grouped(score.texts));
+    let _ = writeln!(out, "pages      {pages} of epoch {}, {texts} distinct texts", report.epoch);
+    let (same, verified) = (grouped(score.all.pair.same), score.signatures.last());
+    let _ = writeln!(out, "same       {same} page pairs, {} pairs of distinct texts", grouped(score.true_text_pairs));
+    let _ = writeln!(
+        out,
+        "verified   {} pairs of texts, {} for each true one",
+        grouped(verified.map_or(0, |all| all.verified)),
+        ratio(verified.and_then(|all| all.verified_per_true))
+    );
+    levels(&mut out, score);
+    signatures(&mut out, score);
+    if let Some(sweep) = &report.sweep {
+        swept(&mut out, sweep);
+    }
+    for (name, examples) in [("joined, not the same", &report.false_accepts), ("the same, not joined", &report.misses)]
+    {
+        listed(&mut out, name, examples);
+    }
+    out
+}
+
+fn levels(out: &mut String, score: &Score) {
+    let _ = writeln!(out, "\npage pairs                 same     joined      right {MEASURE}");
+    let mut line = |name: &str, level: &str, of: &Measure| {
+        let counts = [of.same, of.joined, of.right].map(|n| format!("{:>10}", grouped(n)));
+        let _ = writeln!(out, "{name:<12} {level:<7} {} {}", counts.join(" "), measure(of));
+    };
+    let mut both = |name: &str, of: &Levels| {
+        line(name, "pair", &of.pair);
+        line("", "cluster", &of.cluster);
+    };
+    both("all", &score.all);
+    both("not identical", &score.distinct);
+    for class in &score.by_length {
+        let name =
+            class.chars_below.map_or(format!("{} chars up", class.chars_min), |below| format!("< {below} chars"));
+        both(&name, &class.levels);
+    }
+    both("one host", &score.same_host);
+    both("two hosts", &score.other_host);
+}
+
+fn signatures(out: &mut String, score: &Score) {
+    let _ = writeln!(out, "\n{:<36}| {:<25} | as confirmed", "", "if all were joined");
+    let _ = writeln!(out, "{:<16} {:>10} {:>8}| {MEASURE} | {MEASURE}", "signature", "verified", "per true");
+    for of in &score.signatures {
+        let _ = writeln!(
+            out,
+            "{:<16} {:>10} {:>8}| {} | {}",
+            of.signature,
+            grouped(of.verified),
+            ratio(of.verified_per_true),
+            measure(&of.proposed),
+            measure(&of.confirmed)
+        );
+    }
+    let _ = writeln!(out, "\nrule               verdict   text pairs page pairs      right   share");
+    for of in &score.reasons {
+        let verdict = if of.accepted { "accepted" } else { "refused" };
+        let of_pages = (of.page_pairs > 0).then(|| of.right as f64 / of.page_pairs as f64);
+        let counts = [of.text_pairs, of.page_pairs, of.right].map(|n| format!("{:>10}", grouped(n)));
+        let _ = writeln!(out, "{:<18} {verdict:<9} {} {:>7}", of.reason, counts.join(" "), share(of_pages));
+    }
+}
+
+fn swept(out: &mut String, sweep: &Sweep) {
+    let line = |out: &mut String, row: &Row| {
+        let mark = if row.is_job { "*" } else { " " };
+        let _ = writeln!(
+            out,
+            "{mark} {:<12} {:>10} {:>10} {:>10} | {} | {:>12}",
+            row.setting,
+            grouped(row.verified),
+            ratio(row.verified_per_true),
+            share(row.proposed.recall),
+            measure(&row.confirmed),
+            ratio(row.bytes_per_text)
+        );
+    };
+    let heads = ["verified", "per true", "recall max"].map(|head| format!("{head:>10}"));
+    let _ = writeln!(out, "\nother settings {} | {MEASURE} | bytes a text", heads.join(" "));
+    line(out, &sweep.stored);
+    for knob in &sweep.knobs {
+        let _ = writeln!(out, "{}", knob.key);
+        knob.rows.iter().for_each(|row| line(out, row));
+    }
+    sweep.notes.iter().for_each(|note| _ = writeln!(out, "not tried: {note}"));
+}
+
+fn listed(out: &mut String, name: &str, examples: &[Example]) {
+    if !examples.is_empty() {
+        let _ = writeln!(out, "\n{name}: similarity, rule, page pairs of these texts, an example");
+    }
+    for example in examples {
+        let Example { a, b, page_pairs, similarity, reason } = example;
+        let _ = writeln!(out, "{:>7} {reason:<18} {:>6}  {a}\n{:>36}{b}", share(*similarity), grouped(*page_pairs), "");
+    }
+}

@@ -1,0 +1,38 @@
+//! `pagefold gc`: deletes what no kept epoch needs.
+
+use crate::cli;
+use crate::clock::now;
+use crate::commands::{committed, open};
+use crate::terminal::print::{print_json, show};
+use serde_json::json;
+use workers::error::Result;
+use workers::store::Store;
+use workers::upkeep::gc as garbage;
+
+/// `pagefold gc`.
+pub fn gc(arguments: &cli::Gc) -> Result<()> {
+    let (job, store, head) = open(&arguments.of)?;
+    let _lock = Store::lock(&job.store)?;
+    let since = now() - 86_400 * i64::from(arguments.keep_days);
+    let keep = garbage::Keep { epochs: arguments.keep_epochs.into(), since };
+    let found = garbage::find(&store, &committed(&store, head)?, keep)?;
+    if arguments.delete {
+        garbage::delete(&store, &found)?;
+    }
+    let (commits, files, attempts) = (found.manifests.len(), found.files.len(), found.attempts.len());
+    if arguments.of.json {
+        return print_json(&json!({
+            "deleted": arguments.delete,
+            "commits": commits,
+            "files": files,
+            "attempts": attempts,
+            "bytes": found.bytes,
+        }));
+    }
+    let (done, hint) = match arguments.delete {
+        true => ("deleted", ""),
+        false => ("could delete", "; --delete does"),
+    };
+    let megabytes = found.bytes as f64 / 1e6;
+    show(&format!("{done} {commits} old commits, {files} files, {attempts} attempts: {megabytes:.1} MB{hint}\n"))
+}

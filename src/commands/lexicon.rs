@@ -1,0 +1,116 @@
+//! `pagefold lexicon`: in come a job's inputs, out goes a frozen file that a job can name: document frequencies for I-Match and for the weights
+//! of words, or stop words. It is written aside and renamed, and says in its head what made it, without a clock: the same texts
+//! make the same bytes.
+
+use crate::terminal::bar::{Bar, Seen};
+use crate::terminal::print::{grouped, print_json, show};
+use crate::{cli, jobs};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use workers::error::{Error, Kind, Result};
+use workers::extract;
+use workers::job::Job;
+use workers::lexicon::{self, Inputs};
+use workers::store::durable;
+use workers::text::signatures::lexicon::{Counter, Form, Limits, VERSION, write};
+use workers::text::{features, normalize};
+
+/// A word in more than one text of this many says little: a stop word, unless `--docs-min` says otherwise. I-Match's own bound
+/// is the same.
+const STOP_WORD_ONE_IN: u64 = 5;
+
+/// How many texts a word must be in, of so many, to stand in the file.
+fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
+    let default = match arguments.kind {
+        cli::LexiconKind::IMatch => 3,
+        cli::LexiconKind::Idf => 2,
+        cli::LexiconKind::StopWords => texts / STOP_WORD_ONE_IN + 1,
+    };
+    arguments.docs_min.map_or(default, u64::from)
+}
+
+/// What made the file, in lines.
+fn head(arguments: &cli::Lexicon, job: &Job, counter: &Counter, docs_min: u64, words: usize) -> Result<Vec<String>> {
+    let what = match arguments.kind {
+        cli::LexiconKind::StopWords => "words of many texts",
+        _ => "in how many distinct texts each word is",
+    };
+    let options = serde_json::to_string(&json!({ "extract": job.extract, "normalize": job.normalize }))
+        .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
+    let sample = match counter.one_in() {
+        1 => "all there were".to_owned(),
+        n => format!("one in {n} by digest"),
+    };
+    Ok(vec![
+        format!("pagefold lexicon {VERSION}: {what}"),
+        format!(
+            "made by pagefold {}, extract {}, normalize {}, words {}, {options}",
+            env!("CARGO_PKG_VERSION"),
+            extract::VERSION,
+            normalize::VERSION,
+            features::VERSION
+        ),
+        format!("of {} distinct texts, {sample}: {words} words of {docs_min} texts or more", counter.texts()),
+    ])
+}
+
+/// `pagefold lexicon`.
+pub fn lexicon(arguments: &cli::Lexicon) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let out = std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
+    if out.is_dir() {
+        let line = format!("--out {}: is a folder; name a file", arguments.out.display());
+        return Err(Error::new(Kind::Usage, line));
+    }
+    let inputs = Inputs::of(&job)?;
+    let output = |e: Error| e.with_kind(Kind::Output);
+    // A file that cannot be written is better known before everything is read.
+    durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
+    let limits = Limits::default();
+    let limits = Limits { texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize), ..limits };
+    let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
+    let seen = Arc::new(Seen::new("this process"));
+    let bar = Bar::start(inputs.bytes(), false, 0);
+    bar.follow(vec![seen.clone()]);
+    let counted = lexicon::count(&job, &inputs, threads, limits, &seen.progress);
+    bar.finish();
+    let (counter, counts) = counted?;
+    let docs_min = docs_min(arguments, counter.texts());
+    let words = counter.words(docs_min);
+    if words.is_empty() {
+        let line = match counter.texts() {
+            0 => format!("{}: the inputs have no text; nothing was written", arguments.of.job.display()),
+            n => format!("no word is in {docs_min} of {n} texts or more: lower --docs-min; nothing was written"),
+        };
+        return Err(Error::new(Kind::NoInput, line));
+    }
+    let form = if arguments.kind == cli::LexiconKind::StopWords { Form::Words } else { Form::Frequencies };
+    let head = head(arguments, &job, &counter, docs_min, words.len())?;
+    let mut bytes = Vec::new();
+    write(form, &head, counter.texts(), &words, &mut bytes)
+        .map_err(|e| Error::io("write", &out, e).with_kind(Kind::Output))?;
+    durable::write(&out, &bytes).map_err(output)?;
+    if arguments.of.json {
+        return print_json(&json!({
+            "out": arguments.out,
+            "kind": arguments.kind.name(),
+            "version": VERSION,
+            "digest": durable::digest(&out)?,
+            "bytes": bytes.len(),
+            "records": counts,
+            "texts": counter.texts(),
+            "one_in": u64::try_from(counter.one_in()).unwrap_or(u64::MAX),
+            "docs_min": docs_min,
+            "words": words.len(),
+        }));
+    }
+    show(&format!(
+        "{}: {} words of {docs_min} texts or more, out of {} distinct texts of {} records\n",
+        arguments.out.display(),
+        grouped(words.len() as u64),
+        grouped(counter.texts()),
+        grouped(counts.read)
+    ))
+}

@@ -1,0 +1,28 @@
+//! `pagefold rollback`: makes an earlier epoch the answer again.
+
+use crate::cli;
+use crate::commands::{committed, open};
+use crate::terminal::print::{grouped, print_json, show};
+use serde_json::json;
+use workers::error::Result;
+use workers::export as exports;
+use workers::job::When;
+use workers::store::Store;
+use workers::upkeep::rollback as back;
+
+/// `pagefold rollback`.
+pub fn rollback(arguments: &cli::Rollback) -> Result<()> {
+    let (job, store, _) = open(&arguments.of)?;
+    let _lock = Store::lock(&job.store)?;
+    let head = committed(&store, store.head()?)?;
+    let new = back::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
+    if job.output.export == When::Always {
+        exports::export(&job, &store, &new)?;
+    }
+    let (epoch, target) = (new.manifest.epoch, arguments.epoch);
+    if arguments.of.json {
+        return print_json(&json!({ "epoch": epoch, "same_as": target }));
+    }
+    let pages = new.manifest.tables.get("pages").map_or(0, |table| table.rows);
+    show(&format!("epoch {epoch} is what epoch {target} was: {} pages\n", grouped(pages)))
+}

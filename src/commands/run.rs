@@ -1,0 +1,188 @@
+//! The launcher: locks the store, plans the epoch, has the workers do it, commits, exports, reports. It decides; workers only work. In one process
+//! the workers are threads; with a cluster file they are processes (`attempts`), or a scheduler has started these (`ranks`).
+
+use crate::cli;
+use crate::clock::now;
+use crate::cluster::attempts::{self, Attempt, Work};
+use crate::cluster::control::memory_bytes;
+use crate::cluster::ranks::Ranks;
+use crate::cluster::topology::{self, Topology};
+use crate::jobs;
+use crate::signals;
+use crate::terminal::bar::{Bar, Seen};
+use crate::terminal::print;
+use crate::terminal::report::{self, Outcome, Times};
+use crate::unattended::queue;
+use crate::unattended::watch::Watch;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Instant;
+use workers::commit::guards;
+use workers::commit::{self, Committed};
+use workers::error::{Error, Result};
+use workers::export;
+use workers::fold::epoch::Failure;
+use workers::fold::{self, Share};
+use workers::job::{Job, When};
+use workers::plan::inputs;
+use workers::plan::{self, Plan};
+use workers::store::Store;
+use workers::store::manifest::Head;
+use workers::upkeep::merge;
+
+/// `pagefold run`.
+pub fn command(arguments: &cli::Unattended) -> Result<()> {
+    workers::mesh::exit_on_panic(|_| ());
+    signals::on_signal(arguments.run.json);
+    let outcome = run(arguments, None);
+    signals::hold();
+    if let (Err(error), true) = (&outcome, arguments.run.json) {
+        print::failed(error);
+    }
+    outcome
+}
+
+/// A run that is watched; `ranks` do the work if there are any.
+pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
+    let mut watch = Watch::new(unattended);
+    let outcome = due(unattended, ranks, &mut watch);
+    watch.ended(&outcome);
+    outcome
+}
+
+/// Does what is due, and tells `watch`.
+fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -> Result<()> {
+    let started = Instant::now();
+    let arguments = &unattended.run;
+    let job = jobs::read(&arguments.job, &arguments.sets)?;
+    watch.knows(&job);
+    let inputs_max = unattended.inputs_max(&job)?;
+    if let Some(path) = &arguments.cluster {
+        topology::read(path)?;
+    }
+    let identity = job.identity()?;
+    // Whatever is wrong with the job's files is said before anything is written.
+    if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
+        return Err(inputs::none_found(&job.read.inputs));
+    }
+    let Some(lock) = queue::lock(&job.store, unattended)? else {
+        return report::skipped(&job, arguments);
+    };
+    watch.begins(&job);
+    let store = Store::open_or_create(&job.store, &identity)?;
+    store.sweep(&lock);
+    // What an earlier run did not finish comes first; then whatever is due.
+    let mut began = started;
+    let mut head = store.head()?;
+    if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
+        head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
+        began = Instant::now();
+    }
+    match plan::plan_at_most(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now), inputs_max)? {
+        Some(plan) => {
+            let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
+            guards::check_space(&job.store, input_bytes, &arguments.allow)?;
+            let plan = plan.freeze(&job.store)?;
+            epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began).map(drop)
+        }
+        None => nothing_due(arguments, &job, &store, head.as_ref()),
+    }
+}
+
+/// Carries out a frozen plan over `head`: work, by `ranks` if there are any, commit, export, merge, report. Returns the new head.
+pub fn epoch(
+    arguments: &cli::Run,
+    ranks: Option<&Ranks>,
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    began: Instant,
+) -> Result<Head> {
+    let topology = match (ranks, &arguments.cluster, arguments.threads) {
+        (Some(ranks), ..) => Topology::single(ranks.workers()),
+        (None, Some(path), _) => topology::read(path)?,
+        (None, None, Some(threads)) => Topology::single(threads.into()),
+        (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
+    };
+    let mut times = Times::start(began);
+    let bar = Bar::start(plan.bytes(), arguments.quiet, arguments.verbose);
+    let work = match (ranks, &arguments.cluster) {
+        (Some(ranks), _) => ranks.work(job, plan, &bar),
+        (None, Some(_)) => attempts::work(job, plan, &topology, &bar),
+        (None, None) => threads(job, plan, head, &topology, &bar),
+    };
+    bar.finish();
+    let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
+    times.lap("work");
+    let (stages, rows_read) = (report::stages(&receipts), report::rows_read(&receipts));
+    let Committed { mut head, counts } = commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
+    times.lap("commit");
+    tracing::info!(epoch = head.manifest.epoch, "committed");
+    let exported = match job.output.export {
+        When::Always => Some(export::export(job, store, &head)?),
+        When::OnDemand => None,
+    };
+    times.lap("export");
+    match merge::merge(store, &head) {
+        Ok(Some(merged)) => head = merged,
+        Ok(None) => {}
+        // The epoch stands; the next one tries again.
+        Err(error) => tracing::warn!(%error, "cannot merge runs"),
+    }
+    times.lap("merge");
+    let outcome = Outcome {
+        job,
+        workers: topology.workers,
+        plan,
+        counts: &counts,
+        exported,
+        times,
+        stages,
+        rows_read,
+        memory_bytes,
+        processes,
+        attempts,
+    };
+    outcome.write_run_json()?;
+    outcome.print(arguments)?;
+    Ok(head)
+}
+
+/// What a crash between commit and export left undone is done now.
+fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
+    let Some(head) = head else {
+        return Err(Error::internal("no epoch and nothing due"));
+    };
+    if job.output.export == When::Always && !export::is_current(job, head) {
+        tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
+        export::export(job, store, head)?;
+    }
+    report::nothing_due(head, arguments)
+}
+
+/// The work in this process.
+fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar: &Bar) -> Result<Work> {
+    let began = Instant::now();
+    let seen = Arc::new(Seen::new("process 0"));
+    bar.follow(vec![seen.clone()]);
+    let share = Share {
+        job: job.clone(),
+        plan: plan.clone(),
+        attempt: plan.attempt(&job.store),
+        before: head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone()),
+        threads: topology.workers,
+        process: 0,
+        processes: 1,
+        mesh: None,
+    };
+    let receipts = fold::run(share, seen.progress.clone(), Failure::default(), |_| {})?;
+    let memory_bytes = memory_bytes();
+    seen.memory_bytes.store(memory_bytes, Ordering::Relaxed);
+    let processes = vec![attempts::Share::of(&seen, &receipts)];
+    let (hosts, seconds) = (vec![seen.name.clone()], began.elapsed().as_secs_f64());
+    let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
+    Ok(Work { receipts, peers: topology.workers, memory_bytes, processes, attempts })
+}

@@ -1,0 +1,155 @@
+//! The schedule: in come a job and how often it runs, out goes a line for a crontab or, from `units`, a service and a timer for systemd. Says
+//! what to install and installs nothing. A run that was missed needs no making up for: each takes all that is not consumed yet.
+
+use crate::cli;
+use crate::jobs;
+use crate::schedule::moments::{Moments, What, absolute, moments};
+use crate::schedule::units;
+use crate::terminal::print::show;
+use std::path::{Path, PathBuf};
+use workers::error::{Error, Kind, Result};
+
+/// Bytes of a command that every cron takes.
+const COMMAND_BYTES_MAX: usize = 998;
+
+/// `word` for a shell in a crontab. To cron `%` is a line break unless a backslash is before it, and of two backslashes some leave one: so `%` stands
+/// behind its backslash outside of quotes, where the shell too takes that away if cron has not, and no backslash is next to another.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    let mut out = String::from("'");
+    for c in word.chars() {
+        match c {
+            '\'' => out.push_str(r"'\''"),
+            '%' => out.push_str(r"'\%'"),
+            '\\' => out.push_str(r"\''"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// The line of a crontab, with a word before it on who hears of failures.
+fn crontab(what: &What, log: &str, moments: &Moments) -> Result<String> {
+    let words: Vec<String> = what.words().into_iter().map(quoted).collect();
+    let log = quoted(log);
+    // A run that succeeds says nothing; the last line of one that fails goes to the log and, by cron, to MAILTO.
+    let command = format!("{} >>{log} 2>&1 || tail -n 1 {log}", words.join(" "));
+    if command.len() > COMMAND_BYTES_MAX {
+        let line = format!("a command of {} bytes; a crontab takes {COMMAND_BYTES_MAX}", command.len());
+        return Err(Error::new(Kind::Usage, line));
+    }
+    let field = |of: &Option<Vec<u32>>| match of {
+        Some(of) => of.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+        None => "*".into(),
+    };
+    let (minutes, hours) = (field(&moments.minutes), field(&moments.hours));
+    Ok(format!(
+        "# Who hears of a run that fails; nothing is said of one that succeeds.\n\
+         # MAILTO=you@example.org\n\
+         {minutes} {hours} * * * {command}\n"
+    ))
+}
+
+/// `pagefold schedule`.
+pub fn schedule(arguments: &cli::Schedule) -> Result<()> {
+    let binary = match &arguments.binary {
+        Some(binary) => absolute(binary)?,
+        None => absolute(&std::env::current_exe().map_err(|e| Error::internal("who am I").caused_by(e))?)?,
+    };
+    let job = absolute(&arguments.job)?;
+    let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
+    let what = What { binary, job, cluster };
+    let moments = moments(arguments.at, arguments.every);
+    if arguments.cron {
+        let log = arguments.log.clone().unwrap_or_else(|| PathBuf::from(&what.job).with_extension("log"));
+        return show(&crontab(&what, &absolute(&log)?, &moments)?);
+    }
+    let job = match what.job.contains(units::INSTANCE) && !Path::new(&what.job).exists() {
+        true => None,
+        false => Some(jobs::read(Path::new(&what.job), &[])?),
+    };
+    let units = units::units(&what, job.as_ref(), arguments.user.as_deref(), &moments)?;
+    units::give(&units, arguments.to.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::moments::{Every, TimeOfDay};
+    use proptest::prelude::*;
+    use std::process::Command;
+
+    /// Intervals and times of day are those that a crontab can say.
+    #[test]
+    fn times() {
+        let every = |text: &str| text.parse::<Every>().ok();
+        assert_eq!(every("15m"), Some(Every::Minutes(15)));
+        assert_eq!(every("6h"), Some(Every::Hours(6)));
+        assert_eq!(every("1d"), Some(Every::Day));
+        for wrong in ["7m", "0m", "60m", "5h", "24h", "2d", "h", "+1h", "-1h", "1 h", "", "15", "好"] {
+            assert_eq!(every(wrong), None, "{wrong}");
+        }
+        let at = |text: &str| text.parse::<TimeOfDay>().ok();
+        assert_eq!(at("3:05"), Some(TimeOfDay { hour: 3, minute: 5 }));
+        for wrong in ["24:00", "3:60", "3", "3:5:1", "+3:05", "003:05", ":", "好:1"] {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+    }
+
+    /// The moments are evenly spread over each day, and the time of day is one of them.
+    #[test]
+    fn even_moments() {
+        let at = TimeOfDay { hour: 17, minute: 50 };
+        let everies =
+            [1, 5, 30].map(Every::Minutes).into_iter().chain([1, 2, 12].map(Every::Hours)).chain([Every::Day]);
+        for every in everies {
+            let of = moments(at, every);
+            let hours = of.hours.unwrap_or((0..24).collect());
+            let minutes = of.minutes.unwrap_or((0..60).collect());
+            let mut all: Vec<u32> = hours.iter().flat_map(|h| minutes.iter().map(move |m| h * 60 + m)).collect();
+            assert!(all.contains(&(17 * 60 + 50)), "{every:?}");
+            all.push(all[0] + 1440);
+            assert!(all.windows(2).all(|pair| (pair[1] - pair[0]) * 60 == of.interval_s), "{every:?}: {all:?}");
+        }
+    }
+
+    /// What cron hands to the shell of a command line, in the ways of the crons there are: `\%` becomes `%` and a bare one would end the line; of `\\`
+    /// some leave one; some know nothing of all this.
+    fn unescaped(command: &str, backslashes: bool) -> String {
+        let (mut out, mut chars) = (String::new(), command.chars().peekable());
+        while let Some(c) = chars.next() {
+            match (c, chars.peek()) {
+                ('\\', Some('%')) => out.extend(chars.next()),
+                ('\\', Some('\\')) if backslashes => out.extend(chars.next()),
+                ('\\', Some(_)) => out.extend([Some(c), chars.next()].into_iter().flatten()),
+                ('%', _) => return out,
+                _ => out.push(c),
+            }
+        }
+        out
+    }
+
+    /// The words that a shell makes of `command`.
+    fn shell(command: &str) -> String {
+        let output = Command::new("/bin/sh").arg("-c").arg(format!("printf '%s\\n' {command}")).output();
+        String::from_utf8(output.expect("a shell").stdout).expect("UTF-8")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// Any words come through any cron and a real shell as they were.
+        #[test]
+        fn words_survive(words in prop::collection::vec("[-a \\\\%'\"$`!~*?#;&|<>(){}é好=]{0,12}", 1..4)) {
+            let expected: String = words.iter().map(|word| format!("{word}\n")).collect();
+            let command = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            for handed in [unescaped(&command, true), unescaped(&command, false), command.clone()] {
+                prop_assert_eq!(&shell(&handed), &expected, "{} of {}", handed, command);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `pagefold verify`: what is wrong with the store.
+
+use crate::cli;
+use crate::jobs;
+use crate::terminal::print::{grouped, print_json, show};
+use serde_json::json;
+use std::fmt::Write;
+use workers::error::{Error, Kind, Result};
+use workers::store::Store;
+use workers::verify as checks;
+
+/// `pagefold verify`.
+pub fn verify(arguments: &cli::Verify) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    // Whatever the job says, the store's files are looked at as they are; its rows are looked at with the job that made them.
+    let identity = if arguments.deep { Some(job.identity()?) } else { None };
+    let store = Store::open(&job.store, identity.as_ref())?;
+    let full = arguments.full || arguments.deep;
+    let report = checks::verify(&store, full)?;
+    let deep = match &report.head {
+        Some(head) if arguments.deep && report.findings.is_empty() => {
+            Some(checks::deep(&store, head, &job, arguments.sample as usize)?)
+        }
+        _ => None,
+    };
+    if arguments.of.json {
+        print_json(&as_json(&report, deep.as_ref()))?;
+    } else {
+        let mut text = String::new();
+        for finding in &report.findings {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{}: {}", finding.path.display(), finding.what);
+        }
+        let read = if full { format!(", {:.1} MB read", report.bytes as f64 / 1e6) } else { String::new() };
+        let _ = writeln!(text, "{} files{read}: {} wrong", report.files, report.findings.len());
+        match &deep {
+            Some(deep) => text.push_str(&as_text(deep)),
+            None if !arguments.deep => {}
+            None if report.findings.is_empty() => text.push_str("deep: nothing to look at, there is no epoch yet\n"),
+            None => text.push_str("deep: not begun, as files are damaged\n"),
+        }
+        show(&text)?;
+    }
+    if !report.findings.is_empty() {
+        let line = format!("{}: {} files are damaged", job.store.display(), report.findings.len());
+        return Err(Error::new(Kind::Io, line));
+    }
+    match deep.map_or(0, |deep| deep.found()) {
+        0 => Ok(()),
+        found => {
+            let line = format!("{}: {} rows are wrong or missing", job.store.display(), grouped(found));
+            Err(Error::new(Kind::Io, line))
+        }
+    }
+}
+
+fn as_json(report: &checks::Report, deep: Option<&checks::Deep>) -> serde_json::Value {
+    let findings: Vec<serde_json::Value> =
+        report.findings.iter().map(|finding| json!({ "path": finding.path, "what": finding.what })).collect();
+    let row = |row: &checks::RowFinding| json!({ "table": row.table, "key": row.key, "what": row.what });
+    let check = |check: &checks::Check| {
+        let findings: Vec<serde_json::Value> = check.findings.iter().map(row).collect();
+        json!({ "check": check.name, "found": check.found, "findings": findings })
+    };
+    let recall = |recall: checks::Recall| {
+        json!({
+            "sampled": recall.sampled,
+            "fingerprints": recall.fingerprints,
+            "near_pairs": recall.near_pairs,
+            "stored": recall.stored,
+        })
+    };
+    json!({
+        "files": report.files,
+        "bytes": report.bytes,
+        "findings": findings,
+        "checks": deep.map(|deep| deep.checks.iter().map(check).collect::<Vec<_>>()),
+        "recall": deep.and_then(|deep| deep.recall).map(recall),
+    })
+}
+
+fn as_text(deep: &checks::Deep) -> String {
+    let mut text = String::new();
+    for check in &deep.checks {
+        for row in &check.findings {
+            let _ = writeln!(text, "{}: {} {}: {}", check.name, row.table, row.key, row.what);
+        }
+        let more = check.found - check.findings.len() as u64;
+        if more > 0 {
+            let _ = writeln!(text, "{}: {} more", check.name, grouped(more));
+        }
+    }
+    let _ = writeln!(text, "{} checks: {} rows wrong or missing", deep.checks.len(), grouped(deep.found()));
+    match deep.recall {
+        Some(recall) => {
+            let _ = writeln!(
+                text,
+                "recall: {} of {} fingerprints against all: {} near pairs by brute force, {} stored",
+                grouped(recall.sampled),
+                grouped(recall.fingerprints),
+                grouped(recall.near_pairs),
+                grouped(recall.stored)
+            );
+        }
+        None => text.push_str("the other checks were not made: tables whose rows do not add up cannot be compared\n"),
+    }
+    text
+}

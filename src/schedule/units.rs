@@ -1,0 +1,242 @@
+//! systemd's units: in come a job and its moments, out go a service and a timer. The service is sealed off: all the machine is read-only to it but the
+//! folders that the job writes to. A template (`%i` in the job's path) has one folder for all its instances, as their jobs are not known yet.
+
+use crate::schedule::moments::{Moments, What, absolute};
+use crate::terminal::print::show;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use workers::error::{Error, Kind, Result};
+use workers::job::Job;
+use workers::store::durable;
+
+/// What stands for the instance in a template.
+pub const INSTANCE: &str = "%i";
+/// The folder that a template's instances may write to, below `/var/lib`.
+const STATE: &str = "pagefold";
+/// Bytes of a unit's name.
+const NAME_BYTES_MAX: usize = 255;
+/// Seconds by which runs of several machines or jobs are spread, at most; a tenth of the interval if that is less.
+const DELAY_MAX_S: u32 = 600;
+
+/// A unit: the name of its file, and its text.
+pub struct Unit {
+    name: String,
+    text: String,
+}
+
+/// `text` with nothing that systemd would put something else for; `%i` stays in a template.
+fn plain(text: &str, is_template: bool) -> String {
+    let text = text.replace('%', "%%");
+    if is_template { text.replace("%%i", INSTANCE) } else { text }
+}
+
+/// `word` as one word of a unit's line.
+fn quoted(word: &str, is_template: bool) -> String {
+    let word = plain(word, is_template);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    match word.chars().all(is_plain) {
+        true => word,
+        false => format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
+/// `name` as part of a unit's name.
+fn escaped(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' => out.push(byte.into()),
+            // Writing to a string cannot fail.
+            _ => drop(write!(out, "\\x{byte:02x}")),
+        }
+    }
+    out
+}
+
+/// The folders that `job` writes to, none below another: those around the store (a rebuild makes another beside it), the results and the metrics, which
+/// may not be there yet.
+fn folders(job: &Job) -> Result<Vec<String>> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for path in [Some(&job.store), Some(&job.output.dir), job.output.metrics.as_ref()].into_iter().flatten() {
+        let path = PathBuf::from(absolute(path)?);
+        let around = path.parent().filter(|parent| parent.parent().is_some()).map(Path::to_owned);
+        folders.push(around.unwrap_or(path));
+    }
+    folders.sort();
+    folders.dedup();
+    let outer = |folder: &&PathBuf| !folders.iter().any(|other| folder != &other && folder.starts_with(other));
+    folders.iter().filter(outer).map(|folder| absolute(folder)).collect()
+}
+
+/// Service and timer; `job` is none for a template.
+pub fn units(what: &What, job: Option<&Job>, user: Option<&str>, moments: &Moments) -> Result<Vec<Unit>> {
+    let is_template = job.is_none();
+    let name = if is_template { "pagefold@".to_owned() } else { format!("pagefold-{}", escaped(what.name())) };
+    if name.len() + ".service".len() > NAME_BYTES_MAX {
+        return Err(Error::new(Kind::Usage, format!("{}: too long a name for a unit", what.job)));
+    }
+    if let Some(user) = user.filter(|user| !user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))) {
+        return Err(Error::new(Kind::Usage, format!("--user {user:?}: no name of a user")));
+    }
+    if what.binary.contains(['\\', '"', '\'']) {
+        let line =
+            format!("--binary {}: systemd starts no command with a quote or a backslash in its path", what.binary);
+        return Err(Error::new(Kind::Usage, line));
+    }
+    let title = if is_template { INSTANCE.to_owned() } else { plain(what.name(), false) };
+    Ok(vec![
+        Unit { name: format!("{name}.service"), text: service(what, job, user, &title)? },
+        Unit { name: format!("{name}.timer"), text: timer(&title, moments) },
+    ])
+}
+
+fn service(what: &What, job: Option<&Job>, user: Option<&str>, title: &str) -> Result<String> {
+    let is_template = job.is_none();
+    // In a command's arguments `$` names a variable, too; in its path it does not.
+    let words = what.words().into_iter().enumerate().map(|(at, word)| match at {
+        0 => quoted(word, false),
+        _ => quoted(&word.replace('$', "$$"), is_template),
+    });
+    let command = words.collect::<Vec<_>>().join(" ");
+    let network = match what.cluster.is_some() || job.is_some_and(|job| job.output.ping.is_some()) {
+        true => "Wants=network-online.target\nAfter=network-online.target\n",
+        false => "",
+    };
+    let user = user.map_or(String::new(), |user| format!("User={user}\n"));
+    let success = match what.cluster {
+        None => {
+            "# 75 is no alarm: the run was stopped, by `systemctl stop` or as the machine goes down, and the next one goes on. Runs that stay away\n\
+             # are found by their age: `pagefold status JOB --max-age 26h`.\n\
+             SuccessExitStatus=75\n"
+        }
+        Some(_) => {
+            "# 75 stays an alarm: with a cluster it may be a host that was lost in every attempt. Stopped runs, too, go on with the next.\n"
+        }
+    };
+    let (mounts, writes, temporary) = match job {
+        None => (
+            String::new(),
+            format!(
+                "# /var/lib/{STATE}, where the jobs' stores and results belong; for others: `systemctl edit`, ReadWritePaths=.\nStateDirectory={STATE}\n"
+            ),
+            true,
+        ),
+        Some(job) => {
+            let folders = folders(job)?;
+            let inputs = job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
+            let is_temporary = |path: &&String| ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
+            let temporary = folders.iter().chain(&inputs).chain([&what.job]).find(is_temporary).is_none();
+            let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
+            let list = list.join(" ");
+            // A disk that is not there must not look like a store that is not there.
+            (format!("RequiresMountsFor={list}\n"), format!("ReadWritePaths={list}\n"), temporary)
+        }
+    };
+    let temporary = if temporary { "yes" } else { "no" };
+    Ok(format!(
+        "[Unit]\n\
+         Description=pagefold: what is new of {title}\n\
+         {network}{mounts}\n\
+         [Service]\n\
+         Type=oneshot\n\
+         ExecStart={command}\n\
+         {user}\
+         {success}\
+         # SIGTERM stops a run at once; all that is finished is kept. Worker processes end with the one that hears it.\n\
+         KillSignal=SIGTERM\n\
+         KillMode=mixed\n\
+         TimeoutStopSec=30\n\
+         # A run that hangs is stopped; a long one goes on with the next. Less than the longest epoch takes would let it never end.\n\
+         TimeoutStartSec=1d\n\
+         # Memory grows with what an epoch touches. One that needs more than this dies alone, and the machine lives.\n\
+         MemoryMax=75%\n\
+         Nice=10\n\
+         # It reads everything and writes only here.\n\
+         ProtectSystem=strict\n\
+         {writes}\
+         ProtectHome=read-only\n\
+         PrivateTmp={temporary}\n\
+         PrivateDevices=yes\n\
+         NoNewPrivileges=yes\n\
+         ProtectKernelTunables=yes\n\
+         ProtectKernelModules=yes\n\
+         ProtectControlGroups=yes\n\
+         RestrictSUIDSGID=yes\n\
+         LockPersonality=yes\n"
+    ))
+}
+
+fn timer(title: &str, moments: &Moments) -> String {
+    let field = |of: &Option<Vec<u32>>| match of {
+        Some(of) => of.iter().map(|n| format!("{n:02}")).collect::<Vec<_>>().join(","),
+        None => "*".into(),
+    };
+    let (hours, minutes) = (field(&moments.hours), field(&moments.minutes));
+    let delay_s = (moments.interval_s / 10).min(DELAY_MAX_S);
+    format!(
+        "[Unit]\n\
+         Description=pagefold: when {title} is due\n\
+         \n\
+         [Timer]\n\
+         OnCalendar=*-*-* {hours}:{minutes}:00\n\
+         # A moment that was slept through is made up for, once.\n\
+         Persistent=true\n\
+         RandomizedDelaySec={delay_s}\n\
+         \n\
+         [Install]\n\
+         WantedBy=timers.target\n"
+    )
+}
+
+/// Prints `units`, each under the name of the file that it belongs into, or writes them into `folder`.
+pub fn give(units: &[Unit], folder: Option<&Path>) -> Result<()> {
+    let Some(folder) = folder else {
+        let text: Vec<String> = units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
+        return show(&text.join("\n"));
+    };
+    for unit in units {
+        let path = folder.join(&unit.name);
+        durable::write(&path, unit.text.as_bytes()).map_err(|e| e.with_kind(Kind::Output))?;
+    }
+    let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
+    show(&format!("wrote {} to {}\n", names.join(" and "), folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A word as systemd reads it: quotes, then what stands behind backslashes (systemd.syntax), then specifiers (systemd.unit).
+    fn read(word: &str) -> String {
+        let inside = word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let (mut out, mut chars) = (String::new(), inside.unwrap_or(word).chars());
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => out.extend(chars.next()),
+                '"' | ' ' if inside.is_none() => panic!("{word}: two words"),
+                '"' => panic!("{word}: ends too soon"),
+                _ => out.push(c),
+            }
+        }
+        assert!(!out.replace("%%", "").contains('%'), "{word}: a specifier");
+        out.replace("%%", "%")
+    }
+
+    proptest! {
+        /// Any word comes back from systemd as it was.
+        #[test]
+        fn words_survive(word in "/[-a \\\\%'\"$;#i{}é好=]{0,12}") {
+            prop_assert_eq!(read(&quoted(&word, false)), word);
+        }
+    }
+
+    /// What means something to systemd in a name means nothing any more; only a template's `%i` does.
+    #[test]
+    fn names() {
+        assert_eq!(quoted("/a/b.toml", false), "/a/b.toml");
+        assert_eq!(quoted("/a %i/\"b\"\\", false), r#""/a %%i/\"b\"\\""#);
+        assert_eq!(quoted("/a/%i 5%", true), "\"/a/%i 5%%\"");
+        assert_eq!(escaped("a b-%é"), r"a\x20b-\x25\xc3\xa9");
+    }
+}

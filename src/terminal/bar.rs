@@ -1,0 +1,169 @@
+//! The progress of a run, while it goes on: a bar on a terminal, a line of the log now and then elsewhere.
+
+use crate::cluster::control::Message;
+use crate::terminal::print::grouped;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use workers::fold::epoch::{Progress, STAGES};
+
+/// How often the bar is drawn, and how often progress is logged where there is no terminal: of all, and with -v of each process.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+const LOG_EVERY: Duration = Duration::from_secs(10);
+const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
+/// Processes that have a line of their own on a terminal.
+const LINES_MAX: usize = 16;
+
+/// A process as it is seen from here.
+pub struct Seen {
+    /// The host, or what else it is called.
+    pub name: String,
+    /// How far it is.
+    pub progress: Arc<Progress>,
+    /// Its greatest resident memory, in bytes.
+    pub memory_bytes: AtomicU64,
+    /// Connections that it refused at its start, by reason; known once it is done.
+    pub refused: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Seen {
+    /// A process that has not begun.
+    pub fn new(name: &str) -> Seen {
+        let (memory_bytes, refused) = (AtomicU64::new(0), Mutex::default());
+        Seen { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
+    }
+
+    /// Remembers what it said at its end.
+    pub fn done(&self, last_word: &Message) {
+        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = last_word {
+            self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
+            self.progress.splits_done.store(*splits_done, Ordering::Relaxed);
+            self.progress.splits_resumed.store(*splits_resumed, Ordering::Relaxed);
+            *self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = refused.clone();
+        }
+    }
+
+    fn stage(&self) -> &'static str {
+        stage(self.progress.stage.load(Ordering::Relaxed))
+    }
+
+    fn line(&self) -> String {
+        let records = self.progress.records.load(Ordering::Relaxed);
+        let megabytes = self.memory_bytes.load(Ordering::Relaxed) / 1_000_000;
+        format!("{:>10} {}: {} documents, {megabytes} MB", self.stage(), self.name, grouped(records))
+    }
+}
+
+type Followed = Arc<Mutex<Vec<Arc<Seen>>>>;
+
+/// The progress of all processes, drawn on a terminal and logged elsewhere.
+pub struct Bar {
+    followed: Followed,
+    over: Arc<AtomicBool>,
+    drawer: JoinHandle<()>,
+}
+
+impl Bar {
+    /// Begins to draw how much of `total` bytes is done.
+    pub fn start(total: u64, quiet: bool, verbose: u8) -> Bar {
+        let followed = Followed::default();
+        let over = Arc::new(AtomicBool::new(false));
+        let (shared, stop) = (followed.clone(), over.clone());
+        let terminal = std::io::stderr().is_terminal() && !quiet;
+        let drawer = thread::spawn(move || match terminal {
+            true => draw(&shared, &stop, total),
+            false => log(&shared, &stop, total, verbose > 0),
+        });
+        Bar { followed, over, drawer }
+    }
+
+    /// Follows these processes from now on, and no others.
+    pub fn follow(&self, processes: Vec<Arc<Seen>>) {
+        *self.followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = processes;
+    }
+
+    /// Clears the bar away.
+    pub fn finish(self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.drawer.thread().unpark();
+        // A bar that broke is no reason to fail.
+        let _ = self.drawer.join();
+    }
+}
+
+/// A bar for all and, of two processes and more, a line for each.
+fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
+    let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let bar = all.add(ProgressBar::new(total));
+    let template = "{msg:>10} [{bar:30}] {bytes}/{total_bytes}  {prefix}  ETA {eta}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let mut lines: Vec<ProgressBar> = Vec::new();
+    let started = Instant::now();
+    while !over.load(Ordering::Relaxed) {
+        thread::park_timeout(DRAW_EVERY);
+        let processes = processes(followed);
+        let (bytes, records, stage) = sum(&processes);
+        let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
+        bar.set_position(bytes);
+        bar.set_message(stage);
+        bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
+        let wanted = if processes.len() > 1 { processes.len().min(LINES_MAX) } else { 0 };
+        while lines.len() < wanted {
+            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+            lines.push(all.add(ProgressBar::new_spinner().with_style(style)));
+        }
+        lines.drain(wanted..).for_each(|line| all.remove(&line));
+        lines.iter().zip(&processes).for_each(|(line, process)| line.set_message(process.line()));
+    }
+    // A terminal that cannot be cleared is no reason to fail.
+    let _ = all.clear();
+}
+
+/// A log line for all and, if `each`, one for each process.
+fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
+    let (started, mut logged, mut logged_each) = (Instant::now(), Instant::now(), Instant::now());
+    while !over.load(Ordering::Relaxed) {
+        thread::park_timeout(DRAW_EVERY);
+        if logged.elapsed() >= LOG_EVERY {
+            logged = Instant::now();
+            let (bytes, records, stage) = sum(&processes(followed));
+            let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
+            tracing::info!(stage, bytes, bytes_total = total, documents = records, documents_per_s = rate as u64);
+        }
+        if each && logged_each.elapsed() >= LOG_EACH_EVERY {
+            logged_each = Instant::now();
+            for process in processes(followed) {
+                tracing::info!(
+                    host = process.name,
+                    stage = process.stage(),
+                    bytes = process.progress.bytes.load(Ordering::Relaxed),
+                    documents = process.progress.records.load(Ordering::Relaxed),
+                    memory_bytes = process.memory_bytes.load(Ordering::Relaxed)
+                );
+            }
+        }
+    }
+}
+
+fn processes(followed: &Followed) -> Vec<Arc<Seen>> {
+    followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+}
+
+fn stage(number: u64) -> &'static str {
+    STAGES[(number as usize).min(STAGES.len() - 1)]
+}
+
+/// Bytes and records of all, and the stage of the one that is least far.
+fn sum(processes: &[Arc<Seen>]) -> (u64, u64, &'static str) {
+    let sum = |of: fn(&Progress) -> &AtomicU64| {
+        processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()
+    };
+    let least = processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
+    (sum(|p| &p.bytes), sum(|p| &p.records), stage(least.unwrap_or(0)))
+}

@@ -1,0 +1,327 @@
+//! What a person sees at the end of a run: its summary; and `run.json`, the figures that differ from run to run.
+
+use crate::cli;
+use crate::cluster::attempts::{self, Attempt};
+use crate::terminal::print::{grouped, print_json, show};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Instant;
+use workers::candidates::pivots::{BySignature, PIVOTS};
+use workers::error::{Error, Kind, Result};
+use workers::export::{Exported, LargeCluster, LargeClusters, Share};
+use workers::fold::epoch::Receipt;
+use workers::fold::ingest::Counts;
+use workers::job::Job;
+use workers::plan::Plan;
+use workers::store::durable;
+use workers::store::manifest::Head;
+
+/// Where the time went.
+pub struct Times {
+    started: Instant,
+    last: Instant,
+    laps: BTreeMap<&'static str, u64>,
+}
+
+impl Times {
+    /// A clock that runs since `started`, when the command began.
+    pub fn start(started: Instant) -> Times {
+        let mut times = Times { started, last: started, laps: BTreeMap::new() };
+        times.lap("plan");
+        times
+    }
+
+    /// Files the time since the last lap under `name`.
+    pub fn lap(&mut self, name: &'static str) {
+        let now = Instant::now();
+        self.laps.insert(name, (now - self.last).as_millis() as u64);
+        self.last = now;
+    }
+}
+
+/// When each stage ended, in milliseconds, on the first and on the last worker.
+pub fn stages(receipts: &[Receipt]) -> BTreeMap<String, (u64, u64)> {
+    let mut stages: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (stage, &at) in receipts.iter().flat_map(|receipt| &receipt.stage_ms) {
+        let entry = stages.entry(stage.clone()).or_insert((at, at));
+        *entry = (entry.0.min(at), entry.1.max(at));
+    }
+    stages
+}
+
+/// Rows that all workers looked up in each table.
+pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
+    let mut rows_read = BTreeMap::new();
+    for (table, n) in receipts.iter().flat_map(|receipt| &receipt.rows_read) {
+        *rows_read.entry(table.clone()).or_default() += n;
+    }
+    rows_read
+}
+
+/// An epoch that was committed, ready to be told.
+pub struct Outcome<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// Workers of each process.
+    pub workers: usize,
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// What became of the records.
+    pub counts: &'a Counts,
+    /// What was exported, if anything.
+    pub exported: Option<Exported>,
+    /// Where the time went.
+    pub times: Times,
+    /// When stages ended.
+    pub stages: BTreeMap<String, (u64, u64)>,
+    /// Rows looked up in each table.
+    pub rows_read: BTreeMap<String, u64>,
+    /// Greatest resident memory of all processes.
+    pub memory_bytes: u64,
+    /// What each process did.
+    pub processes: Vec<attempts::Share>,
+    /// How often it was tried.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Outcome<'_> {
+    /// Writes `run.json`.
+    pub fn write_run_json(&self) -> Result<()> {
+        let text = serde_json::to_vec_pretty(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "epoch": self.plan.epoch,
+            "processes": self.processes.len(),
+            "workers": self.workers,
+            "process": self.processes,
+            "attempts": self.attempts,
+            "splits_done": self.processes.iter().map(|process| process.splits_done).sum::<u64>(),
+            "splits_resumed": self.processes.iter().map(|process| process.splits_resumed).sum::<u64>(),
+            "refused": self.processes.iter().flat_map(|process| process.refused.values()).sum::<u64>(),
+            "inputs": self.plan.inputs.len(),
+            "inputs_same_bytes": self.plan.same_bytes.len(),
+            "input_bytes": self.counts.bytes,
+            "records": self.counts.read,
+            "elapsed_ms": self.times.started.elapsed().as_millis() as u64,
+            "laps_ms": self.times.laps,
+            "stage_ended_ms_first_last": self.stages,
+            "rows_read": self.rows_read,
+            "memory_bytes_max": self.memory_bytes,
+        }))
+        .map_err(|e| Error::internal("cannot write run.json").caused_by(e))?;
+        let output = |e: Error| e.with_kind(Kind::Output);
+        durable::create_folder(&self.job.output.dir).map_err(output)?;
+        durable::write(&self.job.output.dir.join("run.json"), &text).map_err(output)
+    }
+
+    /// Prints the summary.
+    pub fn print(&self, arguments: &cli::Run) -> Result<()> {
+        if arguments.quiet {
+            return Ok(());
+        }
+        if let Some(exported) = &self.exported {
+            warn_of(&exported.summary.large);
+        }
+        if arguments.json {
+            return match &self.exported {
+                Some(exported) => print_json(&exported.summary),
+                None => print_json(&json!({ "epoch": self.plan.epoch, "exported": false })),
+            };
+        }
+        show(&self.text())
+    }
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let seconds = self.times.started.elapsed().as_secs_f64();
+        let work = *self.times.laps.get("work").unwrap_or(&0) as f64 / 1000.0;
+        let rate = self.counts.read as f64 / work.max(0.001);
+        let (processes, workers) = (self.processes.len(), self.workers);
+        let line = |out: &mut String, head: &str, rest: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{head:<10} {rest}");
+        };
+        line(&mut out, "epoch", format!("{} committed to {}", self.plan.epoch, self.job.store.display()));
+        let inputs = self.plan.inputs.len();
+        let megabytes = self.counts.bytes as f64 / 1e6;
+        line(&mut out, "read", format!("{} records of {inputs} files, {megabytes:.1} MB", grouped(self.counts.read)));
+        line(&mut out, "accepted", grouped(self.counts.accepted));
+        for (head, reasons) in
+            [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)]
+        {
+            if !reasons.is_empty() {
+                let total = grouped(reasons.values().sum());
+                let list: Vec<String> = reasons.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
+                line(&mut out, head, format!("{total:<8} {}", list.join(", ")));
+            }
+        }
+        if let Some(Exported { summary, largest }) = &self.exported {
+            let folded = summary.folded_identical + summary.folded_near;
+            let share = 100.0 * folded as f64 / (summary.pages as f64).max(1.0);
+            line(
+                &mut out,
+                "pages",
+                format!("{:<8} {} distinct texts", grouped(summary.pages), grouped(summary.contents)),
+            );
+            line(&mut out, "kept", grouped(summary.kept));
+            line(
+                &mut out,
+                "folded",
+                format!(
+                    "{:<8} {share:.1} % of pages: {} identical, {} near",
+                    grouped(folded),
+                    grouped(summary.folded_identical),
+                    grouped(summary.folded_near)
+                ),
+            );
+            line(&mut out, "clusters", format!("{}, the largest:", grouped(summary.clusters)));
+            for (pages, contents, hosts, url) in largest {
+                let rest = format!("{pages} pages, {contents} texts, {hosts} hosts  {url}");
+                line(&mut out, "", rest);
+            }
+            for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
+                line(&mut out, if at == 0 { "pivots" } else { "" }, left);
+            }
+            let files: Vec<&str> = summary.files.keys().map(String::as_str).collect();
+            line(
+                &mut out,
+                "output",
+                format!("{}: {}, summary.json, run.json", self.job.output.dir.display(), files.join(", ")),
+            );
+        }
+        let memory = self.memory_bytes as f64 / 1e6;
+        let crew = format!("{processes} x {workers} workers");
+        line(&mut out, "took", format!("{seconds:.1} s, {rate:.0} records/s, {memory:.0} MB at most, {crew}"));
+        out
+    }
+}
+
+/// Large clusters that are named on stderr; `summary.json` has more.
+const WARNED_MAX: usize = 3;
+
+/// Warns of large clusters, on stderr like all warnings: a line each, and one of how many more there are.
+fn warn_of(large: &LargeClusters) {
+    large.clusters.iter().take(WARNED_MAX).for_each(|cluster| tracing::warn!("{}", warning(cluster)));
+    let more = large.found.saturating_sub(WARNED_MAX as u64);
+    if more > 0 {
+        let pages = grouped(large.pages_warn.into());
+        tracing::warn!("{} more clusters of more than {pages} pages: see summary.json", grouped(more));
+    }
+}
+
+/// What is said of a large cluster.
+fn warning(cluster: &LargeCluster) -> String {
+    let LargeCluster { representative, pages, contents, diameter, chars, .. } = cluster;
+    let mut said = format!("a cluster of {} pages, {} texts, ", grouped((*pages).into()), grouped((*contents).into()));
+    match &cluster.host {
+        Some(host) => said.push_str(&format!("all of {host}")),
+        None => said.push_str(&format!("{} hosts", grouped(cluster.hosts.into()))),
+    }
+    said.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
+    if let Some(similarity) = cluster.similarity {
+        let share = |n: u32| f64::from(n) / 10_000.0;
+        let list = |shares: &[Share]| -> String {
+            let each = shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
+            each.collect::<Vec<String>>().join(", ")
+        };
+        said.push_str(&format!(
+            ", similarity {:.2} and more, {:.2} in the middle ({}; by {}), diameter {diameter}",
+            share(similarity.least),
+            share(similarity.median),
+            list(&cluster.reasons),
+            list(&cluster.signatures)
+        ));
+    }
+    said.push_str(&format!(": {representative}"));
+    if let Some(advice) = &cluster.advice {
+        said.push_str(&format!("; a chain: {advice} would part it"));
+    }
+    said
+}
+
+/// What the pivot rule leaves unexamined, a line for each signature.
+pub fn unexamined(left: &BySignature) -> Vec<String> {
+    let said = left.iter().map(|(name, left)| {
+        let (buckets, pairs) = (grouped(left.buckets), grouped(left.pairs));
+        let buckets = if left.buckets == 1 { "1 bucket has".into() } else { format!("{buckets} buckets have") };
+        format!("{name}: {buckets} more than {PIVOTS} texts; {pairs} pairs in them are not examined")
+    });
+    said.collect()
+}
+
+/// Tells that nothing is due.
+pub fn nothing_due(head: &Head, arguments: &cli::Run) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({ "epoch": head.manifest.epoch, "due": false }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    show(&format!("nothing due: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
+}
+
+/// Tells that another run is at work, and that this one leaves it to it.
+pub fn skipped(job: &Job, arguments: &cli::Run) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({ "skipped": true }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    show(&format!("skipped: another run is at work on {}\n", job.store.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workers::candidates::pivots::Unexamined;
+    use workers::export::Spread;
+
+    /// A large cluster is told in one line, with what its texts share and, if it is a chain, what would part it.
+    #[test]
+    fn what_large_clusters_share() {
+        let share = |name: &str, pairs| Share { name: name.into(), pairs };
+        let chain = LargeCluster {
+            cluster: "00".into(),
+            representative: "http://a.example/1".into(),
+            pages: 12_000,
+            contents: 1932,
+            hosts: 1,
+            host: Some("a.example".into()),
+            diameter: 14,
+            chars: Spread { least: 90, median: 800, greatest: 9000 },
+            pairs: 4500,
+            similarity: Some(Spread { least: 8000, median: 8251, greatest: 9990 }),
+            reasons: vec![share("shingles", 4000), share("sketch", 500)],
+            signatures: vec![share("minhash", 4400)],
+            advice: Some("[clusters] radius = 1".into()),
+        };
+        assert_eq!(
+            warning(&chain),
+            "a cluster of 12,000 pages, 1,932 texts, all of a.example, 90 to 9,000 characters, similarity 0.80 and more, 0.83 in the \
+             middle (shingles 4,000, sketch 500; by minhash 4,400), diameter 14: http://a.example/1; a chain: [clusters] radius = 1 \
+             would part it"
+        );
+        let copies = LargeCluster { contents: 1, hosts: 7, host: None, similarity: None, advice: None, ..chain };
+        assert_eq!(
+            warning(&copies),
+            "a cluster of 12,000 pages, 1 texts, 7 hosts, 90 to 9,000 characters: http://a.example/1"
+        );
+    }
+
+    /// Each signature that leaves pairs unexamined has its line.
+    #[test]
+    fn what_is_unexamined() {
+        let left = [("minhash", 2, 1234), ("simhash", 1, 1)];
+        let left = left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
+        let lines = unexamined(&left.into_iter().collect());
+        assert_eq!(lines[0], "minhash: 2 buckets have more than 64 texts; 1,234 pairs in them are not examined");
+        assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pairs in them are not examined");
+    }
+
+    /// Thousands are set apart from the right.
+    #[test]
+    fn thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,380 @@
+//! Bands: how a fingerprint is put into buckets. In comes a 64-bit fingerprint, out goes for each band a sort key, whose
+//! top bits name the bucket; or, for sets of fingerprints, the near pairs of all buckets on one machine. A band never
+//! loses a bit: a key gives its fingerprint back.
+//!
+//! With k + 1 bands or more, two fingerprints within k bits agree on at least one band, hence share that band's bucket
+//! (Manku, Jain, Das Sarma: Detecting Near-Duplicates for Web Crawling, WWW 2007). Of the bands they agree on the lowest
+//! owns the pair, so that each pair is found once without remembering any.
+
+use crate::candidates::hamming::{self, Digit, Scratch};
+
+/// The largest supported distance k: nine bands of 7 or 8 bits.
+pub const K_MAX: u32 = 8;
+
+/// Bits of a bucket number that the drivers below divide by, in two steps: 256 streams of writes at a time stay within
+/// the first-level cache and the page table's.
+const STEP_BITS: u32 = 8;
+
+/// How 64 bits are cut into bands: contiguous, from the lowest bit up, widths differing by at most 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bands {
+    k: u32,
+    bands: Vec<Band>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Band {
+    /// The band's lowest bit.
+    low: u32,
+    width: u32,
+}
+
+impl Bands {
+    /// Bands for pairs within `k` bits (0 to [`K_MAX`]): `count` of them, `k + 1` to 64, or `k + 1` if none is given.
+    /// k = 3 makes four of 16 bits, k = 0 one of 64. Errors name the bound that was missed.
+    pub fn new(k: u32, count: Option<usize>) -> Result<Bands, String> {
+        if k > K_MAX {
+            return Err(format!("k = {k} is more than {K_MAX}"));
+        }
+        let least = k as usize + 1;
+        let count = count.unwrap_or(least);
+        if count < least || count > u64::BITS as usize {
+            return Err(format!("{count} bands: k = {k} needs {least} to {}", u64::BITS));
+        }
+        let edge = |band: usize| (u64::BITS as usize * band).div_ceil(count) as u32;
+        let bands = (0..count).map(|band| Band { low: edge(band), width: edge(band + 1) - edge(band) }).collect();
+        Ok(Bands { k, bands })
+    }
+
+    /// The distance the bands are made for.
+    pub fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// How many bands there are.
+    pub fn count(&self) -> usize {
+        self.bands.len()
+    }
+
+    /// Bits of band `b`. This and the other methods panic if there is no such band.
+    pub fn width(&self, b: usize) -> u32 {
+        self.bands[b].width
+    }
+
+    /// The bits of each band within a fingerprint.
+    pub fn masks(&self) -> Vec<u64> {
+        self.bands.iter().map(|band| (u64::MAX >> (u64::BITS - band.width)) << band.low).collect()
+    }
+
+    /// The sort key of band `b`: the fingerprint rotated until the band is on top, then the band mixed by a bijection of
+    /// its `width` bits, because SimHash's bits are biased while routing and sorting want even ranges.
+    #[inline]
+    pub fn key(&self, b: usize, fingerprint: u64) -> u64 {
+        self.bands[b].key(fingerprint)
+    }
+
+    /// The fingerprint of a key of band `b`.
+    #[inline]
+    pub fn unkey(&self, b: usize, key: u64) -> u64 {
+        self.bands[b].unkey(key)
+    }
+
+    /// The number of the bucket that a key of band `b` falls into: its top `width` bits.
+    #[inline]
+    pub fn bucket(&self, b: usize, key: u64) -> u64 {
+        key >> (u64::BITS - self.bands[b].width)
+    }
+
+    /// The leading bits by which a key of band `b` is routed: its bucket's, so that a bucket has one owner.
+    #[inline]
+    pub fn route(&self, b: usize, key: u64) -> u64 {
+        key & self.key_fixed(b)
+    }
+
+    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of [`hamming::within`] called on keys. Two keys
+    /// of one bucket differ in as many bits as their fingerprints, so buckets are searched as they lie in a sorted run.
+    pub fn key_fixed(&self, b: usize) -> u64 {
+        self.bands[b].top()
+    }
+
+    /// The bits of the bands below `b` as they lie in the keys of band `b`: `earlier` of [`hamming::within`] called on keys.
+    pub fn key_earlier(&self, b: usize) -> Vec<u64> {
+        let rotation = self.bands[b].rotation();
+        self.masks()[..b].iter().map(|mask| mask.rotate_right(rotation)).collect()
+    }
+}
+
+/// Odd, hence invertible modulo every power of two.
+const MIX: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
+const UNMIX: [u64; 2] = [inverse(MIX[0]), inverse(MIX[1])];
+
+/// The inverse modulo 2^64 of an odd number, by Newton's iteration: each step doubles the right bits, from 3 to 96.
+const fn inverse(odd: u64) -> u64 {
+    let mut inverse = odd;
+    let mut step = 0;
+    while step < 5 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        step += 1;
+    }
+    inverse
+}
+
+impl Band {
+    fn rotation(self) -> u32 {
+        (self.low + self.width) % u64::BITS
+    }
+
+    fn top(self) -> u64 {
+        u64::MAX << (u64::BITS - self.width)
+    }
+
+    /// Mixes in place: bits that lie on top stay on top under multiplication, which is then modulo 2^width. The shift of at
+    /// least half the width is its own inverse.
+    #[inline(always)]
+    fn key(self, fingerprint: u64) -> u64 {
+        let rotated = fingerprint.rotate_right(self.rotation());
+        let mut band = (rotated & self.top()).wrapping_mul(MIX[0]);
+        band ^= (band >> self.width.div_ceil(2)) & self.top();
+        band.wrapping_mul(MIX[1]) | (rotated & !self.top())
+    }
+
+    #[inline(always)]
+    fn unkey(self, key: u64) -> u64 {
+        let mut band = (key & self.top()).wrapping_mul(UNMIX[1]);
+        band ^= (band >> self.width.div_ceil(2)) & self.top();
+        (band.wrapping_mul(UNMIX[0]) | (key & !self.top())).rotate_left(self.rotation())
+    }
+}
+
+/// Every pair of `fingerprints`, which are distinct, within `bands.k()` bits, each once, in no particular order.
+/// Needs 8 bytes a fingerprint and the scratch of the largest bucket.
+pub fn all_pairs<F: FnMut(u64, u64)>(fingerprints: &[u64], bands: &Bands, scratch: &mut Scratch, emit: &mut F) {
+    let mut parts = Parts::default();
+    for (b, &band) in bands.bands.iter().enumerate() {
+        let (fixed, earlier) = (bands.key_fixed(b), bands.key_earlier(b));
+        let mut emit = |a, b| emit(band.unkey(a), band.unkey(b));
+        parts.for_each_bucket(fingerprints, band, |_, bucket| {
+            hamming::within(bucket, bands.k, fixed, &earlier, scratch, &mut emit);
+        });
+    }
+}
+
+/// Every pair (new, stored) within `bands.k()` bits, each once, in no particular order. `stored` holds for each band the
+/// sorted keys of the stored fingerprints: the new ones are divided into buckets and merged with them, galloping.
+/// Panics if there are not as many sets of keys as bands.
+pub fn new_against_stored<F: FnMut(u64, u64)>(
+    new: &[u64],
+    stored: &[impl AsRef<[u64]>],
+    bands: &Bands,
+    scratch: &mut Scratch,
+    emit: &mut F,
+) {
+    assert_eq!(stored.len(), bands.count(), "one sorted set of keys for each band");
+    let mut parts = Parts::default();
+    for (b, (&band, stored)) in bands.bands.iter().zip(stored).enumerate() {
+        let (fixed, earlier) = (bands.key_fixed(b), bands.key_earlier(b));
+        let mut emit = |new, old| emit(band.unkey(new), band.unkey(old));
+        let mut rest = stored.as_ref();
+        parts.for_each_bucket(new, band, |range, bucket| {
+            rest = &rest[gallop(rest, |&key| key < *range.start())..];
+            let (old, after) = rest.split_at(gallop(rest, |key| key <= range.end()));
+            rest = after;
+            hamming::between(bucket, old, bands.k, fixed, &earlier, scratch, &mut emit);
+        });
+    }
+}
+
+/// How many of `sorted` come before the first that is not `before`, in time logarithmic in the answer.
+fn gallop(sorted: &[u64], before: impl Fn(&u64) -> bool) -> usize {
+    let mut end = 1;
+    while end < sorted.len() && before(&sorted[end]) {
+        end *= 2;
+    }
+    let start = end / 2;
+    start + sorted[start..sorted.len().min(end + 1)].partition_point(before)
+}
+
+/// Keys divided by the high bits of their bucket, all of them, then by the low bits a part at a time, while the part is in
+/// the second-level cache.
+#[derive(Default)]
+struct Parts {
+    high: Vec<u64>,
+    low: Vec<u64>,
+    high_ends: Vec<usize>,
+    low_ends: Vec<usize>,
+}
+
+impl Parts {
+    /// Calls `visit` with the keys of each bucket that has any, and the range they lie in, in ascending order. Of a band
+    /// wider than two steps, buckets with the same top bits come together.
+    fn for_each_bucket(
+        &mut self,
+        fingerprints: &[u64],
+        band: Band,
+        mut visit: impl FnMut(std::ops::RangeInclusive<u64>, &[u64]),
+    ) {
+        let high_bits = band.width.min(STEP_BITS);
+        let low_bits = (band.width - high_bits).min(STEP_BITS);
+        let high = top_digit(0, high_bits);
+        let keys = fingerprints.iter().map(|&fingerprint| band.key(fingerprint));
+        self.high_ends.clear();
+        hamming::count(keys.clone(), &high, &mut self.high_ends);
+        hamming::scatter(keys, &high, &mut self.high_ends, &mut self.high);
+        let span = u64::MAX >> (high_bits + low_bits);
+        let mut start = 0;
+        for &end in &self.high_ends {
+            let part = &self.high[start..end];
+            start = end;
+            if low_bits == 0 {
+                if let Some(key) = part.first() {
+                    visit(key & !span..=key | span, part);
+                }
+                continue;
+            }
+            let low = top_digit(high_bits, low_bits);
+            self.low_ends.clear();
+            hamming::count(part.iter().copied(), &low, &mut self.low_ends);
+            hamming::scatter(part.iter().copied(), &low, &mut self.low_ends, &mut self.low);
+            let mut start = 0;
+            for &end in &self.low_ends {
+                let bucket = &self.low[start..end];
+                start = end;
+                if let Some(key) = bucket.first() {
+                    visit(key & !span..=key | span, bucket);
+                }
+            }
+        }
+    }
+}
+
+/// The `bits` bits that follow the top `above` bits.
+fn top_digit(above: u32, bits: u32) -> Digit {
+    Digit::new((u64::MAX << (u64::BITS - bits)) >> above, bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::hamming::tests::{Random, samples, sorted};
+
+    fn some_bands() -> Vec<Bands> {
+        let more = [(0, 4), (1, 3), (3, 5), (3, 16), (8, 64), (2, 64)];
+        let given = more.into_iter().map(|(k, count)| Bands::new(k, Some(count)));
+        (0..=K_MAX).map(|k| Bands::new(k, None)).chain(given).collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn bands_cover_every_bit_once() {
+        // Promise: bands are contiguous, disjoint, cover 64 bits and differ in width by at most 1; bad counts are refused.
+        for bands in some_bands() {
+            let masks = bands.masks();
+            assert_eq!(masks.iter().fold(0, |all, mask| all ^ mask), u64::MAX);
+            let widths: Vec<u32> = (0..bands.count()).map(|b| bands.width(b)).collect();
+            assert_eq!(widths, masks.iter().map(|mask| mask.count_ones()).collect::<Vec<_>>());
+            assert!(masks.iter().all(|mask| mask.count_ones() + mask.leading_zeros() + mask.trailing_zeros() == 64));
+            assert!(widths.iter().max().unwrap() - widths.iter().min().unwrap() <= 1);
+        }
+        assert_eq!(Bands::new(3, None).unwrap().masks(), [0xffff, 0xffff << 16, 0xffff << 32, 0xffff << 48]);
+        assert_eq!(Bands::new(0, None).unwrap().masks(), [u64::MAX]);
+        assert!(Bands::new(9, None).is_err() && Bands::new(3, Some(3)).is_err() && Bands::new(3, Some(65)).is_err());
+    }
+
+    #[test]
+    fn keys_give_fingerprints_back_and_buckets_are_bands() {
+        // Promise: `unkey` inverts `key`; two keys share a bucket iff the fingerprints agree on the band, and then differ in
+        // the same bits, rotated.
+        let mut random = Random(41);
+        println!("seed 41");
+        for bands in some_bands() {
+            for (b, mask) in bands.masks().into_iter().enumerate() {
+                for _ in 0..200 {
+                    let (value, other) = (random.next(), random.next());
+                    let other = if other % 2 == 0 { other & !mask | value & mask } else { other };
+                    let (key, other_key) = (bands.key(b, value), bands.key(b, other));
+                    assert_eq!(bands.unkey(b, key), value);
+                    let same = bands.bucket(b, key) == bands.bucket(b, other_key);
+                    assert_eq!(same, (value ^ other) & mask == 0);
+                    assert_eq!(same, (key ^ other_key) & bands.key_fixed(b) == 0);
+                    for (earlier, in_key) in bands.masks().iter().zip(bands.key_earlier(b)) {
+                        let agree = (value ^ other) & earlier == 0;
+                        assert!(!same || agree == ((key ^ other_key) & in_key == 0));
+                    }
+                    assert!(!same || (key ^ other_key).count_ones() == (value ^ other).count_ones());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn biased_bits_make_even_ranges() {
+        // Promise: band values of which most bits are 0 fall evenly into 16 ranges of keys.
+        let bands = Bands::new(3, None).unwrap();
+        for b in 0..bands.count() {
+            let mut ranges = [0usize; 16];
+            let rare = (0..1u64 << 16).filter(|value| value.count_ones() <= 4);
+            rare.for_each(|value| ranges[(bands.key(b, value << (16 * b)) >> 60) as usize] += 1);
+            let mean = ranges.iter().sum::<usize>() / 16;
+            assert!(ranges.iter().all(|&count| count > mean / 2 && count < mean * 3 / 2), "{ranges:?}");
+        }
+    }
+
+    #[test]
+    fn all_pairs_are_those_of_brute_force() {
+        // Promise: every pair of fingerprints within k bits, each once, for every k, number of bands and skew; and against
+        // stored keys, every pair across.
+        for (seed, count) in [(51, 1), (52, 60), (53, 1200)] {
+            println!("seed {seed}");
+            for (name, values) in samples(count, seed) {
+                for bands in some_bands() {
+                    let mut expected = Vec::new();
+                    hamming::within_plain(&values, bands.k(), 0, &[], &mut |a, b| expected.push((a.min(b), a.max(b))));
+                    let mut found = Vec::new();
+                    let scratch = &mut Scratch::new();
+                    all_pairs(&values, &bands, scratch, &mut |a, b| found.push((a.min(b), a.max(b))));
+                    assert!(sorted(found) == sorted(expected), "{name}, {bands:?}");
+
+                    let (new, old) = values.split_at(values.len() / 4);
+                    let stored = |b| sorted_keys(&bands, b, old);
+                    let stored: Vec<Vec<u64>> = (0..bands.count()).map(stored).collect();
+                    let mut expected: Vec<(u64, u64)> = Vec::new();
+                    for &a in new {
+                        let near = old.iter().filter(|&&b| (a ^ b).count_ones() <= bands.k());
+                        expected.extend(near.map(|&b| (a, b)));
+                    }
+                    let mut found = Vec::new();
+                    new_against_stored(new, &stored, &bands, scratch, &mut |new, old| found.push((new, old)));
+                    assert!(sorted(found) == sorted(expected), "against stored: {name}, {bands:?}");
+                }
+            }
+        }
+    }
+
+    fn sorted_keys(bands: &Bands, b: usize, fingerprints: &[u64]) -> Vec<u64> {
+        let mut keys: Vec<u64> = fingerprints.iter().map(|&value| bands.key(b, value)).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn a_stored_fingerprint_is_its_own_pair() {
+        // Promise: a new fingerprint that is stored already is found at distance 0, once, with k = 0 too.
+        for bands in some_bands() {
+            let values = [0, u64::MAX >> 32, u64::MAX];
+            let stored: Vec<Vec<u64>> = (0..bands.count()).map(|b| sorted_keys(&bands, b, &values)).collect();
+            let mut found = Vec::new();
+            new_against_stored(&values[1..], &stored, &bands, &mut Scratch::new(), &mut |a, b| found.push((a, b)));
+            assert_eq!(sorted(found), [(values[1], values[1]), (values[2], values[2])]);
+        }
+    }
+
+    #[test]
+    fn galloping_counts_as_binary_search_does() {
+        // Promise: the merge finds the same bounds as a search of the whole.
+        for length in 0..40u64 {
+            let sorted: Vec<u64> = (0..length).map(|value| value / 2 * 2).collect();
+            for bound in 0..=length + 1 {
+                assert_eq!(gallop(&sorted, |&value| value < bound), sorted.partition_point(|&value| value < bound));
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Commit: in come the receipts of all workers and the finished splits, out comes the next manifest, or an error and nothing changed. The one
+//! place that decides whether an epoch happened.
+
+pub mod guards;
+
+use crate::candidates::pivots;
+use crate::commit::guards::{Figures, Guard};
+use crate::error::{Error, Kind, Result};
+use crate::fold;
+use crate::fold::epoch::Receipt;
+use crate::fold::ingest::{self, Counts, RejectLine};
+use crate::job::Job;
+use crate::plan::{self, Plan};
+use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
+use crate::store::{Store, digest_of, durable};
+use std::collections::BTreeMap;
+
+/// An epoch that happened.
+pub struct Committed {
+    /// The new head.
+    pub head: Head,
+    /// What became of the records.
+    pub counts: Counts,
+}
+
+/// What all finished splits of `plan` counted.
+pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
+    let attempt = plan.attempt(store.root());
+    let mut counts = Counts::default();
+    for id in 0..plan.splits.len() {
+        counts.add(&ingest::done(&attempt, id)?.counts);
+    }
+    Ok(counts)
+}
+
+/// What the guards look at.
+fn figures(
+    job: &Job,
+    counts: &Counts,
+    counters: &BTreeMap<String, u64>,
+    head: Option<&Head>,
+    after: (u64, u64),
+    plan: &Plan,
+    store: &Store,
+) -> Result<Figures> {
+    let rejected: u64 = counts.rejected.values().sum();
+    let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+    let mut first_reject = String::new();
+    // A refused epoch exports nothing, so the first bad record is named here, for a person to look at.
+    let attempt = plan.attempt(store.root());
+    for id in 0..plan.splits.len() {
+        let lines = ingest::rejects(&attempt, id)?;
+        let line = lines.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if let Ok(RejectLine { file, offset, reason, .. }) = serde_json::from_slice(line) {
+            first_reject = format!("{file} at {offset}, {reason}");
+            break;
+        }
+    }
+    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let before = head.map_or((0, 0), |head| (rows(&head.manifest.tables, "pages"), head.manifest.folded));
+    Ok(Figures {
+        rejects_max: job.read.rejects_max,
+        source: job.read.source.clone(),
+        read: counts.read,
+        rejects: reasons.join(", "),
+        first_reject,
+        rejected,
+        known: counter("pages_known"),
+        missing: counter("pages_missing"),
+        expired: counter("pages_expired"),
+        before,
+        after,
+    })
+}
+
+fn rows(tables: &BTreeMap<String, TableState>, name: &str) -> u64 {
+    tables.get(name).map_or(0, |table| table.rows)
+}
+
+/// Commits the epoch of `plan` on top of `head`.
+pub fn commit(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    mut receipts: Vec<Receipt>,
+    workers: usize,
+    allowed: &[Guard],
+) -> Result<Committed> {
+    let counts = counts(plan, store)?;
+    receipts.sort_by_key(|receipt| receipt.worker);
+    let mut counters = fold::counters(&receipts, workers)?;
+    counters.insert("read".into(), counts.read);
+    counters.insert("accepted".into(), counts.accepted);
+    let groups = [("skipped", &counts.skipped), ("rejected", &counts.rejected), ("noted", &counts.noted)];
+    for (group, of) in groups {
+        counters.extend(of.iter().map(|(reason, n)| (format!("{group}.{reason}"), *n)));
+    }
+    let tables = tables(store, head, plan, &receipts)?;
+    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let folded = head.map_or(0, |head| head.manifest.folded) + counter("folded_more");
+    let folded = folded
+        .checked_sub(counter("folded_less"))
+        .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
+    let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
+    let unexamined = pivots::after(&unexamined, &counters);
+    let after = (rows(&tables, "pages"), folded);
+    if let Err(refusal) =
+        guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
+    {
+        plan.refused(store.root())?;
+        return Err(refusal);
+    }
+    let consumed = consumed(store, head, plan)?;
+    let rejects = rejects(store, plan)?;
+    let manifest = Manifest {
+        format: manifest::FORMAT,
+        store: store.uuid().to_owned(),
+        version: plan.version,
+        epoch: u64::from(plan.epoch),
+        op: Op::Epoch,
+        previous: plan.previous.clone(),
+        plan: plan.digest.clone(),
+        logical_time: plan.logical_time,
+        decision: digest_of(&job.decision()),
+        view: plan.view.clone(),
+        tables,
+        folded,
+        unexamined,
+        retention: plan.retention,
+        sources: sources(job, head, plan),
+        consumed,
+        rejects,
+        counters,
+    };
+    // A run that was killed may have made folders and not come to make their names durable; what the manifest names hangs on them.
+    durable::sync_folder(&store.data())?;
+    durable::sync_folder(store.root())?;
+    let head = manifest::commit(store.root(), &manifest)?;
+    // The work is in the store now, and other plans for this epoch can never be; what cannot be cleared away is no harm.
+    let attempts = plan::attempts(store.root());
+    if let Err(error) = std::fs::remove_dir_all(&attempts) {
+        tracing::warn!(%error, attempts = %attempts.display(), "cannot clear finished attempts");
+    }
+    Ok(Committed { head, counts })
+}
+
+/// The tables with this epoch's runs, every segment present and of its size.
+fn tables(
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    receipts: &[Receipt],
+) -> Result<BTreeMap<String, TableState>> {
+    let mut runs: BTreeMap<&str, Run> = BTreeMap::new();
+    for (name, segment) in receipts.iter().flat_map(|receipt| &receipt.segments) {
+        let path = segment.path(&store.data().join(name));
+        let bytes = path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
+        if bytes != segment.bytes {
+            let line = format!("{}: {bytes} bytes, its receipt says {}", path.display(), segment.bytes);
+            return Err(Error::new(Kind::Io, line));
+        }
+        let run = runs.entry(name).or_insert(Run { epoch: u64::from(plan.epoch), segments: Vec::new() });
+        run.segments.push(segment.clone());
+    }
+    let mut tables = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
+    for (name, run) in runs {
+        tables.entry(name.to_owned()).or_default().append(run)?;
+    }
+    Ok(tables)
+}
+
+/// The sources with the one that this epoch read.
+fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
+    let mut sources = head.map_or_else(Vec::new, |head| head.manifest.sources.clone());
+    if plan.inputs.is_empty() {
+        return sources;
+    }
+    if usize::from(plan.source) == sources.len() {
+        sources.push(Source { name: job.read.source.clone(), snapshot: String::new() });
+    }
+    sources[usize::from(plan.source)].snapshot.clone_from(&plan.snapshot);
+    sources
+}
+
+/// What was consumed so far, and by this epoch if it read anything.
+fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
+    let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
+    if plan.inputs.is_empty() {
+        return Ok(consumed);
+    }
+    let mut lines = String::new();
+    for input in plan.inputs.iter().chain(&plan.same_bytes) {
+        let line = serde_json::to_string(input).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
+        lines.push_str(&line);
+        lines.push('\n');
+    }
+    consumed.push(Consumed {
+        epoch: plan.epoch.into(),
+        logical_time: plan.logical_time,
+        source: plan.source,
+        complete: plan.complete,
+        file: store.write_lines("consumed", &lines)?,
+        undone: false,
+    });
+    Ok(consumed)
+}
+
+fn rejects(store: &Store, plan: &Plan) -> Result<Option<manifest::FileRef>> {
+    let attempt = plan.attempt(store.root());
+    let mut lines = String::new();
+    for id in 0..plan.splits.len() {
+        let split = String::from_utf8(ingest::rejects(&attempt, id)?);
+        lines.push_str(&split.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?);
+    }
+    if lines.is_empty() { Ok(None) } else { store.write_lines("rejects", &lines).map(Some) }
+}

@@ -1,0 +1,480 @@
+//! Confirm: in come two contents' sketches, lengths and, where it is kept, text, out goes whether they are
+//! near-duplicates. A verdict is a symmetric pure function of two contents and the configuration; it is decided once, stored with its reason, and goes with either content. It reads no clock, no
+//! order and no third content.
+//!
+//! ```text
+//! 5-gram sketches surely at similarity_min or more            accepted   sketch
+//! sketches surely below what any rule wants                   refused    sketch_refused    (no text is unpacked so far)
+//! else, with both texts:
+//!   Jaccard of their 5-grams >= similarity_min                accepted   shingles
+//!   both coverage_chars_max or longer                         refused    shingles_refused
+//!   LCS / longer >= coverage_min                              accepted   coverage
+//!   the same behind <= leading_tokens_max tokens in front     accepted   leading_insertion
+//!   else                                                      refused    coverage_refused
+//! else                                        as the sketches estimate   sketch, sketch_refused
+//! accepted, but each side has numbers that the other lacks    refused    numerals
+//! ```
+//!
+//! A long text is judged by its shingles, and its sketch is an estimate of the same measure, so that kept text makes a
+//! verdict exact and changes none that is clear. In a short one an edit costs five of few shingles, and a headline a
+//! third of them: there the longest common subsequence agrees with readers, where for long pages it accepts what was
+//! rewritten sentence by sentence.
+
+pub mod coverage;
+
+use crate::confirm::coverage::{Fit, Limits, fit};
+use crate::text::numerals;
+use crate::text::shingles::{Shingles, jaccard};
+use crate::text::sketch::{self, Alike, Band, Kind, Sketches};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// Sketches, and the text where it is kept.
+    #[default]
+    Text,
+    /// The fingerprints alone.
+    Fingerprint,
+}
+
+/// When numbers on both sides that the other side lacks refuse a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Veto {
+    /// Never.
+    Off,
+    /// If neither text is longer than `numerals_chars_max`: a number is a key fact of a bulletin, and upkeep of a
+    /// manual.
+    #[default]
+    Short,
+    /// Always.
+    On,
+}
+
+/// The job file's `[confirm]`: what joins two contents. Decision configuration: a change re-decides every stored pair.
+/// Similarities are in 1/10,000.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// `text` or `fingerprint`. Default: text.
+    pub by: By,
+    /// By fingerprint: bits in which the fingerprints of two contents that are joined may differ, at most `[simhash]
+    /// k`, whichever signature proposes them. Default: k.
+    pub distance_max: Option<u32>,
+    /// By text: the least Jaccard similarity of 5-grams that joins. Default: 8000.
+    pub similarity_min: u16,
+    /// By text: the least that joins two short texts whose text is not kept, of the multisets of their 2-grams.
+    /// Default: 6700.
+    pub short_similarity_min: u16,
+    /// By text: the least coverage, LCS over the longer text, that joins. Default: 9200.
+    pub coverage_min: u16,
+    /// By text: coverage counts if one of the texts has fewer characters than this. Default: 160.
+    pub coverage_chars_max: u32,
+    /// By text: tokens in front of one of the texts that coverage leaves out, at most 1,000. Default: 60.
+    pub leading_tokens_max: u32,
+    /// By text: `off`, `short` or `on`. Default: short.
+    pub numerals: Veto,
+    /// By text: longer texts are not refused for their numbers, in characters. Default: 1000.
+    pub numerals_chars_max: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            by: By::default(),
+            distance_max: None,
+            similarity_min: 8000,
+            short_similarity_min: 6700,
+            coverage_min: 9200,
+            coverage_chars_max: 160,
+            leading_tokens_max: 60,
+            numerals: Veto::default(),
+            numerals_chars_max: 1000,
+        }
+    }
+}
+
+impl Options {
+    /// The same with `distance_max` as the number that it is where signatures that know no distance propose pairs, too.
+    pub fn within(&self, k: u32) -> Options {
+        Options { distance_max: Some(self.distance_max.unwrap_or(k)), ..self.clone() }
+    }
+
+    /// Says which key is out of its range, and why.
+    pub fn check(&self) -> Result<(), String> {
+        let shares = [
+            ("similarity_min", self.similarity_min),
+            ("short_similarity_min", self.short_similarity_min),
+            ("coverage_min", self.coverage_min),
+        ];
+        for (key, share) in shares {
+            if !(SHARE_MIN..=10_000).contains(&share) {
+                return Err(format!("{key}: {share} is not within {SHARE_MIN} to 10000"));
+            }
+        }
+        if self.leading_tokens_max > 1000 {
+            return Err(format!("leading_tokens_max: {} is more than 1000", self.leading_tokens_max));
+        }
+        Ok(())
+    }
+}
+
+/// The least that a threshold may be: below it most candidates would have to be aligned.
+const SHARE_MIN: u16 = 5000;
+
+/// The rule that spoke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Reason {
+    /// The fingerprints are within `distance_max` bits.
+    WithinK = 1,
+    /// They are farther apart.
+    TooFar = 2,
+    /// The sketches are alike.
+    Sketch = 3,
+    /// They are not.
+    SketchRefused = 4,
+    /// The texts' 5-grams are alike.
+    Shingles = 5,
+    /// They are not.
+    ShinglesRefused = 6,
+    /// The texts cover each other.
+    Coverage = 7,
+    /// They do behind some tokens in front of one of them.
+    LeadingInsertion = 8,
+    /// They do not.
+    CoverageRefused = 9,
+    /// They are alike, but each has numbers that the other lacks.
+    Numerals = 10,
+}
+
+impl Reason {
+    /// The rule's name in the exports.
+    pub fn name(code: u8) -> &'static str {
+        match code {
+            1 => "within_k",
+            2 => "too_far",
+            3 => "sketch",
+            4 => "sketch_refused",
+            5 => "shingles",
+            6 => "shingles_refused",
+            7 => "coverage",
+            8 => "leading_insertion",
+            9 => "coverage_refused",
+            10 => "numerals",
+            _ => "unknown",
+        }
+    }
+}
+
+/// What was decided of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the pair joins its contents.
+    pub accepted: bool,
+    /// How alike they are, in 1/10,000, by the rule that decided: the cosine that the fingerprints tell, Jaccard
+    /// similarity or its estimate, or coverage. What `numerals` refuses keeps the similarity by which it was accepted.
+    pub similarity: u16,
+    /// The rule that decided.
+    pub reason: Reason,
+}
+
+impl Verdict {
+    fn accept(similarity: u16, reason: Reason) -> Verdict {
+        Verdict { accepted: true, similarity, reason }
+    }
+
+    fn refuse(similarity: u16, reason: Reason) -> Verdict {
+        Verdict { accepted: false, similarity, reason }
+    }
+}
+
+/// What is known of a content to decide by.
+pub trait Evidence {
+    /// Characters of the normalised text.
+    fn chars(&self) -> u32;
+    /// What [`sketch::write`] made of it.
+    fn sketches(&self) -> Sketches<'_>;
+    /// The normalised text, where it is kept. Asked at most once a pair, and for few pairs.
+    fn text(&self) -> Option<Cow<'_, str>>;
+}
+
+/// Evidence that lies ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Characters of the normalised text.
+    pub chars: u32,
+    /// Its sketches.
+    pub sketches: Sketches<'a>,
+    /// The text itself.
+    pub text: Option<&'a str>,
+}
+
+impl Evidence for Known<'_> {
+    fn chars(&self) -> u32 {
+        self.chars
+    }
+
+    fn sketches(&self) -> Sketches<'_> {
+        self.sketches
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.text.map(Cow::Borrowed)
+    }
+}
+
+/// Decides two contents whose fingerprints differ in `distance` bits. Symmetric.
+pub fn decide(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Options) -> Verdict {
+    if options.by == By::Fingerprint {
+        return by_fingerprint(distance, options);
+    }
+    let verdict = by_text(a, b, options);
+    let counts = match options.numerals {
+        Veto::Off => false,
+        Veto::Short => a.chars().max(b.chars()) <= options.numerals_chars_max,
+        Veto::On => true,
+    };
+    if verdict.accepted && counts && numerals::conflict(a.sketches().numerals, b.sketches().numerals) {
+        return Verdict::refuse(verdict.similarity, Reason::Numerals);
+    }
+    verdict
+}
+
+/// 2-gram multisets less alike than this are of texts that no rule accepts: a headline half as long as the rest, and a
+/// twelfth of that replaced letter by letter, leave .50; a text that is written twice leaves .50.
+const SHORT_FLOOR: u16 = 4000;
+/// The same of 5-gram sets, where each letter costs five: such texts leave .31.
+const LONG_FLOOR: u16 = 3000;
+
+/// The table at the top of this file, numbers aside.
+fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
+    let (x, y) = (a.sketches(), b.sketches());
+    let long = x.long.zip(y.long).map(|(x, y)| sketch::compare(x, y));
+    let short = x.short.zip(y.short).map(|(x, y)| sketch::compare(x, y));
+    let Some(estimate) = long.or(short) else {
+        return Verdict::refuse(0, Reason::SketchRefused);
+    };
+    if let Some(long) = long
+        && long.band(options.similarity_min) == Band::Clear
+    {
+        return Verdict::accept(long.similarity, Reason::Sketch);
+    }
+    let covers = short.is_some() || a.chars().min(b.chars()) < options.coverage_chars_max;
+    let long_floor = if covers { LONG_FLOOR } else { options.similarity_min };
+    let hopeless = |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
+    if hopeless(long, long_floor) && hopeless(short, SHORT_FLOOR) {
+        return Verdict::refuse(estimate.similarity, Reason::SketchRefused);
+    }
+    if let Some(a) = a.text()
+        && let Some(b) = b.text()
+    {
+        return by_whole_text(&a, &b, covers, options);
+    }
+    let reaches = |alike: Option<Alike>, min| alike.filter(|alike| alike.similarity >= min);
+    match reaches(long, options.similarity_min).or(reaches(short, options.short_similarity_min)) {
+        Some(alike) => Verdict::accept(alike.similarity, Reason::Sketch),
+        None => Verdict::refuse(estimate.similarity, Reason::SketchRefused),
+    }
+}
+
+/// What two normalised texts say themselves; `covers` if coverage counts.
+fn by_whole_text(a: &str, b: &str, covers: bool, options: &Options) -> Verdict {
+    let [x, y] = [a, b].map(|text| {
+        let mut shingles = Shingles::default();
+        Kind::Long.shingles(text, &mut shingles);
+        shingles.hashes
+    });
+    let similarity = jaccard(&x, &y);
+    if similarity >= options.similarity_min {
+        return Verdict::accept(similarity, Reason::Shingles);
+    }
+    let limits = Limits { coverage_min: options.coverage_min, leading_tokens_max: options.leading_tokens_max as usize };
+    match if covers { fit(a, b, &limits) } else { Fit::TooLong } {
+        Fit::Whole { coverage } => Verdict::accept(coverage, Reason::Coverage),
+        Fit::Rest { coverage } => Verdict::accept(coverage, Reason::LeadingInsertion),
+        Fit::No => Verdict::refuse(similarity, Reason::CoverageRefused),
+        Fit::TooLong => Verdict::refuse(similarity, Reason::ShinglesRefused),
+    }
+}
+
+/// cos(pi d / 64) in 1/10,000 for d = 0..=32 bits, beyond which it is 0: the angle that a Hamming distance estimates, as
+/// a probability of pi / theta that a random hyperplane parts two vectors makes each bit differ (Charikar 2002, section
+/// 3). A frozen table, as a library's cosine may differ in its last digit.
+const COSINE: [u16; 33] = [
+    10_000, 9_988, 9_952, 9_892, 9_808, 9_700, 9_569, 9_415, 9_239, 9_040, 8_819, 8_577, 8_315, 8_032, 7_730, 7_410,
+    7_071, 6_716, 6_344, 5_957, 5_556, 5_141, 4_714, 4_276, 3_827, 3_369, 2_903, 2_430, 1_951, 1_467, 980, 491, 0,
+];
+
+/// Decides two contents by their fingerprints alone, which differ in `distance` bits.
+pub fn by_fingerprint(distance: u32, options: &Options) -> Verdict {
+    let similarity = COSINE.get(distance as usize).copied().unwrap_or(0);
+    match options.distance_max.is_none_or(|max| distance <= max) {
+        true => Verdict::accept(similarity, Reason::WithinK),
+        false => Verdict::refuse(similarity, Reason::TooFar),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::normalize::{self, normalize};
+    use crate::text::signatures::{Shinglings, Text};
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    /// A content whose text is kept, and counts how often it was asked for.
+    struct Content {
+        text: String,
+        sketches: Vec<u8>,
+        kept: bool,
+        asked: Cell<u32>,
+    }
+
+    impl Content {
+        fn new(text: &str) -> Content {
+            let (mut normal, mut sketches) = (String::new(), Vec::new());
+            normalize(text, &normalize::Options::default(), &mut normal);
+            sketch::write(&mut Text::new(&normal, &[], &mut Shinglings::default()), &mut sketches);
+            Content { text: normal, sketches, kept: true, asked: Cell::new(0) }
+        }
+
+        fn without_text(text: &str) -> Content {
+            Content { kept: false, ..Content::new(text) }
+        }
+    }
+
+    impl Evidence for Content {
+        fn chars(&self) -> u32 {
+            self.text.chars().count() as u32
+        }
+
+        fn sketches(&self) -> Sketches<'_> {
+            Sketches::parse(&self.sketches).expect("just written")
+        }
+
+        fn text(&self) -> Option<Cow<'_, str>> {
+            self.asked.set(self.asked.get() + 1);
+            self.kept.then(|| Cow::Borrowed(&*self.text))
+        }
+    }
+
+    fn verdict(a: &str, b: &str, options: &Options) -> (bool, Reason) {
+        let verdict = decide(&Content::new(a), &Content::new(b), 0, options);
+        (verdict.accepted, verdict.reason)
+    }
+
+    /// `n` different characters from `start`.
+    fn text(start: u32, n: u32) -> String {
+        (start..start + n).filter_map(|n| char::from_u32(0x4e00 + n % 20_000)).collect()
+    }
+
+    proptest! {
+        /// Which content is which does not matter, the same pair has the same verdict again, with and without texts,
+        /// and a text is asked for at most once.
+        #[test]
+        fn symmetric_and_pure(
+            body in "[a-z0-9一-十 ]{0,300}",
+            front in "[三五七 ]{0,30}",
+            edits in proptest::collection::vec((0usize..300, "[x-z八九0-9]{0,9}"), 0..6),
+            kept in any::<(bool, bool)>(),
+            coverage_chars_max in prop_oneof![Just(0), Just(160), Just(u32::MAX)],
+            numerals in prop_oneof![Just(Veto::Off), Just(Veto::Short), Just(Veto::On)],
+        ) {
+            let mut other: Vec<char> = body.chars().collect();
+            for (at, put) in &edits {
+                let at = at % (other.len() + 1);
+                other.splice(at..(at + 2).min(other.len()), put.chars());
+            }
+            let other: String = front.chars().chain(other).collect();
+            let options = Options { coverage_chars_max, numerals, ..Options::default() };
+            let a = Content { kept: kept.0, ..Content::new(&body) };
+            let b = Content { kept: kept.1, ..Content::new(&other) };
+            let verdict = decide(&a, &b, 0, &options);
+            prop_assert!(a.asked.get() <= 1 && b.asked.get() <= 1);
+            prop_assert_eq!(verdict, decide(&b, &a, 64, &options));
+            prop_assert_eq!(verdict, decide(&Content { kept: kept.0, ..Content::new(&body) }, &b, 0, &options));
+            prop_assert!(verdict.similarity <= 10_000);
+        }
+
+        /// A stricter threshold never joins what a laxer one parts, among long texts.
+        #[test]
+        fn monotone(cut in 0u32..400, strict in 8000u16..10_000) {
+            let (a, b) = (Content::new(&text(0, 1000)), Content::new(&text(cut, 1000)));
+            let accepts = |min| decide(&a, &b, 0, &Options { similarity_min: min, ..Options::default() }).accepted;
+            prop_assert!(!accepts(strict) || accepts(8000));
+        }
+    }
+
+    /// Each rule speaks where the table says it does.
+    #[test]
+    fn rules() {
+        let options = Options::default();
+        let long = text(0, 1000);
+        assert_eq!(verdict(&long, &long, &options), (true, Reason::Sketch));
+        assert_eq!(verdict(&long, &text(500, 1000), &options), (false, Reason::SketchRefused));
+        // 1000 characters, 100 of them others at one end: J = 896 / 1096.
+        assert_eq!(verdict(&long, &text(100, 1000), &options), (true, Reason::Shingles));
+        assert_eq!(verdict(&long, &text(120, 1000), &options), (false, Reason::ShinglesRefused));
+        let short = text(0, 50);
+        let edited = format!("{}好{}", text(0, 25), text(26, 24));
+        let edited = edited.replacen(&text(12, 1), "好", 1);
+        assert_eq!(verdict(&short, &edited, &options), (true, Reason::Coverage));
+        assert_eq!(verdict(&short, &format!("{}{short}", text(900, 20)), &options), (true, Reason::LeadingInsertion));
+        assert_eq!(verdict(&short, &format!("{short}{}", text(900, 20)), &options), (false, Reason::CoverageRefused));
+        assert_eq!(verdict("", &short, &options), (false, Reason::SketchRefused));
+        let (monday, tuesday) = (format!("{long}11日"), format!("{long}12日"));
+        assert_eq!(verdict(&monday, &tuesday, &options), (true, Reason::Sketch));
+        let numerals = Options { numerals_chars_max: 2000, ..Options::default() };
+        assert_eq!(verdict(&monday, &tuesday, &numerals), (false, Reason::Numerals));
+        let fingerprint = Options { by: By::Fingerprint, ..Options::default() };
+        assert_eq!(verdict(&short, &long, &fingerprint), (true, Reason::WithinK));
+    }
+
+    /// Clear pairs are decided without their texts, and the others without them when none is kept.
+    #[test]
+    fn text_is_asked_rarely() {
+        let asked = |a: &str, b: &str| {
+            let (a, b) = (Content::new(a), Content::new(b));
+            decide(&a, &b, 0, &Options::default());
+            (a.asked.get(), b.asked.get())
+        };
+        let long = text(0, 1000);
+        assert_eq!(asked(&long, &text(10, 1000)), (0, 0));
+        assert_eq!(asked(&long, &text(400, 1000)), (0, 0));
+        assert_eq!(asked(&long, &text(110, 1000)), (1, 1));
+        let (a, b) = (Content::without_text(&text(0, 50)), Content::without_text(&text(2, 50)));
+        let verdict = decide(&a, &b, 0, &Options::default());
+        assert_eq!((verdict.accepted, verdict.reason), (true, Reason::Sketch));
+    }
+
+    /// Hand-made options are checked.
+    #[test]
+    fn out_of_range() {
+        assert_eq!(Options::default().check(), Ok(()));
+        assert!(Options { similarity_min: 10_001, ..Options::default() }.check().is_err());
+        assert!(Options { coverage_min: 0, ..Options::default() }.check().is_err());
+        assert!(Options { leading_tokens_max: 1001, ..Options::default() }.check().is_err());
+    }
+
+    /// Every reason has a name of its own.
+    #[test]
+    fn names() {
+        let names: std::collections::BTreeSet<_> = (1..=Reason::Numerals as u8).map(Reason::name).collect();
+        assert_eq!(names.len(), usize::from(Reason::Numerals as u8));
+        assert!(!names.contains("unknown"));
+    }
+
+    /// The frozen table is the cosine.
+    #[test]
+    fn table_is_cosine() {
+        for distance in 0..=64u32 {
+            let real = (std::f64::consts::PI * f64::from(distance) / 64.0).cos().max(0.0) * 10_000.0;
+            let verdict = by_fingerprint(distance, &Options::default());
+            assert!((f64::from(verdict.similarity) - real).abs() <= 0.51, "distance {distance}");
+        }
+    }
+}

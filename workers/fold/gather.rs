@@ -1,0 +1,111 @@
+//! The one shape of a stage after ingest: rows arrive by key at the worker that owns it; when none can come any more they are sorted
+//! and handed to a function that thinks, and what it gives goes to the next stage. Operators here only move rows.
+
+use crate::fold::wire::{Row, Rows};
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::channels::pact::ExchangeCore;
+use timely::dataflow::operators::core::Concat;
+use timely::dataflow::operators::generic::operator::{Operator, source};
+use timely::dataflow::{Scope, Stream};
+
+/// Rows of one kind on their way; one epoch is one time.
+pub type Flow<'s, R> = Stream<'s, (), Rows<R>>;
+
+type Builder<R> = CapacityContainerBuilder<Rows<R>>;
+
+/// Sends each row to worker `owner(row)`; there, when all have arrived, calls `think` once with the rows, sorted.
+pub fn gather<'s, R: Row, O: Row>(
+    rows: Flow<'s, R>,
+    name: &str,
+    owner: impl Fn(&R) -> u64 + 'static,
+    think: impl FnOnce(Vec<R>, &mut dyn FnMut(O)) + 'static,
+) -> Flow<'s, O> {
+    let pact = ExchangeCore::<Builder<R>, _>::new_core(move |row: &R| owner(row));
+    rows.unary_frontier::<Builder<O>, _, _, _>(pact, name, |capability, _| {
+        let mut gathered: Vec<R> = Vec::new();
+        let mut waiting = Some((capability, think));
+        move |(input, frontier), output| {
+            input.for_each_time(|_, batches| {
+                for batch in batches {
+                    gathered.extend_from_slice(batch.as_slice());
+                }
+            });
+            if frontier.is_empty()
+                && let Some((capability, think)) = waiting.take()
+            {
+                let mut rows = std::mem::take(&mut gathered);
+                rows.sort_unstable();
+                let mut session = output.session(&capability);
+                think(rows, &mut |row| session.give(row));
+            }
+        }
+    })
+}
+
+/// Calls `think` once, without input.
+pub fn produce<'s, O: Row>(
+    scope: Scope<'s, ()>,
+    name: &str,
+    think: impl FnOnce(&mut dyn FnMut(O)) + 'static,
+) -> Flow<'s, O> {
+    source::<_, Builder<O>, _, _>(scope, name, |capability, _| {
+        let mut waiting = Some((capability, think));
+        move |output| {
+            if let Some((capability, think)) = waiting.take() {
+                let mut session = output.session(&capability);
+                think(&mut |row| session.give(row));
+            }
+        }
+    })
+}
+
+/// Both flows as one.
+pub fn both<'s, R: Row>(a: Flow<'s, R>, b: Flow<'s, R>) -> Flow<'s, R> {
+    a.concat(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::owner;
+    use std::sync::{Arc, Mutex};
+    use timely::dataflow::operators::Probe;
+
+    /// Every row reaches the worker that owns its key, once and in order, whatever the number of workers.
+    #[test]
+    fn rows_reach_their_owner_sorted() {
+        for workers in [1, 2, 3, 4] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let shared = seen.clone();
+            timely::execute(timely::Config::process(workers), move |worker| {
+                let (me, peers, seen) = (worker.index(), worker.peers(), shared.clone());
+                let probe = worker.dataflow::<(), _, _>(|scope| {
+                    let rows = produce(scope, "numbers", move |give| {
+                        (0..10_000u64).filter(|n| *n as usize % peers == me).for_each(|n| give(n << 50));
+                    });
+                    let (probe, _) = gather(
+                        rows,
+                        "collect",
+                        move |n| owner(*n, peers),
+                        move |rows, _: &mut dyn FnMut(u64)| {
+                            assert!(rows.is_sorted());
+                            assert!(rows.iter().all(|n| owner(*n, peers) == me as u64));
+                            seen.lock().expect("not poisoned").extend(rows);
+                        },
+                    )
+                    .probe();
+                    probe
+                });
+                while !probe.done() {
+                    worker.step_or_park(None);
+                }
+            })
+            .expect("workers start");
+            let mut seen = std::mem::take(&mut *seen.lock().expect("not poisoned"));
+            seen.sort_unstable();
+            let mut sent: Vec<u64> = (0..10_000).map(|n| n << 50).collect();
+            sent.sort_unstable();
+            assert_eq!(seen, sent);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Keys: in come the keys of contents born and gone, out go the pairs of contents that equal keys propose or propose no
+//! longer. Contents that share a key of a signature are a bucket, in which the pivot rule of groups says which two are examined
+//! ([`crate::candidates::pivots`]). A pair is told once for each key that proposes it.
+
+use crate::candidates::pivots::{self, PIVOTS};
+use crate::document::Id;
+use crate::error::Result;
+use crate::fold::epoch::Epoch;
+use crate::fold::evidence::{EvidenceRow, row_keys};
+use crate::fold::groups::{changes_within, members};
+use crate::fold::resolve::{Candidate, NO_DISTANCE};
+use crate::store::table::{consolidate, table};
+
+table! {
+    /// A content under a key of one of its signatures.
+    pub struct KeyRow in "keys", columns KeyColumns {
+        key { /// The key.
+              key: u64,
+              /// The signature's number.
+              kind: u8,
+              /// The content.
+              content: Id }
+        value { }
+        history { }
+    }
+}
+
+/// A key that a content has now (+1) or took along when it went (-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct KeyTouch {
+    /// The key, whose owner is told.
+    pub key: u64,
+    /// The content.
+    pub content: Id,
+    /// The signature's number.
+    pub kind: u32,
+    /// +1 or -1.
+    pub diff: i32,
+}
+
+/// The keys of contents born and gone, as this worker's fresh evidence has them; nothing else of it is read.
+pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(KeyTouch)) -> Result<()> {
+    let Some(fresh) = epoch.fresh::<EvidenceRow>("evidence")? else { return Ok(()) };
+    for position in 0..fresh.len() {
+        let (columns, row) = fresh.place(position);
+        let (content, diff, keys) = row_keys(columns, row);
+        for (kind, key) in keys {
+            give(KeyTouch { key, content, kind: u32::from(kind), diff: i32::from(diff) });
+        }
+    }
+    Ok(())
+}
+
+/// Finds pairs in the buckets that this worker owns and stores the keys; `touched` are sorted.
+pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)) -> Result<()> {
+    let row = |touch: &KeyTouch| KeyRow {
+        key: touch.key,
+        kind: touch.kind as u8,
+        content: touch.content,
+        diff: touch.diff as i8,
+    };
+    let mut rows: Vec<KeyRow> = touched.iter().map(row).collect();
+    rows.sort_unstable();
+    let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();
+    keys.dedup();
+    let before = epoch.before::<KeyRow>("keys")?.matching(&keys);
+    let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
+    let contents = |rows: &[KeyRow]| rows.iter().map(|row| row.content).collect::<Vec<Id>>();
+    for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
+        let bucket = (changes[0].key, changes[0].kind);
+        // The same key of other signatures was not touched.
+        while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}
+        let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();
+        let new = consolidate([old, changes].concat());
+        let signature = u16::from(bucket.1);
+        changes_within(&members(&contents(old), &contents(&new)), |content, other, diff| {
+            give(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
+            epoch.count(if diff > 0 { "key_candidates_new" } else { "key_candidates_dropped" }, 1);
+        });
+        pivots::counters(bucket.1, old.len(), new.len(), |name, n| epoch.count(name, n));
+        if new.len() > PIVOTS {
+            epoch.count("buckets_over_pivots", 1);
+        }
+    }
+    epoch.write("keys", rows)
+}

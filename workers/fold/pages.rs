@@ -1,0 +1,256 @@
+//! Pages: in come the visits of an epoch, out goes what changed about live URLs. A worker reads the range of DocIds that it owns straight from
+//! every split, so visits cross no wire; it picks each URL's winner, holds it against the page as it was, lets go of pages that nobody saw for
+//! too long or that a complete snapshot lacks, writes its segments of `pages` and `urls`, and tells the owners of contents
+//! who points at them now.
+
+use crate::document::{FUTURE_SECONDS_MAX, Id};
+use crate::error::Result;
+use crate::fold::epoch::Epoch;
+use crate::fold::ingest::{self, PAGE, REMOVED, SEEN, Visit};
+use crate::store::segment::{Segment, SegmentWriter};
+use crate::store::table::{Row, consolidate};
+use crate::tables::pages::{Going, PageRow, UrlRow, has_expired};
+
+/// A page that begins or ceases to have a content; on its way to the content's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct PageContent {
+    /// The content.
+    pub content: Id,
+    /// The page.
+    pub doc: Id,
+    /// The content's fingerprint; 0 where the page ceases.
+    pub fingerprint: u64,
+    /// The content's length in characters; 0 where the page ceases.
+    pub chars: u32,
+    /// Its flags; 0 where the page ceases.
+    pub flags: u16,
+    /// +1 or -1.
+    pub diff: i16,
+}
+
+/// The visit that says what a URL is now: the greatest by (date, removal over page, digest, the other columns); none if the page was only
+/// seen. `visits` are of one URL.
+pub fn winner(visits: &[Visit], logical_time: i64) -> Option<&Visit> {
+    let latest = logical_time.saturating_add(FUTURE_SECONDS_MAX);
+    let rank = |visit: &&Visit| (visit.date.min(latest), visit.kind, visit.content, (*visit).clone());
+    visits.iter().filter(|visit| visit.kind != SEEN).max_by_key(rank)
+}
+
+/// The epoch that sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Its number.
+    pub epoch: u32,
+    /// Its frozen time, seconds since 1970.
+    pub time: i64,
+    /// Number of the source that it reads.
+    pub source: u16,
+}
+
+/// The page that `visits` leave, if any.
+pub fn fold(before: Option<&PageRow>, visits: &[Visit], now: Now) -> Option<PageRow> {
+    let Now { epoch, time, source } = now;
+    let seen_now = |page: &PageRow| PageRow { last_epoch: epoch, last_time: time, source, ..page.clone() };
+    match winner(visits, time) {
+        None => before.map(seen_now),
+        Some(visit) if visit.kind == REMOVED => None,
+        Some(visit) => {
+            debug_assert_eq!(visit.kind, PAGE);
+            Some(PageRow {
+                doc: visit.doc,
+                content: visit.content,
+                date: visit.date,
+                host: visit.host,
+                https: visit.https,
+                url_bytes: visit.url.len() as u32,
+                first_epoch: before.map_or(epoch, |page| page.first_epoch),
+                last_epoch: epoch,
+                last_time: time,
+                source,
+                diff: 1,
+            })
+        }
+    }
+}
+
+/// Visits that a worker holds in memory at once.
+const PASS_ROWS: u64 = 1 << 19;
+
+/// Folds the visits of the DocIds that this worker owns and gives what changed about contents.
+pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
+    let plan = &epoch.plan;
+    let visits = ingest::visits(epoch)?;
+    let before = epoch.before::<PageRow>("pages")?;
+    let known_urls = epoch.before::<UrlRow>("urls")?;
+    let now = Now { epoch: plan.epoch, time: plan.logical_time, source: plan.source };
+    let going = Going { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
+    let mut pages = SegmentWriter::<PageRow>::create(&epoch.data.join("pages"), &epoch.tag())?;
+    let mut urls = SegmentWriter::<UrlRow>::create(&epoch.data.join("urls"), &epoch.tag())?;
+    let rows = visits.iter().map(|segment| segment.len() as u64);
+    // Every known page may have to go.
+    let total = rows.sum::<u64>() + if going.is_never() { 0 } else { before.rows() as u64 };
+    for (from, to) in passes(epoch, total.div_ceil(PASS_ROWS * epoch.peers as u64)) {
+        let mut rows = in_range(&visits, from, to);
+        rows.sort_unstable();
+        let mut leaving = Vec::new();
+        if !going.is_never() {
+            before.segments().iter().for_each(|segment| leaving.extend(going.rows(segment, from, to)));
+            leaving = consolidate(leaving);
+            epoch
+                .count("pages_known", leaving.iter().filter(|page| Some(page.source) == going.complete).count() as u64);
+        }
+        let mut docs: Vec<Id> = rows.iter().map(|visit| visit.doc).collect();
+        docs.dedup();
+        leaving.retain(|page| docs.binary_search(&page.doc).is_err());
+        let gone: Vec<Id> = leaving.iter().map(|page| page.doc).collect();
+        let gone_urls = known_urls.matching(&gone);
+        assert_eq!(gone_urls.len(), gone.len(), "each page has its URL");
+        let mut leaving = leaving.into_iter().zip(gone_urls).peekable();
+        let mut old = before.matching(&docs).into_iter().peekable();
+        for visits in rows.chunk_by(|a, b| a.doc == b.doc) {
+            let doc = visits[0].doc;
+            while let Some((page, url)) = leaving.next_if(|(page, _)| page.doc < doc) {
+                leave(epoch, &page, give);
+                urls.push(url.with_diff(-1))?;
+                pages.push(page.with_diff(-1))?;
+            }
+            let old = old.next_if(|page| page.doc == doc);
+            let new = fold(old.as_ref(), visits, now);
+            count(epoch, old.as_ref(), new.as_ref(), visits);
+            tell(doc, old.as_ref(), new.as_ref(), visits, give);
+            let url = || visits[0].url.clone();
+            match (&old, &new) {
+                (None, Some(_)) => urls.push(UrlRow { doc, url: url(), diff: 1 })?,
+                (Some(_), None) => urls.push(UrlRow { doc, url: url(), diff: -1 })?,
+                _ => {}
+            }
+            if old != new {
+                let mut changes: Vec<PageRow> = old.into_iter().map(|page| PageRow { diff: -1, ..page }).collect();
+                changes.extend(new);
+                changes.sort_unstable();
+                changes.into_iter().try_for_each(|row| pages.push(row))?;
+            }
+        }
+        for (page, url) in leaving {
+            leave(epoch, &page, give);
+            urls.push(url.with_diff(-1))?;
+            pages.push(page.with_diff(-1))?;
+        }
+    }
+    epoch.record("pages", pages.finish()?);
+    epoch.record("urls", urls.finish()?);
+    Ok(())
+}
+
+/// This worker's range of leading bits in `n` equal passes.
+fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
+    let (from, to) = epoch.range();
+    let n = n.max(1);
+    let width = (to.map_or(1 << 64, u128::from) - u128::from(from)) / u128::from(n);
+    let cut = |i: u64| from + (width * u128::from(i)) as u64;
+    (0..n).map(|i| (cut(i), if i + 1 < n { Some(cut(i + 1)) } else { to })).collect()
+}
+
+fn in_range(visits: &[Segment<Visit>], from: u64, to: Option<u64>) -> Vec<Visit> {
+    let first = Id { high: from, low: 0 };
+    let mut rows = Vec::new();
+    for segment in visits {
+        let start = segment.seek(first, 0);
+        let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
+        rows.extend((start..end).map(|position| segment.row(position)));
+    }
+    rows
+}
+
+/// A page that no visit of this epoch is about goes.
+fn leave(epoch: &Epoch, page: &PageRow, give: &mut dyn FnMut(PageContent)) {
+    epoch.count(if has_expired(page, epoch.plan.retention) { "pages_expired" } else { "pages_missing" }, 1);
+    tell(page.doc, Some(page), None, &[], give);
+}
+
+fn tell(doc: Id, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit], give: &mut dyn FnMut(PageContent)) {
+    let (before, after) = (old.map(|page| page.content), new.map(|page| page.content));
+    if before == after {
+        return;
+    }
+    if let Some(content) = before.filter(|content| !content.is_none()) {
+        give(PageContent { content, doc, fingerprint: 0, chars: 0, flags: 0, diff: -1 });
+    }
+    if let Some(content) = after.filter(|content| !content.is_none())
+        && let Some(visit) = visits.iter().find(|visit| visit.kind == PAGE && visit.content == content)
+    {
+        let (fingerprint, chars, flags) = (visit.fingerprint, visit.chars, u16::from(visit.flags));
+        give(PageContent { content, doc, fingerprint, chars, flags, diff: 1 });
+    }
+}
+
+fn count(epoch: &Epoch, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit]) {
+    let name = match (old, new) {
+        (None, None) => "pages_unknown",
+        (None, Some(_)) => "pages_new",
+        (Some(old), None) if has_expired(old, epoch.plan.retention) => "pages_expired",
+        (Some(_), None) => "pages_removed",
+        (Some(old), Some(new)) if old.content != new.content => "pages_changed",
+        _ => "pages_seen",
+    };
+    epoch.count(name, 1);
+    let superseded = visits.iter().filter(|visit| visit.kind != SEEN).count().saturating_sub(1);
+    if superseded > 0 {
+        epoch.count("visits_superseded", superseded as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::NO_DATE;
+
+    const NOW: i64 = 1_000_000_000;
+
+    fn visit(date: i64, kind: u8, content: u64) -> Visit {
+        Visit {
+            doc: Id { high: 1, low: 1 },
+            date,
+            kind,
+            content: Id { high: content, low: 0 },
+            fingerprint: content,
+            chars: 1,
+            flags: 0,
+            host: 0,
+            https: 0,
+            url: b"http://a.example/".as_slice().into(),
+            diff: 1,
+        }
+    }
+
+    /// The latest valid date wins, then a removal over a page, then the digest; the order of visits never matters.
+    #[test]
+    fn who_wins() {
+        let cases = [
+            (vec![visit(5, PAGE, 1), visit(NO_DATE, PAGE, 9)], (5, PAGE, 1)),
+            (vec![visit(5, PAGE, 9), visit(5, REMOVED, 0)], (5, REMOVED, 0)),
+            (vec![visit(5, PAGE, 1), visit(5, PAGE, 2)], (5, PAGE, 2)),
+            (vec![visit(NOW * 2, PAGE, 1), visit(NOW * 3, PAGE, 0)], (NOW * 2, PAGE, 1)),
+        ];
+        for (mut visits, (date, kind, content)) in cases {
+            for _ in 0..visits.len() {
+                visits.rotate_left(1);
+                let winner = winner(&visits, NOW).expect("not only seen");
+                assert_eq!((winner.date, winner.kind, winner.content.high), (date, kind, content));
+            }
+        }
+        assert!(winner(&[visit(5, SEEN, 0)], NOW).is_none());
+    }
+
+    /// A page that was only seen keeps all but the time of it; an unknown URL that was only seen is no page.
+    #[test]
+    fn seen_keeps() {
+        let now = |epoch: u32| Now { epoch, time: NOW + i64::from(epoch), source: epoch as u16 };
+        let page = fold(None, &[visit(5, PAGE, 1)], now(1)).expect("a page");
+        let seen = fold(Some(&page), &[visit(9, SEEN, 0)], now(2)).expect("still a page");
+        assert_eq!(seen, PageRow { last_epoch: 2, last_time: NOW + 2, source: 2, ..page.clone() });
+        assert_eq!(fold(None, &[visit(9, SEEN, 0)], now(2)), None);
+        assert_eq!(fold(Some(&page), &[visit(9, REMOVED, 0)], now(2)), None);
+    }
+}

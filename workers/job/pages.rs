@@ -1,0 +1,36 @@
+//! `[pages]`: how long a page stays that is not seen again.
+
+use crate::store::manifest::Retention;
+use serde::{Deserialize, Serialize};
+
+/// The job file's `[pages]`: how long a page stays that is not seen again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Days after which a page expires that no input saw, by the time at which each epoch was planned. Default: never.
+    pub retain_days: Option<u32>,
+    /// Epochs in a row that read something, of whatever source, without seeing the page. Default: never.
+    pub retain_epochs: Option<u32>,
+}
+
+/// Days and epochs that a page can be retained.
+const RETAIN_MAX: u32 = 100_000;
+
+impl Options {
+    /// What is wrong with the values, naming the key.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        for (key, n) in [("retain_days", self.retain_days), ("retain_epochs", self.retain_epochs)] {
+            if n.is_some_and(|n| !(1..=RETAIN_MAX).contains(&n)) {
+                return Err(format!("{key}: not within 1 to {RETAIN_MAX}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What pages must have been seen by at `logical_time`, when the epochs `reading`, in ascending order, have read something.
+    pub fn retention(&self, reading: &[u64], logical_time: i64) -> Retention {
+        let epoch = |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
+        let time = |days: u32| logical_time.saturating_sub(86_400 * i64::from(days));
+        Retention { epoch_min: self.retain_epochs.map_or(0, epoch), time_min: self.retain_days.map_or(i64::MIN, time) }
+    }
+}

@@ -1,0 +1,195 @@
+//! Frequencies: in come a job's inputs, out goes the count of the distinct texts that each word is in, read, extracted,
+//! normalised and cut into words as an epoch does it (`ingest`), so that the words of the count are those of the store's
+//! texts. No store is needed or touched. Every input counts, consumed or not, and every version of a page; removals and
+//! revisits have no text. Readers take split after split and hand what they counted over in batches; the result is a
+//! function of the set of texts alone (`signatures::lexicon`).
+//!
+//! Memory: the counter's bounds, and of each thread a batch of `BATCH_WORDS` words, a reader's window and one record.
+
+use crate::document::Id;
+use crate::error::{Error, Kind, Result};
+use crate::fold::epoch::Progress;
+use crate::fold::ingest::{self, Counts};
+use crate::job::Job;
+use crate::plan::SPLIT_BYTES;
+use crate::plan::inputs::{self, Input};
+use crate::read::record::Item;
+use crate::read::{self, Split};
+use crate::text::features::{self, Featurizer, Unit};
+use crate::text::normalize;
+use crate::text::signatures::lexicon::{Batch, Counter, Limits};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Words of a batch.
+const BATCH_WORDS: usize = 1 << 15;
+/// Records after which progress is told.
+const TURN_RECORDS: u64 = 256;
+
+/// What there is to read.
+pub struct Inputs {
+    inputs: Vec<Input>,
+    /// The splits, and the input of each.
+    splits: Vec<(usize, Split)>,
+}
+
+impl Inputs {
+    /// All inputs that `job` names.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if there are none.
+    pub fn of(job: &Job) -> Result<Inputs> {
+        let (mut inputs, mut splits) = (Vec::new(), Vec::new());
+        for path in inputs::find(&job.read.inputs)? {
+            let input = Input::look(&path)?;
+            let number = inputs.len();
+            splits.extend(read::splits(&path, input.bytes, SPLIT_BYTES)?.into_iter().map(|split| (number, split)));
+            inputs.push(input);
+        }
+        if inputs.is_empty() {
+            return Err(inputs::none_found(&job.read.inputs));
+        }
+        Ok(Inputs { inputs, splits })
+    }
+
+    /// Bytes of all of them, as they lie on disk.
+    pub fn bytes(&self) -> u64 {
+        self.inputs.iter().map(|input| input.bytes).sum()
+    }
+}
+
+/// What the threads share.
+struct Shared<'a> {
+    job: &'a Job,
+    inputs: &'a Inputs,
+    progress: &'a Progress,
+    next: AtomicUsize,
+    has_failed: AtomicBool,
+    counter: Mutex<Counter>,
+}
+
+impl Shared<'_> {
+    fn counter(&self) -> MutexGuard<'_, Counter> {
+        self.counter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes splits until none is left or one has failed; of that one the number and what went wrong.
+    fn work(&self, featurizer: &Featurizer) -> std::result::Result<Counts, (usize, Error)> {
+        let (mut counts, mut batch) = (Counts::default(), Batch::default());
+        while !self.has_failed.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((input, split)) = self.inputs.splits.get(number) else { break };
+            let read = self.read(split, featurizer, &mut batch, &mut counts);
+            if let Err(error) = read.and_then(|()| self.inputs.inputs[*input].check_unchanged()) {
+                self.has_failed.store(true, Ordering::Relaxed);
+                return Err((number, error));
+            }
+        }
+        self.counter().add(&mut batch);
+        Ok(counts)
+    }
+
+    fn read(&self, split: &Split, featurizer: &Featurizer, batch: &mut Batch, counts: &mut Counts) -> Result<()> {
+        let mut reader = ingest::open(self.job, split)?;
+        let (bytes, mut told, mut records) = (split.end - split.start, 0, 0);
+        let mut tell = |consumed: u64, records: &mut u64| {
+            let consumed = consumed.min(bytes);
+            self.progress.bytes.fetch_add(consumed.saturating_sub(told), Ordering::Relaxed);
+            self.progress.records.fetch_add(std::mem::take(records), Ordering::Relaxed);
+            told = told.max(consumed);
+        };
+        let mut normal = String::new();
+        while let Some(entry) = reader.next()? {
+            counts.read += 1;
+            records += 1;
+            match entry.item {
+                Item::Record(record) => {
+                    counts.accepted += 1;
+                    if let Some(extracted) = ingest::text_of(record.body, &self.job.extract) {
+                        normalize::normalize(&extracted.text, &self.job.normalize, &mut normal);
+                        self.text(&normal, featurizer, batch);
+                    }
+                }
+                Item::Skip(reason) => *counts.skipped.entry(reason.to_owned()).or_default() += 1,
+                Item::Reject { reason, .. } => *counts.rejected.entry(reason.to_owned()).or_default() += 1,
+            }
+            if records == TURN_RECORDS {
+                tell(reader.consumed_bytes(), &mut records);
+            }
+        }
+        counts.bytes += bytes;
+        tell(bytes, &mut records);
+        Ok(())
+    }
+
+    fn text(&self, normal: &str, featurizer: &Featurizer, batch: &mut Batch) {
+        if normal.is_empty() {
+            return;
+        }
+        let claimed = self.counter().claim(Id::of(normal.as_bytes()));
+        let Some(level) = claimed else { return };
+        batch.text(level);
+        featurizer.each_word(normal, |word| batch.word(word));
+        if batch.held() >= BATCH_WORDS {
+            self.counter().add(batch);
+        }
+    }
+}
+
+/// Counts the words of `inputs` with so many threads, 1 or more, within `limits`; tells `progress`.
+///
+/// # Errors
+///
+/// A file that cannot be read or changed meanwhile: of several the one that comes first. More bad records than `[read] rejects_max`.
+pub fn count(
+    job: &Job,
+    inputs: &Inputs,
+    threads: usize,
+    limits: Limits,
+    progress: &Progress,
+) -> Result<(Counter, Counts)> {
+    // Words are counted as they are: what weighs them is being made.
+    let plain = features::Options { unit: Unit::Words, idf: None, stop_words: None, ..job.features.clone() };
+    let featurizer = Featurizer::new(&plain, &job.normalize)?;
+    let shared = Shared {
+        job,
+        inputs,
+        progress,
+        next: AtomicUsize::new(0),
+        has_failed: AtomicBool::new(false),
+        counter: Mutex::new(Counter::new(limits)),
+    };
+    let outcomes = thread::scope(|scope| {
+        let start = |_| {
+            let (shared, featurizer) = (&shared, featurizer.clone());
+            scope.spawn(move || shared.work(&featurizer))
+        };
+        let threads: Vec<_> = (0..threads.max(1)).map(start).collect();
+        let fault = |_| (usize::MAX, Error::internal("a thread that counts words has panicked"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| Err(fault(panic)))).collect::<Vec<_>>()
+    });
+    let mut counts = Counts::default();
+    let mut failures = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            Ok(mine) => counts.add(&mine),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if let Some((_, error)) = failures.into_iter().min_by_key(|(number, _)| *number) {
+        return Err(error);
+    }
+    let rejected: u64 = counts.rejected.values().sum();
+    if rejected as f64 > job.read.rejects_max * counts.read as f64 {
+        let (read, max) = (counts.read, job.read.rejects_max);
+        let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let line = format!("{rejected} of {read} records were rejected ({})", reasons.join(", "));
+        return Err(Error::new(
+            Kind::Data,
+            format!("{line}: look at them with a run, or raise [read] rejects_max = {max}"),
+        ));
+    }
+    Ok((shared.counter.into_inner().unwrap_or_else(PoisonError::into_inner), counts))
+}

@@ -1,0 +1,3 @@
+//! The tables of the store.
+
+pub mod pages;

@@ -1,0 +1,347 @@
+//! Lexicon: in come digests and words of normalised texts, out goes the frozen file of document frequencies that I-Match
+//! and the weights of words read, or one of stop words. A text counts once however many pages have it: a mirror says
+//! nothing new of its words.
+//!
+//! Memory is bounded by a number of texts and one of words. When more come, only the texts whose digest begins with a 0
+//! bit go on to count, then those with two, and so on (Gibbons: "Distinct sampling for highly-accurate answers to
+//! distinct values queries and event reports", VLDB 2001, the algorithm of its levels). Counts are kept apart by the
+//! digests' leading zeros, so that a level that goes takes along just what its texts have counted. What is left are
+//! exact counts over a sample of distinct texts; which sample is a function of the set of texts and the bounds alone,
+//! whatever the order of texts and whoever read them.
+
+use crate::document::Id;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+
+/// The version of the files' format, which their first line names.
+pub const VERSION: u32 = 1;
+
+/// Leading zeros of a digest beyond which no more are told apart.
+const LEVELS: usize = 64;
+
+/// A longer word, in bytes, is no word but a slip of markup.
+const WORD_BYTES_MAX: usize = 128;
+
+/// What may be held at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Distinct texts; about 40 bytes each.
+    pub texts_max: usize,
+    /// Distinct words of the texts of each level, added up; about 100 bytes each, 250 at most.
+    pub words_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { texts_max: 1 << 22, words_max: 1 << 22 }
+    }
+}
+
+/// The level of a text: how many zero bits its digest begins with.
+fn level_of(text: Id) -> usize {
+    (text.high.leading_zeros() as usize).min(LEVELS - 1)
+}
+
+/// Counts in how many distinct texts each word is.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    limits: Limits,
+    /// Texts of lower levels do not count.
+    level: usize,
+    texts: Vec<HashSet<Id>>,
+    words: Vec<HashMap<Box<str>, u32>>,
+    /// Texts, and words, of all levels from `level` on.
+    held: (usize, usize),
+}
+
+/// What some texts have counted and the counter has not yet.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    level: usize,
+    text: u64,
+    /// Of each word the texts that have it, and the last of them.
+    words: Vec<HashMap<Box<str>, (u32, u64)>>,
+    held: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch { level: 0, text: 0, words: vec![HashMap::new(); LEVELS], held: 0 }
+    }
+}
+
+impl Batch {
+    /// Begins the next text, at the level that [`Counter::claim`] told; the words that follow are its.
+    pub fn text(&mut self, level: usize) {
+        self.text += 1;
+        self.level = level.min(LEVELS - 1);
+    }
+
+    /// One word of the text begun last; a repeated one counts once.
+    pub fn word(&mut self, word: &str) {
+        if word.len() > WORD_BYTES_MAX || word.contains(['\t', '\n', '\r']) {
+            return;
+        }
+        match self.words[self.level].get_mut(word) {
+            Some((_, last)) if *last == self.text => {}
+            Some((texts, last)) => (*texts, *last) = (*texts + 1, self.text),
+            None => {
+                self.words[self.level].insert(word.into(), (1, self.text));
+                self.held += 1;
+            }
+        }
+    }
+
+    /// Words held: the caller hands the batch over before they are many.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+}
+
+impl Counter {
+    /// A counter that has seen nothing.
+    pub fn new(limits: Limits) -> Counter {
+        Counter {
+            limits,
+            level: 0,
+            texts: vec![HashSet::new(); LEVELS],
+            words: vec![HashMap::new(); LEVELS],
+            held: (0, 0),
+        }
+    }
+
+    /// The level of the text of that digest if it is to be counted: it has not been claimed before and its level counts.
+    pub fn claim(&mut self, text: Id) -> Option<usize> {
+        let level = level_of(text);
+        if level < self.level || !self.texts[level].insert(text) {
+            return None;
+        }
+        self.held.0 += 1;
+        while self.held.0 > self.limits.texts_max && self.level < LEVELS {
+            self.raise();
+        }
+        (level >= self.level).then_some(level)
+    }
+
+    /// Takes in what `batch` has counted and leaves it empty.
+    pub fn add(&mut self, batch: &mut Batch) {
+        for (level, counted) in batch.words.iter_mut().enumerate() {
+            for (word, (texts, _)) in counted.drain() {
+                if level < self.level {
+                    continue;
+                }
+                match self.words[level].entry(word) {
+                    Entry::Occupied(mut known) => *known.get_mut() += texts,
+                    Entry::Vacant(vacant) => {
+                        vacant.insert(texts);
+                        self.held.1 += 1;
+                    }
+                }
+                while self.held.1 > self.limits.words_max && self.level < LEVELS {
+                    self.raise();
+                }
+            }
+        }
+        batch.held = 0;
+    }
+
+    /// Lets the texts of the lowest level go, with all that they have counted.
+    fn raise(&mut self) {
+        self.held.0 -= std::mem::take(&mut self.texts[self.level]).len();
+        self.held.1 -= std::mem::take(&mut self.words[self.level]).len();
+        self.level += 1;
+    }
+
+    /// Texts and words held.
+    pub fn held(&self) -> (usize, usize) {
+        self.held
+    }
+
+    /// Texts counted: all, or a sample.
+    pub fn texts(&self) -> u64 {
+        self.held.0 as u64
+    }
+
+    /// The sample is one text in this many, drawn by digest; 1 if all were counted.
+    pub fn one_in(&self) -> u128 {
+        1 << self.level
+    }
+
+    /// The words of `texts_min` texts or more with the number of these, in the order of their bytes.
+    pub fn words(&self, texts_min: u64) -> Vec<(&str, u64)> {
+        let all = self.words.iter().flatten();
+        let mut words: Vec<(&str, u64)> = all.map(|(word, texts)| (&**word, u64::from(*texts))).collect();
+        words.sort_unstable();
+        words.dedup_by(|next, first| {
+            let same = next.0 == first.0;
+            first.1 += if same { next.1 } else { 0 };
+            same
+        });
+        words.retain(|(_, texts)| *texts >= texts_min);
+        words
+    }
+}
+
+/// Which file is made of the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A line `documents<TAB>N`, then a line `word<TAB>n` for each word.
+    Frequencies,
+    /// A word a line.
+    Words,
+}
+
+/// Writes the file of `words` out of `texts` texts to `out`: lines of `head`, each begun with `# `, then what `form` says.
+pub fn write(form: Form, head: &[String], texts: u64, words: &[(&str, u64)], out: &mut dyn Write) -> io::Result<()> {
+    head.iter().try_for_each(|line| writeln!(out, "# {line}"))?;
+    if form == Form::Frequencies {
+        writeln!(out, "documents\t{texts}")?;
+    }
+    words.iter().try_for_each(|(word, seen_in)| match form {
+        Form::Frequencies => writeln!(out, "{word}\t{seen_in}"),
+        Form::Words => writeln!(out, "{word}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Random;
+    use super::*;
+    use crate::text::features::{self, Featurizer, Idf};
+    use crate::text::normalize;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Texts of words of which few are frequent and many rare; some texts come twice.
+    fn texts(seed: u64, number: u64) -> Vec<Vec<String>> {
+        let mut random = Random(seed);
+        let mut texts: Vec<Vec<String>> = Vec::new();
+        for _ in 0..number {
+            let again = random.below(number + 2) as usize;
+            let mut word = || {
+                let most = 2 << random.below(9);
+                format!("w{}", random.below(most))
+            };
+            texts.push(texts.get(again).cloned().unwrap_or_else(|| (0..20).map(|_| word()).collect()));
+        }
+        texts
+    }
+
+    fn digest(words: &[String]) -> Id {
+        Id::of(words.join(" ").as_bytes())
+    }
+
+    /// Counts through `batches` batches that take turns, each handed over at `batch_words` words; the bounds hold always.
+    fn count(texts: &[Vec<String>], limits: Limits, batches: usize, batch_words: usize) -> Counter {
+        let mut counter = Counter::new(limits);
+        let mut waiting = vec![Batch::default(); batches];
+        for (at, words) in texts.iter().enumerate() {
+            let batch = &mut waiting[at % batches];
+            if let Some(level) = counter.claim(digest(words)) {
+                batch.text(level);
+                words.iter().for_each(|word| batch.word(word));
+            }
+            if batch.held() >= batch_words {
+                counter.add(batch);
+                assert_eq!(batch.held(), 0);
+            }
+            assert!(counter.held().0 <= limits.texts_max && counter.held().1 <= limits.words_max);
+            let (texts, words) = (counter.texts.iter().map(HashSet::len), counter.words.iter().map(HashMap::len));
+            assert_eq!(counter.held(), (texts.sum(), words.sum()));
+        }
+        waiting.iter_mut().for_each(|batch| counter.add(batch));
+        assert!(counter.held().0 <= limits.texts_max && counter.held().1 <= limits.words_max);
+        counter
+    }
+
+    /// The same by the definition: the least level at which the distinct texts from it on are few enough and so are their
+    /// words, counted level by level; then a plain count over these texts.
+    fn plain(texts: &[Vec<String>], limits: Limits) -> (u64, u128, BTreeMap<String, u64>) {
+        let distinct: BTreeMap<Id, &Vec<String>> = texts.iter().map(|words| (digest(words), words)).collect();
+        let from = |level: usize| distinct.iter().filter(move |(id, _)| level_of(**id) >= level);
+        let fits = |level: &usize| {
+            let entries: BTreeSet<(usize, &String)> =
+                from(*level).flat_map(|(id, words)| words.iter().map(|word| (level_of(*id), word))).collect();
+            from(*level).count() <= limits.texts_max && entries.len() <= limits.words_max
+        };
+        let level = (0..=LEVELS).find(fits).expect("no text, no words");
+        let mut counts = BTreeMap::new();
+        for (_, words) in from(level) {
+            for word in words.iter().collect::<BTreeSet<_>>() {
+                *counts.entry(word.clone()).or_insert(0) += 1;
+            }
+        }
+        (from(level).count() as u64, 1 << level, counts)
+    }
+
+    fn told(counter: &Counter) -> (u64, u128, BTreeMap<String, u64>) {
+        let words = counter.words(0).into_iter().map(|(word, texts)| (word.to_owned(), texts));
+        (counter.texts(), counter.one_in(), words.collect())
+    }
+
+    proptest! {
+        /// Whatever the bounds, they hold at every moment, and what is counted is what the definition says: exact counts
+        /// over all distinct texts, or over a sample that depends on them and the bounds alone, not on the order of texts
+        /// or on who read which.
+        #[test]
+        fn a_function_of_the_set_of_texts(
+            seed in any::<u64>(), number in 0u64..80, texts_max in 1usize..100, words_max in 1usize..1500,
+            batches in 1usize..4, batch_words in 1usize..100
+        ) {
+            let mut texts = texts(seed, number);
+            for limits in [Limits { texts_max, words_max }, Limits::default()] {
+                let expected = plain(&texts, limits);
+                prop_assert_eq!(&told(&count(&texts, limits, batches, batch_words)), &expected);
+                texts.reverse();
+                prop_assert_eq!(&told(&count(&texts, limits, 1, usize::MAX)), &expected);
+                if limits == Limits::default() {
+                    prop_assert_eq!(expected.1, 1, "room for all");
+                }
+            }
+        }
+    }
+
+    /// A sample is no less than about half of what there is room for, and its frequencies are those of all texts, but for
+    /// chance: five standard deviations.
+    #[test]
+    fn a_sample_tells_frequencies() {
+        let texts: Vec<Vec<String>> = (0..20_000u64).map(|n| vec![format!("own{n}"), format!("of{}", n % 4)]).collect();
+        let counter = count(&texts, Limits { texts_max: 4000, words_max: usize::MAX }, 2, 64);
+        let sampled = counter.texts();
+        println!("{sampled} texts, one in {}", counter.one_in());
+        assert_eq!(counter.one_in(), 8);
+        assert!((1500..=4000).contains(&sampled));
+        let words = counter.words(2);
+        assert_eq!(words.len(), 4);
+        let deviation = (sampled as f64 * 0.25 * 0.75).sqrt();
+        assert!(words.iter().all(|(_, seen_in)| (*seen_in as f64 - sampled as f64 / 4.0).abs() < 5.0 * deviation));
+    }
+
+    /// What is written can be read by those who read such files, its head is passed over, and slips that no file could
+    /// hold are left out.
+    #[test]
+    fn written_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (frequencies, stop_words) = (folder.path().join("idf.tsv"), folder.path().join("stop.txt"));
+        let words: Vec<String> = ["documents", "图书馆", "a\tb", "line\n", &"x".repeat(200)].map(String::from).to_vec();
+        let other = vec!["documents".to_owned(), "more".to_owned()];
+        let counter = count(&[words, other], Limits::default(), 1, 1);
+        let head = ["a lexicon".to_owned(), "documents\t7".to_owned()];
+        for (form, path) in [(Form::Frequencies, &frequencies), (Form::Words, &stop_words)] {
+            let mut out = Vec::new();
+            write(form, &head, counter.texts(), &counter.words(1), &mut out).expect("a vector takes all");
+            std::fs::write(path, out).expect("written");
+        }
+        let normal = normalize::Options::default();
+        let read = Idf::read(&frequencies, &normal).expect("read");
+        assert_eq!(read.documents, 2);
+        let mut seen_in: Vec<u64> = read.seen_in.into_values().collect();
+        seen_in.sort_unstable();
+        assert_eq!(seen_in, [1, 1, 2]);
+        let options = features::Options { stop_words: Some(stop_words), ..features::Options::default() };
+        let mut left = Vec::new();
+        Featurizer::new(&options, &normal).expect("read").features("documents of more lexicon", &mut left);
+        assert_eq!(left.len(), 2, "of and lexicon");
+    }
+}

@@ -1,0 +1,123 @@
+//! SimHash: in come weighted features, out goes a 64-bit fingerprint whose Hamming distance estimates the angle between feature
+//! vectors (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, section 3; Manku, Jain, Das Sarma,
+//! "Detecting near-duplicates for web crawling", WWW 2007, section 2). All arithmetic is on integers, so the order of features and
+//! the machine do not matter; a sum of zero gives bit 0.
+
+use crate::text::features::{Feature, WEIGHT_MAX};
+use serde::{Deserialize, Serialize};
+
+/// The job file's `[simhash]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Greatest Hamming distance of a candidate pair, in bits, 0 to 8. Default: 3.
+    pub k: u32,
+    /// Bands that the 64 bits are cut into, at least k + 1. Default: k + 1.
+    pub bands: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { k: 3, bands: None }
+    }
+}
+
+/// The fingerprint of `features`.
+pub fn simhash(features: &[Feature]) -> u64 {
+    let mut sums = [0i64; 64];
+    let mut total = 0i64;
+    // i32 lanes are twice as fast as i64 ones, and a chunk of weights below 2^22 cannot overflow them.
+    for chunk in features.chunks(LANE_FEATURES) {
+        let mut lanes = [0i32; 64];
+        for feature in chunk {
+            let weight = feature.weight.min(WEIGHT_MAX) as i32;
+            total += i64::from(weight);
+            for (bit, lane) in lanes.iter_mut().enumerate() {
+                *lane += weight & -(((feature.hash >> bit) & 1) as i32);
+            }
+        }
+        for (sum, lane) in sums.iter_mut().zip(lanes) {
+            *sum += i64::from(lane);
+        }
+    }
+    // Adding w where the bit is set and comparing twice the sum with the total is adding +w and -w.
+    (0..64).filter(|&bit| 2 * sums[bit] > total).fold(0, |fingerprint, bit| fingerprint | 1 << bit)
+}
+
+const LANE_FEATURES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Charikar's definition, sign by sign.
+    fn plain(features: &[Feature]) -> u64 {
+        (0..64).fold(0, |fingerprint, bit| {
+            let sum: i64 = features
+                .iter()
+                .map(|f| if f.hash >> bit & 1 == 1 { i64::from(f.weight) } else { -i64::from(f.weight) })
+                .sum();
+            fingerprint | u64::from(sum > 0) << bit
+        })
+    }
+
+    proptest! {
+        /// The lanes compute Charikar's definition, whatever the order of features.
+        #[test]
+        fn lanes_are_plain(pairs in prop::collection::vec((any::<u64>(), 1..=WEIGHT_MAX), 0..700)) {
+            let mut features: Vec<Feature> = pairs.into_iter().map(|(hash, weight)| Feature { hash, weight }).collect();
+            let fingerprint = simhash(&features);
+            prop_assert_eq!(fingerprint, plain(&features));
+            features.reverse();
+            prop_assert_eq!(fingerprint, simhash(&features));
+        }
+    }
+
+    /// Two texts' fingerprints differ in theta/pi of their 64 bits, theta the angle between their weighted features (Charikar,
+    /// section 3), for any angle, flat weights and steep ones. Bits of a pair are independent as far as hashes are: 300 pairs
+    /// are 19,200 trials, held within five standard deviations; and 0.002 for sums that are a little off the normal
+    /// distribution, as there are 400 features and not infinitely many.
+    #[test]
+    fn distance_estimates_the_angle() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let x = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            x ^ (x >> 31)
+        };
+        for steep in [false, true] {
+            for shared in [0usize, 100, 200, 300, 360, 390, 398] {
+                let (mut differ, mut expected) = (0, 0.0);
+                for _ in 0..300 {
+                    let weight =
+                        |at: usize| if steep { ((256 << 16) / (at as u64 % 40 + 1)).isqrt() as u32 } else { 256 };
+                    let mut some = |count: usize, from: usize| -> Vec<Feature> {
+                        (from..from + count).map(|at| Feature { hash: random(), weight: weight(at) }).collect()
+                    };
+                    let both = some(shared, 0);
+                    let mut own = || [both.clone(), some(401 - shared, shared)].concat();
+                    let (a, b) = (own(), own());
+                    let square =
+                        |features: &[Feature]| -> f64 { features.iter().map(|f| f64::from(f.weight).powi(2)).sum() };
+                    let cosine = square(&both) / (square(&a) * square(&b)).sqrt();
+                    expected += cosine.acos() / std::f64::consts::PI * 64.0;
+                    differ += (simhash(&a) ^ simhash(&b)).count_ones();
+                }
+                let trials = 300.0 * 64.0;
+                let (p, seen) = (expected / trials, f64::from(differ) / trials);
+                println!("steep {steep}, {shared} of 401 shared: {:.2} bits, expected {:.2}", seen * 64.0, p * 64.0);
+                assert!((seen - p).abs() <= 5.0 * (p * (1.0 - p) / trials).sqrt() + 0.002, "{shared}: {seen} for {p}");
+            }
+        }
+    }
+
+    /// Nothing but the heaviest feature decides when it outweighs the rest.
+    #[test]
+    fn weight_decides() {
+        let features = [(7, 100), (u64::MAX, 30), (0, 30)].map(|(hash, weight)| Feature { hash, weight });
+        assert_eq!(simhash(&features), 7);
+        assert_eq!(simhash(&[]), 0);
+    }
+}

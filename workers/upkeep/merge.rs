@@ -1,0 +1,154 @@
+//! Merging of runs: in comes the head of a store, out goes a commit with fewer runs and the same rows. Every epoch leaves a run in each table that
+//! it changes, and every lookup gallops through all of them; merged in time, a table of N rows keeps about log N runs and each row is
+//! written again about as often (O'Neil et al., "The log-structured merge-tree", Acta Informatica 33, 1996; here by size,
+//! as a rule on the manifest alone). The run of the head's epoch is never merged, so that what the epoch changed can be told.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::Store;
+use crate::store::durable;
+use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
+use crate::store::runs::Table;
+use crate::store::segment::{SegmentRef, SegmentWriter};
+use crate::store::table::Row;
+use crate::upkeep::dispatch::{OnTable, on_table};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Fewer runs than this are not worth merging.
+pub const RUNS_MIN: usize = 4;
+/// An older run joins the younger ones if it has fewer rows than this many times theirs.
+const GROWTH: u64 = 2;
+
+/// Which of the runs of `rows` rows, oldest first, are to be merged: the youngest and all older that are not much larger than those behind
+/// them, once these are many.
+fn due(rows: &[u64]) -> Option<Range<usize>> {
+    let mut from = rows.len().checked_sub(1)?;
+    let mut merged = rows[from];
+    while from > 0 && rows[from - 1] < GROWTH * merged {
+        from -= 1;
+        merged += rows[from];
+    }
+    (rows.len() - from >= RUNS_MIN).then_some(from..rows.len())
+}
+
+/// Merges the runs of every table that has many and commits; none if no table has.
+///
+/// # Errors
+///
+/// `Io` if a segment's bytes are not those of its digest; nothing is changed then.
+pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
+    let mut due_tables = Vec::new();
+    for (name, table) in &head.manifest.tables {
+        let earlier = table.runs.iter().take_while(|run| run.epoch < head.manifest.epoch);
+        let rows: Vec<u64> = earlier.map(|run| run.segments.iter().map(|segment| segment.rows).sum()).collect();
+        due_tables.extend(due(&rows).map(|runs| (name, table, runs)));
+    }
+    if due_tables.is_empty() {
+        return Ok(None);
+    }
+    let merged: Mutex<BTreeMap<String, TableState>> = Mutex::default();
+    let waiting = Mutex::new(due_tables.into_iter());
+    let work = || -> Result<()> {
+        loop {
+            let next = waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+            let Some((name, table, runs)) = next else { return Ok(()) };
+            let folder = store.data().join(name);
+            let state = on_table(name, Merging { folder: &folder, table, runs })
+                .ok_or_else(|| Error::new(Kind::Config, format!("table {name}: this build does not know it")))??;
+            merged.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name.clone(), state);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let panicked = |_| Err(Error::internal("merging panicked"));
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
+    })?;
+    let merged = merged.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut manifest = Manifest {
+        version: head.manifest.version + 1,
+        op: Op::Merge,
+        previous: head.digest.clone(),
+        plan: format!("merge-{}", head.manifest.version + 1),
+        ..head.manifest.clone()
+    };
+    manifest.tables.extend(merged);
+    manifest::commit(store.root(), &manifest).map(Some)
+}
+
+/// One table's work.
+struct Merging<'a> {
+    folder: &'a Path,
+    table: &'a TableState,
+    runs: Range<usize>,
+}
+
+impl OnTable for Merging<'_> {
+    type Outcome = Result<TableState>;
+
+    fn on<R: Row>(self) -> Result<TableState> {
+        let Merging { folder, table, runs } = self;
+        let old = &table.runs[runs.clone()];
+        for segment in old.iter().flat_map(|run| &run.segments) {
+            check_digest(folder, segment)?;
+        }
+        let state = TableState { runs: old.to_vec(), ..TableState::default() };
+        let rows = Table::<R>::open(folder, Some(&state))?;
+        let mut writer = SegmentWriter::<R>::create(folder, "merge")?;
+        // A batch of each segment is held in memory at once.
+        for portion in rows.portions(R::BATCH_ROWS) {
+            portion.into_iter().try_for_each(|row| writer.push(row))?;
+        }
+        let epoch = old.last().map_or(0, |run| run.epoch);
+        let new = Run { epoch, segments: writer.finish()?.into_iter().collect() };
+        let mut again = TableState::default();
+        let (before, after) = table.runs.split_at(runs.start);
+        for run in before.iter().chain([&new]).chain(&after[old.len()..]) {
+            again.append(run.clone())?;
+        }
+        if (again.rows, &again.multiset) != (table.rows, &table.multiset) {
+            let line = format!("{}: merged runs are not the rows that were merged", folder.display());
+            return Err(Error::internal(line));
+        }
+        Ok(again)
+    }
+}
+
+fn check_digest(folder: &Path, segment: &SegmentRef) -> Result<()> {
+    let path = segment.path(folder);
+    if durable::digest(&path)? == segment.digest {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Io, format!("{}: damaged segment; run `pagefold verify --full`", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many epochs come, a table keeps a number of runs that grows with the logarithm of its rows, and each row is written again
+    /// about that often.
+    #[test]
+    fn runs_stay_few() {
+        let (mut runs, mut written) = (vec![1_000_000], 0);
+        for _ in 0..5000 {
+            runs.push(1000);
+            if let Some(range) = due(&runs) {
+                let merged: u64 = runs.drain(range).sum();
+                written += merged;
+                runs.push(merged);
+            }
+            assert!(runs.len() <= 12, "{runs:?}");
+        }
+        let total: u64 = runs.iter().sum();
+        assert_eq!(total, 6_000_000);
+        assert!(written < 8 * total, "{written} rows written for {total}");
+        assert_eq!(due(&[]), None);
+        assert_eq!(due(&[6, 1, 1, 1]), None);
+        assert_eq!(due(&[1000, 1, 1, 1, 1]), Some(1..5));
+        assert_eq!(due(&[1000, 100, 10, 5, 1]), None);
+        assert_eq!(due(&[3, 2, 1, 1, 1]), Some(0..5));
+    }
+}

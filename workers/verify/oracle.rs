@@ -1,0 +1,490 @@
+//! The fold against brute force: random histories of pages that begin and cease to have contents, with fingerprints and keys, folded by any
+//! number of workers over the store's tables, epoch after epoch. After each the stored pairs, who proposes them, and components
+//! are what the definitions give, and every table is what one epoch over an empty store writes.
+
+use crate::candidates::bands::Bands;
+use crate::candidates::hamming::tests::Random;
+use crate::candidates::pivots::{self, BySignature, Unexamined};
+use crate::document::Id;
+use crate::fold::components::ComponentRow;
+use crate::fold::epoch::{Epoch, Failure, Receipt, Shared};
+use crate::fold::evidence::{EvidenceRow, KEY_BYTES};
+use crate::fold::gather::produce;
+use crate::fold::ingest::{Counts, SplitDone, TOO_SHORT};
+use crate::fold::pages::PageContent;
+use crate::fold::pairs::PairRow;
+use crate::fold::{Stage, counters, fold, join};
+use crate::graph::unionfind;
+use crate::job::Job;
+use crate::plan::{Plan, PlannedSplit};
+use crate::store::manifest::{Retention, Run, TableState};
+use crate::store::runs::Table;
+use crate::store::{durable, segment};
+use crate::text::signatures::{self, Shinglings, Signer, Text, minhash};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+type Tables = BTreeMap<String, TableState>;
+
+fn id(n: u64) -> Id {
+    Id::of(&n.to_le_bytes())
+}
+
+fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
+    serde_json::from_value(json!({
+        "store": store, "read": { "inputs": ["unused"] }, "output": { "dir": "unused" }, "simhash": { "k": k, "bands": bands },
+        "confirm": { "by": "fingerprint" },
+    }))
+    .expect("a job")
+}
+
+/// What the pivot rule leaves unexamined, as the tables say when they are read through.
+fn unexamined(store: &Path, tables: &Tables) -> BySignature {
+    let groups = Table::open(&store.join("data/fingerprint_contents"), tables.get("fingerprint_contents"));
+    let keys = Table::open(&store.join("data/keys"), tables.get("keys"));
+    crate::verify::large_buckets::counted(&groups.expect("groups"), &keys.expect("keys"))
+}
+
+/// Folds `changes` over `before` with so many workers; returns the tables after. `live` knows the contents.
+fn epoch(job: &Job, number: u32, before: &Tables, live: &Live, changes: &[PageContent], workers: usize) -> Tables {
+    counted_epoch(job, number, before, live, changes, workers).0
+}
+
+/// A folder with one finished split, which has the evidence of all contents that `live` knows, and some twice.
+fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
+    let attempt = job.store.join(format!("attempt/{number}"));
+    let mut rows: Vec<EvidenceRow> = live.evidence().collect();
+    rows.sort_unstable();
+    let write = |rows: Vec<EvidenceRow>| segment::write(&attempt.join("evidence"), "test", rows).expect("written");
+    let again = rows.iter().step_by(3).cloned().collect();
+    let evidence = [write(rows), write(again)].into_iter().flatten().collect();
+    let done = SplitDone { visits: Vec::new(), evidence, counts: Counts::default(), rejects_digest: String::new() };
+    durable::create_folder(&attempt.join("split")).expect("made");
+    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
+    attempt
+}
+
+/// The same, and what was counted.
+fn counted_epoch(
+    job: &Job,
+    number: u32,
+    before: &Tables,
+    live: &Live,
+    changes: &[PageContent],
+    workers: usize,
+) -> (Tables, BTreeMap<String, u64>) {
+    let plan = Plan {
+        digest: format!("test{number}"),
+        store: String::new(),
+        epoch: number,
+        version: u64::from(number),
+        previous: String::new(),
+        config: String::new(),
+        decision_changed: false,
+        view: String::new(),
+        view_changed: false,
+        source: 0,
+        complete: false,
+        snapshot: String::new(),
+        inputs: Vec::new(),
+        splits: vec![PlannedSplit { input: 0, start: 0, end: 0 }],
+        same_bytes: Vec::new(),
+        retention: Retention::default(),
+        logical_time: 0,
+    };
+    let failure = Failure::default();
+    let shared = Arc::new(Shared {
+        plan,
+        job: job.clone(),
+        attempt: attempt(job, number, live),
+        before: before.clone(),
+        progress: Arc::default(),
+        failure: failure.clone(),
+    });
+    let changes = Arc::new(changes.to_vec());
+    let receipts = timely::execute(timely::Config::process(workers), move |worker| {
+        let (index, peers) = (worker.index(), worker.peers());
+        let epoch = Epoch::new(index, peers, shared.clone());
+        let bands = epoch.job.bands().expect("bands");
+        let changes = changes.clone();
+        fold(worker, &epoch, &bands, |_, scope| {
+            produce(scope, "changes", move |give| {
+                changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
+            })
+        });
+        let stage = Stage::new(&epoch);
+        worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
+        while !stage.probe().done() {
+            worker.step_or_park(None);
+        }
+        epoch.receipt()
+    })
+    .expect("workers start");
+    let mut receipts: Vec<Receipt> = receipts.join().into_iter().map(|receipt| receipt.expect("no panic")).collect();
+    assert!(!failure.is_set(), "{:?}", failure.take());
+    receipts.sort_by_key(|receipt| receipt.worker);
+    let mut tables = before.clone();
+    let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.segments.keys()).collect();
+    for name in names {
+        let segments = receipts.iter().filter_map(|receipt| receipt.segments.get(name).cloned()).collect();
+        tables.entry(name.clone()).or_default().append(Run { epoch: u64::from(number), segments }).expect("appended");
+    }
+    (tables, counters(&receipts, workers).expect("a receipt of each"))
+}
+
+/// What lives: a page's content; a content's fingerprint and whether it is too short to be compared; its keys, if it has some.
+#[derive(Clone, Default)]
+struct Live {
+    pages: BTreeMap<u64, u64>,
+    facts: BTreeMap<u64, (u64, bool)>,
+    keys: BTreeMap<u64, BTreeSet<(u8, u64)>>,
+}
+
+impl Live {
+    /// The evidence of all contents that are known and not too short, whether they live or not.
+    fn evidence(&self) -> impl Iterator<Item = EvidenceRow> + '_ {
+        self.facts.iter().filter(|(_, (_, short))| !short).map(|(n, (fingerprint, _))| {
+            let mut keys = Vec::new();
+            for (kind, key) in self.keys.get(n).into_iter().flatten() {
+                keys.push(*kind);
+                keys.extend(key.to_le_bytes());
+            }
+            assert!(keys.len().is_multiple_of(KEY_BYTES));
+            EvidenceRow {
+                content: id(*n),
+                fingerprint: *fingerprint,
+                chars: 9,
+                keys: keys.into(),
+                sketches: vec![0; 24].into(),
+                text: Box::default(),
+                diff: 1,
+            }
+        })
+    }
+
+    fn change(&self, page: u64, content: u64, diff: i16) -> PageContent {
+        let (fingerprint, short) = if diff > 0 { self.facts[&content] } else { (0, false) };
+        let flags = if short { TOO_SHORT.into() } else { 0 };
+        PageContent { content: id(content), doc: id(page), fingerprint, chars: 9 * u32::from(diff > 0), flags, diff }
+    }
+
+    /// Gives `page` another content or none; the changes that follow.
+    fn set(&mut self, page: u64, content: Option<u64>, changes: &mut Vec<PageContent>) {
+        let before = match content {
+            Some(content) => self.pages.insert(page, content),
+            None => self.pages.remove(&page),
+        };
+        if before != content {
+            changes.extend(before.map(|content| self.change(page, content, -1)));
+            changes.extend(content.map(|content| self.change(page, content, 1)));
+        }
+    }
+
+    /// All of it, as the changes of one epoch over an empty store.
+    fn as_one_epoch(&self) -> Vec<PageContent> {
+        self.pages.iter().map(|(&page, &content)| self.change(page, content, 1)).collect()
+    }
+
+    /// The pairs that the definitions give, with who proposes them and their distance: fingerprints within k, or a key in common, once for
+    /// each such key, and ranks of the contents, among those of their fingerprint or key, whose product is small.
+    fn proposed(&self, k: u32) -> BTreeMap<(Id, Id), (u64, u32)> {
+        let contents: BTreeSet<u64> = self.pages.values().copied().filter(|content| !self.facts[content].1).collect();
+        let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
+        let mut buckets: BTreeMap<(u8, u64), BTreeSet<Id>> = BTreeMap::new();
+        let mut fingerprints: BTreeMap<Id, u64> = BTreeMap::new();
+        for content in contents {
+            let fingerprint = self.facts[&content].0;
+            fingerprints.insert(id(content), fingerprint);
+            groups.entry(fingerprint).or_default().insert(id(content));
+            for key in self.keys.get(&content).into_iter().flatten() {
+                buckets.entry(*key).or_default().insert(id(content));
+            }
+        }
+        let members: Vec<(u64, Id, usize)> =
+            groups.iter().flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank))).collect();
+        // Ranks from 1.
+        let together = |a: usize, b: usize| a.min(b) <= 4 || a * b <= 64 * 64;
+        let mut pairs: BTreeMap<(Id, Id), (u64, u32)> = BTreeMap::new();
+        let mut propose = |a: Id, b: Id, signature: u8| {
+            let distance = (fingerprints[&a] ^ fingerprints[&b]).count_ones();
+            pairs.entry((a.min(b), a.max(b))).or_insert((0, distance)).0 += 1 << (8 * signature);
+        };
+        for (i, a) in members.iter().enumerate() {
+            for b in &members[i + 1..] {
+                let examined = if a.0 == b.0 { together(a.2, b.2) } else { a.2 * b.2 <= 64 };
+                if (a.0 ^ b.0).count_ones() <= k && examined {
+                    propose(a.1, b.1, 0);
+                }
+            }
+        }
+        for ((kind, _), bucket) in buckets {
+            for (i, a) in (1..).zip(&bucket) {
+                let later = (1..).zip(&bucket).skip(i);
+                later.filter(|(j, _)| together(i, *j)).for_each(|(_, b)| propose(*a, *b, kind));
+            }
+        }
+        pairs
+    }
+
+    /// Those of them whose contents are joined.
+    fn pairs(&self, k: u32) -> BTreeSet<(Id, Id)> {
+        self.proposed(k).into_iter().filter(|(_, (_, distance))| *distance <= k).map(|(pair, _)| pair).collect()
+    }
+}
+
+/// A fingerprint of a skewed world: copies of others with a few bits flipped, one hot value of the lowest band, hubs that many share.
+fn fingerprint(random: &mut Random, known: &BTreeMap<u64, (u64, bool)>, k: u32) -> u64 {
+    let any = random.next();
+    match random.below(10) {
+        0..=3 if !known.is_empty() => {
+            let at = random.below(known.len());
+            let (mut near, _) = *known.values().nth(at).expect("in range");
+            for _ in 0..random.below(k as usize + 3) {
+                near ^= 1 << random.below(64);
+            }
+            near
+        }
+        4..=5 => any & !0xffff | 0x1234,
+        6 => 0x0f0f_1234_5678_9abc,
+        _ => any,
+    }
+}
+
+/// Keys of a skewed world: one that a third has, some that a few share, one of its own, of up to three signatures. The same number is
+/// another key of another signature.
+fn keys(random: &mut Random) -> BTreeSet<(u8, u64)> {
+    let count = random.below(6);
+    let mut key = || match random.below(10) {
+        0..=2 => 0x1234_5678_9abc_def0,
+        3..=7 => (random.below(60) as u64) << 58 | 5,
+        _ => random.next(),
+    };
+    let keys: Vec<u64> = (0..count).map(|_| key()).collect();
+    keys.into_iter().map(|key| (1 + random.below(3) as u8, key)).collect()
+}
+
+fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
+    let pairs: Table<PairRow> = Table::open(&store.join("data/pairs"), tables.get("pairs")).expect("pairs");
+    let rows: Vec<PairRow> = pairs.portions(1000).flatten().collect();
+    let k = job.simhash.k;
+    let found: Vec<(Id, Id, u64, u32, bool)> = rows
+        .iter()
+        .map(|row| (row.content, row.other, row.proposals, u32::from(row.distance), row.accepted == 1))
+        .collect();
+    let mut mirrored: Vec<(Id, Id, u64, u32, bool)> = Vec::new();
+    for ((a, b), (proposals, distance)) in live.proposed(k) {
+        mirrored.extend([(a, b), (b, a)].map(|(a, b)| (a, b, proposals, distance, distance <= k)));
+    }
+    mirrored.sort_unstable();
+    assert!(found == mirrored, "seed {seed}: pairs, {} found, {} expected", found.len(), mirrored.len());
+    let table: Table<ComponentRow> =
+        Table::open(&store.join("data/components"), tables.get("components")).expect("components");
+    let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
+    let edges: Vec<(Id, Id)> = live.pairs(k).into_iter().collect();
+    assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
+}
+
+fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, seed: u64) {
+    println!("history: k {k}, keys {keyed}, {pages} pages, {epochs} epochs, seed {seed}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().to_owned();
+    let job = job(&store, k, bands);
+    let mut random = Random(seed);
+    let (mut live, mut tables, mut left) = (Live::default(), Tables::new(), BySignature::new());
+    for number in 1..=epochs {
+        let mut changes = Vec::new();
+        let share = if number == 1 { pages } else { pages / 4 };
+        for _ in 0..share {
+            let page = random.below(pages as usize) as u64;
+            if random.below(5) == 0 && number > 1 {
+                live.set(page, None, &mut changes);
+                continue;
+            }
+            // Contents come back, so that one can be gone and born again.
+            let content = random.below(pages as usize) as u64;
+            if !live.facts.contains_key(&content) {
+                let fact = (fingerprint(&mut random, &live.facts, k), random.below(20) == 0);
+                live.facts.insert(content, fact);
+                if keyed {
+                    live.keys.insert(content, keys(&mut random));
+                }
+            }
+            live.set(page, Some(content), &mut changes);
+        }
+        // What a page was in between is nobody's business: pages tell net changes, as the stage of pages does.
+        let mut net: BTreeMap<(Id, Id), PageContent> = BTreeMap::new();
+        for change in changes {
+            let entry = net.entry((change.doc, change.content)).or_insert(PageContent { diff: 0, ..change });
+            let diff = entry.diff + change.diff;
+            *entry = PageContent { diff, ..if change.diff > 0 { change } else { *entry } };
+        }
+        let net: Vec<PageContent> = net.into_values().filter(|change| change.diff != 0).collect();
+        let workers = 1 + random.below(4);
+        let (after, counters) = counted_epoch(&job, number, &tables, &live, &net, workers);
+        tables = after;
+        check(&store, &job, &live, &tables, seed);
+        left = pivots::after(&left, &counters);
+        assert_eq!(left, unexamined(&store, &tables), "seed {seed}: what is unexamined");
+    }
+    let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
+    for (name, table) in &scratch {
+        let same = tables.get(name).map(|table| (table.rows, table.multiset.clone()));
+        assert_eq!(same, Some((table.rows, table.multiset.clone())), "seed {seed}: table {name}");
+    }
+}
+
+/// Exact: whatever history led here, pairs and components are those of brute force over what lives, and tables are those of a scratch
+/// run, at every k and with more bands than needed.
+#[test]
+fn histories_equal_brute_force_and_scratch() {
+    for (k, bands) in [(0, None), (1, None), (2, Some(5)), (3, None), (3, Some(6)), (5, None), (8, None)] {
+        for seed in 0..3 {
+            history(k, bands, false, 400, 5, 1000 * u64::from(k) + seed);
+        }
+    }
+}
+
+/// Exact: the same where contents have keys of several signatures beside their fingerprints, some of them shared by more contents than
+/// there are pivots; pairs that several propose are one, and count how often each does.
+#[test]
+fn histories_with_keys_equal_brute_force_and_scratch() {
+    for k in [0, 3] {
+        for seed in 0..4 {
+            history(k, None, true, 400, 5, 77_000 + 1000 * u64::from(k) + seed);
+        }
+    }
+}
+
+/// Exact with groups far above the number of pivots: contents are born and gone on both sides of the pivots' rank.
+#[test]
+fn large_groups_follow_the_pivot_rule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let mut random = Random(7);
+    let (mut live, mut tables, mut left) = (Live::default(), Tables::new(), BySignature::new());
+    for content in 0..300 {
+        // Three groups: two within k of each other, one far away.
+        let fingerprint = [0xabcd, 0xabcf, !0xabcd][(content % 3) as usize];
+        live.facts.insert(content, (fingerprint, false));
+    }
+    for number in 1..=6 {
+        let mut changes = Vec::new();
+        for content in 0..300 {
+            let alive = random.below(10) < 7;
+            live.set(content, alive.then_some(content), &mut changes);
+        }
+        let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
+        tables = after;
+        check(folder.path(), &job, &live, &tables, 7);
+        left = pivots::after(&left, &counters);
+        assert_eq!(left, unexamined(folder.path(), &tables));
+    }
+}
+
+/// Variants of one template cost candidates in proportion to their number, a few for each content of a bucket, whether they come at once or
+/// night after night; what that leaves unexamined is told.
+#[test]
+fn a_template_costs_in_proportion() {
+    const VARIANTS: u64 = 5000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let options = minhash::Options { bins: 8, ..minhash::Options::default() };
+    let mut signer = Signer::new(&[signatures::Options::MinHash(options)], &job.normalize).expect("a signer");
+    let template: String = (0..200).map(|word| format!("word{} ", word * 7919 % 1009)).collect();
+    let (mut live, mut shinglings) = (Live::default(), Shinglings::default());
+    for variant in 0..VARIANTS {
+        let text = format!("{template}{variant}");
+        let mut keys = Vec::new();
+        signer.sign(&mut Text::new(&text, &[], &mut shinglings), &mut keys);
+        live.facts.insert(variant, (0xabcd, false));
+        live.keys.insert(variant, keys.iter().map(|key| (key.kind.number(), key.key)).collect());
+    }
+    let (mut tables, mut left, mut told) = (Tables::new(), BySignature::new(), BTreeMap::new());
+    for (number, to) in [(1, VARIANTS / 2), (2, VARIANTS)] {
+        let mut changes = Vec::new();
+        for variant in live.pages.len() as u64..to {
+            live.set(variant, Some(variant), &mut changes);
+        }
+        let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 2);
+        tables = after;
+        left = pivots::after(&left, &counters);
+        for name in ["candidates_new", "key_candidates_new"] {
+            *told.entry(name).or_insert(0) += counters.get(name).copied().unwrap_or(0);
+        }
+        let rows = |name: &str| 64 * tables[name].rows;
+        // Contents that cease to be pivots take what they proposed along, so that a second night may tell some twice.
+        for (name, rows) in [("candidates_new", rows("fingerprint_contents")), ("key_candidates_new", rows("keys"))] {
+            println!("{to} variants: {} {name}, at most {rows}", told[name]);
+            assert!(told[name] <= rows / 4 && told[name] > rows / 32, "{name}");
+        }
+    }
+    // Ranks from 1.
+    let unseen = |a: u64| (a + 1..=VARIANTS).filter(|b| a * b > 64 * 64).count() as u64;
+    assert_eq!(left["simhash"], Unexamined { buckets: 1, pairs: (5..=VARIANTS).map(unseen).sum() });
+    assert!(left["minhash"].buckets > 0);
+    assert_eq!(left, unexamined(folder.path(), &tables));
+}
+
+/// One epoch over many fingerprints: exact where buckets are large enough to be divided.
+#[test]
+fn many_fingerprints_equal_all_pairs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let mut random = Random(11);
+    let mut live = Live::default();
+    for content in 0..20_000 {
+        let hot = if content % 2 == 0 { random.next() & !0xffff | 0x77 } else { random.next() };
+        let near = live.facts.get(&(content / 2)).map_or(hot, |known| known.0 ^ 1 << random.below(64));
+        live.facts.insert(content, (if content % 7 == 0 { near } else { hot }, false));
+        live.pages.insert(content, content);
+    }
+    let tables = epoch(&job, 1, &Tables::new(), &live, &live.as_one_epoch(), 2);
+    let bands = Bands::new(3, None).expect("bands");
+    assert_eq!(bands.count(), 4);
+    check(folder.path(), &job, &live, &tables, 11);
+}
+
+/// Components are found in the two ways that they claim, all workers in the same: by joined forests in an epoch that only adds accepted
+/// pairs, by propagation in one that takes some back; and each component that a changed pair touches is counted once.
+#[test]
+fn both_ways_to_components_are_taken() {
+    for workers in 1..=4 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = job(folder.path(), 3, None);
+        let mut random = Random(workers as u64);
+        let (mut live, mut tables) = (Live::default(), Tables::new());
+        for number in 1..=6 {
+            let before = live.pairs(3);
+            let mut changes = Vec::new();
+            if number % 2 == 0 {
+                let pages: Vec<u64> = live.pages.keys().copied().filter(|_| random.below(8) == 0).collect();
+                pages.into_iter().for_each(|page| live.set(page, None, &mut changes));
+            }
+            for n in 0..30 {
+                let content = u64::from(number) * 100 + n;
+                live.facts.insert(content, (fingerprint(&mut random, &live.facts, 3), false));
+                live.set(content, Some(content), &mut changes);
+            }
+            let (after_tables, counters) = counted_epoch(&job, number, &tables, &live, &changes, workers);
+            tables = after_tables;
+            check(folder.path(), &job, &live, &tables, workers as u64);
+
+            let after = live.pairs(3);
+            assert_eq!(before.is_subset(&after), number % 2 == 1, "odd epochs take nothing back, even ones do");
+            let changed: BTreeSet<Id> = before.symmetric_difference(&after).flat_map(|&(a, b)| [a, b]).collect();
+            let touched = |pairs: BTreeSet<(Id, Id)>| -> BTreeSet<Id> {
+                let components = unionfind::components(&pairs.into_iter().collect::<Vec<_>>());
+                components.into_iter().filter(|(content, _)| changed.contains(content)).map(|(_, of)| of).collect()
+            };
+            let (before, after) = (touched(before), touched(after));
+            let names = ["components_joined", "components_propagated", "components_touched"];
+            let counted = names.map(|name| counters.get(name).copied().unwrap_or(0) as usize);
+            let all = before.union(&after).count();
+            let expected = if number % 2 == 1 { [after.len(), 0, all] } else { [0, after.len(), all] };
+            assert_eq!(counted, expected, "epoch {number}, {workers} workers");
+            assert!(!after.is_empty(), "epoch {number} has something to find");
+        }
+    }
+}
