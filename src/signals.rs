@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use workers::error::{Error, Kind};
+use workers::locks::lock;
 
 /// The signals that stop.
 const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
@@ -81,12 +82,12 @@ pub fn on_signal(json: bool) {
 
 /// What is to be done before a signal ends the process.
 pub fn clean_up(clean_up: impl FnOnce() + Send + 'static) {
-    *CLEAN_UP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(clean_up));
+    *lock(&CLEAN_UP) = Some(Box::new(clean_up));
 }
 
 /// Waits for the end if a signal has come: what the launcher has to say after that is but an echo. Otherwise from here on no signal cleans up.
 pub fn hold() {
-    let unused = CLEAN_UP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    let unused = lock(&CLEAN_UP).take();
     drop(unused);
     while STOPPING.load(Ordering::SeqCst) {
         thread::park();
@@ -101,7 +102,7 @@ pub fn stopped() -> Error {
 /// Ends this process, which is a launcher, in the middle of whatever it does, because of `error`; `json` tells scripts so, too.
 pub fn end(error: &Error, json: bool) {
     STOPPING.store(true, Ordering::SeqCst);
-    let clean_up = CLEAN_UP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    let clean_up = lock(&CLEAN_UP).take();
     if let Some(clean_up) = clean_up {
         // Whatever befalls it, the process ends: the launcher waits for that.
         let _ = catch_unwind(AssertUnwindSafe(clean_up));

@@ -4,6 +4,7 @@
 
 pub mod document;
 pub mod error;
+pub mod locks;
 pub mod panics;
 
 pub mod extract;

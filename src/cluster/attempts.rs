@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Result};
 use workers::fold::epoch::Receipt;
 use workers::job::Job;
+use workers::locks::lock;
 use workers::plan::Plan;
 
 /// What workers did, and how.
@@ -70,7 +71,7 @@ impl Share {
             memory_bytes: seen.memory_bytes.load(Ordering::Relaxed),
             splits_done: seen.progress.splits_done.load(Ordering::Relaxed),
             splits_resumed: seen.progress.splits_resumed.load(Ordering::Relaxed),
-            refused: seen.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone(),
+            refused: lock(&seen.refused).clone(),
             stage_ended_s,
         }
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
+use workers::locks::lock;
 
 /// What is heard of a process.
 pub enum Heard {
@@ -136,7 +137,7 @@ impl Process {
                 _ => "ended".into(),
             },
         };
-        let words = self.last_words.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let words = lock(&self.last_words);
         let how = if words.is_empty() { how } else { format!("{how}: {words}") };
         (how, status.and_then(|status| status.code()))
     }
@@ -199,7 +200,7 @@ fn pass_on(stderr: impl Read, kept: &Mutex<String>) {
         if !line.starts_with('{') && !line.trim().is_empty() {
             let end = line.char_indices().map(|(at, _)| at).take_while(|at| *at <= WORD_BYTES_MAX).last().unwrap_or(0);
             let words = if line.len() <= WORD_BYTES_MAX { &line[..] } else { &line[..end] };
-            *kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = words.trim().to_owned();
+            *lock(&kept) = words.trim().to_owned();
         }
     }
 }

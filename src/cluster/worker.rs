@@ -16,6 +16,7 @@ use workers::error::{Error, Kind, Result};
 use workers::fold::epoch::{Failure, Progress};
 use workers::fold::{self, Share};
 use workers::job::Job;
+use workers::locks::lock;
 use workers::mesh::{self, Mesh, Refused};
 use workers::plan::Plan;
 use workers::store::manifest::TableState;
@@ -96,7 +97,7 @@ impl Launcher {
                     }
                     return;
                 }
-                noted.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0 = Instant::now();
+                lock(&noted).0 = Instant::now();
                 match serde_json::from_slice(&line) {
                     Ok(Order::Beat) => {}
                     // One that has no use for orders any more is ending.
@@ -110,7 +111,7 @@ impl Launcher {
         thread::spawn(move || {
             loop {
                 thread::sleep(SAY_EVERY / 2);
-                let (heard, limit) = *watched.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let (heard, limit) = *lock(&watched);
                 if heard.elapsed() > limit {
                     let line = format!("heard nothing of the launcher for {} s", limit.as_secs());
                     halt(&Error::new(Kind::TryAgain, line));
@@ -196,7 +197,7 @@ fn open_or_end(seat: &Seat, launcher: &Launcher) -> TcpListener {
 
 /// Takes the seat: its place among the processes, and an open socket, which the launcher is told of.
 fn open(seat: &Seat, launcher: &Launcher) -> Result<TcpListener> {
-    launcher.heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).1 = seat.silence_timeout;
+    lock(&launcher.heard).1 = seat.silence_timeout;
     LINGER.get_or_init(|| settle(seat.silence_timeout) + LAST_WORDS);
     if seat.is_child {
         // Where it cannot be had, the end of stdin does it.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use workers::fold::epoch::{Progress, STAGES};
+use workers::locks::lock;
 
 /// How often the bar is drawn, and how often progress is logged where there is no terminal: of all, and with -v of each process.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
@@ -43,7 +44,7 @@ impl Seen {
             self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
             self.progress.splits_done.store(*splits_done, Ordering::Relaxed);
             self.progress.splits_resumed.store(*splits_resumed, Ordering::Relaxed);
-            *self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = refused.clone();
+            *lock(&self.refused) = refused.clone();
         }
     }
 
@@ -83,7 +84,7 @@ impl Bar {
 
     /// Follows these processes from now on, and no others.
     pub fn follow(&self, processes: Vec<Arc<Seen>>) {
-        *self.followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = processes;
+        *lock(&self.followed) = processes;
     }
 
     /// Clears the bar away.
@@ -152,7 +153,7 @@ fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
 }
 
 fn processes(followed: &Followed) -> Vec<Arc<Seen>> {
-    followed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    lock(&followed).clone()
 }
 
 fn stage(number: u64) -> &'static str {

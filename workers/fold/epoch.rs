@@ -5,6 +5,7 @@
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::job::Job;
+use crate::locks::lock;
 use crate::plan::Plan;
 use crate::store::durable;
 use crate::store::lookup::Lookup;
@@ -29,18 +30,18 @@ pub struct Failure(Arc<Mutex<Option<Error>>>);
 impl Failure {
     /// Remembers `error` if it is the first.
     pub fn report(&self, error: Error) {
-        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut slot = lock(&self.0);
         slot.get_or_insert(error);
     }
 
     /// Whether something failed.
     pub fn is_set(&self) -> bool {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some()
+        lock(&self.0).is_some()
     }
 
     /// Takes the error out.
     pub fn take(&self) -> Option<Error> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+        lock(&self.0).take()
     }
 }
 
@@ -66,7 +67,7 @@ pub struct Progress {
 impl Progress {
     /// The turns so far, of all workers that have begun.
     pub fn turns(&self) -> Vec<(usize, u64)> {
-        let turns = self.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let turns = lock(&self.turns);
         turns.iter().map(|(worker, turns)| (*worker, turns.load(Ordering::Relaxed))).collect()
     }
 
@@ -145,7 +146,7 @@ impl Epoch {
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
         let (fresh, heard, rows_read) = (RefCell::default(), RefCell::default(), RefCell::default());
         let turns: Arc<AtomicU64> = Arc::default();
-        let mut all = shared.progress.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut all = lock(&shared.progress.turns);
         all.insert(index, turns.clone());
         drop(all);
         Rc::new(Epoch { index, peers, data, shared, fresh, heard, receipt, rows_read, turns, started: Instant::now() })

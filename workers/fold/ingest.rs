@@ -9,6 +9,7 @@ use crate::extract::{self, Extracted, Flags};
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence::{EvidenceRow, Witness};
 use crate::job::Job;
+use crate::locks::lock;
 use crate::plan::PlannedSplit;
 use crate::read::record::{Body, Item, Record};
 use crate::read::{self, Reader, Split};
@@ -449,7 +450,7 @@ pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, digester: O
         move |_output| {
             let more = epoch.attempt(|| {
                 if open.is_none() {
-                    let next = queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front();
+                    let next = lock(&queue).pop_front();
                     let Some(id) = next else { return Ok(false) };
                     open = Some(Open::start(&epoch, id, &epoch.plan.splits[id])?);
                 }

@@ -39,6 +39,7 @@ use crate::fold::propagate::propagate;
 use crate::fold::resolve::{Candidate, Visitor};
 use crate::fold::wire::Row;
 use crate::job::Job;
+use crate::locks::lock;
 use crate::mesh::{self, Mesh};
 use crate::plan::Plan;
 use crate::store::manifest::TableState;
@@ -100,8 +101,8 @@ pub fn run(
     let shared = Arc::new(Shared { plan, job, attempt, before, progress, failure });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
-        let featurizer = featurizer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        let signer = signer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let featurizer = lock(&featurizer).clone();
+        let signer = lock(&signer).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
         // A worker without a compressor cannot read; it builds the dataflows all the same.
         let digester = epoch.attempt(|| {

@@ -12,6 +12,7 @@ mod link;
 mod start;
 mod talk;
 
+use crate::locks::lock;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -43,19 +44,19 @@ pub struct Refused(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 impl Refused {
     fn count(&self, word: &'static str, n: u64) {
         if n > 0 {
-            *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).entry(word).or_default() += n;
+            *lock(&self.0).entry(word).or_default() += n;
         }
     }
 
     /// The counts so far.
     pub fn counts(&self) -> BTreeMap<String, u64> {
-        let counts = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let counts = lock(&self.0);
         counts.iter().map(|(word, n)| ((*word).to_owned(), *n)).collect()
     }
 
     /// All of them.
     fn total(&self) -> u64 {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).values().sum()
+        lock(&self.0).values().sum()
     }
 }
 

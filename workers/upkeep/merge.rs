@@ -4,6 +4,7 @@
 //! as a rule on the manifest alone). The run of the head's epoch is never merged, so that what the epoch changed can be told.
 
 use crate::error::{Error, Kind, Result};
+use crate::locks::lock;
 use crate::store::Store;
 use crate::store::durable;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
@@ -52,12 +53,12 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
     let waiting = Mutex::new(due_tables.into_iter());
     let work = || -> Result<()> {
         loop {
-            let next = waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+            let next = lock(&waiting).next();
             let Some((name, table, runs)) = next else { return Ok(()) };
             let folder = store.data().join(name);
             let state = on_table(name, Merging { folder: &folder, table, runs })
                 .ok_or_else(|| Error::new(Kind::Config, format!("table {name}: this build does not know it")))??;
-            merged.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name.clone(), state);
+            lock(&merged).insert(name.clone(), state);
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
