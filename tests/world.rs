@@ -5,8 +5,8 @@ use crate::workbench::{Bench, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use workers::fold::clusters::ClusterRow;
 use workers::store::runs::Table;
+use workers::tables::ClusterRow;
 
 /// Epochs that read without seeing a page, and days, after which it expires.
 pub const RETAIN: (usize, i64) = (4, 30);

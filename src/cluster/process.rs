@@ -200,7 +200,7 @@ fn pass_on(stderr: impl Read, kept: &Mutex<String>) {
         if !line.starts_with('{') && !line.trim().is_empty() {
             let end = line.char_indices().map(|(at, _)| at).take_while(|at| *at <= WORD_BYTES_MAX).last().unwrap_or(0);
             let words = if line.len() <= WORD_BYTES_MAX { &line[..] } else { &line[..end] };
-            *lock(&kept) = words.trim().to_owned();
+            *lock(kept) = words.trim().to_owned();
         }
     }
 }

@@ -153,7 +153,7 @@ fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
 }
 
 fn processes(followed: &Followed) -> Vec<Arc<Seen>> {
-    lock(&followed).clone()
+    lock(followed).clone()
 }
 
 fn stage(number: u64) -> &'static str {

@@ -11,7 +11,7 @@ use workers::candidates::pivots::{BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
 use workers::export::{Exported, LargeCluster, LargeClusters, Share};
 use workers::fold::epoch::Receipt;
-use workers::fold::ingest::Counts;
+use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::plan::Plan;
 use workers::store::durable;

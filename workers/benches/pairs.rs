@@ -8,12 +8,13 @@ use std::time::Instant;
 use workers::candidates::bands::{Bands, all_pairs, new_against_stored};
 use workers::candidates::hamming::{Kernel, Scratch, within_plain};
 use workers::document::Id;
-use workers::fold::buckets::{BandRow, near};
-use workers::fold::groups::{BORN, GroupRow, PROBE, Touched};
+use workers::fold::buckets::near;
+use workers::fold::groups::{BORN, PROBE, Touched};
 use workers::store::manifest::{Run, TableState};
 use workers::store::runs::Table;
 use workers::store::segment;
 use workers::store::table::Row;
+use workers::tables::{BandRow, GroupRow};
 
 const SEED: u64 = 42;
 

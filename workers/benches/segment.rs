@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 use workers::document::Id;
-use workers::fold::contents::ContentRow;
 use workers::store::segment::{Segment, write};
+use workers::tables::ContentRow;
 
 fn main() {
     let rows: u64 = if std::env::args().any(|argument| argument == "--bench") { 4_000_000 } else { 40_000 };

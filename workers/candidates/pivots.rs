@@ -58,29 +58,58 @@ pub fn name(signature: u8) -> &'static str {
     Kind::of_number(signature).map_or("simhash", Kind::name)
 }
 
-/// Calls `count` with what an epoch counts of a bucket that had `before` contents and has `after`.
-pub fn counters(signature: u8, before: usize, after: usize, mut count: impl FnMut(&str, u64)) {
-    let (before, after) = (unexamined(before), unexamined(after));
-    for (what, before, after) in [("buckets", before.buckets, after.buckets), ("pairs", before.pairs, after.pairs)] {
-        let way = if before < after { "more" } else { "less" };
-        if before != after {
-            count(&format!("unexamined_{what}_{way}.{}", name(signature)), before.abs_diff(after));
+/// How an epoch changed what the buckets of one signature leave unexamined. A bucket that grows and another that shrinks count apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnexaminedChange {
+    buckets_more: u64,
+    buckets_less: u64,
+    pairs_more: u64,
+    pairs_less: u64,
+}
+
+impl UnexaminedChange {
+    /// The change of a bucket that had `before` contents and has `after`.
+    pub fn of(before: usize, after: usize) -> UnexaminedChange {
+        let (before, after) = (unexamined(before), unexamined(after));
+        UnexaminedChange {
+            buckets_more: after.buckets.saturating_sub(before.buckets),
+            buckets_less: before.buckets.saturating_sub(after.buckets),
+            pairs_more: after.pairs.saturating_sub(before.pairs),
+            pairs_less: before.pairs.saturating_sub(after.pairs),
         }
+    }
+
+    /// Adds another bucket's change.
+    pub fn add(&mut self, other: UnexaminedChange) {
+        self.buckets_more += other.buckets_more;
+        self.buckets_less += other.buckets_less;
+        self.pairs_more += other.pairs_more;
+        self.pairs_less += other.pairs_less;
+    }
+
+    /// The four counts with their names.
+    pub fn named(&self) -> [(&'static str, u64); 4] {
+        [
+            ("buckets_more", self.buckets_more),
+            ("buckets_less", self.buckets_less),
+            ("pairs_more", self.pairs_more),
+            ("pairs_less", self.pairs_less),
+        ]
     }
 }
 
-/// What is unexamined after an epoch that counted `counters`, if it was `before`.
-pub fn after(before: &BySignature, counters: &BTreeMap<String, u64>) -> BySignature {
+/// What is unexamined after an epoch that made `changes`, by the signature's number, if it was `before`.
+pub fn after(before: &BySignature, changes: &BTreeMap<u8, UnexaminedChange>) -> BySignature {
     let mut after = BySignature::new();
     for signature in 0..=Kind::ALL.len() as u8 {
         let name = name(signature);
-        let sum = |what: &str, before: u64| {
-            let counted = |way: &str| counters.get(&format!("unexamined_{what}_{way}.{name}")).copied().unwrap_or(0);
-            // A store of a time when nobody counted begins at 0; a deep look tells what is left of that.
-            before.saturating_add(counted("more")).saturating_sub(counted("less"))
-        };
         let old = before.get(name).copied().unwrap_or_default();
-        let new = Unexamined { buckets: sum("buckets", old.buckets), pairs: sum("pairs", old.pairs) };
+        let change = changes.get(&signature).copied().unwrap_or_default();
+        // A store that is older than these counts began at 0, so a sum may fall short; `verify --deep` tells by how much.
+        let new = Unexamined {
+            buckets: old.buckets.saturating_add(change.buckets_more).saturating_sub(change.buckets_less),
+            pairs: old.pairs.saturating_add(change.pairs_more).saturating_sub(change.pairs_less),
+        };
         if new != Unexamined::default() {
             after.insert(name.to_owned(), new);
         }
@@ -105,15 +134,17 @@ mod tests {
         }
     }
 
-    /// Sums follow what epochs count, and a signature that leaves nothing any more is not named.
+    /// Sums follow the changes of epochs, and a signature that leaves nothing unexamined any more is not named.
     #[test]
     fn sums_follow() {
-        let counters = |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
-        let first = counters(&[("unexamined_buckets_more.minhash", 2), ("unexamined_pairs_more.minhash", 9)]);
-        let one = after(&BySignature::new(), &first);
-        assert_eq!(one, BySignature::from([("minhash".to_owned(), Unexamined { buckets: 2, pairs: 9 })]));
-        let second = counters(&[("unexamined_pairs_less.minhash", 9), ("unexamined_buckets_less.minhash", 2)]);
-        assert_eq!(after(&one, &second), BySignature::new());
+        let minhash = Kind::MinHash.number();
+        let change = |before, after| BTreeMap::from([(minhash, UnexaminedChange::of(before, after))]);
+        let one = after(&BySignature::new(), &change(0, PIVOTS + 9));
+        assert_eq!(one, BySignature::from([("minhash".to_owned(), unexamined(PIVOTS + 9))]));
+        assert_eq!(after(&one, &change(PIVOTS + 9, 0)), BySignature::new());
         assert_eq!(after(&one, &BTreeMap::new()), one);
+        let mut both = UnexaminedChange::of(0, PIVOTS + 9);
+        both.add(UnexaminedChange::of(PIVOTS + 9, 0));
+        assert_eq!(after(&one, &BTreeMap::from([(minhash, both)])), one);
     }
 }

@@ -7,8 +7,9 @@ use crate::candidates::pivots;
 use crate::commit::guards::{Figures, Guard};
 use crate::error::{Error, Kind, Result};
 use crate::fold;
+use crate::fold::counters::{Counter, Counters};
 use crate::fold::epoch::Receipt;
-use crate::fold::ingest::{self, Counts, RejectLine};
+use crate::fold::splits::{self, Counts, RejectLine};
 use crate::job::Job;
 use crate::plan::{self, Plan};
 use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
@@ -28,7 +29,7 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
     let attempt = plan.attempt(store.root());
     let mut counts = Counts::default();
     for id in 0..plan.splits.len() {
-        counts.add(&ingest::done(&attempt, id)?.counts);
+        counts.add(&splits::done(&attempt, id)?.counts);
     }
     Ok(counts)
 }
@@ -37,7 +38,7 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
 fn figures(
     job: &Job,
     counts: &Counts,
-    counters: &BTreeMap<String, u64>,
+    counters: &Counters,
     head: Option<&Head>,
     after: (u64, u64),
     plan: &Plan,
@@ -49,14 +50,13 @@ fn figures(
     // A refused epoch exports nothing, so the first bad record is named here, for a person to look at.
     let attempt = plan.attempt(store.root());
     for id in 0..plan.splits.len() {
-        let lines = ingest::rejects(&attempt, id)?;
+        let lines = splits::rejects(&attempt, id)?;
         let line = lines.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if let Ok(RejectLine { file, offset, reason, .. }) = serde_json::from_slice(line) {
             first_reject = format!("{file} at {offset}, {reason}");
             break;
         }
     }
-    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
     let before = head.map_or((0, 0), |head| (rows(&head.manifest.tables, "pages"), head.manifest.folded));
     Ok(Figures {
         rejects_max: job.read.rejects_max,
@@ -65,12 +65,24 @@ fn figures(
         rejects: reasons.join(", "),
         first_reject,
         rejected,
-        known: counter("pages_known"),
-        missing: counter("pages_missing"),
-        expired: counter("pages_expired"),
+        known: counters.get(Counter::PagesKnown),
+        missing: counters.get(Counter::PagesMissing),
+        expired: counters.get(Counter::PagesExpired),
         before,
         after,
     })
+}
+
+/// Everything that the epoch counted, by name.
+fn named(counters: &Counters, counts: &Counts) -> BTreeMap<String, u64> {
+    let mut named = counters.named();
+    named.insert("read".into(), counts.read);
+    named.insert("accepted".into(), counts.accepted);
+    let groups = [("skipped", &counts.skipped), ("rejected", &counts.rejected), ("noted", &counts.noted)];
+    for (group, of) in groups {
+        named.extend(of.iter().map(|(reason, n)| (format!("{group}.{reason}"), *n)));
+    }
+    named
 }
 
 fn rows(tables: &BTreeMap<String, TableState>, name: &str) -> u64 {
@@ -89,21 +101,14 @@ pub fn commit(
 ) -> Result<Committed> {
     let counts = counts(plan, store)?;
     receipts.sort_by_key(|receipt| receipt.worker);
-    let mut counters = fold::counters(&receipts, workers)?;
-    counters.insert("read".into(), counts.read);
-    counters.insert("accepted".into(), counts.accepted);
-    let groups = [("skipped", &counts.skipped), ("rejected", &counts.rejected), ("noted", &counts.noted)];
-    for (group, of) in groups {
-        counters.extend(of.iter().map(|(reason, n)| (format!("{group}.{reason}"), *n)));
-    }
+    let counters = fold::counters(&receipts, workers)?;
     let tables = tables(store, head, plan, &receipts)?;
-    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
-    let folded = head.map_or(0, |head| head.manifest.folded) + counter("folded_more");
+    let folded = head.map_or(0, |head| head.manifest.folded) + counters.get(Counter::FoldedMore);
     let folded = folded
-        .checked_sub(counter("folded_less"))
+        .checked_sub(counters.get(Counter::FoldedLess))
         .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
-    let unexamined = pivots::after(&unexamined, &counters);
+    let unexamined = pivots::after(&unexamined, counters.unexamined());
     let after = (rows(&tables, "pages"), folded);
     if let Err(refusal) =
         guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
@@ -131,7 +136,7 @@ pub fn commit(
         sources: sources(job, head, plan),
         consumed,
         rejects,
-        counters,
+        counters: named(&counters, &counts),
     };
     // A run that was killed may have made folders and not come to make their names durable; what the manifest names hangs on them.
     durable::sync_folder(&store.data())?;
@@ -210,7 +215,7 @@ fn rejects(store: &Store, plan: &Plan) -> Result<Option<manifest::FileRef>> {
     let attempt = plan.attempt(store.root());
     let mut lines = String::new();
     for id in 0..plan.splits.len() {
-        let split = String::from_utf8(ingest::rejects(&attempt, id)?);
+        let split = String::from_utf8(splits::rejects(&attempt, id)?);
         lines.push_str(&split.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?);
     }
     if lines.is_empty() { Ok(None) } else { store.write_lines("rejects", &lines).map(Some) }

@@ -31,7 +31,7 @@ pub struct TextPair {
     pub reason: u8,
     /// Whether it joins.
     pub accepted: bool,
-    /// Who proposes it, see [`crate::fold::pairs::proposed_by`].
+    /// Who proposes it, see [`crate::tables::pairs::proposed_by`].
     pub proposals: u64,
 }
 

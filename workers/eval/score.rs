@@ -9,7 +9,7 @@
 use crate::confirm::Reason;
 use crate::eval::scene::{Joined, Scale, Scene, Truth};
 use crate::eval::tally::{CLASS_ENDS, CLASSES, Cells, OTHER_HOST, SAME_HOST, pairs, within};
-use crate::fold::pairs::proposed_by;
+use crate::tables::pairs::proposed_by;
 use crate::text::signatures::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -12,16 +12,18 @@ use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
 use crate::eval::scene::{Joined, Scale, Truth};
 use crate::eval::score::{Measure, same, share, true_text_pairs};
 use crate::eval::world::World;
-use crate::fold::evidence::{self, Archive, Content, EvidenceRow};
 use crate::fold::pairs::Judge;
 use crate::job::Job;
 use crate::store::Store;
-use crate::store::lookup::{Lookup, Place};
+use crate::store::lookup::Place;
 use crate::store::manifest::Head;
-use crate::store::table::Row as _;
+use crate::tables::evidence;
+use crate::tables::evidence::{Archive, Content};
+use crate::tables::snapshot::Snapshot;
 use crate::text::signatures::{self, Shinglings, Text, minhash};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// SimHash's k, up to [`crate::candidates::bands::K_MAX`].
 const K_MAX: u32 = crate::candidates::bands::K_MAX;
@@ -136,10 +138,8 @@ impl Sums {
 ///
 /// `Io` if evidence cannot be mapped or is damaged.
 pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale<'_>) -> Result<Sweep> {
-    let open = || -> Result<Archive> {
-        let table = head.manifest.tables.get(EvidenceRow::TABLE);
-        Ok(Archive::new(Lookup::open(&store.data().join(EvidenceRow::TABLE), table, Default::default())?))
-    };
+    let snapshot = Snapshot::of(store, head);
+    let open = || -> Result<Archive> { Ok(Archive::new(snapshot.lookup(Arc::default())?)) };
     let frame = Frame {
         scale,
         same: same(scale).total(),

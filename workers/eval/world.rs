@@ -7,16 +7,13 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::eval::labels::{Labels, Said};
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
-use crate::fold::components::ComponentRow;
-use crate::fold::contents::ContentRow;
-use crate::fold::ingest::TOO_SHORT;
-use crate::fold::leaders::LeaderRow;
-use crate::fold::pairs::PairRow;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::tables::pages::{PageRow, UrlRow};
+use crate::tables::snapshot::Snapshot;
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{ComponentRow, ContentRow, LeaderRow, PageRow, PairRow, UrlRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -59,11 +56,6 @@ pub struct World {
     pub unknown: Unknown,
 }
 
-/// The table of `R` as `head` has it.
-fn open<R: Row>(store: &Store, head: &Head) -> Result<Table<R>> {
-    Table::open(&store.data().join(R::TABLE), head.manifest.tables.get(R::TABLE))
-}
-
 /// The rows of `table` with one of `keys`, which ascend.
 fn rows<'a, R: Row>(table: &'a Table<R>, keys: &'a [R::Key]) -> impl Iterator<Item = R> + 'a {
     keys.chunks(PORTION_ROWS).flat_map(|keys| table.matching(keys))
@@ -83,7 +75,8 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
 ///
 /// `Io` if a table cannot be mapped.
 pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
-    let (pages, urls) = (open::<PageRow>(store, head)?, open::<UrlRow>(store, head)?);
+    let snapshot = Snapshot::of(store, head);
+    let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
     let mut found: Vec<PageRow> = match labels.said {
         Said::Labels(_) | Said::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
         Said::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
@@ -95,9 +88,9 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
     found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
 
     let contents = sorted(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
-    let clusters = homes(store, head, &contents)?;
+    let clusters = homes(&snapshot, &contents)?;
     let facts: BTreeMap<Id, ContentRow> =
-        rows(&open::<ContentRow>(store, head)?, &contents).map(|row| (row.content, row)).collect();
+        rows(&snapshot.table::<ContentRow>()?, &contents).map(|row| (row.content, row)).collect();
     let (mut texts, mut chars) = (Vec::new(), Vec::new());
     let (mut numbers, mut cluster_numbers) = (BTreeMap::new(), BTreeMap::new());
     let mut placed = Vec::with_capacity(found.len());
@@ -119,7 +112,7 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
         placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(home).or_insert(next) });
     }
     let mut pairs = Vec::new();
-    for row in rows(&open::<PairRow>(store, head)?, &contents).filter(|row| row.content < row.other) {
+    for row in rows(&snapshot.table::<PairRow>()?, &contents).filter(|row| row.content < row.other) {
         if let (Some(&a), Some(&b)) = (numbers.get(&row.content), numbers.get(&row.other)) {
             let PairRow { similarity, reason, proposals, .. } = row;
             let accepted = row.accepted == 1;
@@ -134,11 +127,11 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
 }
 
 /// The cluster of the pages of each of `contents`, which ascend, by some id that they share.
-fn homes(store: &Store, head: &Head, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
+fn homes(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
     let mut homes: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
-    homes.extend(rows(&open::<ComponentRow>(store, head)?, contents).map(|row| (row.content, row.component)));
+    homes.extend(rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)));
     // Where a radius is set, a component's contents are of several.
-    homes.extend(rows(&open::<LeaderRow>(store, head)?, contents).map(|row| (row.content, row.leader)));
+    homes.extend(rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)));
     Ok(homes)
 }
 

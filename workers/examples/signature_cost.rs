@@ -12,23 +12,17 @@
 
 use std::error::Error;
 use std::path::Path;
-use workers::fold::evidence::{EvidenceRow, KEY_BYTES, keys};
-use workers::fold::groups::GroupRow;
-use workers::fold::keys::KeyRow;
-use workers::fold::pairs::{PairRow, proposed_by};
 use workers::store::Store;
-use workers::store::manifest::Head;
-use workers::store::runs::Table;
 use workers::store::table::Row;
+use workers::tables::evidence::{KEY_BYTES, keys};
+use workers::tables::pairs::proposed_by;
+use workers::tables::snapshot::Snapshot;
+use workers::tables::{EvidenceRow, GroupRow, KeyRow, PairRow};
 use workers::text::signatures::Kind;
 
 /// Rows of a segment that are held at once, and rows of evidence, which are large.
 const PORTION_ROWS: usize = 1 << 16;
 const EVIDENCE_ROWS: usize = 1 << 12;
-
-fn open<R: Row>(store: &Store, head: &Head) -> Result<Table<R>, workers::error::Error> {
-    Table::open(&store.data().join(R::TABLE), head.manifest.tables.get(R::TABLE))
-}
 
 /// Candidate pairs of one signature.
 #[derive(Clone, Copy, Default)]
@@ -42,11 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("signature_cost STORE")?;
     let store = Store::open(Path::new(&path), None)?;
     let head = store.head()?.ok_or("no epoch yet")?;
+    let snapshot = Snapshot::of(&store, &head);
     let table_bytes = |name: &str| head.manifest.tables.get(name).map_or(0, |table| table.bytes());
 
     let mut key_counts = [0u64; 5];
     let (mut documents, mut key_bytes, mut sketch_bytes, mut text_bytes, mut texts) = (0u64, 0, 0, 0, 0u64);
-    for row in open::<EvidenceRow>(&store, &head)?.portions(EVIDENCE_ROWS).flatten() {
+    for row in snapshot.table::<EvidenceRow>()?.portions(EVIDENCE_ROWS).flatten() {
         documents += 1;
         key_bytes += row.keys.len();
         sketch_bytes += row.sketches.len();
@@ -58,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut proposed = [Proposed::default(); 5];
     let (mut pairs, mut accepted) = (0u64, 0u64);
-    for row in open::<PairRow>(&store, &head)?.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
+    for row in snapshot.table::<PairRow>()?.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
         pairs += 1;
         accepted += u64::from(row.accepted);
         let by: Vec<usize> = (0..5u8).filter(|n| proposed_by(row.proposals, *n) > 0).map(usize::from).collect();
@@ -73,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let each = |n: u64| n as f64 / (documents as f64).max(1.0);
     println!(
         "{documents} documents, {pairs} pairs, {accepted} of them accepted, {:.1} bytes a document in `pairs`\n",
-        each(table_bytes(PairRow::TABLE))
+        each(table_bytes(PairRow::NAME))
     );
     println!(
         "| signature | keys | bytes in `keys` or bands | bytes in `evidence` | candidates | of these alone | accepted |"
@@ -88,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .manifest
         .tables
         .keys()
-        .filter(|name| name.starts_with("band_") || *name == GroupRow::TABLE)
+        .filter(|name| name.starts_with("band_") || *name == GroupRow::NAME)
         .map(|name| table_bytes(name))
         .sum();
     let in_bands = head.manifest.tables.keys().filter(|name| name.starts_with("band_")).count() + 1;
@@ -99,13 +94,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         // All rows of `keys` are alike: a signature has its share.
         let share = key_counts[n] as f64 / (all_keys as f64).max(1.0);
         let evidence = each(key_counts[n] * KEY_BYTES as u64);
-        row(kind.name(), each(key_counts[n]), each(table_bytes(KeyRow::TABLE)) * share, evidence, proposed[n]);
+        row(kind.name(), each(key_counts[n]), each(table_bytes(KeyRow::NAME)) * share, evidence, proposed[n]);
     }
-    println!("\nevidence, {:.1} bytes a document as it lies on disk, of them", each(table_bytes(EvidenceRow::TABLE)));
+    println!("\nevidence, {:.1} bytes a document as it lies on disk, of them", each(table_bytes(EvidenceRow::NAME)));
     println!("- keys of all signatures {:.1}", each(key_bytes as u64));
     println!("- sketches {:.1}", each(sketch_bytes as u64));
     println!("- kept text {:.1}, of {texts} documents", each(text_bytes as u64));
-    println!("- without text {:.1}", each(table_bytes(EvidenceRow::TABLE).saturating_sub(text_bytes as u64)));
+    println!("- without text {:.1}", each(table_bytes(EvidenceRow::NAME).saturating_sub(text_bytes as u64)));
     let store_bytes: u64 = head.manifest.tables.values().map(|table| table.bytes()).sum();
     println!("\nthe store's tables, {:.1} bytes a document", each(store_bytes));
     Ok(())

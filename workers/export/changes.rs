@@ -14,14 +14,11 @@ use super::transitions::{Event, Home, Shared, heirs, key, transitions};
 use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::clusters::ClusterRow;
-use crate::fold::components::ComponentRow;
-use crate::fold::contents::ContentPageRow;
-use crate::fold::leaders::LeaderRow;
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::tables::pages::PageRow;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PageRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which pages went where, as far as the keys of clusters tell.
@@ -88,16 +85,14 @@ struct Difference {
 
 impl Difference {
     fn open(store: &Store, before: &States, after: &States) -> Result<Difference> {
-        fn difference<R: Row>(store: &Store, before: &States, after: &States) -> Result<Table<R>> {
-            Table::difference(&store.data().join(R::TABLE), before.get(R::TABLE), after.get(R::TABLE))
-        }
+        let (old, new) = (Snapshot::new(store.data(), before), Snapshot::new(store.data(), after));
         Ok(Difference {
             before: Tables::open(store, before)?,
             after: Tables::open(store, after)?,
-            pages: difference(store, before, after)?,
-            components: difference(store, before, after)?,
-            leaders: difference(store, before, after)?,
-            clusters: difference(store, before, after)?,
+            pages: old.difference(&new)?,
+            components: old.difference(&new)?,
+            leaders: old.difference(&new)?,
+            clusters: old.difference(&new)?,
         })
     }
 

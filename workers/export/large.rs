@@ -5,8 +5,8 @@
 use super::{Tables, sorted};
 use crate::confirm::Reason;
 use crate::document::Id;
-use crate::fold::clusters::ClusterRow;
-use crate::fold::pairs::proposed_by;
+use crate::tables::ClusterRow;
+use crate::tables::pairs::proposed_by;
 use crate::text::signatures::Kind;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;

@@ -12,11 +12,6 @@ use crate::candidates::pivots;
 use crate::confirm::Reason;
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
-use crate::fold::clusters::ClusterRow;
-use crate::fold::components::{ComponentRow, MemberRow};
-use crate::fold::contents::{ContentPageRow, ContentRow};
-use crate::fold::leaders::LeaderRow;
-use crate::fold::pairs::{self, PairRow};
 use crate::graph::keep::{KeepRule, Rank};
 use crate::job::{Form, Job};
 use crate::store::durable;
@@ -24,7 +19,12 @@ use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
-use crate::tables::pages::{PageRow, UrlRow, has_expired};
+use crate::tables::pages::has_expired;
+use crate::tables::pairs;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{
+    ClusterRow, ComponentRow, ContentPageRow, ContentRow, LeaderRow, MemberRow, PageRow, PairRow, UrlRow,
+};
 use large::Gathering;
 pub use large::{LargeCluster, LargeClusters, Share, Spread};
 use rows::{Cluster, Member, Pair, Redirect};
@@ -97,19 +97,17 @@ type States = BTreeMap<String, TableState>;
 
 impl Tables {
     fn open(store: &Store, states: &States) -> Result<Tables> {
-        fn open<R: Row>(store: &Store, states: &States) -> Result<Table<R>> {
-            Table::open(&store.data().join(R::TABLE), states.get(R::TABLE))
-        }
+        let snapshot = Snapshot::new(store.data(), states);
         Ok(Tables {
-            pages: open(store, states)?,
-            urls: open(store, states)?,
-            contents: open(store, states)?,
-            content_pages: open(store, states)?,
-            components: open(store, states)?,
-            component_members: open(store, states)?,
-            leaders: open(store, states)?,
-            clusters: open(store, states)?,
-            pairs: open(store, states)?,
+            pages: snapshot.table()?,
+            urls: snapshot.table()?,
+            contents: snapshot.table()?,
+            content_pages: snapshot.table()?,
+            components: snapshot.table()?,
+            component_members: snapshot.table()?,
+            leaders: snapshot.table()?,
+            clusters: snapshot.table()?,
+            pairs: snapshot.table()?,
         })
     }
 
@@ -228,7 +226,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         epoch: head.manifest.epoch,
         view: digest_of(&job.view()),
         pages: folds.pages,
-        contents: head.manifest.tables.get(ContentRow::TABLE).map_or(0, |table| table.rows),
+        contents: head.manifest.tables.get(ContentRow::NAME).map_or(0, |table| table.rows),
         clusters,
         kept: folds.kept,
         folded_identical: folds.identical,

@@ -4,7 +4,7 @@
 //! to the other.
 
 use crate::document::Id;
-use crate::fold::clusters::ClusterRow;
+use crate::tables::ClusterRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

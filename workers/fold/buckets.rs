@@ -6,26 +6,13 @@
 use crate::candidates::bands::Bands;
 use crate::candidates::hamming::{self, Scratch};
 use crate::error::Result;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{BORN, GONE, GroupRow, INSIDE, PROBE, Touched};
+use crate::fold::groups::{BORN, GONE, INSIDE, PROBE, Touched};
 use crate::store::cursor::Keys;
 use crate::store::runs::Table;
-use crate::store::table::{Row, table};
-
-table! {
-    /// A distinct live fingerprint in a band above 0.
-    pub struct BandRow in "band", columns BandColumns {
-        key { /// The fingerprint as the band's sort key.
-              key: u64 }
-        value { }
-        history { }
-    }
-}
-
-/// The name of the table of `band`, 1 and up.
-pub fn band_table(band: usize) -> String {
-    format!("band_{band}")
-}
+use crate::store::table::Row;
+use crate::tables::{BandRow, GroupRow};
 
 /// Two fingerprints within k bits, or one and itself where a group is to be examined inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -95,20 +82,20 @@ pub fn buckets(
             found += 1;
         };
         if band == 0 {
-            let before = epoch.before::<GroupRow>("fingerprint_contents")?;
+            let before = epoch.before::<GroupRow>()?;
             near(&before, touched, bands, band, &mut scratch, &mut emit);
             touched.iter().filter(|touch| touch.bits & INSIDE != 0).for_each(|touch| emit(touch.key, touch.key));
         } else {
-            let before = epoch.before::<BandRow>(&band_table(band))?;
+            let before = epoch.band_before(band)?;
             near(&before, touched, bands, band, &mut scratch, &mut emit);
             let row = |touch: &Touched| match touch.bits {
                 bits if bits & BORN != 0 => Some(BandRow { key: touch.key, diff: 1 }),
                 bits if bits & GONE != 0 => Some(BandRow { key: touch.key, diff: -1 }),
                 _ => None,
             };
-            epoch.write(&band_table(band), touched.iter().filter_map(row))?;
+            epoch.write_band(band, touched.iter().filter_map(row))?;
         }
-        epoch.count("fingerprint_pairs", found);
+        epoch.count(Counter::FingerprintPairs, found);
     }
     Ok(())
 }

@@ -1,73 +1,60 @@
-//! Components: in come the pairs that an epoch decided or dropped, out goes which contents belong together now. Only the components that such
-//! a pair touches are looked at, and those whole: the contents of a touched component and of new pairs bring their
-//! stored pairs. The whole graph is never loaded.
+//! Finds which contents belong together after an epoch changed accepted pairs.
 //!
-//! An epoch that only joins (a first build is one) takes the fast way: each worker reduces its pairs to a forest, and one worker joins the
-//! forests (in the manner of the union-find operator of timely's examples). Once an accepted pair was taken back, any touched component
-//! may come apart, and the pairs that are left go to [`crate::fold::propagate`], which spreads them over all workers. A worker sees
-//! only its own part of the epoch's pairs, so the news that one was taken back travels with the rows (`kind` of a
-//! [`Link`]): all go the same way, whoever saw it.
+//! A component is a set of contents that accepted pairs connect; it is named after its least content. A content without an accepted
+//! pair is in none. Only components that a changed pair touches are computed again, and those whole: the contents of a
+//! touched component read their stored pairs. The whole graph is never loaded.
 //!
-//! A component is named after its least digest. A content without an accepted pair is in none.
+//! An epoch that only adds accepted pairs (a first build is one) takes the fast way: each worker reduces its pairs to a forest and one
+//! worker joins the forests with union-find. Where an accepted pair was retracted, any touched component may come apart, and
+//! the pairs that are left go to [`crate::fold::propagate`], which spreads them over all workers. Every worker builds the
+//! same dataflow either way; the way that is not taken gets no rows. A worker sees only its own part of the epoch's pairs,
+//! so each broadcasts whether one was retracted ([`Retracted`]).
 
 use crate::document::{Id, range_start};
 use crate::error::Result;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::pairs::{self, PairRow};
+use crate::fold::pairs;
 use crate::graph::unionfind;
-use crate::store::table::table;
+use crate::tables::{ComponentRow, MemberRow, PairRow};
 
-table! {
-    /// The component of a content that has one.
-    pub struct ComponentRow in "components", columns ComponentColumns {
-        key { /// The content.
-              content: Id }
-        value { /// Its component.
-                component: Id }
-        history { }
-    }
-}
-
-table! {
-    /// A content of a component.
-    pub struct MemberRow in "component_members", columns MemberColumns {
-        key { /// The component.
-              component: Id,
-              /// The content.
-              content: Id }
-        value { }
-        history { }
-    }
-}
-
-/// What one stage tells the next about two ids, the first of which routes.
+/// This epoch retracted an accepted pair; sent to every worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Link {
-    /// The id whose owner is told.
-    pub to: Id,
-    /// The other id.
-    pub with: Id,
-    /// What is told, one of the constants below.
-    pub kind: u64,
+pub struct Retracted {
+    /// The leading bits of the first key that the receiving worker owns.
+    pub to: u64,
 }
 
-/// Content `with` is touched: component `to`, which it was in or which would bear its name, is to be looked at.
-pub const ASKED: u64 = 0;
-/// This epoch took an accepted pair back. `to` is the least id that the told worker owns, so that each is told.
-pub const TAKEN_BACK: u64 = 1;
-/// Content `to` is touched.
-pub const TOUCHED: u64 = 2;
-/// An edge of a worker's forest, for [`join`].
-pub const TREE: u64 = 3;
-/// An accepted pair, for [`crate::fold::propagate`].
-pub const EDGE: u64 = 4;
-/// Content `to` is in component `with`, as the joined forests say.
-pub const JOINED: u64 = 5;
-/// Content `to` is in component `with`, as propagation says.
-pub const PROPAGATED: u64 = 6;
-/// Content `to` is in no component.
-pub const ALONE: u64 = 7;
+/// A content whose accepted pairs changed, sent to the owner of the component that it was in, or that is named after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Touch {
+    /// The component.
+    pub component: Id,
+    /// The content.
+    pub content: Id,
+}
+
+/// Two contents of one component: an accepted pair, or an edge of a worker's forest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Edge {
+    /// One content.
+    pub a: Id,
+    /// The other.
+    pub b: Id,
+}
+
+/// The component of a content, sent to the content's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Label {
+    /// The content.
+    pub content: Id,
+    /// Its component.
+    pub component: Id,
+}
 
 /// A content that joined (+1) or left (-1) a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -81,91 +68,94 @@ pub struct Membership {
     pub diff: i64,
 }
 
-/// Touched contents ask the owner of the component that they were in, or of the one named after themselves, for the others; where an
-/// accepted pair was taken back, every worker is told.
-pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(Link)) -> Result<()> {
-    let changes = pairs::accepted(epoch)?;
-    let taken_back = changes.iter().any(|(_, _, diff)| *diff < 0);
-    let mut contents: Vec<Id> = changes.iter().map(|(content, _, _)| *content).collect();
-    contents.dedup();
-    if taken_back {
-        let least = |worker| Id { high: range_start(worker, epoch.peers), low: 0 };
-        (0..epoch.peers).for_each(|worker| give(Link { to: least(worker), with: Id::NONE, kind: TAKEN_BACK }));
+/// Tells every worker if this one retracted an accepted pair.
+pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
+    if pairs::accepted(epoch)?.iter().any(|(_, _, diff)| *diff < 0) {
+        (0..epoch.peers).for_each(|worker| emit(Retracted { to: range_start(worker, epoch.peers) }));
     }
-    let before = epoch.before::<ComponentRow>("components")?.matching(&contents);
-    let mut before = before.into_iter().peekable();
+    Ok(())
+}
+
+/// Sends the contents whose accepted pairs changed to the owners of their components.
+pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Touch)) -> Result<()> {
+    let mut contents: Vec<Id> = pairs::accepted(epoch)?.iter().map(|(content, _, _)| *content).collect();
+    contents.dedup();
+    let mut before = epoch.before::<ComponentRow>()?.matching(&contents).into_iter().peekable();
     for content in contents {
         let component = before.next_if(|row| row.content == content).map_or(content, |row| row.component);
-        give(Link { to: component, with: content, kind: ASKED });
+        emit(Touch { component, content });
     }
     Ok(())
 }
 
-/// The owner of a component tells all its contents, and those that asked, that they are touched. That a pair was taken back every worker
-/// was told, and passes on to itself.
-pub fn spread(epoch: &Epoch, told: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
-    let asked = || told.iter().filter(|link| link.kind == ASKED);
-    let mut components: Vec<Id> = asked().map(|link| link.to).collect();
+/// Sends each content of a touched component to its owner, once.
+pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Result<()> {
+    let mut components: Vec<Id> = touched.iter().map(|touch| touch.component).collect();
     components.dedup();
-    let mut contents: Vec<Id> = asked().map(|link| link.with).collect();
-    contents
-        .extend(epoch.before::<MemberRow>("component_members")?.matching(&components).iter().map(|row| row.content));
+    let mut contents: Vec<Id> = touched.iter().map(|touch| touch.content).collect();
+    contents.extend(epoch.before::<MemberRow>()?.matching(&components).iter().map(|row| row.content));
     contents.sort_unstable();
     contents.dedup();
-    contents.into_iter().for_each(|content| give(Link { to: content, with: content, kind: TOUCHED }));
-    if let Some(taken_back) = told.iter().find(|link| link.kind == TAKEN_BACK) {
-        give(*taken_back);
-    }
+    contents.into_iter().for_each(emit);
     Ok(())
 }
 
-/// Touched contents bring the accepted pairs that they have now: a forest of them or, where a pair was taken back, all.
-pub fn forests(epoch: &Epoch, told: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
-    let mut contents: Vec<Id> = told.iter().filter(|link| link.kind == TOUCHED).map(|link| link.to).collect();
+/// Emits the accepted pairs of the touched `contents`, which ascend: a forest of them or, if a pair was `retracted`, all. Returns the
+/// contents that have none.
+pub fn edges(epoch: &Epoch, contents: &[Id], retracted: bool, emit: &mut dyn FnMut(Edge)) -> Result<Vec<Id>> {
+    let mut contents = contents.to_vec();
     contents.dedup();
-    let pairs = epoch.after::<PairRow>("pairs")?.matching(&contents);
+    let pairs = epoch.after::<PairRow>()?.matching(&contents);
     let pairs: Vec<(Id, Id)> =
         pairs.iter().filter(|row| row.accepted == 1).map(|row| (row.content, row.other)).collect();
-    let taken_back = told.iter().any(|link| link.kind == TAKEN_BACK);
-    brought(&contents, &pairs, taken_back).into_iter().for_each(give);
-    Ok(())
+    edges_of(&pairs, retracted).into_iter().for_each(emit);
+    contents.retain(|content| pairs.binary_search_by_key(content, |pair| pair.0).is_err());
+    Ok(contents)
 }
 
-/// What `contents` have to say that have `pairs`, sorted, each as its first content sees it.
-fn brought(contents: &[Id], pairs: &[(Id, Id)], taken_back: bool) -> Vec<Link> {
-    let paired = |content: &Id| pairs.binary_search_by_key(content, |pair| pair.0).is_ok();
-    let alone = contents.iter().filter(|content| !paired(content));
-    let mut links: Vec<Link> = alone.map(|&to| Link { to, with: Id::NONE, kind: ALONE }).collect();
-    if taken_back {
-        // The pairs seen the other way round come from the owners of their lesser contents.
-        links.extend(pairs.iter().filter(|(a, b)| a < b).map(|&(to, with)| Link { to, with, kind: EDGE }));
-    } else {
-        links.extend(unionfind::forest(pairs).into_iter().map(|(to, with)| Link { to, with, kind: TREE }));
+/// What `pairs` contribute to their components. They are sorted; each is there once under each content of this worker.
+fn edges_of(pairs: &[(Id, Id)], retracted: bool) -> Vec<Edge> {
+    let edge = |(a, b): (Id, Id)| Edge { a, b };
+    match retracted {
+        // A pair whose lesser content comes second is emitted by the owner of that content.
+        true => pairs.iter().copied().filter(|(a, b)| a < b).map(edge).collect(),
+        false => unionfind::forest(pairs).into_iter().map(edge).collect(),
     }
-    links
 }
 
-/// One worker joins the forests and tells each content its component.
-pub fn join(_: &Epoch, trees: &[Link], give: &mut dyn FnMut(Link)) -> Result<()> {
-    let edges: Vec<(Id, Id)> = trees.iter().map(|link| (link.to, link.with)).collect();
-    unionfind::components(&edges).into_iter().for_each(|(to, with)| give(Link { to, with, kind: JOINED }));
+/// Joins the forests of all workers.
+pub fn join(_: &Epoch, forests: &[Edge], emit: &mut dyn FnMut(Label)) -> Result<()> {
+    let edges: Vec<(Id, Id)> = forests.iter().map(|edge| (edge.a, edge.b)).collect();
+    let labels = unionfind::components(&edges).into_iter();
+    labels.for_each(|(content, component)| emit(Label { content, component }));
     Ok(())
 }
 
-/// Stores what changed about the components of contents and tells the components.
-pub fn label(epoch: &Epoch, labels: &[Link], give: &mut dyn FnMut(Membership)) -> Result<()> {
-    let contents: Vec<Id> = labels.iter().map(|link| link.to).collect();
-    let mut before = epoch.before::<ComponentRow>("components")?.matching(&contents).into_iter().peekable();
+/// Stores the changed components of contents. `labels` and the contents `alone`, which are in no component, ascend; together they are the
+/// touched contents of this worker.
+pub fn label(
+    epoch: &Epoch,
+    labels: &[Label],
+    alone: &[Id],
+    retracted: bool,
+    emit: &mut dyn FnMut(Membership),
+) -> Result<()> {
+    let computed = if retracted { Counter::ComponentsPropagated } else { Counter::ComponentsJoined };
+    let mut touched: Vec<(Id, Option<Id>)> =
+        labels.iter().map(|label| (label.content, Some(label.component))).collect();
+    touched.extend(alone.iter().map(|content| (*content, None)));
+    touched.sort_unstable();
+    let contents: Vec<Id> = touched.iter().map(|(content, _)| *content).collect();
+    let mut before = epoch.before::<ComponentRow>()?.matching(&contents).into_iter().peekable();
     let mut rows = Vec::new();
-    for &Link { to: content, with, kind } in labels {
+    for (content, new) in touched {
         let old = before.next_if(|row| row.content == content).map(|row| row.component);
-        let new = (kind != ALONE).then_some(with);
-        // The content that a component is named after counts it.
+        // Each component is counted once, at the content that it is named after.
         if new == Some(content) {
-            epoch.count(if kind == PROPAGATED { "components_propagated" } else { "components_joined" }, 1);
+            epoch.count(computed, 1);
         }
         if old == Some(content) || new == Some(content) {
-            epoch.count("components_touched", 1);
+            epoch.count(Counter::ComponentsTouched, 1);
         }
         if old == new {
             continue;
@@ -175,32 +165,29 @@ pub fn label(epoch: &Epoch, labels: &[Link], give: &mut dyn FnMut(Membership)) -
         rows.extend(new.map(|component| ComponentRow { content, component, diff: 1 }));
         rows[from..].sort_unstable();
         rows[from..].iter().for_each(|row| {
-            give(Membership { component: row.component, content, diff: i64::from(row.diff) });
+            emit(Membership { component: row.component, content, diff: i64::from(row.diff) });
         });
     }
-    epoch.write("components", rows)
+    epoch.write(rows)
 }
 
-/// Stores what changed about the members of components.
-pub fn members(epoch: &Epoch, changes: &[Membership]) -> Result<()> {
+/// Stores the changed members of components.
+pub fn components(epoch: &Epoch, changes: &[Membership]) -> Result<()> {
     let row = |m: &Membership| MemberRow { component: m.component, content: m.content, diff: m.diff as i8 };
-    epoch.write("component_members", changes.iter().map(row))
+    epoch.write(changes.iter().map(row))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Contents without a pair are alone, whichever way the epoch goes; the others bring enough to join them, or every pair once.
+    /// A worker contributes enough of its pairs to join their contents or, where a pair was retracted, every pair once.
     #[test]
     fn forests_or_all_pairs() {
         let id = |high| Id { high, low: 0 };
-        let link = |to, with, kind| Link { to: id(to), with: id(with), kind };
-        let contents = [3, 5, 6, 7].map(id);
+        let edge = |a, b| Edge { a: id(a), b: id(b) };
         let pairs = [(3, 5), (3, 7), (5, 3), (5, 7), (7, 3), (7, 5)].map(|(a, b)| (id(a), id(b)));
-        let alone = link(6, 0, ALONE);
-        assert_eq!(brought(&contents, &pairs, false), [alone, link(5, 3, TREE), link(7, 3, TREE)]);
-        let all = [alone, link(3, 5, EDGE), link(3, 7, EDGE), link(5, 7, EDGE)];
-        assert_eq!(brought(&contents, &pairs, true), all);
+        assert_eq!(edges_of(&pairs, false), [edge(5, 3), edge(7, 3)]);
+        assert_eq!(edges_of(&pairs, true), [edge(3, 5), edge(3, 7), edge(5, 7)]);
     }
 }

@@ -3,45 +3,19 @@
 
 use crate::document::Id;
 use crate::error::Result;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::evidence::{Archive, EvidenceRow};
-use crate::fold::ingest::{self, TOO_SHORT};
 use crate::fold::pages::PageContent;
+use crate::fold::splits;
 use crate::store::lookup::Lookup;
-use crate::store::segment::SegmentWriter;
-use crate::store::table::table;
-
-table! {
-    /// A page of a content.
-    pub struct ContentPageRow in "content_pages", columns ContentPageColumns {
-        key { /// The content.
-              content: Id,
-              /// The page.
-              doc: Id }
-        value { }
-        history { }
-    }
-}
-
-table! {
-    /// A distinct normalised text.
-    pub struct ContentRow in "contents", columns ContentColumns {
-        key { /// Its digest.
-              content: Id }
-        value { /// Its fingerprint.
-                fingerprint: u64,
-                /// Its length in characters.
-                chars: u32,
-                /// Flags as [`crate::fold::ingest::Visit`] has them.
-                flags: u8 }
-        history { }
-    }
-}
+use crate::tables::evidence::Archive;
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{ContentPageRow, ContentRow, EvidenceRow};
 
 /// A content that was born (+1) or is gone (-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Birth {
+pub struct ContentChange {
     /// Its fingerprint.
     pub fingerprint: u64,
     /// The content.
@@ -61,18 +35,18 @@ pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_
     })
 }
 
-/// Counts pages by content and stores what is known of contents; `changes` are sorted and this worker's own. Returns births
+/// Counts pages by content and stores what is known of contents; `changes` are sorted and this worker's own. Returns changed
 /// in order of content.
-pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<Birth>> {
+pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentChange>> {
     let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
     touched.dedup();
-    let old_pages = epoch.before::<ContentPageRow>("content_pages")?.matching(&touched);
-    let old_contents = epoch.before::<ContentRow>("contents")?.matching(&touched);
+    let old_pages = epoch.before::<ContentPageRow>()?.matching(&touched);
+    let old_contents = epoch.before::<ContentRow>()?.matching(&touched);
     let mut old_pages = old_pages.chunk_by(|a, b| a.content == b.content).peekable();
     let mut old_contents = old_contents.into_iter().peekable();
     let mut page_rows = Vec::new();
     let mut content_rows = Vec::new();
-    let mut births = Vec::new();
+    let mut changed = Vec::new();
     for changes in changes.chunk_by(|a, b| a.content == b.content) {
         let content = changes[0].content;
         let before = old_pages.next_if(|rows| rows[0].content == content).map_or(0, <[_]>::len) as i64;
@@ -80,7 +54,7 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<Birth>> {
         let from = page_rows.len();
         page_rows.extend(net(changes));
         let after = before + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
-        let birth = |row: &ContentRow, diff: i8| Birth {
+        let change = |row: &ContentRow, diff: i8| ContentChange {
             fingerprint: row.fingerprint,
             content,
             diff: i32::from(diff),
@@ -91,23 +65,23 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<Birth>> {
                 if let Some(facts) = changes.iter().find(|change| change.diff > 0) {
                     let (fingerprint, chars, flags) = (facts.fingerprint, facts.chars, facts.flags as u8);
                     let row = ContentRow { content, fingerprint, chars, flags, diff: 1 };
-                    births.push(birth(&row, 1));
+                    changed.push(change(&row, 1));
                     content_rows.push(row);
-                    epoch.count("contents_born", 1);
+                    epoch.count(Counter::ContentsNew, 1);
                 }
             }
             (Some(row), false) => {
-                births.push(birth(&row, -1));
+                changed.push(change(&row, -1));
                 content_rows.push(ContentRow { diff: -1, ..row });
-                epoch.count("contents_gone", 1);
+                epoch.count(Counter::ContentsGone, 1);
             }
             _ => {}
         }
     }
-    epoch.write("content_pages", page_rows)?;
-    epoch.write("contents", content_rows)?;
-    evidence(epoch, &births)?;
-    Ok(births)
+    epoch.write(page_rows)?;
+    epoch.write(content_rows)?;
+    evidence(epoch, &changed)?;
+    Ok(changed)
 }
 
 /// Births whose evidence is looked up at once.
@@ -115,31 +89,31 @@ const PORTION_BIRTHS: usize = 1 << 16;
 
 /// Stores the evidence of contents that were born, as the splits have it, and takes back that of those gone. One row is
 /// held at a time, and none is read but theirs.
-fn evidence(epoch: &Epoch, births: &[Birth]) -> Result<()> {
-    let births: Vec<&Birth> = births.iter().filter(|birth| birth.too_short == 0).collect();
-    if births.is_empty() {
+fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
+    let changed: Vec<&ContentChange> = changed.iter().filter(|change| change.too_short == 0).collect();
+    if changed.is_empty() {
         return Ok(());
     }
-    let of = |births: &[&Birth], diff: i32| -> Vec<Id> {
-        births.iter().filter(|birth| birth.diff == diff).map(|birth| birth.content).collect()
+    let of = |changed: &[&ContentChange], diff: i32| -> Vec<Id> {
+        changed.iter().filter(|change| change.diff == diff).map(|change| change.content).collect()
     };
-    let read = Archive::new(ingest::evidence(epoch)?);
-    let stored = match births.iter().any(|birth| birth.diff < 0) {
-        true => Archive::new(epoch.lookup("evidence")?),
+    let read = Archive::new(splits::evidence(epoch)?);
+    let stored = match changed.iter().any(|change| change.diff < 0) {
+        true => Archive::new(epoch.lookup()?),
         false => Archive::new(Lookup::default()),
     };
-    let mut writer = SegmentWriter::<EvidenceRow>::create(&epoch.data.join("evidence"), &epoch.tag())?;
-    for births in births.chunks(PORTION_BIRTHS) {
-        let mut born = read.places(&of(births, 1))?.into_iter();
-        let mut gone = stored.places(&of(births, -1))?.into_iter();
-        for birth in births {
-            let (archive, places) = if birth.diff > 0 { (&read, &mut born) } else { (&stored, &mut gone) };
-            // As many places as births of either kind.
+    let mut writer = epoch.writer::<EvidenceRow>()?;
+    for changed in changed.chunks(PORTION_BIRTHS) {
+        let mut born = read.places(&of(changed, 1))?.into_iter();
+        let mut gone = stored.places(&of(changed, -1))?.into_iter();
+        for change in changed {
+            let (archive, places) = if change.diff > 0 { (&read, &mut born) } else { (&stored, &mut gone) };
+            // As many places as changed of either kind.
             if let Some(place) = places.next() {
-                writer.push(EvidenceRow { diff: birth.diff as i8, ..archive.row(place)? })?;
+                writer.push(EvidenceRow { diff: change.diff as i8, ..archive.row(place)? })?;
             }
         }
     }
-    epoch.record("evidence", writer.finish()?);
+    epoch.finish(writer)?;
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
+use crate::fold::counters::{Counter, Counters};
 use crate::job::Job;
 use crate::locks::lock;
 use crate::plan::Plan;
@@ -11,12 +12,13 @@ use crate::store::durable;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;
-use crate::store::segment::{self, Segment, SegmentRef};
+use crate::store::segment::{self, Segment, SegmentRef, SegmentWriter};
 use crate::store::table::Row;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{BandRow, band_table};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,8 +82,20 @@ impl Progress {
 }
 
 /// The stages that a progress bar names, in order.
-pub const STAGES: [&str; 11] =
-    ["ingest", "pages", "contents", "groups", "bands", "keys", "confirm", "pairs", "components", "clusters", "done"];
+pub const STAGES: [&str; 12] = [
+    "ingest",
+    "pages",
+    "contents",
+    "evidence",
+    "groups",
+    "buckets",
+    "resolve",
+    "keys",
+    "pairs",
+    "components",
+    "clusters",
+    "leaders",
+];
 
 /// What one worker did, handed to the launcher, which checks and commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,8 +104,8 @@ pub struct Receipt {
     pub worker: usize,
     /// The segment that it wrote for each table that it had rows for.
     pub segments: BTreeMap<String, SegmentRef>,
-    /// Counts by name; the launcher adds them up.
-    pub counters: BTreeMap<String, u64>,
+    /// Its counts; the launcher adds them up.
+    pub counters: Counters,
     /// Milliseconds after the start at which each stage ended here; for `run.json` alone.
     pub stage_ms: BTreeMap<String, u64>,
     /// Rows that stages looked up in each table, likewise.
@@ -99,7 +113,7 @@ pub struct Receipt {
 }
 
 /// What all workers of a process share.
-pub struct Shared {
+pub struct SharedEpoch {
     /// What is to be done.
     pub plan: Plan,
     /// How.
@@ -122,34 +136,26 @@ pub struct Epoch {
     pub peers: usize,
     /// The store's tables.
     pub data: PathBuf,
-    shared: Arc<Shared>,
+    /// What it shares with the other workers of its process.
+    pub shared: Arc<SharedEpoch>,
     fresh: RefCell<BTreeMap<String, SegmentRef>>,
-    heard: RefCell<Vec<SegmentRef>>,
     receipt: RefCell<Receipt>,
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
     turns: Arc<AtomicU64>,
     started: Instant,
 }
 
-impl Deref for Epoch {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.shared
-    }
-}
-
 impl Epoch {
     /// The view of worker `index` of `peers`.
-    pub fn new(index: usize, peers: usize, shared: Arc<Shared>) -> Rc<Epoch> {
+    pub fn new(index: usize, peers: usize, shared: Arc<SharedEpoch>) -> Rc<Epoch> {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
-        let (fresh, heard, rows_read) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let (fresh, rows_read) = (RefCell::default(), RefCell::default());
         let turns: Arc<AtomicU64> = Arc::default();
         let mut all = lock(&shared.progress.turns);
         all.insert(index, turns.clone());
         drop(all);
-        Rc::new(Epoch { index, peers, data, shared, fresh, heard, receipt, rows_read, turns, started: Instant::now() })
+        Rc::new(Epoch { index, peers, data, shared, fresh, receipt, rows_read, turns, started: Instant::now() })
     }
 
     /// The worker that owns a key whose evenly spread leading bits are `top`.
@@ -172,7 +178,7 @@ impl Epoch {
 
     /// Whether something failed in this process.
     pub fn has_failed(&self) -> bool {
-        self.failure.is_set()
+        self.shared.failure.is_set()
     }
 
     /// Runs `step`; if it fails the error is kept and the stage has nothing to give. After a failure nothing runs any more.
@@ -181,67 +187,90 @@ impl Epoch {
             return T::default();
         }
         step().unwrap_or_else(|error| {
-            self.failure.report(error);
+            self.shared.failure.report(error);
             T::default()
         })
     }
 
-    /// Table `name` as the epoch found it.
-    pub fn before<R: Row>(&self, name: &str) -> Result<Table<R>> {
-        let rows_read = self.rows_read.borrow_mut().entry(name.to_owned()).or_default().clone();
-        Ok(Table::open(&self.data.join(name), self.shared.before.get(name))?.counted(rows_read))
+    /// The table of `R` before the epoch.
+    pub fn before<R: Row>(&self) -> Result<Table<R>> {
+        Ok(self.snapshot().table()?.counted(self.rows_read(R::NAME)))
     }
 
-    /// The same for tables of large rows of which few are wanted.
-    pub fn lookup<R: Row>(&self, name: &str) -> Result<Lookup<R>> {
-        let rows_read = self.rows_read.borrow_mut().entry(name.to_owned()).or_default().clone();
-        Lookup::open(&self.data.join(name), self.shared.before.get(name), rows_read)
+    /// The table of `band` before the epoch.
+    pub fn band_before(&self, band: usize) -> Result<Table<BandRow>> {
+        Ok(self.snapshot().band(band)?.counted(self.rows_read(&band_table(band))))
     }
 
-    /// Table `name` with what this worker has written: whole for the keys that it owns.
-    pub fn after<R: Row>(&self, name: &str) -> Result<Table<R>> {
-        let mut table = self.before(name)?;
-        if let Some(written) = self.fresh::<R>(name)? {
+    /// The table of `R` before the epoch, for looking up few large rows.
+    pub fn lookup<R: Row>(&self) -> Result<Lookup<R>> {
+        self.snapshot().lookup(self.rows_read(R::NAME))
+    }
+
+    /// The table of `R` after the epoch, complete for the keys that this worker owns.
+    pub fn after<R: Row>(&self) -> Result<Table<R>> {
+        let mut table = self.before()?;
+        if let Some(written) = self.fresh()? {
             table.push(written);
         }
         Ok(table)
     }
 
-    /// The segment that this worker wrote of table `name` in this epoch.
-    pub fn written(&self, name: &str) -> Option<SegmentRef> {
-        self.fresh.borrow().get(name).cloned()
+    /// The segment of the table of `R` that this worker wrote in this epoch.
+    pub fn written<R: Row>(&self) -> Option<SegmentRef> {
+        self.fresh.borrow().get(R::NAME).cloned()
     }
 
-    /// Remembers the segments of evidence that all workers wrote in this epoch.
-    pub fn hear(&self, segments: Vec<SegmentRef>) {
-        *self.heard.borrow_mut() = segments;
+    /// The same, mapped.
+    pub fn fresh<R: Row>(&self) -> Result<Option<Segment<R>>> {
+        self.written::<R>().map(|segment| Segment::open(&self.folder(R::NAME), &segment)).transpose()
     }
 
-    /// The segments of evidence that all workers wrote, once they were heard of.
-    pub fn heard(&self) -> std::cell::Ref<'_, Vec<SegmentRef>> {
-        self.heard.borrow()
+    /// Writes this worker's segment of the table of `R`: the sorted net changes `rows`.
+    pub fn write<R: Row>(&self, rows: impl IntoIterator<Item = R>) -> Result<()> {
+        self.write_named(R::NAME, rows)
     }
 
-    /// What this worker wrote of table `name` in this epoch, mapped.
-    pub fn fresh<R: Row>(&self, name: &str) -> Result<Option<Segment<R>>> {
-        let fresh = self.fresh.borrow();
-        fresh.get(name).map(|segment| Segment::open(&self.data.join(name), segment)).transpose()
+    /// Writes this worker's segment of the table of `band`.
+    pub fn write_band(&self, band: usize, rows: impl IntoIterator<Item = BandRow>) -> Result<()> {
+        self.write_named(&band_table(band), rows)
     }
 
-    /// Writes this worker's segment of table `name`: the sorted net changes `rows`.
-    pub fn write<R: Row>(&self, name: &str, rows: impl IntoIterator<Item = R>) -> Result<()> {
-        let written = segment::write(&self.data.join(name), &self.tag(), rows)?;
-        self.record(name, written);
+    fn write_named<R: Row>(&self, name: &str, rows: impl IntoIterator<Item = R>) -> Result<()> {
+        self.record(name, segment::write(&self.folder(name), &self.tag(), rows)?);
         Ok(())
+    }
+
+    /// A writer of this worker's segment of the table of `R`, for rows that do not fit in memory; [`Epoch::finish`] ends it.
+    pub fn writer<R: Row>(&self) -> Result<SegmentWriter<R>> {
+        SegmentWriter::create(&self.folder(R::NAME), &self.tag())
+    }
+
+    /// Finishes a segment that [`Epoch::writer`] began.
+    pub fn finish<R: Row>(&self, writer: SegmentWriter<R>) -> Result<()> {
+        self.record(R::NAME, writer.finish()?);
+        Ok(())
+    }
+
+    /// The folder of a table.
+    pub fn folder(&self, table: &str) -> PathBuf {
+        self.data.join(table)
+    }
+
+    fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot::new(self.data.clone(), &self.shared.before)
+    }
+
+    fn rows_read(&self, table: &str) -> Arc<AtomicU64> {
+        self.rows_read.borrow_mut().entry(table.to_owned()).or_default().clone()
     }
 
     /// A file tag that no other worker of any attempt uses at the same time, not even one that has lost its launcher and not noticed.
     pub fn tag(&self) -> String {
-        format!("{}-{}.{}", self.plan.digest, self.index, durable::tag())
+        format!("{}-{}.{}", self.shared.plan.digest, self.index, durable::tag())
     }
 
-    /// Enters a written segment into the receipt.
-    pub fn record(&self, name: &str, written: Option<SegmentRef>) {
+    fn record(&self, name: &str, written: Option<SegmentRef>) {
         if let Some(segment) = written {
             self.fresh.borrow_mut().insert(name.to_owned(), segment.clone());
             self.receipt.borrow_mut().segments.insert(name.to_owned(), segment);
@@ -249,15 +278,20 @@ impl Epoch {
     }
 
     /// Adds `n` to a counter of the receipt.
-    pub fn count(&self, name: &str, n: u64) {
-        *self.receipt.borrow_mut().counters.entry(name.to_owned()).or_default() += n;
+    pub fn count(&self, counter: Counter, n: u64) {
+        self.receipt.borrow_mut().counters.count(counter, n);
+    }
+
+    /// Counts the change of a bucket of `signature` from `before` contents to `after`.
+    pub fn count_bucket(&self, signature: u8, before: usize, after: usize) {
+        self.receipt.borrow_mut().counters.bucket(signature, before, after);
     }
 
     /// Notes that this worker came back from its operators; `idle` if there was nothing for them to do.
     pub fn turned(&self, idle: bool) {
         self.turns.fetch_add(1, Ordering::Relaxed);
         if !idle {
-            self.progress.busy_turns.fetch_add(1, Ordering::Relaxed);
+            self.shared.progress.busy_turns.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -266,7 +300,7 @@ impl Epoch {
         let at = self.started.elapsed().as_millis() as u64;
         self.receipt.borrow_mut().stage_ms.insert(stage.to_owned(), at);
         if let Some(n) = STAGES.iter().position(|known| *known == stage) {
-            self.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
+            self.shared.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
         }
         tracing::debug!(worker = self.index, stage, ms = at, "stage ended");
     }

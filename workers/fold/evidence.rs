@@ -3,60 +3,19 @@
 //! identity configuration, so whichever split, run or worker has one has the right one. It is written once, where the text
 //! is read, and moves from table to table as bytes; nothing here decides.
 
-use crate::confirm;
 use crate::document::{Id, range_start};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
-use crate::job::contents::{self, TEXT_BYTES_MAX};
-use crate::store::lookup::{Lookup, Place};
+use crate::job::contents::{self};
 use crate::store::segment::SegmentRef;
-use crate::store::table::{Row, table};
+use crate::store::table::Row;
+use crate::tables::EvidenceRow;
+use crate::tables::evidence::{Archive, KEY_BYTES, RAW, ZSTD};
 use crate::text::signatures::{Key, Shinglings, Signer, Text};
-use crate::text::sketch::{self, Sketches};
-use std::borrow::Cow;
-use std::cell::Cell;
+use crate::text::sketch::{self};
 
-table! {
-    /// What is known of a content that is not too short. Rows are large, a few hundred bytes and a text.
-    pub struct EvidenceRow in "evidence", columns EvidenceColumns, batch 1024 {
-        key { /// The content.
-              content: Id }
-        value { /// Its fingerprint.
-                fingerprint: u64,
-                /// Its length in characters.
-                chars: u32,
-                /// Its keys, ascending: the signature's number and the key, little endian, [`KEY_BYTES`] each.
-                keys: Box<[u8]>,
-                /// What [`sketch::write`] made of it.
-                sketches: Box<[u8]>,
-                /// Empty if the text is not kept; else [`RAW`] or [`ZSTD`] and the text.
-                text: Box<[u8]> }
-        history { }
-    }
-}
-
-impl EvidenceRow {
-    /// About how many bytes it takes in memory.
-    pub fn bytes(&self) -> usize {
-        size_of::<EvidenceRow>() + self.keys.len() + self.sketches.len() + self.text.len()
-    }
-}
-
-/// Bytes of a key in [`EvidenceRow::keys`].
-pub const KEY_BYTES: usize = 9;
-/// The first byte of a text that is kept as it is.
-pub const RAW: u8 = 0;
-/// The first byte of a text that is kept as a frame of zstd, level 1.
-pub const ZSTD: u8 = 1;
 /// Texts of fewer bytes are kept as they are: a frame would save little.
 const ZSTD_BYTES_MIN: usize = 200;
-
-/// The signatures' numbers and the keys that `bytes`, as [`EvidenceRow::keys`] has them, stand for. What is no whole key is
-/// left out.
-pub fn keys(bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> + '_ {
-    let (keys, _) = bytes.as_chunks::<KEY_BYTES>();
-    keys.iter().map(|&[kind, a, b, c, d, e, f, g, h]| (kind, u64::from_le_bytes([a, b, c, d, e, f, g, h])))
-}
 
 /// `keys` as [`EvidenceRow::keys`] has them.
 fn pack_keys(keys: &[Key]) -> Box<[u8]> {
@@ -68,19 +27,8 @@ fn pack_keys(keys: &[Key]) -> Box<[u8]> {
     keys.iter().flat_map(bytes).collect()
 }
 
-/// The text that `bytes`, as [`EvidenceRow::text`] has them and not empty, stand for; none if they are damaged.
-pub fn unpack_text(bytes: &[u8]) -> Option<String> {
-    let (&form, packed) = bytes.split_first()?;
-    let text = match form {
-        RAW => packed.to_vec(),
-        ZSTD => zstd::bulk::decompress(packed, TEXT_BYTES_MAX).ok()?,
-        _ => return None,
-    };
-    String::from_utf8(text).ok()
-}
-
 /// Makes evidence; one for each worker.
-pub struct Witness {
+pub struct EvidenceBuilder {
     options: contents::Options,
     signer: Signer,
     shinglings: Shinglings,
@@ -89,11 +37,11 @@ pub struct Witness {
     sketches: Vec<u8>,
 }
 
-impl Witness {
+impl EvidenceBuilder {
     /// A witness that obeys `options` and has keys made by `signer`.
-    pub fn new(options: &contents::Options, signer: Signer) -> Result<Witness> {
+    pub fn new(options: &contents::Options, signer: Signer) -> Result<EvidenceBuilder> {
         let zstd = zstd::bulk::Compressor::new(1).map_err(|e| Error::internal("no compressor").caused_by(e))?;
-        Ok(Witness {
+        Ok(EvidenceBuilder {
             options: options.clone(),
             signer,
             shinglings: Shinglings::default(),
@@ -137,112 +85,11 @@ impl Witness {
     }
 }
 
-/// Evidence where it lies, of one content.
-pub struct Content<'a> {
-    /// Its fingerprint.
-    pub fingerprint: u64,
-    chars: u32,
-    sketches: Sketches<'a>,
-    packed: &'a [u8],
-    /// The text, once it was asked for.
-    text: std::cell::OnceCell<Option<String>>,
-    damaged: Cell<bool>,
-}
-
-impl<'a> Content<'a> {
-    /// What `row` of the mapped `columns` says; none if it is damaged.
-    pub fn read(columns: &'a EvidenceColumns, row: usize) -> Option<Content<'a>> {
-        Some(Content {
-            fingerprint: columns.fingerprint.value(row),
-            chars: columns.chars.value(row),
-            sketches: Sketches::parse(columns.sketches.value(row))?,
-            packed: columns.text.value(row),
-            text: std::cell::OnceCell::new(),
-            damaged: Cell::new(false),
-        })
-    }
-
-    /// Whether a text that was asked for could not be read: what was decided without it is void.
-    pub fn is_damaged(&self) -> bool {
-        self.damaged.get()
-    }
-}
-
-impl confirm::Evidence for Content<'_> {
-    fn chars(&self) -> u32 {
-        self.chars
-    }
-
-    fn sketches(&self) -> Sketches<'_> {
-        self.sketches
-    }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        let unpack = || {
-            let text = if self.packed.is_empty() { None } else { Some(unpack_text(self.packed)) };
-            self.damaged.set(text == Some(None));
-            text.flatten()
-        };
-        self.text.get_or_init(unpack).as_deref().map(Cow::Borrowed)
-    }
-}
-
-/// The signatures' numbers and keys of row `row` of the mapped `columns`, whose content and diff come first.
-pub fn row_keys(columns: &EvidenceColumns, row: usize) -> (Id, i8, impl Iterator<Item = (u8, u64)> + '_) {
-    use crate::store::column::Column;
-    (Id::value(&columns.content, row), columns.diff.value(row), keys(columns.keys.value(row)))
-}
-
-/// Evidence in which contents are looked up. It is damage if one that lives is not there.
-pub struct Archive {
-    rows: Lookup<EvidenceRow>,
-}
-
-impl Archive {
-    /// An archive of `rows`. Those that are taken back count as well as others: the same content has the same evidence.
-    pub fn new(rows: Lookup<EvidenceRow>) -> Archive {
-        Archive { rows }
-    }
-
-    /// Where the evidence of `contents`, which ascend, lies.
-    pub fn places(&self, contents: &[Id]) -> Result<Vec<Place>> {
-        let places = self.rows.places(contents).into_iter().zip(contents);
-        places.map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing"))).collect()
-    }
-
-    /// The evidence of `content` at `place`.
-    pub fn read(&self, content: Id, place: Place) -> Result<Content<'_>> {
-        let (columns, row) = self.rows.row(place)?;
-        Content::read(columns, row).ok_or_else(|| damaged(content, "is damaged"))
-    }
-
-    /// Which of `contents`, which ascend, it can say something of.
-    pub fn known(&self, contents: &[Id]) -> Vec<bool> {
-        let known = |(place, content): (Option<Place>, &Id)| place.is_some_and(|at| self.read(*content, at).is_ok());
-        self.rows.places(contents).into_iter().zip(contents).map(known).collect()
-    }
-
-    /// The row at `place`, as if it was added.
-    pub fn row(&self, place: Place) -> Result<EvidenceRow> {
-        let (columns, row) = self.rows.row(place)?;
-        Ok(EvidenceRow { diff: 1, ..EvidenceRow::row(columns, row) })
-    }
-}
-
-/// What is said where evidence is not as it must be.
-pub fn damaged(content: Id, what: &str) -> Error {
-    Error::new(
-        Kind::Io,
-        format!("table evidence: what is known of content {content} {what}; run `pagefold verify --full`"),
-    )
-}
-
 /// A worker's fresh segment of evidence, told to another worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Told {
-    /// The leading bits of the first key that the told worker owns.
-    pub to: u64,
+pub struct EvidenceSegment {
+    to: u64,
     bytes: u64,
     rows: u64,
     live: i64,
@@ -250,13 +97,13 @@ pub struct Told {
     digest: [u64; 4],
 }
 
-impl Told {
-    fn new(to: u64, segment: &SegmentRef) -> Result<Told> {
+impl EvidenceSegment {
+    fn new(to: u64, segment: &SegmentRef) -> Result<EvidenceSegment> {
         let digest = blake3::Hash::from_hex(&segment.digest)
             .map_err(|e| Error::internal(format!("digest {:?}", segment.digest)).caused_by(e))?;
         let multiset = u128::from_str_radix(&segment.multiset, 16)
             .map_err(|e| Error::internal(format!("multiset {:?}", segment.multiset)).caused_by(e))?;
-        Ok(Told {
+        Ok(EvidenceSegment {
             to,
             bytes: segment.bytes,
             rows: segment.rows,
@@ -266,7 +113,13 @@ impl Told {
         })
     }
 
-    fn segment(&self) -> SegmentRef {
+    /// The leading bits of the first key that the receiving worker owns.
+    pub fn to(&self) -> u64 {
+        self.to
+    }
+
+    /// The segment.
+    pub fn segment(&self) -> SegmentRef {
         let digest: [u8; 32] = bytemuck::cast(self.digest);
         let multiset = u128::from(self.multiset[0]) << 64 | u128::from(self.multiset[1]);
         SegmentRef {
@@ -279,27 +132,20 @@ impl Told {
     }
 }
 
-/// Tells every worker what this one wrote of the table in this epoch: a verdict needs the evidence of contents of other
-/// owners.
-pub fn tell(epoch: &Epoch, give: &mut dyn FnMut(Told)) -> Result<()> {
-    let Some(segment) = epoch.written("evidence") else { return Ok(()) };
+/// Tells every worker which segment this one wrote.
+pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result<()> {
+    let Some(segment) = epoch.written::<EvidenceRow>() else { return Ok(()) };
     for worker in 0..epoch.peers {
-        give(Told::new(range_start(worker, epoch.peers), &segment)?);
+        emit(EvidenceSegment::new(range_start(worker, epoch.peers), &segment)?);
     }
     Ok(())
 }
 
-/// Remembers what all workers wrote.
-pub fn hear(epoch: &Epoch, told: &[Told]) -> Result<()> {
-    epoch.hear(told.iter().map(Told::segment).collect());
-    Ok(())
-}
-
-/// All evidence after the epoch, of whatever owner: mapped, and read where it is asked for.
-pub fn archive(epoch: &Epoch) -> Result<Archive> {
-    let mut rows = epoch.lookup::<EvidenceRow>("evidence")?;
-    for segment in epoch.heard().iter() {
-        rows.push(&epoch.data.join("evidence"), segment)?;
+/// All evidence after the epoch: the table before it, and the `segments` that the workers wrote. Nothing is read until it is asked for.
+pub fn archive(epoch: &Epoch, segments: &[SegmentRef]) -> Result<Archive> {
+    let mut rows = epoch.lookup::<EvidenceRow>()?;
+    for segment in segments {
+        rows.push(&epoch.folder(EvidenceRow::NAME), segment)?;
     }
     Ok(Archive::new(rows))
 }
@@ -308,15 +154,19 @@ pub fn archive(epoch: &Epoch) -> Result<Archive> {
 mod tests {
     use super::*;
     use crate::confirm::Evidence as _;
+    use crate::job::contents::TEXT_BYTES_MAX;
     use crate::job::contents::{Keep, Options};
+    use crate::store::lookup::Lookup;
     use crate::store::segment;
+    use crate::tables::evidence::{keys, unpack_text};
     use crate::text::normalize;
     use crate::text::signatures::default_list;
+    use crate::text::sketch::Sketches;
     use proptest::prelude::*;
 
-    fn witness(text: Keep) -> Witness {
+    fn builder(text: Keep) -> EvidenceBuilder {
         let signer = Signer::new(&default_list(), &normalize::Options::default()).expect("a signer");
-        Witness::new(&Options { text }, signer).expect("a witness")
+        EvidenceBuilder::new(&Options { text }, signer).expect("a builder")
     }
 
     proptest! {
@@ -328,13 +178,13 @@ mod tests {
         fn evidence_comes_back(texts in prop::collection::btree_set("[a-c一-三 0-9]{1,400}", 1..12)) {
             let folder = tempfile::tempdir().expect("a folder");
             for keep in [Keep::All, Keep::Short, Keep::None] {
-                let mut shared = witness(keep);
-                let of = |witness: &mut Witness, text: &str| {
-                    witness.evidence(Id::of(text.as_bytes()), 7, text.chars().count() as u32, text, &[]).expect("made")
+                let mut shared = builder(keep);
+                let of = |builder: &mut EvidenceBuilder, text: &str| {
+                    builder.evidence(Id::of(text.as_bytes()), 7, text.chars().count() as u32, text, &[]).expect("made")
                 };
                 let mut rows: Vec<EvidenceRow> = texts.iter().map(|text| of(&mut shared, text)).collect();
                 for (row, text) in rows.iter().zip(&texts) {
-                    prop_assert_eq!(row, &of(&mut witness(keep), text));
+                    prop_assert_eq!(row, &of(&mut builder(keep), text));
                 }
                 rows.sort_unstable();
                 let written = segment::write(folder.path(), "test", rows).expect("written").expect("rows");
@@ -374,20 +224,20 @@ mod tests {
     /// A long text is kept smaller than it is, a longer one than is kept not at all.
     #[test]
     fn large_texts() {
-        let mut witness = witness(Keep::All);
+        let mut builder = builder(Keep::All);
         let text = "会议今天在北京举行, ".repeat(1000);
-        let row = witness.evidence(Id::MAX, 1, 9, &text, &[]).expect("made");
+        let row = builder.evidence(Id::MAX, 1, 9, &text, &[]).expect("made");
         assert!(row.text[0] == ZSTD && row.text.len() * 10 < text.len());
-        let row = witness.evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_BYTES_MAX + 1), &[]).expect("made");
+        let row = builder.evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_BYTES_MAX + 1), &[]).expect("made");
         assert!(row.text.is_empty());
     }
 
-    /// A segment that is told is the segment that is heard of.
+    /// A segment is the same after it was broadcast.
     #[test]
-    fn told_is_heard() {
+    fn segments_survive_broadcast() {
         let digest = blake3::hash(b"x").to_hex().to_string();
         let multiset = format!("{:032x}", 5u128 << 90 | 3);
         let segment = SegmentRef { digest, bytes: 9, rows: 8, live: -7, multiset };
-        assert_eq!(Told::new(1, &segment).expect("sound").segment(), segment);
+        assert_eq!(EvidenceSegment::new(1, &segment).expect("sound").segment(), segment);
     }
 }

@@ -1,5 +1,5 @@
 //! The one shape of a stage after ingest: rows arrive by key at the worker that owns it; when none can come any more they are sorted
-//! and handed to a function that thinks, and what it gives goes to the next stage. Operators here only move rows.
+//! and handed to a function that logics, and what it gives goes to the next stage. Operators here only move rows.
 
 use crate::fold::wire::{Row, Rows};
 use timely::container::CapacityContainerBuilder;
@@ -13,17 +13,17 @@ pub type Flow<'s, R> = Stream<'s, (), Rows<R>>;
 
 type Builder<R> = CapacityContainerBuilder<Rows<R>>;
 
-/// Sends each row to worker `owner(row)`; there, when all have arrived, calls `think` once with the rows, sorted.
+/// Sends each row to worker `owner(row)`; there, when all have arrived, calls `logic` once with the rows, sorted.
 pub fn gather<'s, R: Row, O: Row>(
     rows: Flow<'s, R>,
     name: &str,
     owner: impl Fn(&R) -> u64 + 'static,
-    think: impl FnOnce(Vec<R>, &mut dyn FnMut(O)) + 'static,
+    logic: impl FnOnce(Vec<R>, &mut dyn FnMut(O)) + 'static,
 ) -> Flow<'s, O> {
     let pact = ExchangeCore::<Builder<R>, _>::new_core(move |row: &R| owner(row));
     rows.unary_frontier::<Builder<O>, _, _, _>(pact, name, |capability, _| {
         let mut gathered: Vec<R> = Vec::new();
-        let mut waiting = Some((capability, think));
+        let mut waiting = Some((capability, logic));
         move |(input, frontier), output| {
             input.for_each_time(|_, batches| {
                 for batch in batches {
@@ -31,29 +31,58 @@ pub fn gather<'s, R: Row, O: Row>(
                 }
             });
             if frontier.is_empty()
-                && let Some((capability, think)) = waiting.take()
+                && let Some((capability, logic)) = waiting.take()
             {
                 let mut rows = std::mem::take(&mut gathered);
                 rows.sort_unstable();
                 let mut session = output.session(&capability);
-                think(rows, &mut |row| session.give(row));
+                logic(rows, &mut |row| session.give(row));
             }
         }
     })
 }
 
-/// Calls `think` once, without input.
+/// Sends the rows of two flows to their owners; there, when all have arrived, calls `logic` once with both, each sorted.
+pub fn gather_both<'s, A: Row, B: Row, O: Row>(
+    (left, left_owner): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
+    (right, right_owner): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
+    name: &str,
+    logic: impl FnOnce(Vec<A>, Vec<B>, &mut dyn FnMut(O)) + 'static,
+) -> Flow<'s, O> {
+    let left_pact = ExchangeCore::<Builder<A>, _>::new_core(move |row: &A| left_owner(row));
+    let right_pact = ExchangeCore::<Builder<B>, _>::new_core(move |row: &B| right_owner(row));
+    left.binary_frontier::<_, Builder<O>, _, _, _, _>(right, left_pact, right_pact, name, |capability, _| {
+        let (mut lefts, mut rights): (Vec<A>, Vec<B>) = Default::default();
+        let mut waiting = Some((capability, logic));
+        move |(left, left_frontier), (right, right_frontier), output| {
+            left.for_each_time(|_, batches| batches.for_each(|batch| lefts.extend_from_slice(batch.as_slice())));
+            right.for_each_time(|_, batches| batches.for_each(|batch| rights.extend_from_slice(batch.as_slice())));
+            if left_frontier.is_empty()
+                && right_frontier.is_empty()
+                && let Some((capability, logic)) = waiting.take()
+            {
+                let (mut lefts, mut rights) = (std::mem::take(&mut lefts), std::mem::take(&mut rights));
+                lefts.sort_unstable();
+                rights.sort_unstable();
+                let mut session = output.session(&capability);
+                logic(lefts, rights, &mut |row| session.give(row));
+            }
+        }
+    })
+}
+
+/// Calls `logic` once, without input.
 pub fn produce<'s, O: Row>(
     scope: Scope<'s, ()>,
     name: &str,
-    think: impl FnOnce(&mut dyn FnMut(O)) + 'static,
+    logic: impl FnOnce(&mut dyn FnMut(O)) + 'static,
 ) -> Flow<'s, O> {
     source::<_, Builder<O>, _, _>(scope, name, |capability, _| {
-        let mut waiting = Some((capability, think));
+        let mut waiting = Some((capability, logic));
         move |output| {
-            if let Some((capability, think)) = waiting.take() {
+            if let Some((capability, logic)) = waiting.take() {
                 let mut session = output.session(&capability);
-                think(&mut |row| session.give(row));
+                logic(&mut |row| session.give(row));
             }
         }
     })

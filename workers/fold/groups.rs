@@ -2,24 +2,13 @@
 //! by digest; which of them are held against each other, and against those of near fingerprints, the pivot rule says ([`crate::candidates::pivots`]).
 
 use crate::candidates::bands::Bands;
-use crate::candidates::pivots::{self, PIVOTS, examined_before, examined_between};
+use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::contents::Birth;
+use crate::fold::contents::ContentChange;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::store::table::table;
-
-table! {
-    /// A content under its fingerprint; band 0 of the bands too, so the key is that band's.
-    pub struct GroupRow in "fingerprint_contents", columns GroupColumns {
-        key { /// The fingerprint as band 0's sort key.
-              key: u64,
-              /// The content.
-              content: Id }
-        value { }
-        history { }
-    }
-}
+use crate::tables::GroupRow;
 
 /// A fingerprint that concerns a band's bucket; on its way to the bucket's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -145,7 +134,7 @@ pub fn bits(members: &[Member]) -> u64 {
 }
 
 /// Groups contents by fingerprint; `births` are this worker's own. Those too short to have a fingerprint stay outside.
-pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnMut(Touched)) -> Result<()> {
+pub fn groups(epoch: &Epoch, bands: &Bands, births: &[ContentChange], give: &mut dyn FnMut(Touched)) -> Result<()> {
     let mut rows: Vec<GroupRow> = births
         .iter()
         .filter(|birth| birth.too_short == 0)
@@ -154,7 +143,7 @@ pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnM
     rows.sort_unstable();
     let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();
     keys.dedup();
-    let table = epoch.before::<GroupRow>("fingerprint_contents")?;
+    let table = epoch.before::<GroupRow>()?;
     let before = table.matching(&keys);
     let mut before = before.chunk_by(|a, b| a.key == b.key).peekable();
     for changes in rows.chunk_by(|a, b| a.key == b.key) {
@@ -169,12 +158,12 @@ pub fn groups(epoch: &Epoch, bands: &Bands, births: &[Birth], give: &mut dyn FnM
         for band in 0..concerned {
             give(Touched { band: band as u64, key: bands.key(band, fingerprint), bits });
         }
-        pivots::counters(0, old.len(), new.len(), |name, n| epoch.count(name, n));
+        epoch.count_bucket(0, old.len(), new.len());
         if new.len() > PIVOTS {
-            epoch.count("groups_over_pivots", 1);
+            epoch.count(Counter::GroupsOverPivots, 1);
         }
     }
-    epoch.write("fingerprint_contents", rows)
+    epoch.write(rows)
 }
 
 #[cfg(test)]

@@ -2,28 +2,16 @@
 //! longer. Contents that share a key of a signature are a bucket, in which the pivot rule of groups says which two are examined
 //! ([`crate::candidates::pivots`]). A pair is told once for each key that proposes it.
 
-use crate::candidates::pivots::{self, PIVOTS};
+use crate::candidates::pivots::PIVOTS;
 use crate::document::Id;
 use crate::error::Result;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::evidence::{EvidenceRow, row_keys};
 use crate::fold::groups::{changes_within, members};
 use crate::fold::resolve::{Candidate, NO_DISTANCE};
-use crate::store::table::{consolidate, table};
-
-table! {
-    /// A content under a key of one of its signatures.
-    pub struct KeyRow in "keys", columns KeyColumns {
-        key { /// The key.
-              key: u64,
-              /// The signature's number.
-              kind: u8,
-              /// The content.
-              content: Id }
-        value { }
-        history { }
-    }
-}
+use crate::store::table::consolidate;
+use crate::tables::evidence::row_keys;
+use crate::tables::{EvidenceRow, KeyRow};
 
 /// A key that a content has now (+1) or took along when it went (-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -41,7 +29,7 @@ pub struct KeyTouch {
 
 /// The keys of contents born and gone, as this worker's fresh evidence has them; nothing else of it is read.
 pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(KeyTouch)) -> Result<()> {
-    let Some(fresh) = epoch.fresh::<EvidenceRow>("evidence")? else { return Ok(()) };
+    let Some(fresh) = epoch.fresh::<EvidenceRow>()? else { return Ok(()) };
     for position in 0..fresh.len() {
         let (columns, row) = fresh.place(position);
         let (content, diff, keys) = row_keys(columns, row);
@@ -64,7 +52,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
     rows.sort_unstable();
     let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();
     keys.dedup();
-    let before = epoch.before::<KeyRow>("keys")?.matching(&keys);
+    let before = epoch.before::<KeyRow>()?.matching(&keys);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
     let contents = |rows: &[KeyRow]| rows.iter().map(|row| row.content).collect::<Vec<Id>>();
     for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
@@ -76,12 +64,12 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
         let signature = u16::from(bucket.1);
         changes_within(&members(&contents(old), &contents(&new)), |content, other, diff| {
             give(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
-            epoch.count(if diff > 0 { "key_candidates_new" } else { "key_candidates_dropped" }, 1);
+            epoch.count(if diff > 0 { Counter::KeyCandidatesNew } else { Counter::KeyCandidatesDropped }, 1);
         });
-        pivots::counters(bucket.1, old.len(), new.len(), |name, n| epoch.count(name, n));
+        epoch.count_bucket(bucket.1, old.len(), new.len());
         if new.len() > PIVOTS {
-            epoch.count("buckets_over_pivots", 1);
+            epoch.count(Counter::BucketsOverPivots, 1);
         }
     }
-    epoch.write("keys", rows)
+    epoch.write(rows)
 }

@@ -10,22 +10,10 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::components::ComponentRow;
 use crate::fold::epoch::Epoch;
 use crate::graph::Graph;
 use crate::graph::keep::Rank;
-use crate::store::table::table;
-
-table! {
-    /// The leader of a content that is in a component; there are rows only while a radius is set.
-    pub struct LeaderRow in "leaders", columns LeaderColumns {
-        key { /// The content.
-              content: Id }
-        value { /// The content that leads its cluster.
-                leader: Id }
-        history { }
-    }
-}
+use crate::tables::{ComponentRow, LeaderRow};
 
 /// A content and its leader, on the way to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -76,13 +64,13 @@ pub fn lead(mut contents: Vec<(Id, Turn)>, pairs: impl Iterator<Item = (Id, Id)>
 
 /// Stores what changed about the leaders of contents; `led` are this worker's own, sorted: all contents of touched components.
 pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
-    let table = epoch.before::<LeaderRow>("leaders")?;
+    let table = epoch.before::<LeaderRow>()?;
     let mut contents: Vec<Id> = led.iter().map(|led| led.content).collect();
-    if let Some(fresh) = epoch.fresh::<ComponentRow>("components")? {
+    if let Some(fresh) = epoch.fresh::<ComponentRow>()? {
         // Of these whoever is not led is in no component any more.
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
-    let before = if epoch.plan.view_changed {
+    let before = if epoch.shared.plan.view_changed {
         let (from, to) = epoch.id_range();
         table.range(from, to)
     } else {
@@ -90,7 +78,7 @@ pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
         contents.dedup();
         table.matching(&contents)
     };
-    epoch.write("leaders", changes(&before, led))
+    epoch.write(changes(&before, led))
 }
 
 /// What turns the leaders `before` into those that `led` says; both ascend by content.

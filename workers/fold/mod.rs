@@ -6,6 +6,7 @@ pub mod buckets;
 pub mod clusters;
 pub mod components;
 pub mod contents;
+pub mod counters;
 pub mod epoch;
 pub mod evidence;
 pub mod gather;
@@ -17,32 +18,38 @@ pub mod pages;
 pub mod pairs;
 pub mod propagate;
 pub mod resolve;
+pub mod split_writer;
+pub mod splits;
+pub mod visit_maker;
 pub mod wire;
 
 use crate::candidates::bands::Bands;
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::buckets::NearFingerprints;
-use crate::fold::clusters::Fact;
-use crate::fold::components::{ALONE, EDGE, Link, Membership, TREE};
-use crate::fold::contents::Birth;
-use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, Shared};
-use crate::fold::evidence::{Told, Witness};
-use crate::fold::gather::{Flow, both, gather, produce};
+use crate::fold::clusters::{AcceptedPair, RankedPage, TouchedContent, TouchedPage};
+use crate::fold::components::{Edge, Label, Membership, Retracted, Touch};
+use crate::fold::contents::ContentChange;
+use crate::fold::counters::Counters;
+use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, SharedEpoch};
+use crate::fold::evidence::EvidenceSegment;
+use crate::fold::gather::{Flow, both, gather, gather_both, produce};
 use crate::fold::groups::Touched;
-use crate::fold::ingest::{Digester, Queue};
+use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
 use crate::fold::leaders::Led;
 use crate::fold::pages::PageContent;
 use crate::fold::pairs::PairChange;
 use crate::fold::propagate::propagate;
 use crate::fold::resolve::{Candidate, Visitor};
+use crate::fold::visit_maker::VisitMaker;
 use crate::fold::wire::Row;
 use crate::job::Job;
 use crate::locks::lock;
 use crate::mesh::{self, Mesh};
 use crate::plan::Plan;
 use crate::store::manifest::TableState;
+use crate::store::segment::SegmentRef;
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
 use std::cell::RefCell;
@@ -98,18 +105,15 @@ pub fn run(
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let queue = queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
-    let shared = Arc::new(Shared { plan, job, attempt, before, progress, failure });
+    let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = lock(&featurizer).clone();
         let signer = lock(&signer).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
-        // A worker without a compressor cannot read; it builds the dataflows all the same.
-        let digester = epoch.attempt(|| {
-            let witness = Witness::new(&epoch.job.contents, signer)?;
-            Ok(Some(Digester::new(&epoch, featurizer, witness)))
-        });
-        stages(worker, &epoch, &bands, queue.clone(), digester);
+        // A worker that cannot make visits still builds the dataflows.
+        let maker = epoch.attempt(|| VisitMaker::new(&epoch.shared.job, featurizer, signer).map(Some));
+        stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
     })?;
     match reported.take() {
@@ -124,7 +128,7 @@ fn queue(plan: &Plan, attempt: &std::path::Path, process: usize, processes: usiz
     let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
     ids.sort_by_key(|&id| (std::cmp::Reverse(size(id)), id));
     let mine = ids.into_iter().skip(process).step_by(processes);
-    let unfinished = mine.filter(|&id| match ingest::finished(attempt, id) {
+    let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
         Some(done) => {
             progress.resumed(done.counts.bytes, done.counts.read);
             false
@@ -144,16 +148,16 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     }
 }
 
-fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, digester: Option<Digester>) {
+fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, maker: Option<VisitMaker>) {
     let probe = Handle::new();
-    worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, digester, &probe));
+    worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, maker, &probe));
     barrier(worker, epoch, &probe);
     epoch.ended("ingest");
 
-    fold(worker, epoch, bands, |stage, scope| stage.begin(scope, "pages", pages::pages));
+    let retracted = fold(worker, epoch, bands, |stage, scope| stage.begin(scope, "pages", pages::pages));
 
     let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
+    worker.dataflow::<(), _, _>(|scope| join(&stage, retracted, scope));
     barrier(worker, epoch, &stage.probe);
 
     let stage = Stage::new(epoch);
@@ -161,120 +165,189 @@ fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, d
     barrier(worker, epoch, &stage.probe);
 }
 
-/// Page changes -> contents and their evidence; every worker hears of the evidence of all; births -> candidates -> pairs.
+/// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs. Returns whether some worker retracted an
+/// accepted pair.
 pub fn fold(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
     bands: &Bands,
-    changes: impl for<'s> FnOnce(&Stage, Scope<'s, ()>) -> Flow<'s, PageContent>,
-) {
-    let born: Rc<RefCell<Vec<Birth>>> = Rc::default();
-    let (stage, births) = (Stage::new(epoch), born.clone());
+    page_changes: impl for<'s> FnOnce(&Stage, Scope<'s, ()>) -> Flow<'s, PageContent>,
+) -> bool {
+    let changed: Shared<Vec<ContentChange>> = Shared::default();
+    let (stage, store) = (Stage::new(epoch), changed.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let changes = changes(&stage, scope);
+        let page_changes = page_changes(&stage, scope);
+        let content = |row: &PageContent| row.content.high;
+        stage.end(page_changes, "contents", content, move |epoch, changes| {
+            store.replace(contents::contents(epoch, changes)?);
+            Ok(())
+        });
+    });
+    barrier(worker, epoch, stage.probe());
+
+    // A verdict needs the evidence of contents that other workers own.
+    let evidence: Shared<Vec<SegmentRef>> = Shared::default();
+    let (stage, store) = (Stage::new(epoch), evidence.clone());
+    worker.dataflow::<(), _, _>(|scope| {
+        let segments: Flow<'_, EvidenceSegment> = stage.begin(scope, "evidence.broadcast", evidence::broadcast);
+        stage.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
+            store.replace(segments.iter().map(EvidenceSegment::segment).collect());
+            Ok(())
+        });
+    });
+    barrier(worker, epoch, stage.probe());
+
+    let retracted: Shared<bool> = Shared::default();
+    let (stage, store) = (Stage::new(epoch), retracted.clone());
+    worker.dataflow::<(), _, _>(|scope| {
+        let broadcast = propose(&stage, bands, changed.take(), evidence.take(), scope);
         stage.end(
-            changes,
-            "contents",
-            |row| row.content.high,
-            move |epoch, changes| {
-                births.replace(contents::contents(epoch, changes)?);
+            broadcast,
+            "pairs",
+            |row: &Retracted| row.to,
+            move |_, rows| {
+                store.replace(!rows.is_empty());
                 Ok(())
             },
         );
     });
-    barrier(worker, epoch, &stage.probe);
-
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| {
-        let told: Flow<'_, Told> = stage.begin(scope, "tell_evidence", evidence::tell);
-        stage.end(told, "hear_evidence", |told| told.to, evidence::hear);
-    });
-    barrier(worker, epoch, &stage.probe);
-
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| propose(&stage, bands, born.take(), scope));
-    barrier(worker, epoch, &stage.probe);
+    barrier(worker, epoch, stage.probe());
+    retracted.take()
 }
 
-/// This worker's births -> groups -> buckets -> candidates, and births -> keys -> candidates; candidates -> verdicts -> pairs.
-fn propose<'s>(stage: &Stage, bands: &Bands, births: Vec<Birth>, scope: Scope<'s, ()>) {
+/// Content changes -> groups -> buckets -> candidates, and content changes -> keys -> candidates; candidates -> verdicts -> pairs.
+fn propose<'s>(
+    stage: &Stage,
+    bands: &Bands,
+    changes: Vec<ContentChange>,
+    evidence: Vec<SegmentRef>,
+    scope: Scope<'s, ()>,
+) -> Flow<'s, Retracted> {
     let by_bucket = |band: usize| {
         let bands = bands.clone();
         move |key: u64| bands.route(band, key)
     };
-    let births: Flow<'s, Birth> = stage.begin(scope, "births", move |_, give| {
-        births.into_iter().for_each(give);
+    let changes: Flow<'s, ContentChange> = stage.begin(scope, "contents.changes", move |_, emit| {
+        changes.into_iter().for_each(emit);
         Ok(())
     });
     let (key, of) = (bands.clone(), bands.clone());
     let touched: Flow<'s, Touched> = stage.then(
-        births.clone(),
+        changes.clone(),
         "groups",
-        move |birth: &Birth| key.route(0, key.key(0, birth.fingerprint)),
-        move |epoch, births, give| groups::groups(epoch, &of, births, give),
+        move |change: &ContentChange| key.route(0, key.key(0, change.fingerprint)),
+        move |epoch, changes, emit| groups::groups(epoch, &of, changes, emit),
     );
     let (key, of) = (bands.clone(), bands.clone());
     let near: Flow<'s, NearFingerprints> = stage.then(
         touched,
-        "bands",
+        "buckets",
         move |touch: &Touched| key.route(touch.band as usize, touch.key),
-        move |epoch, touched, give| buckets::buckets(epoch, &of, touched, give),
+        move |epoch, touched, emit| buckets::buckets(epoch, &of, touched, emit),
     );
     let key = by_bucket(0);
-    let visitors: Flow<'s, Visitor> = stage.then(near, "visit", move |pair| key(pair.a), resolve::visitors);
+    let visitors: Flow<'s, Visitor> = stage.then(near, "resolve.visitors", move |pair| key(pair.a), resolve::visitors);
     let (key, of) = (by_bucket(0), bands.clone());
     let candidates: Flow<'s, Candidate> = stage.then(
         visitors,
-        "meet",
+        "resolve",
         move |visitor: &Visitor| key(visitor.to),
-        move |epoch, visitors, give| {
+        move |epoch, visitors, emit| {
             let distance = |a, b| (of.unkey(0, a) ^ of.unkey(0, b)).count_ones();
-            resolve::meet(epoch, visitors, distance, give)
+            resolve::resolve(epoch, visitors, distance, emit)
         },
     );
-    let keys: Flow<'s, KeyTouch> = stage.begin(scope, "key_touches", keys::touched);
+    let keys: Flow<'s, KeyTouch> = stage.begin(scope, "keys.touched", keys::touched);
     let alike: Flow<'s, Candidate> = stage.then(keys, "keys", |touch| touch.key, keys::keys);
-    let gone: Flow<'s, Candidate> = stage.then(births, "gone", |birth| birth.content.high, pairs::gone);
-    let told = both(both(candidates, alike), gone);
-    let changes: Flow<'s, PairChange> = stage.then(told, "confirm", |told| told.content.high, pairs::confirm);
-    stage.end(changes, "pairs", |row| row.content.high, pairs::pairs);
+    let gone: Flow<'s, Candidate> = stage.then(changes, "pairs.gone", |change| change.content.high, pairs::gone);
+    let candidates = both(both(candidates, alike), gone);
+    let pairs: Flow<'s, PairChange> = stage.then(
+        candidates,
+        "pairs.confirm",
+        |candidate| candidate.content.high,
+        move |epoch, candidates, emit| pairs::confirm(epoch, &evidence, candidates, emit),
+    );
+    stage.then(
+        pairs,
+        "pairs.store",
+        |row| row.content.high,
+        |epoch, changes, emit| {
+            pairs::pairs(epoch, changes)?;
+            components::retracted(epoch, emit)
+        },
+    )
 }
 
-/// Changed pairs -> touched components, whole -> forests or, where a pair was taken back, edges -> labels. The dataflow is the same either
-/// way; the way not taken gets no rows.
-pub fn join<'s>(stage: &Stage, scope: Scope<'s, ()>) {
-    let to = |link: &Link| link.to.high;
-    let asked: Flow<'s, Link> = stage.begin(scope, "touch_components", components::touched);
-    let touched: Flow<'s, Link> = stage.then(asked, "spread", to, components::spread);
-    let pairs: Flow<'s, Link> = stage.then(touched, "forests", to, components::forests);
-    let [trees, edges, alone] =
-        [TREE, EDGE, ALONE].map(|kind| pairs.clone().filter(move |link: &Link| link.kind == kind));
-    let joined: Flow<'s, Link> = stage.then(trees, "join", |_| 0, components::join);
-    let labels = both(both(joined, propagate(edges)), alone);
-    let members: Flow<'s, Membership> = stage.then(labels, "label", to, components::label);
-    stage.end(members, "components", |member| member.component.high, components::members);
+/// Changed pairs -> touched components, whole -> forests or, if a pair was `retracted`, all pairs -> labels -> components.
+pub fn join<'s>(stage: &Stage, retracted: bool, scope: Scope<'s, ()>) {
+    let content = |content: &Id| content.high;
+    let touched: Flow<'s, Touch> = stage.begin(scope, "components.touched", components::touched);
+    let spread: Flow<'s, Id> =
+        stage.then(touched, "components.spread", |touch| touch.component.high, components::spread);
+    // `label` runs where `edges` ran: both at the owner of a content.
+    let alone: Shared<Vec<Id>> = Shared::default();
+    let store = alone.clone();
+    let edges: Flow<'s, Edge> = stage.then(spread, "components.edges", content, move |epoch, contents, emit| {
+        store.replace(components::edges(epoch, contents, retracted, emit)?);
+        Ok(())
+    });
+    let forests = edges.clone().filter(move |_: &Edge| !retracted);
+    let pairs = edges.filter(move |_: &Edge| retracted);
+    let joined: Flow<'s, Label> = stage.then(forests, "components.join", |_| 0, components::join);
+    let labels = both(joined, propagate(pairs));
+    let members: Flow<'s, Membership> = stage.then(
+        labels,
+        "components.label",
+        |label: &Label| label.content.high,
+        move |epoch, labels, emit| components::label(epoch, labels, &alone.take(), retracted, emit),
+    );
+    stage.end(members, "components", |member| member.component.high, components::components);
 }
 
-/// Changed pages and components -> touched clusters, whole -> representatives, and who leads whom.
+/// Changed pages and components -> touched components -> their pages, ranked, and pairs -> clusters and leaders.
 pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
-    let component = |fact: &Fact| fact.component.high;
-    let redated: Flow<'s, Id> = stage.begin(scope, "redated", clusters::redated);
-    let touched: Flow<'s, Fact> = stage.then(redated, "touch_clusters", |content| content.high, clusters::touched);
-    let named: Flow<'s, Fact> = stage.then(touched, "name_contents", component, clusters::name_contents);
-    let paged: Flow<'s, Fact> = stage.then(named, "name_pages", Fact::routing_key, clusters::name_pages);
-    let ranked: Flow<'s, Fact> = stage.then(paged, "rank_pages", Fact::routing_key, clusters::rank_pages);
-    let led: Flow<'s, Led> = stage.then(ranked, "clusters", component, clusters::clusters);
+    let content = |touched: &TouchedContent| touched.content.high;
+    let redated: Flow<'s, Id> = stage.begin(scope, "clusters.redated", clusters::redated);
+    let touched: Flow<'s, Id> = stage.then(redated, "clusters.touched", |id| id.high, clusters::touched);
+    // `clusters` runs where `contents` ran: both at the owner of a component.
+    let components: Shared<Vec<Id>> = Shared::default();
+    let store = components.clone();
+    let contents: Flow<'s, TouchedContent> = stage.then(
+        touched,
+        "clusters.contents",
+        |id| id.high,
+        move |epoch, touched, emit| {
+            let mut touched = touched.to_vec();
+            touched.dedup();
+            clusters::contents(epoch, &touched, emit)?;
+            store.replace(touched);
+            Ok(())
+        },
+    );
+    let pairs: Flow<'s, AcceptedPair> =
+        stage.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
+    let pages: Flow<'s, TouchedPage> = stage.then(contents, "clusters.pages", content, clusters::pages);
+    let ranked: Flow<'s, RankedPage> = stage.then(pages, "clusters.rank", |page| page.doc.high, clusters::rank);
+    let led: Flow<'s, Led> = stage.then_both(
+        (ranked, |page: &RankedPage| page.component.high),
+        (pairs, |pair: &AcceptedPair| pair.component.high),
+        "clusters",
+        move |epoch, pages, pairs, emit| clusters::clusters(epoch, &components.take(), pages, pairs, emit),
+    );
     stage.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
 
-/// Builds the operators of one dataflow: each gathers by key, and thinks unless something has failed.
+/// A value that one operator leaves for a later one of the same worker.
+type Shared<T> = Rc<RefCell<T>>;
+
+/// Builds the operators of one dataflow: each gathers by key, and logics unless something has failed.
 pub struct Stage {
     epoch: Rc<Epoch>,
     probe: Handle<()>,
 }
 
-/// What a stage gives on, row by row.
-type Give<'a, O> = &'a mut dyn FnMut(O);
+/// Sends a row to the next operator.
+type Emit<'a, O> = &'a mut dyn FnMut(O);
 
 impl Stage {
     /// The builder of a dataflow of `epoch`.
@@ -292,11 +365,11 @@ impl Stage {
         &self,
         scope: Scope<'s, ()>,
         name: &'static str,
-        think: impl FnOnce(&Epoch, Give<'_, O>) -> Result<()> + 'static,
+        logic: impl FnOnce(&Epoch, Emit<'_, O>) -> Result<()> + 'static,
     ) -> Flow<'s, O> {
         let epoch = self.epoch.clone();
-        produce(scope, name, move |give| {
-            epoch.attempt(|| think(&epoch, give));
+        produce(scope, name, move |emit| {
+            epoch.attempt(|| logic(&epoch, emit));
             epoch.ended(name);
         })
     }
@@ -307,12 +380,29 @@ impl Stage {
         rows: Flow<'s, R>,
         name: &'static str,
         key: impl Fn(&R) -> u64 + 'static,
-        think: impl FnOnce(&Epoch, &[R], Give<'_, O>) -> Result<()> + 'static,
+        logic: impl FnOnce(&Epoch, &[R], Emit<'_, O>) -> Result<()> + 'static,
     ) -> Flow<'s, O> {
         let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
         let owner = move |row: &R| router.owner(key(row));
-        gather(rows, name, owner, move |rows, give| {
-            epoch.attempt(|| think(&epoch, &rows, give));
+        gather(rows, name, owner, move |rows, emit| {
+            epoch.attempt(|| logic(&epoch, &rows, emit));
+            epoch.ended(name);
+        })
+    }
+
+    /// An operator between others that gathers two flows; each key routes as in [`Stage::then`].
+    fn then_both<'s, A: Row, B: Row, O: Row>(
+        &self,
+        (left, left_key): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
+        (right, right_key): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
+        name: &'static str,
+        logic: impl FnOnce(&Epoch, &[A], &[B], Emit<'_, O>) -> Result<()> + 'static,
+    ) -> Flow<'s, O> {
+        let [left_router, right_router, epoch] = [(); 3].map(|()| self.epoch.clone());
+        let left = (left, move |row: &A| left_router.owner(left_key(row)));
+        let right = (right, move |row: &B| right_router.owner(right_key(row)));
+        gather_both(left, right, name, move |lefts, rights, emit| {
+            epoch.attempt(|| logic(&epoch, &lefts, &rights, emit));
             epoch.ended(name);
         })
     }
@@ -323,23 +413,21 @@ impl Stage {
         rows: Flow<'_, R>,
         name: &'static str,
         key: impl Fn(&R) -> u64 + 'static,
-        think: impl FnOnce(&Epoch, &[R]) -> Result<()> + 'static,
+        logic: impl FnOnce(&Epoch, &[R]) -> Result<()> + 'static,
     ) {
-        let nothing: Flow<'_, Id> = self.then(rows, name, key, |epoch, rows, _| think(epoch, rows));
+        let nothing: Flow<'_, Id> = self.then(rows, name, key, |epoch, rows, _| logic(epoch, rows));
         nothing.probe_with(&self.probe);
     }
 }
 
-/// Checks that the receipts of an epoch are all there and agree with what its splits say, and returns the epoch's counts.
-pub fn counters(receipts: &[Receipt], workers: usize) -> Result<BTreeMap<String, u64>> {
+/// Adds up the counts of all workers, of each of which there must be one receipt.
+pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
     let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
     indices.sort_unstable();
     if indices != (0..workers).collect::<Vec<_>>() {
         return Err(Error::internal(format!("{workers} workers, receipts of {indices:?}")));
     }
-    let mut counters = BTreeMap::new();
-    for (name, n) in receipts.iter().flat_map(|receipt| &receipt.counters) {
-        *counters.entry(name.clone()).or_default() += n;
-    }
+    let mut counters = Counters::default();
+    receipts.iter().for_each(|receipt| counters.add(&receipt.counters));
     Ok(counters)
 }

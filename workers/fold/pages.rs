@@ -5,11 +5,14 @@
 
 use crate::document::{FUTURE_SECONDS_MAX, Id};
 use crate::error::Result;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::ingest::{self, PAGE, REMOVED, SEEN, Visit};
-use crate::store::segment::{Segment, SegmentWriter};
+use crate::fold::splits;
+use crate::store::segment::Segment;
 use crate::store::table::{Row, consolidate};
-use crate::tables::pages::{Going, PageRow, UrlRow, has_expired};
+use crate::tables::pages::{Going, has_expired};
+use crate::tables::visits::{PAGE, REMOVED, SEEN};
+use crate::tables::{PageRow, UrlRow, Visit};
 
 /// A page that begins or ceases to have a content; on its way to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -79,14 +82,14 @@ const PASS_ROWS: u64 = 1 << 19;
 
 /// Folds the visits of the DocIds that this worker owns and gives what changed about contents.
 pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
-    let plan = &epoch.plan;
-    let visits = ingest::visits(epoch)?;
-    let before = epoch.before::<PageRow>("pages")?;
-    let known_urls = epoch.before::<UrlRow>("urls")?;
+    let plan = &epoch.shared.plan;
+    let visits = splits::visits(epoch)?;
+    let before = epoch.before::<PageRow>()?;
+    let known_urls = epoch.before::<UrlRow>()?;
     let now = Now { epoch: plan.epoch, time: plan.logical_time, source: plan.source };
     let going = Going { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
-    let mut pages = SegmentWriter::<PageRow>::create(&epoch.data.join("pages"), &epoch.tag())?;
-    let mut urls = SegmentWriter::<UrlRow>::create(&epoch.data.join("urls"), &epoch.tag())?;
+    let mut pages = epoch.writer::<PageRow>()?;
+    let mut urls = epoch.writer::<UrlRow>()?;
     let rows = visits.iter().map(|segment| segment.len() as u64);
     // Every known page may have to go.
     let total = rows.sum::<u64>() + if going.is_never() { 0 } else { before.rows() as u64 };
@@ -97,8 +100,10 @@ pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
         if !going.is_never() {
             before.segments().iter().for_each(|segment| leaving.extend(going.rows(segment, from, to)));
             leaving = consolidate(leaving);
-            epoch
-                .count("pages_known", leaving.iter().filter(|page| Some(page.source) == going.complete).count() as u64);
+            epoch.count(
+                Counter::PagesKnown,
+                leaving.iter().filter(|page| Some(page.source) == going.complete).count() as u64,
+            );
         }
         let mut docs: Vec<Id> = rows.iter().map(|visit| visit.doc).collect();
         docs.dedup();
@@ -138,8 +143,8 @@ pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
             pages.push(page.with_diff(-1))?;
         }
     }
-    epoch.record("pages", pages.finish()?);
-    epoch.record("urls", urls.finish()?);
+    epoch.finish(pages)?;
+    epoch.finish(urls)?;
     Ok(())
 }
 
@@ -165,7 +170,10 @@ fn in_range(visits: &[Segment<Visit>], from: u64, to: Option<u64>) -> Vec<Visit>
 
 /// A page that no visit of this epoch is about goes.
 fn leave(epoch: &Epoch, page: &PageRow, give: &mut dyn FnMut(PageContent)) {
-    epoch.count(if has_expired(page, epoch.plan.retention) { "pages_expired" } else { "pages_missing" }, 1);
+    epoch.count(
+        if has_expired(page, epoch.shared.plan.retention) { Counter::PagesExpired } else { Counter::PagesMissing },
+        1,
+    );
     tell(page.doc, Some(page), None, &[], give);
 }
 
@@ -186,18 +194,18 @@ fn tell(doc: Id, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit],
 }
 
 fn count(epoch: &Epoch, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit]) {
-    let name = match (old, new) {
-        (None, None) => "pages_unknown",
-        (None, Some(_)) => "pages_new",
-        (Some(old), None) if has_expired(old, epoch.plan.retention) => "pages_expired",
-        (Some(_), None) => "pages_removed",
-        (Some(old), Some(new)) if old.content != new.content => "pages_changed",
-        _ => "pages_seen",
+    let counter = match (old, new) {
+        (None, None) => Counter::PagesUnknown,
+        (None, Some(_)) => Counter::PagesNew,
+        (Some(old), None) if has_expired(old, epoch.shared.plan.retention) => Counter::PagesExpired,
+        (Some(_), None) => Counter::PagesRemoved,
+        (Some(old), Some(new)) if old.content != new.content => Counter::PagesChanged,
+        _ => Counter::PagesSeen,
     };
-    epoch.count(name, 1);
+    epoch.count(counter, 1);
     let superseded = visits.iter().filter(|visit| visit.kind != SEEN).count().saturating_sub(1);
     if superseded > 0 {
-        epoch.count("visits_superseded", superseded as u64);
+        epoch.count(Counter::VisitsSuperseded, superseded as u64);
     }
 }
 

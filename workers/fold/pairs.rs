@@ -6,49 +6,15 @@
 use crate::confirm::{By, Options, Verdict, by_fingerprint, decide};
 use crate::document::Id;
 use crate::error::{Error, Result};
-use crate::fold::contents::Birth;
+use crate::fold::contents::ContentChange;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::evidence::{self, Archive, Content};
+use crate::fold::evidence;
 use crate::fold::resolve::{Candidate, GONE, NO_DISTANCE};
-use crate::store::table::table;
-use crate::text::signatures::Kind;
+use crate::store::segment::SegmentRef;
+use crate::tables::PairRow;
+use crate::tables::evidence::{Archive, Content, damaged};
 use std::cell::OnceCell;
-
-table! {
-    /// A decided pair, as one of its contents sees it.
-    pub struct PairRow in "pairs", columns PairColumns {
-        key { /// The content.
-              content: Id,
-              /// The other.
-              other: Id }
-        value { /// Bits in which the fingerprints differ.
-                distance: u8,
-                /// How alike the texts are, in 1/10,000.
-                similarity: u16,
-                /// The rule that decided, a [`crate::confirm::Reason`].
-                reason: u8,
-                /// 1 if the pair joins its contents.
-                accepted: u8,
-                /// Who proposes the pair: byte 0, the lowest, is 1 if SimHash does; byte n is the number of keys by which the
-                /// signature of that number does, see [`proposed_by`].
-                proposals: u64 }
-        history { }
-    }
-}
-
-/// How often the signature of that number, 0 for SimHash, proposes a pair.
-pub fn proposed_by(proposals: u64, signature: u8) -> u8 {
-    proposals.to_le_bytes().get(usize::from(signature)).copied().unwrap_or(0)
-}
-
-/// The names of the signatures that propose a pair, joined by `+`.
-pub fn names(proposals: u64) -> String {
-    let equal = Kind::ALL.into_iter().map(|kind| (kind.number(), kind.name()));
-    let names = [(0, "simhash")].into_iter().chain(equal);
-    let named: Vec<&str> =
-        names.filter(|(number, _)| proposed_by(proposals, *number) > 0).map(|(_, name)| name).collect();
-    named.join("+")
-}
 
 /// A row that was added (+1) or taken back (-1), on its way to the owner of the content that it stands under. Ordered as
 /// rows are.
@@ -100,13 +66,13 @@ impl PairChange {
 
 /// A gone content takes its stored pairs with it: tells the owner of the lesser content of each. `births` are this worker's
 /// own.
-pub fn gone(epoch: &Epoch, births: &[Birth], give: &mut dyn FnMut(Candidate)) -> Result<()> {
+pub fn gone(epoch: &Epoch, births: &[ContentChange], give: &mut dyn FnMut(Candidate)) -> Result<()> {
     let mut contents: Vec<Id> = births.iter().filter(|birth| birth.diff < 0).map(|birth| birth.content).collect();
     if contents.is_empty() {
         return Ok(());
     }
     contents.sort_unstable();
-    for row in epoch.before::<PairRow>("pairs")?.matching(&contents) {
+    for row in epoch.before::<PairRow>()?.matching(&contents) {
         let (content, other) = (row.content.min(row.other), row.content.max(row.other));
         give(Candidate { content, other, diff: -1, signature: GONE, distance: NO_DISTANCE });
     }
@@ -194,7 +160,7 @@ impl<'a> Judge<'a> {
         contents.dedup();
         let places = if contents.is_empty() { Vec::new() } else { self.archive()?.places(&contents)? };
         let read = |content: Id| -> Result<Content<'_>> {
-            let at = contents.binary_search(&content).map_err(|_| evidence::damaged(content, "is missing"))?;
+            let at = contents.binary_search(&content).map_err(|_| damaged(content, "is missing"))?;
             self.archive()?.read(content, places[at])
         };
         // Pairs of one content follow one another, so that its text is unpacked once.
@@ -214,7 +180,7 @@ impl<'a> Judge<'a> {
             let verdict = decide(one, &other, distance, &self.options);
             for (content, known) in [(a, one), (b, &other)] {
                 if known.is_damaged() {
-                    return Err(evidence::damaged(content, "is damaged"));
+                    return Err(damaged(content, "is damaged"));
                 }
             }
             found(at, distance, verdict)?;
@@ -228,11 +194,16 @@ const PORTION_ROWS: usize = 1 << 16;
 
 /// Adds up who proposes pairs and decides those that are new; `candidates` are sorted and this worker's own. Where the
 /// decision changed, every stored pair is decided again, from evidence alone. Tells the owners of both contents.
-pub fn confirm(epoch: &Epoch, candidates: &[Candidate], give: &mut dyn FnMut(PairChange)) -> Result<()> {
-    let judge = Judge::new(epoch.job.verdicts(), || evidence::archive(epoch));
-    let table = epoch.before::<PairRow>("pairs")?;
+pub fn confirm(
+    epoch: &Epoch,
+    segments: &[SegmentRef],
+    candidates: &[Candidate],
+    give: &mut dyn FnMut(PairChange),
+) -> Result<()> {
+    let judge = Judge::new(epoch.shared.job.verdicts(), || evidence::archive(epoch, segments));
+    let table = epoch.before::<PairRow>()?;
     let mut rest = candidates;
-    if epoch.plan.decision_changed {
+    if epoch.shared.plan.decision_changed {
         let (from, to) = epoch.id_range();
         for stored in table.portions_in(from, to, PORTION_ROWS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
@@ -247,7 +218,7 @@ pub fn confirm(epoch: &Epoch, candidates: &[Candidate], give: &mut dyn FnMut(Pai
         let mut contents: Vec<Id> = told.iter().map(|candidate| candidate.content).collect();
         contents.dedup();
         // What is left where all are decided again has no stored pair.
-        let stored = if epoch.plan.decision_changed { Vec::new() } else { table.matching(&contents) };
+        let stored = if epoch.shared.plan.decision_changed { Vec::new() } else { table.matching(&contents) };
         portion(epoch, &judge, stored, told, false, give)?;
     }
     Ok(())
@@ -266,13 +237,13 @@ fn portion(
         if before == after {
             return;
         }
-        let name = match (before, after) {
-            (None, _) => "pairs_new",
-            (_, None) => "pairs_gone",
-            (Some(before), Some(after)) if before.proposals == after.proposals => "pairs_redecided",
-            _ => "pairs_reproposed",
+        let counter = match (before, after) {
+            (None, _) => Counter::PairsNew,
+            (_, None) => Counter::PairsGone,
+            (Some(before), Some(after)) if before.proposals == after.proposals => Counter::PairsRedecided,
+            _ => Counter::PairsReproposed,
         };
-        epoch.count(name, 1);
+        epoch.count(counter, 1);
         let changes = before.map(|row| PairChange::new(row, -1)).into_iter();
         for change in changes.chain(after.map(|row| PairChange::new(row, 1))) {
             give(change);
@@ -314,13 +285,13 @@ fn portion(
 
 /// Stores pairs; `changes` are sorted and this worker's own.
 pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
-    epoch.write("pairs", changes.iter().map(PairChange::row))
+    epoch.write(changes.iter().map(PairChange::row))
 }
 
 /// The pairs that this epoch began to accept (+1) or accepts no longer (-1), as this worker's contents see them: content,
 /// other, diff. Another verdict of the same outcome, or another who proposes, is no change.
 pub fn accepted(epoch: &Epoch) -> Result<Vec<(Id, Id, i8)>> {
-    let Some(fresh) = epoch.fresh::<PairRow>("pairs")? else { return Ok(Vec::new()) };
+    let Some(fresh) = epoch.fresh::<PairRow>()? else { return Ok(Vec::new()) };
     let mut changes: Vec<(Id, Id, i8)> = Vec::new();
     for row in (0..fresh.len()).map(|at| fresh.row(at)).filter(|row| row.accepted == 1) {
         match changes.last_mut() {
@@ -351,14 +322,5 @@ mod tests {
         assert_eq!(proposals(0x0100, &[told(0, -1)]), None);
         assert_eq!(proposals(0xff00, &[told(1, 1)]), None);
         assert_eq!(proposals(0, &[told(8, 1)]), None);
-    }
-
-    /// Who proposes a pair is named in the order of numbers.
-    #[test]
-    fn names_are_joined() {
-        assert_eq!(names(0x0001), "simhash");
-        assert_eq!(names(0x0601), "simhash+minhash");
-        assert_eq!(names(0x0000_0001_0200_4000), "minhash+i_match+spotsigs");
-        assert_eq!(names(0), "");
     }
 }

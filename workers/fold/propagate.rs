@@ -11,17 +11,17 @@
 //! Its rows are differential's own and cross between processes in timely's encoding for such (bincode), not in that of [`crate::fold::wire`].
 
 use crate::document::Id;
-use crate::fold::components::{Link, PROPAGATED};
+use crate::fold::components::{Edge, Label};
 use crate::fold::gather::Flow;
 use differential_dataflow::algorithms::graphs::propagate::propagate_at;
 use differential_dataflow::{AsCollection, VecCollection};
 use timely::dataflow::operators::core::Map;
 
-/// Gives each content `to` of `edges` the least content `with` that it is joined to, itself if there is none less, as a [`PROPAGATED`] link, once,
-/// when no edge can come any more. Which end of an edge comes first, how often it comes and its kind do not matter.
-pub fn propagate(edges: Flow<'_, Link>) -> Flow<'_, Link> {
-    let ends = edges.flat_map(|link| {
-        let (a, b) = (key(link.to), key(link.with));
+/// Labels each content of `edges` with the least content that it is joined to, itself if there is none less, once, when all edges have
+/// arrived. Which end of an edge comes first and how often it comes do not matter.
+pub fn propagate(edges: Flow<'_, Edge>) -> Flow<'_, Label> {
+    let ends = edges.flat_map(|edge| {
+        let (a, b) = (key(edge.a), key(edge.b));
         [((a, b), (), 1), ((b, a), (), 1)]
     });
     let edges: VecCollection<'_, (), (u128, u128), isize> = ends.as_collection();
@@ -31,7 +31,7 @@ pub fn propagate(edges: Flow<'_, Link>) -> Flow<'_, Link> {
     let labels = propagate_at(edges, labels, |label| (label >> 64) as u64);
     // Rounds give updates; their sum is complete, and passed on, when the time of the epoch is.
     let labels = labels.consolidate().inner;
-    labels.map(|((content, label), (), _)| Link { to: id(content), with: id(label), kind: PROPAGATED })
+    labels.map(|((content, label), (), _)| Label { content: id(content), component: id(label) })
 }
 
 /// An id as a number of the same order, which differential can hash and send.
@@ -62,11 +62,11 @@ mod tests {
             let probe = worker.dataflow::<(), _, _>(|scope| {
                 let mine = produce(scope, "edges", move |give| {
                     let mine = edges.iter().skip(me).step_by(peers);
-                    mine.for_each(|&(to, with)| give(Link { to, with, kind: crate::fold::components::EDGE }));
+                    mine.for_each(|&(a, b)| give(Edge { a, b }));
                 });
-                let listen = move |links: Vec<Link>, _: &mut dyn FnMut(Id)| {
-                    assert!(links.iter().all(|link| link.kind == PROPAGATED));
-                    said.lock().expect("not poisoned").extend(links.iter().map(|link| (link.to, link.with)));
+                let listen = move |labels: Vec<Label>, _: &mut dyn FnMut(Id)| {
+                    let labels = labels.iter().map(|label| (label.content, label.component));
+                    said.lock().expect("not poisoned").extend(labels);
                 };
                 gather(propagate(mine), "listen", |_| 0, listen).probe().0
             });

@@ -4,9 +4,11 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::buckets::NearFingerprints;
+use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{GroupRow, Member, changes_between, changes_within, ids, members};
+use crate::fold::groups::{Member, changes_between, changes_within, ids, members};
 use crate::store::runs::Table;
+use crate::tables::GroupRow;
 use std::collections::BTreeMap;
 
 /// A member of one group on its way to the owner of a near one.
@@ -50,8 +52,8 @@ pub const NO_DISTANCE: u16 = u16::MAX;
 
 /// The groups of some keys, before and after the epoch.
 fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
-    let before: Table<GroupRow> = epoch.before("fingerprint_contents")?;
-    let after: Table<GroupRow> = epoch.after("fingerprint_contents")?;
+    let before: Table<GroupRow> = epoch.before()?;
+    let after: Table<GroupRow> = epoch.after()?;
     let (before, after) = (before.matching(keys), after.matching(keys));
     let mut old = before.chunk_by(|a, b| a.key == b.key).peekable();
     let mut new = after.chunk_by(|a, b| a.key == b.key).peekable();
@@ -82,7 +84,7 @@ pub fn visitors(epoch: &Epoch, pairs: &[NearFingerprints], give: &mut dyn FnMut(
 
 /// Lets visitors meet the members of the group that they come to; `visitors` are sorted and this worker owns the groups. `distance`
 /// counts the bits in which two fingerprints, as band 0's keys, differ.
-pub fn meet(
+pub fn resolve(
     epoch: &Epoch,
     visitors: &[Visitor],
     distance: impl Fn(u64, u64) -> u32,
@@ -101,7 +103,7 @@ pub fn meet(
             .collect();
         let mut found = |content: Id, other: Id, diff: i32| {
             give(Candidate { content, other, diff, signature: 0, distance: distance as u16 });
-            epoch.count(if diff > 0 { "candidates_new" } else { "candidates_dropped" }, 1);
+            epoch.count(if diff > 0 { Counter::CandidatesNew } else { Counter::CandidatesDropped }, 1);
         };
         match to == from {
             true => changes_within(&groups[&to], &mut found),

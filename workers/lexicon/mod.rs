@@ -9,7 +9,8 @@
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::epoch::Progress;
-use crate::fold::ingest::{self, Counts};
+use crate::fold::splits::Counts;
+use crate::fold::{ingest, visit_maker};
 use crate::job::Job;
 use crate::plan::SPLIT_BYTES;
 use crate::plan::inputs::{self, Input};
@@ -107,7 +108,7 @@ impl Shared<'_> {
             match entry.item {
                 Item::Record(record) => {
                     counts.accepted += 1;
-                    if let Some(extracted) = ingest::text_of(record.body, &self.job.extract) {
+                    if let Some(extracted) = visit_maker::text_of(record.body, &self.job.extract) {
                         normalize::normalize(&extracted.text, &self.job.normalize, &mut normal);
                         self.text(&normal, featurizer, batch);
                     }

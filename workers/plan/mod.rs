@@ -10,10 +10,9 @@ use crate::plan::inputs::Input;
 use crate::read;
 use crate::store::durable;
 use crate::store::manifest::{Consumed, Head, Retention};
-use crate::store::runs::Table;
-use crate::store::table::Row;
 use crate::store::{Store, digest_of};
-use crate::tables::pages::{self, PageRow};
+use crate::tables::pages;
+use crate::tables::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -327,11 +326,12 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
 }
 
 fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<bool> {
-    let state = head.and_then(|head| head.manifest.tables.get(PageRow::TABLE));
-    if state.is_none() || retention == Retention::default() {
-        return Ok(false);
+    match head {
+        Some(head) if retention != Retention::default() => {
+            Ok(pages::any_expired(&Snapshot::of(store, head).table()?, retention))
+        }
+        _ => Ok(false),
     }
-    Ok(pages::any_expired(&Table::open(&store.data().join(PageRow::TABLE), state)?, retention))
 }
 
 fn splits(inputs: &[Input]) -> Result<Vec<PlannedSplit>> {

@@ -83,10 +83,9 @@ mod tests {
     use super::*;
     use crate::candidates::hamming::tests::Random;
     use crate::document::Id;
-    use crate::fold::buckets::BandRow;
-    use crate::fold::groups::GroupRow;
     use crate::store::segment::write;
     use crate::store::table::BATCH_ROWS;
+    use crate::tables::{BandRow, GroupRow};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use std::path::Path;

@@ -148,9 +148,9 @@ impl<R: Row> Sparse<R> {
 mod tests {
     use super::*;
     use crate::document::Id;
-    use crate::fold::evidence::EvidenceRow;
     use crate::store::manifest::Run;
     use crate::store::segment;
+    use crate::tables::EvidenceRow;
 
     fn row(n: u64, diff: i8) -> EvidenceRow {
         EvidenceRow {

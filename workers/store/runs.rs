@@ -151,9 +151,9 @@ fn signed<R: Row>(row: R, sign: i8) -> R {
 mod tests {
     use super::*;
     use crate::document::Id;
-    use crate::fold::contents::ContentPageRow;
     use crate::store::manifest::Run;
     use crate::store::segment;
+    use crate::tables::ContentPageRow;
 
     fn row(n: u64, diff: i8) -> ContentPageRow {
         ContentPageRow { content: Id { high: n / 2, low: 0 }, doc: Id { high: n, low: 0 }, diff }

@@ -115,7 +115,7 @@ impl<R: Row> SegmentWriter<R> {
             self.flush()?;
         }
         if let Some(last) = self.batch.last().or(self.last.as_ref()) {
-            assert!(*last < row, "{}: rows out of order: {last:?} then {row:?}", R::TABLE);
+            assert!(*last < row, "{}: rows out of order: {last:?} then {row:?}", R::NAME);
         }
         self.live += i64::from(row.diff());
         self.multiset.add(&row, &mut self.scratch);
@@ -397,9 +397,8 @@ pub(super) fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> 
 mod tests {
     use super::*;
     use crate::document::Id;
-    use crate::fold::contents::ContentPageRow;
-    use crate::fold::evidence::EvidenceRow;
     use crate::store::table::BATCH_ROWS;
+    use crate::tables::{ContentPageRow, EvidenceRow};
 
     fn rows(n: u64) -> Vec<ContentPageRow> {
         let id = |high| Id { high, low: 7 };

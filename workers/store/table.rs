@@ -11,7 +11,7 @@ pub const BATCH_ROWS: usize = 1 << 16;
 /// A row of a table.
 pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     /// The table's name, and its folder in the store unless several tables have this shape.
-    const TABLE: &'static str;
+    const NAME: &'static str;
     /// What rows are looked up by: the first column.
     type Key: Column + Copy + std::fmt::Debug;
     /// A batch of rows as mapped columns.
@@ -80,7 +80,7 @@ macro_rules! table {
         }
 
         impl $crate::store::table::Row for $Row {
-            const TABLE: &'static str = $name;
+            const NAME: &'static str = $name;
             type Key = $Lead;
             type Columns = $Columns;
             $(const BATCH_ROWS: usize = $batch;)?
@@ -206,7 +206,7 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
     updates
         .into_iter()
         .map(|(row, sum)| {
-            assert!(sum.abs() == 1, "{}: a row sums to {sum}: {row:?}", R::TABLE);
+            assert!(sum.abs() == 1, "{}: a row sums to {sum}: {row:?}", R::NAME);
             row.with_diff(sum as i8)
         })
         .collect()

@@ -6,45 +6,8 @@ use crate::graph::keep::Facts;
 use crate::store::manifest::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
-use crate::store::table::{Row, table};
-use arrow_array::Array;
-
-table! {
-    /// A live URL.
-    pub struct PageRow in "pages", columns PageColumns {
-        key { /// Its DocId.
-              doc: Id }
-        value { /// Digest of its text; none if that is empty.
-                content: Id,
-                /// The crawl's date, raw.
-                date: i64,
-                /// Key of its host.
-                host: u64,
-                /// 1 if https.
-                https: u8,
-                /// Length of the canonical URL in bytes.
-                url_bytes: u32 }
-        history { /// Epoch that first saw it.
-                  first_epoch: u32,
-                  /// Epoch that last saw it.
-                  last_epoch: u32,
-                  /// That epoch's logical time, seconds since 1970.
-                  last_time: i64,
-                  /// Number of the source that saw it then.
-                  source: u16 }
-    }
-}
-
-table! {
-    /// The canonical URL of a live page; apart from `pages`, whose columns have fixed widths.
-    pub struct UrlRow in "urls", columns UrlColumns {
-        key { /// Its DocId.
-              doc: Id }
-        value { /// Its bytes.
-                url: Box<[u8]> }
-        history { }
-    }
-}
+use crate::store::table::Row;
+use crate::tables::{PageColumns, PageRow};
 
 impl PageRow {
     /// What the keep rule asks of the page, whose text has `chars` characters.

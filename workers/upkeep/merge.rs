@@ -11,7 +11,7 @@ use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::segment::{SegmentRef, SegmentWriter};
 use crate::store::table::Row;
-use crate::upkeep::dispatch::{OnTable, on_table};
+use crate::tables::dispatch::{OnTable, on_table};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Fingerprints: in come `contents`, `fingerprint_contents` and the tables of the bands above 0, out goes where one has what another lacks.
 
-use crate::fold::buckets::band_table;
-use crate::fold::ingest::TOO_SHORT;
 use crate::store::manifest::Head;
+use crate::tables::band_table;
+use crate::tables::visits::TOO_SHORT;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, distinct, portions};
 

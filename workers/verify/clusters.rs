@@ -4,10 +4,11 @@
 //! (`component_members`) and one leader (`leaders`), these a row.
 
 use crate::document::Id;
-use crate::fold::clusters::{CONTENT, ClusterRow, Fact, Made, PAGE, PAIR, made};
+use crate::fold::clusters::{AcceptedPair, Made, RankedPage, TouchedContent, TouchedPage, made};
 use crate::fold::leaders::Led;
 use crate::graph::DIAMETER_CONTENTS_MAX;
 use crate::graph::keep::KeepRule;
+use crate::tables::ClusterRow;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
 
@@ -36,20 +37,20 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
 pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check; 2] {
     let mut checks = Checks { clusters: Check::new("clusters"), leaders: Check::new("leaders") };
     let mut members = Live::of(&tables.members);
-    let mut components = Components { rows: Vec::new(), facts: Vec::new(), pages: 0, radius };
+    let mut components = Components { rows: Vec::new(), contents: Vec::new(), pages: 0, radius };
     for row in Live::of(&tables.clusters) {
         let component = row.component;
         if components.rows.last().is_none_or(|last| last.component != component) {
-            if components.facts.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
+            if components.contents.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
                 components.judge(tables, rule, &mut checks);
             }
-            let before = components.facts.len();
+            let before = components.contents.len();
             members.seek(|member| member.component.cmp(&component));
             while let Some(member) = members.next_if(|member| member.component.cmp(&component)) {
-                components.facts.push(Fact::new(component, CONTENT, member.content, Id::NONE));
+                components.contents.push(TouchedContent { component, content: member.content });
             }
-            if components.facts.len() == before {
-                components.facts.push(Fact::new(component, CONTENT, component, Id::NONE));
+            if components.contents.len() == before {
+                components.contents.push(TouchedContent { component, content: component });
             }
         }
         // What rows claim bounds what is held; a false claim is found all the same.
@@ -70,7 +71,7 @@ struct Checks {
 /// Some components whole, and the rows stored of them.
 struct Components {
     rows: Vec<ClusterRow>,
-    facts: Vec<Fact>,
+    contents: Vec<TouchedContent>,
     pages: usize,
     radius: Option<u8>,
 }
@@ -78,13 +79,13 @@ struct Components {
 impl Components {
     /// Holds the rows against what they should be, and forgets both.
     fn judge(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
-        let facts = facts(tables, rule, std::mem::take(&mut self.facts), self.radius);
+        let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.radius);
         let mut all_led: Vec<Led> = Vec::new();
         for stored in self.rows.chunk_by(|a, b| a.component == b.component) {
             let component = stored[0].component;
-            let start = facts.partition_point(|fact| fact.component < component);
-            let end = facts.partition_point(|fact| fact.component <= component);
-            let Made { rows: anew, led } = made(&facts[start..end], self.radius);
+            let pages = of_component(&pages, component, |page| page.component);
+            let pairs = of_component(&pairs, component, |pair| pair.component);
+            let Made { rows: anew, led } = made(component, pages, pairs, self.radius);
             all_led.extend(led);
             for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader) {
                 match sides {
@@ -120,57 +121,68 @@ impl Components {
     }
 }
 
+/// The rows of `component` among `rows`, which ascend by component.
+fn of_component<T>(rows: &[T], component: Id, of: impl Fn(&T) -> Id) -> &[T] {
+    let start = rows.partition_point(|row| of(row) < component);
+    let end = rows.partition_point(|row| of(row) <= component);
+    &rows[start..end]
+}
+
 fn name(row: &ClusterRow) -> String {
     format!("{} {}", row.component, row.leader)
 }
 
-/// What makes clusters of the contents `asked` for: their pages, ranked, and the pairs between them, sorted.
-fn facts(tables: &Tables, rule: &KeepRule, mut asked: Vec<Fact>, radius: Option<u8>) -> Vec<Fact> {
+/// The pages, ranked, and the accepted pairs of the contents `asked` for; both sorted.
+fn parts(
+    tables: &Tables,
+    rule: &KeepRule,
+    mut asked: Vec<TouchedContent>,
+    radius: Option<u8>,
+) -> (Vec<RankedPage>, Vec<AcceptedPair>) {
     let sizes: Vec<(Id, usize)> =
         asked.chunk_by(|a, b| a.component == b.component).map(|of| (of[0].component, of.len())).collect();
     let size = |component: Id| sizes.binary_search_by_key(&component, |size| size.0).map_or(0, |at| sizes[at].1);
-    asked.sort_unstable_by_key(|fact| fact.content);
-    let mut pages: Vec<Fact> = Vec::new();
-    let mut facts: Vec<Fact> = Vec::new();
+    asked.sort_unstable_by_key(|asked| asked.content);
+    let mut pages: Vec<TouchedPage> = Vec::new();
+    let mut accepted: Vec<AcceptedPair> = Vec::new();
     let (mut contents, mut components) = (Live::of(&tables.contents), Live::of(&tables.components));
     let (mut content_pages, mut pairs) = (Live::of(&tables.content_pages), Live::of(&tables.pairs));
     for of in asked.chunk_by(|a, b| a.content == b.content) {
         let content = of[0].content;
-        // What stands for itself though it is in a component is no cluster of its own.
+        // A content that stands for itself though it is in a component is no cluster of its own.
         let component = components.find(|row| row.content.cmp(&content)).map_or(content, |row| row.component);
-        if of.iter().all(|fact| fact.component != component) {
+        if of.iter().all(|asked| asked.component != component) {
             continue;
         }
-        let chars = contents.find(|row| row.content.cmp(&content)).map_or(0, |row| row.chars);
+        let chars = contents.find(|row| row.content.cmp(&content)).map_or(0, |row| u64::from(row.chars));
         content_pages.seek(|row| row.content.cmp(&content));
         while let Some(row) = content_pages.next_if(|row| row.content.cmp(&content)) {
-            let mut page = Fact::new(component, PAGE, content, row.doc);
-            page.rank[0] = u64::from(chars);
-            pages.push(page);
+            pages.push(TouchedPage { doc: row.doc, component, content, chars });
         }
-        // Where nobody leads, pairs tell the diameter and nothing else.
+        // Without a radius, pairs only determine the diameter.
         if radius.is_none() && size(component) > DIAMETER_CONTENTS_MAX {
             continue;
         }
         pairs.seek(|row| row.content.cmp(&content));
         while let Some(row) = pairs.next_if(|row| row.content.cmp(&content)) {
             if row.accepted == 1 && content < row.other {
-                facts.push(Fact::new(component, PAIR, content, row.other));
+                accepted.push(AcceptedPair { component, a: content, b: row.other });
             }
         }
     }
-    pages.sort_unstable_by_key(|page| page.other);
+    pages.sort_unstable_by_key(|page| page.doc);
     let mut live = Live::of(&tables.pages);
-    for mut fact in pages {
+    let mut ranked: Vec<RankedPage> = Vec::new();
+    for TouchedPage { doc, component, content, chars } in pages {
         // A page that does not live is another check's finding; here it does not count.
-        if let Some(page) = live.find(|page| page.doc.cmp(&fact.other)) {
-            fact.rank = rule.rank(page.facts(fact.rank[0] as u32));
-            fact.host = page.host;
-            facts.push(fact);
+        if let Some(page) = live.find(|page| page.doc.cmp(&doc)) {
+            let rank = rule.rank(page.facts(chars as u32));
+            ranked.push(RankedPage { component, content, doc, host: page.host, rank });
         }
     }
-    facts.sort_unstable();
-    facts
+    ranked.sort_unstable();
+    accepted.sort_unstable();
+    (ranked, accepted)
 }
 
 /// Components, and contents in none that have several pages, without a row.
@@ -218,8 +230,9 @@ mod tests {
     /// Only the fields that differ are told.
     #[test]
     fn fields_that_differ() {
-        let page = |n| Fact::new(Id { high: 1, low: 0 }, PAGE, Id { high: 1, low: 0 }, Id { high: n, low: 0 });
-        let anew = made(&[page(4), page(5)], None).rows.remove(0);
+        let id = |high| Id { high, low: 0 };
+        let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host: 0, rank: Default::default() };
+        let anew = made(id(1), &[page(4), page(5)], &[], None).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };
         assert_eq!(differences(&stored, &anew), "pages 7, its pages say 2");

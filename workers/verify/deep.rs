@@ -5,13 +5,13 @@
 
 use crate::document::Id;
 use crate::error::{Error, Result};
-use crate::fold::buckets::band_table;
 use crate::graph::keep::KeepRule;
 use crate::job::Job;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
+use crate::tables::band_table;
 use crate::verify::findings::{Check, Deep, hex};
 use crate::verify::large_buckets;
 use crate::verify::live::{Live, Tables};
@@ -45,11 +45,24 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     checks.extend(pairs::pairs(store, head, &tables, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
     checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), job.clusters.radius));
-    checks.push(unexamined(&tables, head));
+    checks.extend([folded(&tables, head), unexamined(&tables, head)]);
     let (missing, recall) = recall::recall(&tables, &head.digest, sample);
     checks.push(missing);
     checks.push(recall::key_recall(&tables, &head.digest, sample));
     Ok(Deep { checks, recall: Some(recall) })
+}
+
+/// The manifest's number of folded pages is that of the clusters: all pages of each but its representative.
+fn folded(tables: &Tables, head: &Head) -> Check {
+    let mut check = Check::new("folded");
+    let (stored, counted) = (
+        head.manifest.folded,
+        Live::of(&tables.clusters).map(|row| u64::from(row.pages.saturating_sub(1))).sum::<u64>(),
+    );
+    if stored != counted {
+        check.find("manifest", "folded", format_args!("{stored}, the clusters say {counted}"));
+    }
+    check
 }
 
 /// The manifest's sums of what the pivot rule leaves unexamined are those of the tables.

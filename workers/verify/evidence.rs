@@ -2,9 +2,9 @@
 //! its content as far as that can be told without reading its page again.
 
 use crate::document::Id;
-use crate::fold::contents::ContentRow;
-use crate::fold::evidence::{self as row, EvidenceRow, KEY_BYTES, unpack_text};
-use crate::fold::ingest::TOO_SHORT;
+use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{ContentRow, EvidenceRow};
 use crate::text::signatures::Kind;
 use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
@@ -14,7 +14,7 @@ use crate::verify::live::{Live, Tables, joined, portions};
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let (keys, rest) = row.keys.as_chunks::<KEY_BYTES>();
     let number = |key: &[u8; KEY_BYTES]| Kind::of_number(key[0]);
-    let pairs: Vec<(u8, u64)> = row::keys(&row.keys).collect();
+    let pairs: Vec<(u8, u64)> = evidence::keys(&row.keys).collect();
     let text = if row.text.is_empty() { None } else { Some(unpack_text(&row.text)) };
     let is_of = |text: &String| Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize;
     match () {
@@ -53,7 +53,7 @@ pub fn keys(tables: &Tables) -> Check {
     let mut check = Check::new("keys");
     let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));
     let told = Live::of(&tables.evidence).flat_map(|row| {
-        let keys: Vec<(u64, u8, Id)> = row::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
+        let keys: Vec<(u64, u8, Id)> = evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
         keys
     });
     for portion in portions(told) {
@@ -68,7 +68,7 @@ pub fn keys(tables: &Tables) -> Check {
         let mut evidence = Live::of(&tables.evidence);
         for rows in portion.chunk_by(|a, b| a.0 == b.0) {
             let told = evidence.find(|row| row.content.cmp(&rows[0].0));
-            let told: Vec<(u8, u64)> = told.iter().flat_map(|row| row::keys(&row.keys)).collect();
+            let told: Vec<(u8, u64)> = told.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
             for &(content, kind, key) in rows {
                 if told.binary_search(&(kind, key)).is_err() {
                     check.find("keys", name(key, kind, content), "the content has no such key");

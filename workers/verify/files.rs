@@ -7,7 +7,7 @@ use crate::store::durable;
 use crate::store::manifest::{self, FileRef, Head, Manifest, TableState};
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
-use crate::upkeep::dispatch::{OnTable, on_table};
+use crate::tables::dispatch::{OnTable, on_table};
 use crate::verify::findings::Report;
 use std::path::Path;
 

@@ -5,14 +5,11 @@ use crate::candidates::bands::Bands;
 use crate::candidates::pivots::{BySignature, Unexamined, name, unexamined};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::contents::ContentPageRow;
-use crate::fold::groups::GroupRow;
-use crate::fold::keys::KeyRow;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
-use crate::store::table::Row;
-use crate::tables::pages::UrlRow;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{ContentPageRow, GroupRow, KeyRow, UrlRow};
 use crate::text::signatures::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,11 +71,9 @@ pub fn counted(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> BySignature {
 ///
 /// `Io` if a segment cannot be mapped.
 pub fn report(store: &Store, head: &Head, bands: &Bands) -> Result<(BySignature, BTreeMap<String, Largest>)> {
-    fn open<R: Row>(store: &Store, head: &Head) -> Result<Table<R>> {
-        Table::open(&store.data().join(R::TABLE), head.manifest.tables.get(R::TABLE))
-    }
-    let (sums, found) = scan(&open(store, head)?, &open(store, head)?);
-    let (pages, urls): (Table<ContentPageRow>, Table<UrlRow>) = (open(store, head)?, open(store, head)?);
+    let snapshot = Snapshot::of(store, head);
+    let (sums, found) = scan(&snapshot.table()?, &snapshot.table()?);
+    let (pages, urls): (Table<ContentPageRow>, Table<UrlRow>) = (snapshot.table()?, snapshot.table()?);
     let url = |content: Id| {
         let page = pages.matching(&[content]).into_iter().next();
         let row = page.and_then(|page| urls.matching(&[page.doc]).into_iter().next());

@@ -4,21 +4,16 @@
 
 use crate::candidates::bands::Bands;
 use crate::error::Result;
-use crate::fold::buckets::{BandRow, band_table};
-use crate::fold::clusters::ClusterRow;
-use crate::fold::components::{ComponentRow, MemberRow};
-use crate::fold::contents::{ContentPageRow, ContentRow};
-use crate::fold::evidence::EvidenceRow;
-use crate::fold::groups::GroupRow;
-use crate::fold::keys::KeyRow;
-use crate::fold::leaders::LeaderRow;
-use crate::fold::pairs::PairRow;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
-use crate::tables::pages::{PageRow, UrlRow};
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
+    PageRow, PairRow, UrlRow,
+};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::iter;
@@ -61,23 +56,21 @@ pub struct Tables {
 impl Tables {
     /// Maps the tables of `head`; one that no epoch has written is empty.
     pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
-        fn open<R: Row>(store: &Store, head: &Head, name: &str) -> Result<Table<R>> {
-            Table::open(&store.data().join(name), head.manifest.tables.get(name))
-        }
+        let snapshot = Snapshot::of(store, head);
         Ok(Tables {
-            pages: open(store, head, PageRow::TABLE)?,
-            urls: open(store, head, UrlRow::TABLE)?,
-            content_pages: open(store, head, ContentPageRow::TABLE)?,
-            contents: open(store, head, ContentRow::TABLE)?,
-            groups: open(store, head, GroupRow::TABLE)?,
-            band: (1..bands.count()).map(|band| open(store, head, &band_table(band))).collect::<Result<_>>()?,
-            evidence: open(store, head, EvidenceRow::TABLE)?,
-            keys: open(store, head, KeyRow::TABLE)?,
-            pairs: open(store, head, PairRow::TABLE)?,
-            components: open(store, head, ComponentRow::TABLE)?,
-            members: open(store, head, MemberRow::TABLE)?,
-            leaders: open(store, head, LeaderRow::TABLE)?,
-            clusters: open(store, head, ClusterRow::TABLE)?,
+            pages: snapshot.table()?,
+            urls: snapshot.table()?,
+            content_pages: snapshot.table()?,
+            contents: snapshot.table()?,
+            groups: snapshot.table()?,
+            band: (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?,
+            evidence: snapshot.table()?,
+            keys: snapshot.table()?,
+            pairs: snapshot.table()?,
+            components: snapshot.table()?,
+            members: snapshot.table()?,
+            leaders: snapshot.table()?,
+            clusters: snapshot.table()?,
             bands,
         })
     }

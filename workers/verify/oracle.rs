@@ -6,13 +6,11 @@ use crate::candidates::bands::Bands;
 use crate::candidates::hamming::tests::Random;
 use crate::candidates::pivots::{self, BySignature, Unexamined};
 use crate::document::Id;
-use crate::fold::components::ComponentRow;
-use crate::fold::epoch::{Epoch, Failure, Receipt, Shared};
-use crate::fold::evidence::{EvidenceRow, KEY_BYTES};
+use crate::fold::counters::{Counter, Counters};
+use crate::fold::epoch::{Epoch, Failure, Receipt, SharedEpoch};
 use crate::fold::gather::produce;
-use crate::fold::ingest::{Counts, SplitDone, TOO_SHORT};
 use crate::fold::pages::PageContent;
-use crate::fold::pairs::PairRow;
+use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{Stage, counters, fold, join};
 use crate::graph::unionfind;
 use crate::job::Job;
@@ -20,6 +18,9 @@ use crate::plan::{Plan, PlannedSplit};
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::{durable, segment};
+use crate::tables::evidence::KEY_BYTES;
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{ComponentRow, EvidenceRow, PairRow};
 use crate::text::signatures::{self, Shinglings, Signer, Text, minhash};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +75,7 @@ fn counted_epoch(
     live: &Live,
     changes: &[PageContent],
     workers: usize,
-) -> (Tables, BTreeMap<String, u64>) {
+) -> (Tables, Counters) {
     let plan = Plan {
         digest: format!("test{number}"),
         store: String::new(),
@@ -95,7 +96,7 @@ fn counted_epoch(
         logical_time: 0,
     };
     let failure = Failure::default();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedEpoch {
         plan,
         job: job.clone(),
         attempt: attempt(job, number, live),
@@ -107,15 +108,15 @@ fn counted_epoch(
     let receipts = timely::execute(timely::Config::process(workers), move |worker| {
         let (index, peers) = (worker.index(), worker.peers());
         let epoch = Epoch::new(index, peers, shared.clone());
-        let bands = epoch.job.bands().expect("bands");
+        let bands = epoch.shared.job.bands().expect("bands");
         let changes = changes.clone();
-        fold(worker, &epoch, &bands, |_, scope| {
+        let retracted = fold(worker, &epoch, &bands, |_, scope| {
             produce(scope, "changes", move |give| {
                 changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
             })
         });
         let stage = Stage::new(&epoch);
-        worker.dataflow::<(), _, _>(|scope| join(&stage, scope));
+        worker.dataflow::<(), _, _>(|scope| join(&stage, retracted, scope));
         while !stage.probe().done() {
             worker.step_or_park(None);
         }
@@ -325,7 +326,7 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
         let (after, counters) = counted_epoch(&job, number, &tables, &live, &net, workers);
         tables = after;
         check(&store, &job, &live, &tables, seed);
-        left = pivots::after(&left, &counters);
+        left = pivots::after(&left, counters.unexamined());
         assert_eq!(left, unexamined(&store, &tables), "seed {seed}: what is unexamined");
     }
     let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
@@ -378,7 +379,7 @@ fn large_groups_follow_the_pivot_rule() {
         let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
         tables = after;
         check(folder.path(), &job, &live, &tables, 7);
-        left = pivots::after(&left, &counters);
+        left = pivots::after(&left, counters.unexamined());
         assert_eq!(left, unexamined(folder.path(), &tables));
     }
 }
@@ -409,9 +410,9 @@ fn a_template_costs_in_proportion() {
         }
         let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 2);
         tables = after;
-        left = pivots::after(&left, &counters);
-        for name in ["candidates_new", "key_candidates_new"] {
-            *told.entry(name).or_insert(0) += counters.get(name).copied().unwrap_or(0);
+        left = pivots::after(&left, counters.unexamined());
+        for counter in [Counter::CandidatesNew, Counter::KeyCandidatesNew] {
+            *told.entry(counter.name()).or_insert(0) += counters.get(counter);
         }
         let rows = |name: &str| 64 * tables[name].rows;
         // Contents that cease to be pivots take what they proposed along, so that a second night may tell some twice.
@@ -479,8 +480,8 @@ fn both_ways_to_components_are_taken() {
                 components.into_iter().filter(|(content, _)| changed.contains(content)).map(|(_, of)| of).collect()
             };
             let (before, after) = (touched(before), touched(after));
-            let names = ["components_joined", "components_propagated", "components_touched"];
-            let counted = names.map(|name| counters.get(name).copied().unwrap_or(0) as usize);
+            let of = [Counter::ComponentsJoined, Counter::ComponentsPropagated, Counter::ComponentsTouched];
+            let counted = of.map(|counter| counters.get(counter) as usize);
             let all = before.union(&after).count();
             let expected = if number % 2 == 1 { [after.len(), 0, all] } else { [0, after.len(), all] };
             assert_eq!(counted, expected, "epoch {number}, {workers} workers");

@@ -2,8 +2,7 @@
 //! order are merged; of two that differ in order, the keys of one are sought in the other in sorted portions.
 
 use crate::document::{Id, canonical_url};
-use crate::fold::contents::ContentPageRow;
-use crate::tables::pages::PageRow;
+use crate::tables::{ContentPageRow, PageRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, Tables, distinct, joined, portions};
 

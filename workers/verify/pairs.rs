@@ -4,17 +4,20 @@
 use crate::candidates::pivots::{examined_before, examined_between};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::evidence::{self, Archive, EvidenceRow};
-use crate::fold::ingest::TOO_SHORT;
-use crate::fold::pairs::{Judge, PairRow, proposed_by};
+use crate::fold::pairs::Judge;
 use crate::job::Job;
 use crate::store::Store;
-use crate::store::lookup::Lookup;
 use crate::store::manifest::Head;
-use crate::store::table::Row;
+use crate::tables::PairRow;
+use crate::tables::evidence;
+use crate::tables::evidence::Archive;
+use crate::tables::pairs::proposed_by;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::visits::TOO_SHORT;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Pairs whose keys are held at once: contents have up to 256 keys of 40 bytes each.
 const KEYED_PAIRS: usize = PORTION_ROWS.div_ceil(16);
@@ -156,10 +159,8 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
 /// `Io` if a segment cannot be mapped, or kept text cannot be read though its bytes are sound.
 pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[Check; 2]> {
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
-    let open = || -> Result<Archive> {
-        let folder = store.data().join(EvidenceRow::TABLE);
-        Ok(Archive::new(Lookup::open(&folder, head.manifest.tables.get(EvidenceRow::TABLE), Default::default())?))
-    };
+    let snapshot = Snapshot::of(store, head);
+    let open = || Ok(Archive::new(snapshot.lookup(Arc::default())?));
     let (judge, archive) = (Judge::new(job.verdicts(), open), open()?);
     for portion in portions(Live::of(&tables.pairs)) {
         let contents = contents_of(&portion);

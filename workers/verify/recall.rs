@@ -4,7 +4,7 @@
 
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
-use crate::fold::pairs::proposed_by;
+use crate::tables::pairs::proposed_by;
 use crate::verify::findings::{Check, Recall};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
 use std::collections::{BTreeMap, BinaryHeap};

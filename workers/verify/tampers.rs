@@ -4,21 +4,15 @@
 use crate::candidates::pivots::PIVOTS;
 use crate::confirm::{Options, by_fingerprint};
 use crate::document::Id;
-use crate::fold::buckets::BandRow;
-use crate::fold::clusters::ClusterRow;
-use crate::fold::components::{ComponentRow, MemberRow};
-use crate::fold::contents::{ContentPageRow, ContentRow};
-use crate::fold::evidence::EvidenceRow;
-use crate::fold::groups::GroupRow;
-use crate::fold::ingest::TOO_SHORT;
-use crate::fold::keys::KeyRow;
-use crate::fold::leaders::LeaderRow;
-use crate::fold::pairs::PairRow;
 use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, segment};
-use crate::tables::pages::{PageRow, UrlRow};
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
+    PageRow, PairRow, UrlRow,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A store's tables, open to change.

@@ -11,9 +11,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use support::{control, file, let_guarded_panics_pass, pick};
-use workers::fold::evidence::EvidenceRow;
-use workers::fold::ingest::Visit;
-use workers::tables::pages::{PageRow, UrlRow};
+use workers::tables::{EvidenceRow, PageRow, UrlRow, Visit};
 use workers::store::segment::{Segment, SegmentRef};
 use workers::store::table::Row;
 

@@ -1,16 +1,10 @@
 //! The tables by name: what a store's manifest calls them, and the rows that they have.
 
-use crate::fold::buckets::BandRow;
-use crate::fold::clusters::ClusterRow;
-use crate::fold::components::{ComponentRow, MemberRow};
-use crate::fold::contents::{ContentPageRow, ContentRow};
-use crate::fold::evidence::EvidenceRow;
-use crate::fold::groups::GroupRow;
-use crate::fold::keys::KeyRow;
-use crate::fold::leaders::LeaderRow;
-use crate::fold::pairs::PairRow;
 use crate::store::table::Row;
-use crate::tables::pages::{PageRow, UrlRow};
+use crate::tables::{
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
+    PageRow, PairRow, UrlRow,
+};
 
 /// Work on a table, whatever its rows.
 pub trait OnTable {

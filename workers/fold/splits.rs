@@ -1,0 +1,141 @@
+//! Finished splits: what ingest left of them on disk, and how later stages read it.
+//!
+//! A split is finished when its JSON file is there. The file names the segments of visits and evidence by their digests, so a run
+//! that resumes can tell a whole split from a damaged one, and never ingests a whole one again.
+
+use crate::error::{Error, Result};
+use crate::fold::epoch::Epoch;
+use crate::store::durable;
+use crate::store::lookup::Lookup;
+use crate::store::segment::{Segment, SegmentRef};
+use crate::tables::{EvidenceRow, Visit};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What is known of a finished split.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SplitDone {
+    /// Its visits, in portions of at most [`crate::fold::split_writer::PORTION_ROWS`].
+    pub visits: Vec<SegmentRef>,
+    /// The evidence of its texts, in portions likewise or of [`crate::fold::split_writer::EVIDENCE_BYTES`]; a text may stand in several.
+    pub evidence: Vec<SegmentRef>,
+    /// Its counts.
+    pub counts: Counts,
+    /// blake3 of its file of rejects.
+    pub rejects_digest: String,
+}
+
+/// What became of the records that were read: read = accepted + skipped + rejected.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Bytes of input, as they lie on disk.
+    pub bytes: u64,
+    /// Records.
+    pub read: u64,
+    /// Records that became visits.
+    pub accepted: u64,
+    /// Records that are no pages, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Bad records, by reason.
+    pub rejected: BTreeMap<String, u64>,
+    /// What was remarkable about accepted records, by name.
+    pub noted: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    /// Takes another split's counts in.
+    pub fn add(&mut self, other: &Counts) {
+        self.bytes += other.bytes;
+        self.read += other.read;
+        self.accepted += other.accepted;
+        let maps = [
+            (&mut self.skipped, &other.skipped),
+            (&mut self.rejected, &other.rejected),
+            (&mut self.noted, &other.noted),
+        ];
+        for (mine, others) in maps {
+            for (reason, n) in others {
+                *mine.entry(reason.clone()).or_default() += n;
+            }
+        }
+    }
+
+    /// Notes something remarkable about `n` accepted records.
+    pub fn note(&mut self, word: &str, n: u64) {
+        *self.noted.entry(word.to_owned()).or_default() += n;
+    }
+
+    /// Whether every record is accounted for.
+    pub fn add_up(&self) -> bool {
+        self.read == self.accepted + self.skipped.values().sum::<u64>() + self.rejected.values().sum::<u64>()
+    }
+}
+
+/// A bad record, as a line of `rejects.jsonl`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RejectLine {
+    /// The input file.
+    pub file: String,
+    /// Where the record starts.
+    pub offset: u64,
+    /// A fixed word.
+    pub reason: String,
+    /// More, for a person.
+    pub detail: String,
+}
+
+/// The file `suffix` of split `id`.
+pub fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
+    attempt.join("split").join(format!("{id:06}.{suffix}"))
+}
+
+/// The finished split `id`; none if it is not finished or its files are not whole.
+pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
+    let done = done(attempt, id).ok()?;
+    let whole = |path: &Path, digest: &str| durable::digest(path).is_ok_and(|now| now == digest);
+    let parts = |folder: &str, parts: &[SegmentRef]| {
+        parts.iter().all(|part| whole(&part.path(&attempt.join(folder)), &part.digest))
+    };
+    let sound = parts("visits", &done.visits)
+        && parts("evidence", &done.evidence)
+        && whole(&split_path(attempt, id, "rejects.jsonl"), &done.rejects_digest);
+    sound.then_some(done)
+}
+
+/// What is known of the finished split `id`, without a look at its files.
+pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
+    let path = split_path(attempt, id, "json");
+    let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+    serde_json::from_slice(&text).map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
+}
+
+/// The rejects of the finished split `id`, as lines.
+pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
+    let path = split_path(attempt, id, "rejects.jsonl");
+    std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
+}
+
+/// What all finished splits say, mapped.
+pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
+    let folder = epoch.shared.attempt.join("visits");
+    let mut segments = Vec::new();
+    for id in 0..epoch.shared.plan.splits.len() {
+        for part in &done(&epoch.shared.attempt, id)?.visits {
+            segments.push(Segment::open(&folder, part)?);
+        }
+    }
+    Ok(segments)
+}
+
+/// The evidence of all texts of all finished splits, mapped; of a text in several splits several times the same.
+pub fn evidence(epoch: &Epoch) -> Result<Lookup<EvidenceRow>> {
+    let folder = epoch.shared.attempt.join("evidence");
+    let mut lookup = Lookup::default();
+    for id in 0..epoch.shared.plan.splits.len() {
+        for part in &done(&epoch.shared.attempt, id)?.evidence {
+            lookup.push(&folder, part)?;
+        }
+    }
+    Ok(lookup)
+}

@@ -1,0 +1,114 @@
+//! Turns a record into a visit and the evidence of its text: extract, normalise, features, SimHash, evidence.
+//!
+//! What comes out depends on the record and the job alone, not on the split, the worker or the epoch.
+
+use crate::document::{Id, NO_DATE, canonical_url};
+use crate::error::Result;
+use crate::extract::{self, Extracted, Flags};
+use crate::fold::evidence::EvidenceBuilder;
+use crate::job::Job;
+use crate::read::record::{Body, Record};
+use crate::tables::visits::{PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT};
+use crate::tables::{EvidenceRow, Visit};
+use crate::text::features::{Feature, Featurizer};
+use crate::text::normalize;
+use crate::text::signatures::Signer;
+use crate::text::simhash::simhash;
+
+/// The text of a record's body; none if it says that the page is gone, or was only seen.
+pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
+    match body {
+        Body::Removed | Body::Seen => None,
+        Body::Text(text) => Some(Extracted { text, ..Extracted::default() }),
+        Body::Plain { bytes, charset } => Some(extract::plain(&bytes, charset.as_deref())),
+        Body::Html { bytes, charset } => Some(extract::html(&bytes, charset.as_deref(), options)),
+    }
+}
+
+/// Makes visits; one for each worker, whose buffers it reuses.
+pub struct VisitMaker {
+    extract: extract::Options,
+    normalize: normalize::Options,
+    featurizer: Featurizer,
+    evidence: EvidenceBuilder,
+    normal: String,
+    features: Vec<Feature>,
+    words: Vec<u64>,
+}
+
+impl VisitMaker {
+    /// A maker for the records of `job`.
+    pub fn new(job: &Job, featurizer: Featurizer, signer: Signer) -> Result<VisitMaker> {
+        Ok(VisitMaker {
+            extract: job.extract.clone(),
+            normalize: job.normalize.clone(),
+            featurizer,
+            evidence: EvidenceBuilder::new(&job.contents, signer)?,
+            normal: String::new(),
+            features: Vec::new(),
+            words: Vec::new(),
+        })
+    }
+
+    /// The visit that `record` makes, and the evidence of its text unless the text is too short or `has_evidence` says that it is there
+    /// already. Calls `note` with a word for whatever is remarkable.
+    pub fn visit(
+        &mut self,
+        record: Record,
+        has_evidence: impl FnOnce(Id) -> bool,
+        mut note: impl FnMut(&str),
+    ) -> Result<(Visit, Option<EvidenceRow>)> {
+        let url = canonical_url(&record.url);
+        let mut visit = Visit {
+            doc: url.doc,
+            date: record.date.unwrap_or(NO_DATE),
+            kind: PAGE,
+            content: Id::NONE,
+            fingerprint: 0,
+            chars: 0,
+            flags: 0,
+            host: url.host,
+            https: u8::from(url.https),
+            url: url.canonical.into_bytes().into(),
+            diff: 1,
+        };
+        let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
+        let Some(extracted) = text_of(record.body, &self.extract) else {
+            visit.kind = without_text;
+            return Ok((visit, None));
+        };
+        if extracted.flags.contains(Flags::FALLBACK) {
+            note("extracted_by_fallback");
+        }
+        normalize::normalize(&extracted.text, &self.normalize, &mut self.normal);
+        if self.normal.is_empty() {
+            note("empty");
+            return Ok((visit, None));
+        }
+        visit.content = Id::of(self.normal.as_bytes());
+        visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
+        // Counted in the normal form, so that every page with this content gets the same flag.
+        let replaced = memchr::memmem::find_iter(self.normal.as_bytes(), "\u{FFFD}").count() as u64;
+        if replaced * 10 > u64::from(visit.chars) {
+            visit.flags |= REPLACED;
+            note("replaced_characters");
+        }
+        if self.evidence.uses_words() {
+            self.featurizer.words_and_features(&self.normal, &mut self.words, &mut self.features);
+        } else {
+            self.featurizer.features(&self.normal, &mut self.features);
+        }
+        visit.fingerprint = simhash(&self.features);
+        if self.featurizer.is_too_short(&self.features) {
+            visit.flags |= TOO_SHORT;
+            note("too_short");
+            return Ok((visit, None));
+        }
+        if has_evidence(visit.content) {
+            return Ok((visit, None));
+        }
+        let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);
+        let evidence = self.evidence.evidence(content, fingerprint, chars, &self.normal, &self.words)?;
+        Ok((visit, Some(evidence)))
+    }
+}

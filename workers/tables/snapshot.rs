@@ -1,0 +1,53 @@
+//! The tables of a store as one commit left them.
+
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::lookup::Lookup;
+use crate::store::manifest::{Head, TableState};
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use crate::tables::{BandRow, band_table};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Where tables lie, and which segments each has. A table that no epoch has written is empty.
+#[derive(Clone, Debug)]
+pub struct Snapshot<'a> {
+    data: PathBuf,
+    states: &'a BTreeMap<String, TableState>,
+}
+
+impl<'a> Snapshot<'a> {
+    /// The tables that `states` describe, in the store's folder `data`.
+    pub fn new(data: PathBuf, states: &'a BTreeMap<String, TableState>) -> Snapshot<'a> {
+        Snapshot { data, states }
+    }
+
+    /// The tables of `head`.
+    pub fn of(store: &Store, head: &'a Head) -> Snapshot<'a> {
+        Snapshot::new(store.data(), &head.manifest.tables)
+    }
+
+    /// The table of `R`, mapped.
+    pub fn table<R: Row>(&self) -> Result<Table<R>> {
+        Table::open(&self.data.join(R::NAME), self.states.get(R::NAME))
+    }
+
+    /// The table of `band`, 1 and up, mapped.
+    pub fn band(&self, band: usize) -> Result<Table<BandRow>> {
+        let name = band_table(band);
+        Table::open(&self.data.join(&name), self.states.get(&name))
+    }
+
+    /// What turns this snapshot's table of `R` into that of `later`, see [`Table::difference`].
+    pub fn difference<R: Row>(&self, later: &Snapshot<'_>) -> Result<Table<R>> {
+        Table::difference(&self.data.join(R::NAME), self.states.get(R::NAME), later.states.get(R::NAME))
+    }
+
+    /// The table of `R` for looking up few large rows; the rows that are read are added to `rows_read`.
+    pub fn lookup<R: Row>(&self, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
+        Lookup::open(&self.data.join(R::NAME), self.states.get(R::NAME), rows_read)
+    }
+}
