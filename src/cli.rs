@@ -371,14 +371,14 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// README, `--help` and the kinds of error say the same of every exit code, and none of any other.
+    /// `jobs/README.md`, `--help` and the kinds of error say the same of every exit code, and none of any other.
     #[test]
     fn exit_codes_agree() {
         let mut expected = vec![(0, SUCCESS.to_owned())];
         expected.extend(Kind::ALL.map(|kind| (kind.exit_code(), kind.meaning().to_owned())));
         assert!(expected.is_sorted_by_key(|(code, _)| *code));
         let code = |number: &str| number.trim().parse::<u8>().ok();
-        let readme = include_str!("../README.md").lines().filter_map(|line| {
+        let readme = include_str!("../jobs/README.md").lines().filter_map(|line| {
             let (number, meaning) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
             Some((code(number)?, meaning.to_owned()))
         });

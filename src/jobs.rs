@@ -138,7 +138,7 @@ mod tests {
             }
         }
         names.sort();
-        assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "snapshot.toml"]);
+        assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "manku.toml", "snapshot.toml"]);
     }
 
     /// The snapshot job says every key at its default: without all but its paths it is the same job.

@@ -17,14 +17,14 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The files that lie in `jobs` are what the commands of the README print.
+/// The files that lie in `jobs` are what the commands of `jobs/README.md` print.
 #[test]
 fn committed_files() {
     let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
-    let readme = std::fs::read_to_string(jobs.with_file_name("README.md")).expect("readable");
+    let readme = std::fs::read_to_string(jobs.join("README.md")).expect("readable");
     let of = |name: &str| std::fs::read_to_string(jobs.join(name)).expect("readable");
     let prints = |line: &str, binary: &str| {
-        assert!(readme.lines().any(|l| l == line), "README.md has no line {line:?}");
+        assert!(readme.lines().any(|l| l == line), "jobs/README.md has no line {line:?}");
         let words: Vec<&str> = line.split(' ').skip(1).collect();
         let output = pagefold(&[words, vec!["--binary", binary]].concat());
         assert!(output.status.success(), "{}", said(&output));
