@@ -5,3 +5,4 @@
 pub mod bands;
 pub mod hamming;
 pub mod pivots;
+pub mod ranks;

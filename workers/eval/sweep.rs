@@ -5,6 +5,7 @@
 //! A signature is tried alone: its candidates, by the pivot rule among the scene's texts, decided as the job decides. A
 //! threshold is tried over what is stored, so that what no signature proposed is not found by it either.
 
+use crate::candidates::bands::K_MAX;
 use crate::confirm::{self, By, Veto, decide};
 use crate::document::Id;
 use crate::error::{Error, Result};
@@ -25,8 +26,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// SimHash's k, up to [`crate::candidates::bands::K_MAX`].
-const K_MAX: u32 = crate::candidates::bands::K_MAX;
 /// MinHash's bins and bins of a key.
 const MINHASH: [(usize, usize); 7] = [(12, 4), (16, 4), (24, 3), (24, 4), (24, 6), (32, 4), (48, 4)];
 const SIMILARITY_MIN: [u16; 7] = [6000, 7000, 7500, 8000, 8500, 9000, 9500];

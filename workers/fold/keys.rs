@@ -3,11 +3,11 @@
 //! ([`crate::candidates::pivots`]). A pair is told once for each key that proposes it.
 
 use crate::candidates::pivots::PIVOTS;
+use crate::candidates::ranks::{changes_within, members};
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{changes_within, members};
 use crate::fold::resolve::{Candidate, NO_DISTANCE};
 use crate::store::table::consolidate;
 use crate::tables::evidence::row_keys;
@@ -54,7 +54,6 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
     keys.dedup();
     let before = epoch.before::<KeyRow>()?.matching(&keys);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
-    let contents = |rows: &[KeyRow]| rows.iter().map(|row| row.content).collect::<Vec<Id>>();
     for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
         let bucket = (changes[0].key, changes[0].kind);
         // The same key of other signatures was not touched.
@@ -62,7 +61,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
         let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();
         let new = consolidate([old, changes].concat());
         let signature = u16::from(bucket.1);
-        changes_within(&members(&contents(old), &contents(&new)), |content, other, diff| {
+        changes_within(&members(old, &new, |row: &KeyRow| row.content), |content, other, diff| {
             give(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
             epoch.count(if diff > 0 { Counter::KeyCandidatesNew } else { Counter::KeyCandidatesDropped }, 1);
         });

@@ -1,12 +1,12 @@
 //! Resolve: in come pairs of near fingerprints, out go the pairs of contents that the pivot rule begins or ceases to examine. The first members of
 //! one group travel to the owner of the other and meet its members there.
 
+use crate::candidates::ranks::{Member, changes_between, changes_within, members};
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::buckets::NearFingerprints;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{Member, changes_between, changes_within, ids, members};
 use crate::store::runs::Table;
 use crate::tables::GroupRow;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
     let group = |&key: &u64| {
         let old = old.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = new.next_if(|rows| rows[0].key == key).unwrap_or_default();
-        (key, members(&ids(old), &ids(new)))
+        (key, members(old, new, |row: &GroupRow| row.content))
     };
     Ok(keys.iter().map(group).collect())
 }

@@ -243,13 +243,16 @@ impl Job {
         if store.starts_with(&dir) || dir.starts_with(&store) {
             return Err("[output] dir: lies in the store, or the store in it".into());
         }
-        Bands::new(self.simhash.k, self.simhash.bands).map(drop).map_err(|why| format!("[simhash] k, bands: {why}"))
+        self.try_bands().map(drop)
     }
 
-    /// The bands of the first signature.
+    /// The bands of SimHash. Fails only for a job that [`Job::check`] refuses.
     pub fn bands(&self) -> Result<Bands> {
-        Bands::new(self.simhash.k, self.simhash.bands)
-            .map_err(|why| Error::new(Kind::Config, format!("[simhash]: {why}")))
+        self.try_bands().map_err(|why| Error::new(Kind::Config, why))
+    }
+
+    fn try_bands(&self) -> std::result::Result<Bands, String> {
+        Bands::new(self.simhash.k, self.simhash.bands).map_err(|why| format!("[simhash] k, bands: {why}"))
     }
 
     /// What decides a pair, every default filled in.
