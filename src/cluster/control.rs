@@ -24,17 +24,17 @@ use workers::job::Job;
 use workers::store::durable;
 
 /// How often each side says something.
-pub const SAY_EVERY: Duration = Duration::from_millis(500);
+pub const SEND_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long the launcher hears the rest after a process complained about another: two notice the same silence up to a beat apart, and a fifth of the
 /// limit is a beat between processes.
 pub fn settle(silence: Duration) -> Duration {
-    silence / 5 + SAY_EVERY
+    silence / 5 + SEND_INTERVAL
 }
 
 /// A process's place among the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Seat {
+pub struct Assignment {
     /// This process.
     pub process: usize,
     /// All processes.
@@ -77,9 +77,9 @@ pub struct Task {
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Work.
-    Task(Box<(Seat, Task)>),
+    Task(Box<(Assignment, Task)>),
     /// Try what working would need.
-    Probe(Box<(Seat, Probe)>),
+    Probe(Box<(Assignment, Probe)>),
     /// Where each process listens, in order.
     Peers(Vec<String>),
     /// The launcher lives.

@@ -36,7 +36,7 @@ pub fn carry_out(command: &Command) -> Result<()> {
         Command::Lexicon(arguments) => lexicon::lexicon(arguments),
         Command::Rank(arguments) => {
             let outcome = ranks::run(&arguments.run, |ranks| run::run(arguments, Some(ranks)));
-            signals::hold();
+            signals::wait_if_stopping();
             outcome
         }
         Command::Worker => worker::command(),

@@ -20,7 +20,7 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
     workers::mesh::exit_on_panic(|_| ());
     signals::on_signal(arguments.json);
     let outcome = rebuild(arguments);
-    signals::hold();
+    signals::wait_if_stopping();
     outcome
 }
 

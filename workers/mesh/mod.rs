@@ -7,10 +7,10 @@
 //! or changes a record, and nothing is printed to stdout.
 
 mod beat;
+mod connection;
+mod control_channel;
 mod handshake;
-mod link;
 mod start;
-mod talk;
 
 use crate::locks::lock;
 use std::any::Any;
@@ -31,10 +31,10 @@ use timely::worker::Worker;
 
 use crate::error::{Error, Kind, Result};
 use beat::Beats;
-use link::{Alarm, pump};
+use connection::{Alarm, pump};
+pub use control_channel::ControlChannel;
 use start::connect;
 pub use start::listen;
-pub use talk::Talk;
 
 /// How many connections a process refused at its start, by reason: `stranger`, `another_job`, `wrong_key`, `wrong_index`, `forged`, `hung_up`, `too_slow`,
 /// `crowded_out`, `taken`, `broken`, and `unheard` those that had not said enough when the start was over.
@@ -42,16 +42,16 @@ pub use talk::Talk;
 pub struct Refused(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
 impl Refused {
-    fn count(&self, word: &'static str, n: u64) {
+    fn count(&self, reason: &'static str, n: u64) {
         if n > 0 {
-            *lock(&self.0).entry(word).or_default() += n;
+            *lock(&self.0).entry(reason).or_default() += n;
         }
     }
 
     /// The counts so far.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let counts = lock(&self.0);
-        counts.iter().map(|(word, n)| ((*word).to_owned(), *n)).collect()
+        counts.iter().map(|(reason, n)| ((*reason).to_owned(), *n)).collect()
     }
 
     /// All of them.
@@ -144,15 +144,15 @@ pub fn execute<T: Send + 'static>(
     let lost = events.clone();
     let alarm = Arc::new(Alarm::new(move |reason| {
         on_lost(reason);
-        let told = Error::new(Kind::TryAgain, reason.to_string());
-        let told = reason.peer().into_iter().fold(told, Error::blaming);
-        let _ = lost.send(Err(told));
+        let error = Error::new(Kind::TryAgain, reason.to_string());
+        let error = reason.peer().into_iter().fold(error, Error::blaming);
+        let _ = lost.send(Err(error));
     }));
     let Wiring { builders, guard, senders, beats } = match mesh {
         Some((mesh, listener)) if mesh.addresses.len() > 1 => Wiring::over(&mesh, listener, threads, &alarm)?,
         _ => Wiring::alone(threads)?,
     };
-    let (panicked, bell) = (events.clone(), alarm.clone());
+    let (panicked, panic_alarm) = (events.clone(), alarm.clone());
     let guarded = move |worker: &mut Worker| {
         let run = AssertUnwindSafe(|| {
             let result = work(worker);
@@ -162,7 +162,7 @@ pub fn execute<T: Send + 'static>(
             result
         });
         catch_unwind(run).unwrap_or_else(|panic| {
-            report(&panicked, &bell, message(panic.as_ref()));
+            report_panic(&panicked, &panic_alarm, message(panic.as_ref()));
             // timely tells its queues of a panic only while one unwinds.
             resume_unwind(panic)
         })
@@ -174,7 +174,7 @@ pub fn execute<T: Send + 'static>(
         let joined = catch_unwind(AssertUnwindSafe(|| guards.join()));
         let Ok(results) = joined else {
             let line = "lost a peer: its connection broke while it was being closed";
-            return alarm.ring(&Error::new(Kind::TryAgain, line));
+            return alarm.raise(&Error::new(Kind::TryAgain, line));
         };
         for sender in senders {
             let _ = sender.join();
@@ -206,17 +206,22 @@ impl Wiring {
     }
 
     fn over(mesh: &Mesh, listener: Option<TcpListener>, threads: usize, alarm: &Arc<Alarm>) -> Result<Wiring> {
-        let links = connect(mesh, threads, listener)?;
+        let connections = connect(mesh, threads, listener)?;
         let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
-        let beats = links.beat.into_iter().enumerate().filter_map(|(peer, link)| Some((peer, link?))).collect();
+        let beats = connections
+            .beat
+            .into_iter()
+            .enumerate()
+            .filter_map(|(peer, connection)| Some((peer, connection?)))
+            .collect();
         let beats = Beats::start(beats, mesh.silence_timeout, alarm).map_err(io)?;
         let hooks = Hooks::default();
         let local = ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
         let mut senders = Vec::new();
         let (builders, guard) = if mesh.encrypt {
-            let mut sockets = Vec::with_capacity(links.data.len());
-            for (peer, link) in links.data.into_iter().enumerate() {
-                let pumped = link.map(|link| pump(link, peer, alarm)).transpose().map_err(io)?;
+            let mut sockets = Vec::with_capacity(connections.data.len());
+            for (peer, connection) in connections.data.into_iter().enumerate() {
+                let pumped = connection.map(|connection| pump(connection, peer, alarm)).transpose().map_err(io)?;
                 sockets.push(pumped.map(|(socket, sender)| {
                     senders.push(sender);
                     socket
@@ -224,7 +229,7 @@ impl Wiring {
             }
             initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
         } else {
-            let sockets = links.data.into_iter().map(|link| Some(link?.stream)).collect();
+            let sockets = connections.data.into_iter().map(|connection| Some(connection?.stream)).collect();
             initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
         };
         let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
@@ -238,12 +243,12 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// A worker's panic, filed as a lost peer if that is what it comes from.
-fn report<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
+fn report_panic<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
     if is_network_panic(message) {
-        alarm.ring(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
+        alarm.raise(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
     } else {
         // What falls silent after this is no news.
-        alarm.silence();
+        alarm.disarm();
         let _ = events.send(Err(Error::internal(format!("a worker panicked: {message}"))));
     }
 }
@@ -258,7 +263,7 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
     if is_network_panic(message) {
         let peer = thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
         return Some(match peer.and_then(|index| index.parse().ok()) {
-            Some(peer) => link::lost(peer, message),
+            Some(peer) => connection::lost(peer, message),
             None => Error::new(Kind::TryAgain, format!("lost a peer: {message}")),
         });
     }
@@ -268,7 +273,7 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
 /// From here on a panic in one of timely's threads ends the process at once, with one line on stderr: a panicked worker
 /// would otherwise leave its neighbours waiting for ever. The exit code is that of [`Kind::TryAgain`] if timely lost a
 /// connection, else of [`Kind::Internal`]. `last_word` is called before. Other threads panic as before.
-pub fn exit_on_panic(last_word: impl Fn(&Error) + Send + Sync + 'static) {
+pub fn exit_on_panic(before_exit: impl Fn(&Error) + Send + Sync + 'static) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if crate::panics::is_guarded() {
@@ -282,7 +287,7 @@ pub fn exit_on_panic(last_word: impl Fn(&Error) + Send + Sync + 'static) {
         if let (Kind::Internal, Some(place)) = (error.kind(), info.location()) {
             error = Error::internal(format!("{error} ({place})"));
         }
-        last_word(&error);
+        before_exit(&error);
         let _ = writeln!(std::io::stderr(), "pagefold: {}", error.to_string().replace('\n', " "));
         std::process::exit(error.kind().exit_code().into());
     }));

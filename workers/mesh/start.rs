@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 
-use super::handshake::{Answer, Claim, Failure, LANES, Lane, OPENING_BYTES, Party, Refusal, answer, dial, plausible};
-use super::link::{Link, WORD_BYTES, Word};
+use super::connection::{Connection, SIGNAL_BYTES, Signal};
+use super::handshake::{
+    Answer, Claim, DialFailure, LANES, Lane, OPENING_BYTES, Party, Refusal, answer, dial, plausible,
+};
 use super::{Mesh, Refused};
 
 /// Connections that have not proved themselves yet.
@@ -31,13 +33,13 @@ const WARN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The links to every peer by index; none to the process itself.
 #[derive(Default)]
-pub(super) struct Links {
-    pub(super) data: Vec<Option<Link>>,
-    pub(super) beat: Vec<Option<Link>>,
+pub(super) struct Connections {
+    pub(super) data: Vec<Option<Connection>>,
+    pub(super) beat: Vec<Option<Connection>>,
 }
 
-impl Links {
-    fn of(&mut self, lane: Lane) -> &mut Vec<Option<Link>> {
+impl Connections {
+    fn of(&mut self, lane: Lane) -> &mut Vec<Option<Connection>> {
         match lane {
             Lane::Data => &mut self.data,
             Lane::Beat => &mut self.beat,
@@ -68,63 +70,64 @@ pub fn listen(bind: SocketAddr) -> Result<TcpListener> {
 }
 
 /// Connects with every peer and returns when all of them have done the same.
-pub(super) fn connect(mesh: &Mesh, threads: usize, listener: Option<TcpListener>) -> Result<Links> {
+pub(super) fn connect(mesh: &Mesh, threads: usize, listener: Option<TcpListener>) -> Result<Connections> {
     let deadline = Instant::now() + mesh.start_timeout;
     let stop = Arc::new(AtomicBool::new(false));
-    let outcome = make_links(mesh, &Party::of(mesh, threads), listener, deadline, &stop);
+    let outcome = make_connections(mesh, &Party::of(mesh, threads), listener, deadline, &stop);
     stop.store(true, Ordering::SeqCst);
-    let mut links = outcome?;
-    for link in links.data.iter().chain(&links.beat).flatten() {
-        link.settle(mesh.silence_timeout)
+    let mut connections = outcome?;
+    for connection in connections.data.iter().chain(&connections.beat).flatten() {
+        connection
+            .settle(mesh.silence_timeout)
             .map_err(|e| Error::new(Kind::Io, "cannot set up a connection").caused_by(e))?;
     }
-    all_ready(&mut links, deadline)?;
-    Ok(links)
+    all_ready(&mut connections, deadline)?;
+    Ok(connections)
 }
 
-fn make_links(
+fn make_connections(
     mesh: &Mesh,
     party: &Party,
     listener: Option<TcpListener>,
     deadline: Instant,
     stop: &Arc<AtomicBool>,
-) -> Result<Links> {
+) -> Result<Connections> {
     let processes = mesh.addresses.len();
     let dialed = dial_lower(mesh, party, deadline, stop)?;
-    let mut gate = Gate::new(mesh, party, listener);
-    let mut links = Links::default();
-    links.data.resize_with(processes, || None);
-    links.beat.resize_with(processes, || None);
+    let mut acceptor = Acceptor::new(mesh, party, listener);
+    let mut connections = Connections::default();
+    connections.data.resize_with(processes, || None);
+    connections.beat.resize_with(processes, || None);
     let mut reasons = vec![None; processes];
     loop {
         for news in dialed.try_iter() {
             match news {
-                Dialed::Linked(peer, lane, link) => links.of(lane)[peer] = Some(link),
+                Dialed::Connected(peer, lane, connection) => connections.of(lane)[peer] = Some(connection),
                 Dialed::Failed(peer, reason) => reasons[peer] = Some(reason),
                 Dialed::Refused(error) => return Err(error),
             }
         }
-        let more = gate.turn(&mut links, &mut reasons);
-        let missing = links.missing(mesh.index);
+        let more = acceptor.turn(&mut connections, &mut reasons);
+        let missing = connections.missing(mesh.index);
         if missing.is_empty() {
-            gate.close();
-            return Ok(links);
+            acceptor.close();
+            return Ok(connections);
         }
         if Instant::now() >= deadline {
-            return Err(unmet(mesh, &missing, &reasons));
+            return Err(missing_peers(mesh, &missing, &reasons));
         }
         if !more {
-            sleep(Duration::from_millis(if gate.pending.is_empty() { 5 } else { 1 }));
+            sleep(Duration::from_millis(if acceptor.pending.is_empty() { 5 } else { 1 }));
         }
     }
 }
 
-fn unmet(mesh: &Mesh, missing: &[usize], reasons: &[Option<String>]) -> Error {
-    let told = |peer: &usize| {
+fn missing_peers(mesh: &Mesh, missing: &[usize], reasons: &[Option<String>]) -> Error {
+    let describe = |peer: &usize| {
         let reason = reasons[*peer].as_deref().unwrap_or("it never called");
         format!("process {peer} at {} ({reason})", mesh.addresses[*peer])
     };
-    let list = missing.iter().map(told).collect::<Vec<_>>().join(", ");
+    let list = missing.iter().map(describe).collect::<Vec<_>>().join(", ");
     let error = Error::new(Kind::TryAgain, format!("missing after {:?}: {list}", mesh.start_timeout));
     // Of several the first is as good as any: the launcher hears all processes, and each blames another.
     missing.first().map_or(Error::internal("none is missing"), |peer| error.blaming(*peer))
@@ -132,7 +135,7 @@ fn unmet(mesh: &Mesh, missing: &[usize], reasons: &[Option<String>]) -> Error {
 
 /// Waits until every peer has all of its connections too, so that nobody's silence during the start counts as a loss and
 /// whoever is missing is named by those who miss it.
-fn all_ready(links: &mut Links, deadline: Instant) -> Result<()> {
+fn all_ready(connections: &mut Connections, deadline: Instant) -> Result<()> {
     fn gone(peer: usize, error: std::io::Error) -> Error {
         let why = match error.kind() {
             ErrorKind::TimedOut => "still waits for others",
@@ -140,17 +143,21 @@ fn all_ready(links: &mut Links, deadline: Instant) -> Result<()> {
         };
         Error::new(Kind::TryAgain, format!("process {peer} {why}")).blaming(peer).caused_by(error)
     }
-    let mut peers: Vec<_> =
-        links.beat.iter_mut().enumerate().filter_map(|(peer, link)| Some((peer, link.as_mut()?))).collect();
-    for (peer, link) in &mut peers {
-        link.send(Word::Ready).map_err(|error| gone(*peer, error))?;
+    let mut peers: Vec<_> = connections
+        .beat
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(peer, connection)| Some((peer, connection.as_mut()?)))
+        .collect();
+    for (peer, connection) in &mut peers {
+        connection.send(Signal::Ready).map_err(|error| gone(*peer, error))?;
     }
-    for (peer, link) in &mut peers {
-        match link.receive(deadline).map_err(|error| gone(*peer, error))? {
-            Word::Ready => {}
-            word => {
+    for (peer, connection) in &mut peers {
+        match connection.receive(deadline).map_err(|error| gone(*peer, error))? {
+            Signal::Ready => {}
+            signal => {
                 return Err(
-                    Error::new(Kind::Protocol, format!("process {peer} says {word:?} out of turn")).blaming(*peer)
+                    Error::new(Kind::Protocol, format!("process {peer} says {signal:?} out of turn")).blaming(*peer)
                 );
             }
         }
@@ -160,7 +167,7 @@ fn all_ready(links: &mut Links, deadline: Instant) -> Result<()> {
 
 /// What the dialing threads report.
 enum Dialed {
-    Linked(usize, Lane, Link),
+    Connected(usize, Lane, Connection),
     /// Tried in vain, and will try again.
     Failed(usize, String),
     /// Refused for good.
@@ -201,13 +208,13 @@ impl Dialer {
                 if stop.load(Ordering::SeqCst) || Instant::now() >= self.deadline {
                     return;
                 }
-                let told = match self.dial_once(lane) {
-                    Ok(link) => Dialed::Linked(self.peer, lane, link),
-                    Err(Failure::Broken(reason)) => Dialed::Failed(self.peer, reason),
-                    Err(Failure::Refused(refusal)) => Dialed::Refused(self.refused(refusal)),
+                let outcome = match self.dial_once(lane) {
+                    Ok(connection) => Dialed::Connected(self.peer, lane, connection),
+                    Err(DialFailure::Broken(reason)) => Dialed::Failed(self.peer, reason),
+                    Err(DialFailure::Refused(refusal)) => Dialed::Refused(self.refused(refusal)),
                 };
-                let again = matches!(told, Dialed::Failed(..));
-                if news.send(told).is_err() {
+                let again = matches!(outcome, Dialed::Failed(..));
+                if news.send(outcome).is_err() {
                     return;
                 }
                 if !again {
@@ -224,8 +231,8 @@ impl Dialer {
             .blaming(self.peer)
     }
 
-    fn dial_once(&self, lane: Lane) -> std::result::Result<Link, Failure> {
-        let mut last = Failure::Broken("its name has no address".into());
+    fn dial_once(&self, lane: Lane) -> std::result::Result<Connection, DialFailure> {
+        let mut last = DialFailure::Broken("its name has no address".into());
         for address in self.address.to_socket_addrs()? {
             let now = Instant::now();
             let deadline = self.deadline.min(now + self.handshake_timeout);
@@ -233,17 +240,17 @@ impl Dialer {
             if left.is_zero() {
                 break;
             }
-            let outcome = TcpStream::connect_timeout(&address, left).map_err(Failure::from).and_then(|stream| {
+            let outcome = TcpStream::connect_timeout(&address, left).map_err(DialFailure::from).and_then(|stream| {
                 // A port of this machine's ephemeral range, dialed while nobody listens, may connect with itself.
                 if stream.local_addr()? == stream.peer_addr()? {
-                    return Err(Failure::Broken("nobody listens".into()));
+                    return Err(DialFailure::Broken("nobody listens".into()));
                 }
                 stream.set_nodelay(true)?;
                 stream.set_write_timeout(Some(left))?;
                 dial(stream, &self.party, lane, self.peer, deadline)
             });
             match outcome {
-                Err(failure @ Failure::Broken(_)) => last = failure,
+                Err(failure @ DialFailure::Broken(_)) => last = failure,
                 done => return done,
             }
         }
@@ -252,7 +259,7 @@ impl Dialer {
 }
 
 /// The listening side: the connections that have not proved themselves yet.
-struct Gate {
+struct Acceptor {
     party: Party,
     /// Closed with the gate.
     listener: Option<TcpListener>,
@@ -279,7 +286,7 @@ struct Reason(&'static str, String);
 
 impl From<Refusal> for Reason {
     fn from(refusal: Refusal) -> Reason {
-        Reason(refusal.word(), refusal.to_string())
+        Reason(refusal.name(), refusal.to_string())
     }
 }
 
@@ -290,9 +297,9 @@ enum Step {
     Proved,
 }
 
-impl Gate {
-    fn new(mesh: &Mesh, party: &Party, listener: Option<TcpListener>) -> Gate {
-        Gate {
+impl Acceptor {
+    fn new(mesh: &Mesh, party: &Party, listener: Option<TcpListener>) -> Acceptor {
+        Acceptor {
             party: party.clone(),
             listener,
             pending: VecDeque::with_capacity(PENDING_MAX),
@@ -305,7 +312,7 @@ impl Gate {
 
     /// Lets new connections in, reads what has come, and gives those that proved themselves their place in `links`.
     /// `reasons` gets why a claimed index was refused. Never blocks; true if more connections may be waiting.
-    fn turn(&mut self, links: &mut Links, reasons: &mut [Option<String>]) -> bool {
+    fn turn(&mut self, connections: &mut Connections, reasons: &mut [Option<String>]) -> bool {
         let more = self.accept();
         for _ in 0..self.pending.len() {
             let Some(mut pending) = self.pending.pop_front() else { break };
@@ -323,7 +330,7 @@ impl Gate {
                         reasons[peer] = Some(format!("last refused: {}", reason.1));
                     }
                 }
-                Step::Proved => self.place(pending, links),
+                Step::Proved => self.place(pending, connections),
             }
         }
         more
@@ -370,19 +377,19 @@ impl Gate {
         }
     }
 
-    fn place(&mut self, pending: Pending, links: &mut Links) {
+    fn place(&mut self, pending: Pending, connections: &mut Connections) {
         let Pending { stream, from, claim: Some(Claim { index, lane, sealer, opener }), .. } = pending else {
             return;
         };
-        let mut link = Link { stream, sealer, opener };
-        let place = &mut links.of(lane)[index];
+        let mut connection = Connection { stream, sealer, opener };
+        let place = &mut connections.of(lane)[index];
         // A peer that never heard its welcome dials again; its first connection is closed by then.
         if place.as_ref().is_some_and(|taken| !taken.is_dead()) {
             let line = format!("another process has joined as number {index} already");
             self.refuse(from, &Reason("taken", line));
-            let _ = link.send(Word::Taken);
-        } else if link.settle(self.silence_timeout).and_then(|()| link.send(Word::Welcome)).is_ok() {
-            *place = Some(link);
+            let _ = connection.send(Signal::Taken);
+        } else if connection.settle(self.silence_timeout).and_then(|()| connection.send(Signal::Welcome)).is_ok() {
+            *place = Some(connection);
         }
     }
 }
@@ -400,7 +407,7 @@ impl Pending {
     fn step(&mut self, party: &Party) -> Step {
         // An opening, then a confirmation.
         for _ in 0..2 {
-            let wanted = if self.claim.is_some() { WORD_BYTES } else { OPENING_BYTES };
+            let wanted = if self.claim.is_some() { SIGNAL_BYTES } else { OPENING_BYTES };
             match self.fill(wanted) {
                 Err(reason) => return Step::Refuse(reason, None),
                 Ok(false) => return Step::Wait,
@@ -411,8 +418,8 @@ impl Pending {
                 let Some(sealed) = self.buffer.first_chunk() else {
                     return Step::Wait;
                 };
-                return match claim.opener.word(sealed) {
-                    Ok(Word::Confirm) => Step::Proved,
+                return match claim.opener.signal(sealed) {
+                    Ok(Signal::Confirm) => Step::Proved,
                     _ => Step::Refuse(Reason("forged", "its handshake is a replay or a forgery".into()), None),
                 };
             }

@@ -24,12 +24,12 @@ const TAG_BYTES: usize = 16;
 pub(super) const SEALED_BYTES_MAX: usize = 65_535;
 pub(super) const PLAIN_BYTES_MAX: usize = SEALED_BYTES_MAX - TAG_BYTES;
 /// A sealed word on the wire.
-pub(super) const WORD_BYTES: usize = 1 + TAG_BYTES;
+pub(super) const SIGNAL_BYTES: usize = 1 + TAG_BYTES;
 const READ_AHEAD_BYTES: usize = 1 << 18;
 
 /// All that the processes say to each other apart from timely's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Signal {
     /// The dialer's opening was no replay.
     Confirm = 1,
     /// The acceptor has given the connection its place.
@@ -44,7 +44,8 @@ pub(super) enum Word {
     Farewell = 6,
 }
 
-const WORDS: [Word; 6] = [Word::Confirm, Word::Welcome, Word::Taken, Word::Ready, Word::Beat, Word::Farewell];
+const SIGNALS: [Signal; 6] =
+    [Signal::Confirm, Signal::Welcome, Signal::Taken, Signal::Ready, Signal::Beat, Signal::Farewell];
 
 /// The sending half of a session: counts its messages, so that none can be dropped, doubled or swapped unnoticed.
 pub(super) struct Sealer {
@@ -67,9 +68,9 @@ impl Sealer {
         Ok(written)
     }
 
-    pub(super) fn word(&mut self, word: Word) -> io::Result<[u8; WORD_BYTES]> {
-        let mut sealed = [0; WORD_BYTES];
-        self.seal(&[word as u8], &mut sealed)?;
+    pub(super) fn signal(&mut self, signal: Signal) -> io::Result<[u8; SIGNAL_BYTES]> {
+        let mut sealed = [0; SIGNAL_BYTES];
+        self.seal(&[signal as u8], &mut sealed)?;
         Ok(sealed)
     }
 }
@@ -93,22 +94,22 @@ impl Opener {
         Ok(read)
     }
 
-    pub(super) fn word(&mut self, sealed: &[u8; WORD_BYTES]) -> io::Result<Word> {
-        let mut plain = [0; WORD_BYTES];
+    pub(super) fn signal(&mut self, sealed: &[u8; SIGNAL_BYTES]) -> io::Result<Signal> {
+        let mut plain = [0; SIGNAL_BYTES];
         self.open(sealed, &mut plain)?;
-        let known = WORDS.into_iter().find(|word| *word as u8 == plain[0]);
+        let known = SIGNALS.into_iter().find(|signal| *signal as u8 == plain[0]);
         known.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a word that is not known"))
     }
 }
 
 /// One connection to one peer, both ends known to each other.
-pub(super) struct Link {
+pub(super) struct Connection {
     pub(super) stream: TcpStream,
     pub(super) sealer: Sealer,
     pub(super) opener: Opener,
 }
 
-impl Link {
+impl Connection {
     /// Readies the connection for a long life: blocking, no delay, and an end when the peer's host is gone for `silence`.
     pub(super) fn settle(&self, silence: Duration) -> io::Result<()> {
         let second = Duration::from_secs(1);
@@ -125,12 +126,12 @@ impl Link {
         Ok(())
     }
 
-    pub(super) fn send(&mut self, word: Word) -> io::Result<()> {
-        let sealed = self.sealer.word(word)?;
+    pub(super) fn send(&mut self, signal: Signal) -> io::Result<()> {
+        let sealed = self.sealer.signal(signal)?;
         self.stream.write_all(&sealed)
     }
 
-    pub(super) fn receive(&mut self, deadline: Instant) -> io::Result<Word> {
+    pub(super) fn receive(&mut self, deadline: Instant) -> io::Result<Signal> {
         receive(&mut self.stream, &mut self.opener, deadline)
     }
 
@@ -150,10 +151,10 @@ impl Link {
 }
 
 /// The next word, which must have come in full by `deadline`.
-pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Word> {
-    let mut sealed = [0; WORD_BYTES];
+pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Signal> {
+    let mut sealed = [0; SIGNAL_BYTES];
     read_exact_by(stream, &mut sealed, deadline)?;
-    opener.word(&sealed)
+    opener.signal(&sealed)
 }
 
 /// Fills `buffer` by `deadline`, however slowly the bytes drip in; `TimedOut` if they do not come.
@@ -185,43 +186,47 @@ pub(super) fn lost(peer: usize, why: impl fmt::Display) -> Error {
 
 /// Tells once that a peer is lost, and not at all once the work is over.
 pub(super) struct Alarm {
-    quiet: AtomicBool,
-    ring: Box<dyn Fn(&Error) + Send + Sync>,
+    disarmed: AtomicBool,
+    raise: Box<dyn Fn(&Error) + Send + Sync>,
 }
 
 impl Alarm {
-    pub(super) fn new(ring: impl Fn(&Error) + Send + Sync + 'static) -> Alarm {
-        Alarm { quiet: AtomicBool::new(false), ring: Box::new(ring) }
+    pub(super) fn new(raise: impl Fn(&Error) + Send + Sync + 'static) -> Alarm {
+        Alarm { disarmed: AtomicBool::new(false), raise: Box::new(raise) }
     }
 
-    pub(super) fn ring(&self, reason: &Error) {
-        if !self.quiet.swap(true, Ordering::SeqCst) {
-            (self.ring)(reason);
+    pub(super) fn raise(&self, reason: &Error) {
+        if !self.disarmed.swap(true, Ordering::SeqCst) {
+            (self.raise)(reason);
         }
     }
 
     /// From here on a silent peer is no loss.
-    pub(super) fn silence(&self) {
-        self.quiet.store(true, Ordering::SeqCst);
+    pub(super) fn disarm(&self) {
+        self.disarmed.store(true, Ordering::SeqCst);
     }
 }
 
 /// Carries a local socket's bytes over `link` in sealed frames; returns the socket, and the sending thread, which ends
 /// when the socket's writing half was shut down and all its bytes have left. Holds at most three frames and the
 /// read-ahead in memory; a slow peer holds the writer back.
-pub(super) fn pump(link: Link, peer: usize, alarm: &Arc<Alarm>) -> io::Result<(UnixStream, JoinHandle<()>)> {
+pub(super) fn pump(
+    connection: Connection,
+    peer: usize,
+    alarm: &Arc<Alarm>,
+) -> io::Result<(UnixStream, JoinHandle<()>)> {
     let (inside, outside) = UnixStream::pair()?;
-    let Link { stream, sealer, opener } = link;
-    let (from_inside, to_peer, ringer) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
+    let Connection { stream, sealer, opener } = connection;
+    let (from_inside, to_peer, sending_alarm) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
     let sending = Builder::new().name(format!("mesh:seal-{peer}")).spawn(move || {
         if let Err(error) = seal_all(from_inside, to_peer, sealer) {
-            ringer.ring(&lost(peer, format!("cannot send to it: {error}")));
+            sending_alarm.raise(&lost(peer, format!("cannot send to it: {error}")));
         }
     })?;
-    let ringer = alarm.clone();
+    let sending_alarm = alarm.clone();
     Builder::new().name(format!("mesh:open-{peer}")).spawn(move || {
         if let Err(error) = open_all(stream, &outside, opener) {
-            ringer.ring(&lost(peer, format!("cannot receive from it: {error}")));
+            sending_alarm.raise(&lost(peer, format!("cannot receive from it: {error}")));
             // timely would wait for ever on a socket that stays open.
             let _ = outside.shutdown(Shutdown::Both);
         }
@@ -270,7 +275,7 @@ pub(super) mod tests {
     use std::sync::mpsc;
 
     /// Two ends of a TCP connection with an agreed session.
-    pub(in super::super) fn linked() -> (Link, Link) {
+    pub(in super::super) fn connected() -> (Connection, Connection) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
@@ -282,11 +287,11 @@ pub(super) mod tests {
         acceptor.read_message(&message[..length], &mut payload).unwrap();
         let length = acceptor.write_message(&[], &mut message).unwrap();
         dialer.read_message(&message[..length], &mut payload).unwrap();
-        let link = |stream, state: snow::HandshakeState| {
+        let connection = |stream, state: snow::HandshakeState| {
             let session = Arc::new(state.into_stateless_transport_mode().unwrap());
-            Link { stream, sealer: Sealer::new(session.clone()), opener: Opener::new(session) }
+            Connection { stream, sealer: Sealer::new(session.clone()), opener: Opener::new(session) }
         };
-        (link(near, dialer), link(far, acceptor))
+        (connection(near, dialer), connection(far, acceptor))
     }
 
     fn alarm() -> (Arc<Alarm>, mpsc::Receiver<String>) {
@@ -297,9 +302,10 @@ pub(super) mod tests {
     /// What goes into one end of a sealed link comes out of the other, whatever the sizes, both ways at once.
     #[test]
     fn a_pump_carries_every_byte() {
-        let (near, far) = linked();
-        let (bell, reasons) = alarm();
-        let ((near, near_sending), (far, far_sending)) = (pump(near, 1, &bell).unwrap(), pump(far, 0, &bell).unwrap());
+        let (near, far) = connected();
+        let (alarm, reasons) = alarm();
+        let ((near, near_sending), (far, far_sending)) =
+            (pump(near, 1, &alarm).unwrap(), pump(far, 0, &alarm).unwrap());
         let sizes = [1, 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, PLAIN_BYTES_MAX + 1, 3 * PLAIN_BYTES_MAX, 1 << 21];
         let bytes: Vec<u8> = (0..sizes.iter().sum::<usize>()).map(|i| ((i * 2_654_435_761) >> 13) as u8).collect();
         std::thread::scope(|scope| {
@@ -329,10 +335,10 @@ pub(super) mod tests {
     #[test]
     fn a_forged_frame_and_a_cut_are_losses() {
         for forge in [true, false] {
-            let (near, far) = linked();
-            let (bell, reasons) = alarm();
-            let (mut inside, _sending) = pump(near, 1, &bell).unwrap();
-            let Link { mut stream, mut sealer, .. } = far;
+            let (near, far) = connected();
+            let (alarm, reasons) = alarm();
+            let (mut inside, _sending) = pump(near, 1, &alarm).unwrap();
+            let Connection { mut stream, mut sealer, .. } = far;
             if forge {
                 let mut frame = [0; 2 + 5 + TAG_BYTES];
                 frame[1] = 5 + TAG_BYTES as u8;
@@ -346,7 +352,7 @@ pub(super) mod tests {
             let _ = inside.read_to_end(&mut got);
             assert!(got.is_empty());
             assert!(reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1"));
-            bell.ring(&lost(1, "again"));
+            alarm.raise(&lost(1, "again"));
             assert!(reasons.try_recv().is_err());
         }
     }
