@@ -21,6 +21,7 @@ use std::time::Duration;
 use workers::error::{Error, Kind};
 use workers::fold::epoch::Receipt;
 use workers::job::Job;
+use workers::mesh::Key;
 use workers::store::durable;
 
 /// How often each side says something.
@@ -49,8 +50,8 @@ pub struct Assignment {
     pub folder: PathBuf,
     /// Whether it is the launcher's child and is to die with it.
     pub is_child: bool,
-    /// The attempt's secret, in hex.
-    pub key: String,
+    /// The attempt's secret.
+    pub key: Key,
     /// Whether data is encrypted on its way.
     pub encrypt: bool,
     /// Whether it need not be, beyond loopback.

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::fold::epoch::Progress;
 use workers::job::Job;
-use workers::mesh::{self, ControlChannel};
+use workers::mesh::{self, ControlChannel, Key};
 use workers::plan::{self, Plan};
 use workers::store::{durable, random_hex};
 
@@ -82,7 +82,7 @@ enum RankMessage {
 /// A process among its peers.
 pub struct Ranks {
     allocation: Allocation,
-    key: [u8; 32],
+    key: Key,
     listener: TcpListener,
     /// Digest of the binary.
     digest: String,
@@ -118,12 +118,8 @@ fn cause(failures: Vec<Error>) -> Option<Error> {
 }
 
 /// The key of one epoch's links.
-fn link_key(key: &[u8; 32], nonce: &str) -> [u8; 32] {
-    blake3::derive_key("pagefold 2026 ranks: links for data", &[&key[..], nonce.as_bytes()].concat())
-}
-
-fn encode_key(key: &[u8; 32]) -> String {
-    blake3::Hash::from_bytes(*key).to_hex().to_string()
+fn link_key(key: &Key, nonce: &str) -> Key {
+    key.derive("pagefold 2026 ranks: links for data", nonce)
 }
 
 impl Ranks {
@@ -307,7 +303,7 @@ impl Ranks {
 }
 
 /// A seat in the allocation for links under `key`.
-fn assignment(allocation: &Allocation, key: &[u8; 32], start_timeout: Duration) -> Result<Assignment> {
+fn assignment(allocation: &Allocation, key: &Key, start_timeout: Duration) -> Result<Assignment> {
     let folder = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
     Ok(Assignment {
         process: allocation.rank,
@@ -317,7 +313,7 @@ fn assignment(allocation: &Allocation, key: &[u8; 32], start_timeout: Duration) 
         port: allocation.bind.port(),
         folder,
         is_child: false,
-        key: encode_key(key),
+        key: key.clone(),
         encrypt: allocation.encrypt,
         plaintext: false,
         start_timeout,
@@ -358,10 +354,10 @@ mod tests {
     /// Another nonce, or another key, makes another key of the links, and that is never the ranks' own.
     #[test]
     fn link_keys() {
-        let keys = [link_key(&[1; 32], "a"), link_key(&[1; 32], "b"), link_key(&[2; 32], "a"), [1; 32]];
+        let (one, two) = (Key::of([1; 32]), Key::of([2; 32]));
+        let keys = [link_key(&one, "a"), link_key(&one, "b"), link_key(&two, "a"), one];
         for (n, key) in keys.iter().enumerate() {
             assert!(!keys[..n].contains(key), "{n}");
         }
-        assert_eq!(encode_key(&[0xa7; 32]), "a7".repeat(32));
     }
 }

@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
+use workers::mesh::Key;
 
 /// How often the clock is looked at while nothing is heard.
 const TICK: Duration = Duration::from_millis(50);
@@ -237,7 +238,7 @@ impl<'a> Supervisor<'a> {
 
     /// The first order of each process.
     fn orders(&self, order: &dyn Fn(Assignment) -> Order) -> Result<Vec<Order>> {
-        let key = [workers::store::random_hex()?, workers::store::random_hex()?].concat();
+        let key = Key::random()?;
         let here = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
         let assignment = |(process, host): (usize, &Host)| Assignment {
             process,

@@ -340,16 +340,11 @@ pub fn mesh(
     prologue: Vec<u8>,
     listener: &TcpListener,
 ) -> Result<Mesh> {
-    let mut key = [0; 32];
-    for (byte, digits) in key.iter_mut().zip(assignment.key.as_bytes().chunks(2)) {
-        let digits = std::str::from_utf8(digits).unwrap_or_default();
-        *byte = u8::from_str_radix(digits, 16).map_err(|_| Error::new(Kind::Usage, "the task's key is no hex"))?;
-    }
     Ok(Mesh {
         index: assignment.process,
         addresses,
         bind: listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?,
-        key,
+        key: assignment.key.clone(),
         prologue,
         encrypt: assignment.encrypt,
         plaintext: assignment.plaintext,

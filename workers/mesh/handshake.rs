@@ -22,8 +22,8 @@ use std::time::Instant;
 
 use snow::{HandshakeState, StatelessTransportState};
 
-use super::Mesh;
 use super::connection::{Connection, Opener, SIGNAL_BYTES, Sealer, Signal, read_exact_by};
+use super::{Key, Mesh};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const MAGIC: &[u8; 8] = b"pgfdmesh";
@@ -87,7 +87,7 @@ impl fmt::Display for Refusal {
 pub(super) struct Party {
     index: u32,
     processes: u32,
-    key: [u8; 32],
+    key: Key,
     /// Digest of all that the processes must agree on.
     job: [u8; 32],
 }
@@ -100,11 +100,11 @@ impl Party {
         let mut hasher = blake3::Hasher::new();
         hasher.update(MAGIC).update(&[VERSION, mesh.encrypt.into()]);
         hasher.update(&processes.to_le_bytes()).update(&(threads as u64).to_le_bytes()).update(&mesh.prologue);
-        Party { index, processes, key: mesh.key, job: hasher.finalize().into() }
+        Party { index, processes, key: mesh.key.clone(), job: hasher.finalize().into() }
     }
 
     fn noise(&self, hello: &[u8; HELLO_BYTES], dialing: bool) -> Result<HandshakeState, snow::Error> {
-        let builder = snow::Builder::new(PATTERN.parse()?).prologue(hello)?.psk(0, &self.key)?;
+        let builder = snow::Builder::new(PATTERN.parse()?).prologue(hello)?.psk(0, self.key.bytes())?;
         if dialing { builder.build_initiator() } else { builder.build_responder() }
     }
 }
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     fn party(index: u32, key: u8, job: u8) -> Party {
-        Party { index, processes: 3, key: [key; 32], job: [job; 32] }
+        Party { index, processes: 3, key: Key::of([key; 32]), job: [job; 32] }
     }
 
     fn refusal(acceptor: &Party, opening: &[u8; OPENING_BYTES]) -> Option<Refusal> {

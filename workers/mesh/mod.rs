@@ -10,6 +10,7 @@ mod beat;
 mod connection;
 mod control_channel;
 mod handshake;
+mod key;
 mod start;
 
 use crate::locks::lock;
@@ -33,6 +34,7 @@ use crate::error::{Error, Kind, Result};
 use beat::Beats;
 use connection::{Alarm, pump};
 pub use control_channel::ControlChannel;
+pub use key::Key;
 use start::connect;
 pub use start::listen;
 
@@ -71,7 +73,7 @@ pub struct Mesh {
     /// Whether data may go beyond loopback without encryption, by the word of who owns the network.
     pub plaintext: bool,
     /// The attempt's secret.
-    pub key: [u8; 32],
+    pub key: Key,
     /// All that the processes must agree on: store, attempt, configuration, binary.
     pub prologue: Vec<u8>,
     /// Whether the data is encrypted. Without, whoever can write into an established connection can forge data: allowed

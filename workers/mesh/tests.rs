@@ -26,7 +26,7 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             index,
             addresses: bound.iter().map(SocketAddr::to_string).collect(),
             bind: bound[index],
-            key: [7; 32],
+            key: Key::of([7; 32]),
             prologue: b"store, attempt, configuration, binary".to_vec(),
             encrypt,
             plaintext: false,
@@ -85,7 +85,13 @@ fn impostor(mesh: &Mesh, lane: Lane) -> Connection {
 }
 
 fn twin(mesh: &Mesh) -> Mesh {
-    Mesh { addresses: mesh.addresses.clone(), prologue: mesh.prologue.clone(), refused: mesh.refused.clone(), ..*mesh }
+    Mesh {
+        addresses: mesh.addresses.clone(),
+        prologue: mesh.prologue.clone(),
+        key: mesh.key.clone(),
+        refused: mesh.refused.clone(),
+        ..*mesh
+    }
 }
 
 fn losses() -> (impl Fn(&Error) + Send + Sync + 'static, Receiver<String>) {
@@ -145,7 +151,10 @@ fn wrong_peers_are_refused() {
         change(&mut mesh);
         mesh
     };
-    assert!(refused(THREADS, last(&|mesh| mesh.key[31] ^= 1)).contains("a wrong key"));
+    assert!(
+        refused(THREADS, last(&|mesh| mesh.key = Key::of(std::array::from_fn(|at| if at == 31 { 6 } else { 7 }))))
+            .contains("a wrong key")
+    );
     assert!(refused(THREADS, last(&|mesh| mesh.prologue.push(0))).contains("a different build"));
     assert!(refused(THREADS, last(&|mesh| mesh.encrypt = false)).contains("a different build"));
     let third = |mesh: &mut Mesh| {
@@ -167,7 +176,7 @@ fn strangers_do_not_disturb_the_start() {
     let mut runs = vec![started(meshes.remove(0))];
     let forged: Vec<_> = [(1, 0), (2, 0), (2, 1)]
         .map(|(index, accepting)| {
-            let party = Party::of(&Mesh { index, key: [8; 32], ..twin(&first) }, THREADS);
+            let party = Party::of(&Mesh { index, key: Key::of([8; 32]), ..twin(&first) }, THREADS);
             opening(&party, Lane::Data, accepting).unwrap().0
         })
         .into();
@@ -202,7 +211,7 @@ fn a_missing_peer_is_named() {
     for (mesh, _) in &mut three {
         mesh.start_timeout = Duration::from_millis(600);
     }
-    let wrong = Party::of(&Mesh { index: 2, key: [8; 32], ..twin(&three[0].0) }, THREADS);
+    let wrong = Party::of(&Mesh { index: 2, key: Key::of([8; 32]), ..twin(&three[0].0) }, THREADS);
     let mut stranger = TcpStream::connect(three[0].0.bind).unwrap();
     stranger.write_all(&opening(&wrong, Lane::Data, 0).unwrap().0).unwrap();
     let runs: Vec<_> = three.into_iter().map(started).collect();
