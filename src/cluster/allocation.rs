@@ -1,7 +1,7 @@
 //! A process's place among others that a scheduler has started: in comes the environment, out goes the place, or one line that names the variable.
 //! The key comes from a file that nobody else may read, never from the environment, which every process of the user can see.
 
-use crate::cluster::topology::PROCESSES_MAX;
+use crate::cluster::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
@@ -27,8 +27,6 @@ const START_TIMEOUT: &str = "PAGEFOLD_START_TIMEOUT_S";
 /// Seconds for which a process may be silent before it is lost; the same everywhere.
 const SILENCE_TIMEOUT: &str = "PAGEFOLD_SILENCE_TIMEOUT_S";
 
-const WORKERS_MAX: u64 = 1024;
-const SECONDS_MAX: u64 = 86_400;
 /// A scheduler may start one process long after another.
 const START_TIMEOUT_S: u64 = 300;
 const SILENCE_TIMEOUT_S: u64 = 10;
@@ -146,7 +144,7 @@ fn is_secret(mode: u32, owner: u32, me: u32) -> bool {
 ///
 /// `Config`: others may read it, or it holds no key. Otherwise what reading met with. The key itself is never told.
 pub fn read_key(path: &Path) -> Result<Key> {
-    let failed = |e| Error::io("read the key in", path, e);
+    let failed = |e| Error::input("read the key in", path, e);
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !is_secret(metadata.mode(), metadata.uid(), rustix::process::geteuid().as_raw()) {

@@ -67,8 +67,10 @@ pub struct Topology {
 
 /// Processes of a job.
 pub const PROCESSES_MAX: usize = 256;
-const WORKERS_MAX: u64 = 1024;
-const SECONDS_MAX: u64 = 86_400;
+/// Worker threads of a process.
+pub const WORKERS_MAX: u64 = 1024;
+/// The longest timeout.
+pub const SECONDS_MAX: u64 = 86_400;
 const ATTEMPTS_MAX: u64 = 10;
 /// Longest name, path or word of a command, in bytes.
 const WORD_BYTES_MAX: usize = 1024;
