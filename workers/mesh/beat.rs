@@ -13,7 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::connection::{Alarm, Connection, Opener, Sealer, Signal, lost, receive};
+use super::connection::{Alarm, Connection, lost, receive};
+use super::session::{Opener, Sealer, Signal};
 
 /// Beats per silence limit: a few may be late on a busy machine.
 const BEATS_PER_SILENCE: u32 = 5;
@@ -31,13 +32,14 @@ pub(super) struct Beats {
 impl Beats {
     /// Starts to beat, and to listen, on each peer's link.
     pub(super) fn start(
-        connections: Vec<(usize, Connection)>,
+        connections: Vec<Option<Connection>>,
         silence: Duration,
         alarm: &Arc<Alarm>,
     ) -> io::Result<Beats> {
         let (running, ended) = channel::<()>();
         let mut beats = Beats { alarm: alarm.clone(), leave: Vec::new(), ended };
-        for (peer, Connection { stream, sealer, opener }) in connections {
+        for (peer, connection) in connections.into_iter().enumerate() {
+            let Some(Connection { stream, sealer, opener }) = connection else { continue };
             let has_left = Arc::new(AtomicBool::new(false));
             let (leave, leaving) = channel();
             let (writing, sending_alarm, peer_has_left) = (stream.try_clone()?, alarm.clone(), has_left.clone());
@@ -128,8 +130,8 @@ mod tests {
         let ((near_alarm, near_reasons), (far_alarm, far_reasons)) = (alarm(), alarm());
         // Time enough that only a farewell can end the test.
         let silence = Duration::from_secs(600);
-        let near = Beats::start(vec![(1, near)], silence, &near_alarm).unwrap();
-        let far = Beats::start(vec![(0, far)], silence, &far_alarm).unwrap();
+        let near = Beats::start(vec![None, Some(near)], silence, &near_alarm).unwrap();
+        let far = Beats::start(vec![Some(far)], silence, &far_alarm).unwrap();
         let leaving = std::thread::spawn(move || near.farewell(silence));
         far.farewell(silence);
         leaving.join().unwrap();
@@ -142,9 +144,9 @@ mod tests {
         let (near, far) = connected();
         let ((near_alarm, near_reasons), (far_alarm, _)) = (alarm(), alarm());
         let silence = Duration::from_secs(600);
-        let _near = Beats::start(vec![(1, near)], silence, &near_alarm).unwrap();
+        let _near = Beats::start(vec![None, Some(near)], silence, &near_alarm).unwrap();
         far_alarm.disarm();
-        drop(Beats::start(vec![(0, far)], silence, &far_alarm).unwrap());
+        drop(Beats::start(vec![Some(far)], silence, &far_alarm).unwrap());
         assert!(near_reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1: "));
     }
 
@@ -155,7 +157,7 @@ mod tests {
             let (near, far) = connected();
             let (alarm, reasons) = alarm();
             let held = mute.then_some(far);
-            let _beats = Beats::start(vec![(1, near)], SILENCE, &alarm).unwrap();
+            let _beats = Beats::start(vec![None, Some(near)], SILENCE, &alarm).unwrap();
             let reason = reasons.recv_timeout(Duration::from_secs(20)).unwrap();
             let expected = if mute { "silent for 400ms" } else { "" };
             assert!(reason.starts_with("lost process 1: ") && reason.contains(expected), "{reason}");

@@ -14,93 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use snow::StatelessTransportState;
 use socket2::{SockRef, TcpKeepalive};
 
 use crate::error::{Error, Kind};
 
-const TAG_BYTES: usize = 16;
-/// The longest Noise message.
-pub(super) const SEALED_BYTES_MAX: usize = 65_535;
-pub(super) const PLAIN_BYTES_MAX: usize = SEALED_BYTES_MAX - TAG_BYTES;
-/// A sealed word on the wire.
-pub(super) const SIGNAL_BYTES: usize = 1 + TAG_BYTES;
+use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
+use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
+
 const READ_AHEAD_BYTES: usize = 1 << 18;
-
-/// All that the processes say to each other apart from timely's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signal {
-    /// The dialer's opening was no replay.
-    Confirm = 1,
-    /// The acceptor has given the connection its place.
-    Welcome = 2,
-    /// That place is another connection's.
-    Taken = 3,
-    /// All connections of the sender are made.
-    Ready = 4,
-    /// The sender lives.
-    Beat = 5,
-    /// The sender's workers have joined; it will fall silent.
-    Farewell = 6,
-}
-
-const SIGNALS: [Signal; 6] =
-    [Signal::Confirm, Signal::Welcome, Signal::Taken, Signal::Ready, Signal::Beat, Signal::Farewell];
-
-/// The sending half of a session: counts its messages, so that none can be dropped, doubled or swapped unnoticed.
-pub(super) struct Sealer {
-    session: Arc<StatelessTransportState>,
-    nonce: u64,
-}
-
-impl Sealer {
-    pub(super) fn new(session: Arc<StatelessTransportState>) -> Sealer {
-        Sealer { session, nonce: 0 }
-    }
-
-    /// Seals `plain` into `sealed`; returns the bytes used.
-    pub(super) fn seal(&mut self, plain: &[u8], sealed: &mut [u8]) -> io::Result<usize> {
-        let written = self
-            .session
-            .write_message(self.nonce, plain, sealed)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        self.nonce += 1;
-        Ok(written)
-    }
-
-    pub(super) fn signal(&mut self, signal: Signal) -> io::Result<[u8; SIGNAL_BYTES]> {
-        let mut sealed = [0; SIGNAL_BYTES];
-        self.seal(&[signal as u8], &mut sealed)?;
-        Ok(sealed)
-    }
-}
-
-/// The receiving half of a session.
-pub(super) struct Opener {
-    session: Arc<StatelessTransportState>,
-    nonce: u64,
-}
-
-impl Opener {
-    pub(super) fn new(session: Arc<StatelessTransportState>) -> Opener {
-        Opener { session, nonce: 0 }
-    }
-
-    /// Opens `sealed` into `plain`; returns the bytes used.
-    pub(super) fn open(&mut self, sealed: &[u8], plain: &mut [u8]) -> io::Result<usize> {
-        let forged = |_| io::Error::new(io::ErrorKind::InvalidData, "a message that the peer did not seal");
-        let read = self.session.read_message(self.nonce, sealed, plain).map_err(forged)?;
-        self.nonce += 1;
-        Ok(read)
-    }
-
-    pub(super) fn signal(&mut self, sealed: &[u8; SIGNAL_BYTES]) -> io::Result<Signal> {
-        let mut plain = [0; SIGNAL_BYTES];
-        self.open(sealed, &mut plain)?;
-        let known = SIGNALS.into_iter().find(|signal| *signal as u8 == plain[0]);
-        known.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a word that is not known"))
-    }
-}
 
 /// One connection to one peer, both ends known to each other.
 pub(super) struct Connection {
@@ -235,17 +156,13 @@ pub(super) fn pump(
 }
 
 fn seal_all(mut inside: UnixStream, mut peer: TcpStream, mut sealer: Sealer) -> io::Result<()> {
-    let mut plain = vec![0; PLAIN_BYTES_MAX];
-    let mut frame = vec![0; 2 + SEALED_BYTES_MAX];
+    let (mut plain, mut frames) = (vec![0; PLAIN_BYTES_MAX], FrameWriter::new());
     loop {
         let read = match inside.read(&mut plain) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             outcome => outcome?,
         };
-        let sealed = sealer.seal(&plain[..read], &mut frame[2..])?;
-        // A Noise message is never longer than a u16 tells.
-        frame[..2].copy_from_slice(&(sealed as u16).to_be_bytes());
-        peer.write_all(&frame[..2 + sealed])?;
+        frames.write(&mut peer, &mut sealer, &plain[..read])?;
         if read == 0 {
             return peer.shutdown(Shutdown::Write);
         }
@@ -253,23 +170,19 @@ fn seal_all(mut inside: UnixStream, mut peer: TcpStream, mut sealer: Sealer) -> 
 }
 
 fn open_all(peer: TcpStream, mut inside: &UnixStream, mut opener: Opener) -> io::Result<()> {
-    let mut peer = BufReader::with_capacity(READ_AHEAD_BYTES, peer);
-    let mut sealed = vec![0; SEALED_BYTES_MAX];
-    let mut plain = vec![0; SEALED_BYTES_MAX];
+    let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, "failed to fill whole buffer");
+    let (mut peer, mut frames) = (BufReader::with_capacity(READ_AHEAD_BYTES, peer), FrameReader::new());
     loop {
-        let mut length = [0; 2];
-        peer.read_exact(&mut length)?;
-        let frame = &mut sealed[..u16::from_be_bytes(length).into()];
-        peer.read_exact(frame)?;
-        match opener.open(frame, &mut plain)? {
-            0 => return inside.shutdown(Shutdown::Write),
-            opened => inside.write_all(&plain[..opened])?,
+        match frames.read(&mut peer, &mut opener)?.ok_or_else(cut)? {
+            [] => return inside.shutdown(Shutdown::Write),
+            plain => inside.write_all(plain)?,
         }
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::session::TAG_BYTES;
     use super::*;
     use std::net::TcpListener;
     use std::sync::mpsc;

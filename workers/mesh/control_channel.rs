@@ -15,7 +15,9 @@ use crate::error::{Error, Kind, Result};
 
 use super::Mesh;
 use super::beat::Beats;
-use super::connection::{Alarm, Connection, Opener, PLAIN_BYTES_MAX, SEALED_BYTES_MAX, Sealer, lost};
+use super::connection::{Alarm, Connection, lost};
+use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
+use super::session::{Opener, Sealer};
 use super::start::connect;
 
 /// Bytes of a message; receipts of 1,024 workers have about one megabyte.
@@ -58,13 +60,7 @@ impl ControlChannel {
         let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
         let connections = connect(mesh, threads, Some(listener.try_clone().map_err(io)?))?;
         let alarm = Arc::new(Alarm::new(on_lost));
-        let beats = connections
-            .beat
-            .into_iter()
-            .enumerate()
-            .filter_map(|(peer, connection)| Some((peer, connection?)))
-            .collect();
-        let beats = Beats::start(beats, mesh.silence_timeout, &alarm).map_err(io)?;
+        let beats = Beats::start(connections.beat, mesh.silence_timeout, &alarm).map_err(io)?;
         let (messages, received) = channel();
         let mut senders = Vec::with_capacity(connections.data.len());
         for (peer, connection) in connections.data.into_iter().enumerate() {
@@ -128,20 +124,17 @@ fn receive_all(
     }
 }
 
-/// A message in frames: two bytes of length, big endian, and a sealed [`CONTINUES`] or 0 with a part of the message.
+/// A message in frames: each starts with [`CONTINUES`] or 0.
 fn write_message(to: &mut impl Write, sealer: &mut Sealer, message: &[u8]) -> io::Result<()> {
     let mut parts = message.chunks(PLAIN_BYTES_MAX - 1).peekable();
-    let (mut plain, mut frame) = (Vec::new(), vec![0; 2 + SEALED_BYTES_MAX]);
+    let (mut plain, mut frames) = (Vec::new(), FrameWriter::new());
     loop {
         let part = parts.next().unwrap_or_default();
         let continues = parts.peek().is_some();
         plain.clear();
         plain.push(if continues { CONTINUES } else { 0 });
         plain.extend_from_slice(part);
-        let sealed = sealer.seal(&plain, &mut frame[2..])?;
-        // A Noise message is never longer than a u16 tells.
-        frame[..2].copy_from_slice(&(sealed as u16).to_be_bytes());
-        to.write_all(&frame[..2 + sealed])?;
+        frames.write(to, sealer, &plain)?;
         if !continues {
             return Ok(());
         }
@@ -151,20 +144,14 @@ fn write_message(to: &mut impl Write, sealer: &mut Sealer, message: &[u8]) -> io
 /// The next message; none if the peer has hung up before it.
 fn read_message(from: &mut impl Read, opener: &mut Opener) -> io::Result<Option<Vec<u8>>> {
     let wrong = |why| io::Error::new(ErrorKind::InvalidData, why);
-    let (mut message, mut sealed, mut plain) = (Vec::new(), vec![0; SEALED_BYTES_MAX], vec![0; SEALED_BYTES_MAX]);
+    let (mut message, mut frames) = (Vec::new(), FrameReader::new());
     let mut is_first = true;
     loop {
-        let mut length = [0; 2];
-        match from.read(&mut length[..1])? {
-            0 if is_first => return Ok(None),
-            0 => return Err(ErrorKind::UnexpectedEof.into()),
-            _ => from.read_exact(&mut length[1..])?,
-        }
+        let Some(plain) = frames.read(from, opener)? else {
+            return if is_first { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+        };
         is_first = false;
-        let frame = &mut sealed[..u16::from_be_bytes(length).into()];
-        from.read_exact(frame)?;
-        let opened = opener.open(frame, &mut plain)?;
-        let (mark, part) = plain[..opened].split_first().ok_or_else(|| wrong("a frame without a mark"))?;
+        let (mark, part) = plain.split_first().ok_or_else(|| wrong("a frame without a mark"))?;
         if message.len() + part.len() > MESSAGE_BYTES_MAX {
             return Err(wrong("a message that is too long"));
         }

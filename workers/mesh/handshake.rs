@@ -22,7 +22,8 @@ use std::time::Instant;
 
 use snow::{HandshakeState, StatelessTransportState};
 
-use super::connection::{Connection, Opener, SIGNAL_BYTES, Sealer, Signal, read_exact_by};
+use super::connection::{Connection, read_exact_by};
+use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
 use super::{Key, Mesh};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";

@@ -9,8 +9,10 @@
 mod beat;
 mod connection;
 mod control_channel;
+mod frames;
 mod handshake;
 mod key;
+mod session;
 mod start;
 
 use crate::locks::lock;
@@ -31,6 +33,7 @@ use timely::communication::{Config, Hooks};
 use timely::worker::Worker;
 
 use crate::error::{Error, Kind, Result};
+use crate::panics;
 use beat::Beats;
 use connection::{Alarm, pump};
 pub use control_channel::ControlChannel;
@@ -164,7 +167,7 @@ pub fn execute<T: Send + 'static>(
             result
         });
         catch_unwind(run).unwrap_or_else(|panic| {
-            report_panic(&panicked, &panic_alarm, message(panic.as_ref()));
+            report_panic(&panicked, &panic_alarm, panic_message(panic.as_ref()));
             // timely tells its queues of a panic only while one unwinds.
             resume_unwind(panic)
         })
@@ -210,13 +213,7 @@ impl Wiring {
     fn over(mesh: &Mesh, listener: Option<TcpListener>, threads: usize, alarm: &Arc<Alarm>) -> Result<Wiring> {
         let connections = connect(mesh, threads, listener)?;
         let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
-        let beats = connections
-            .beat
-            .into_iter()
-            .enumerate()
-            .filter_map(|(peer, connection)| Some((peer, connection?)))
-            .collect();
-        let beats = Beats::start(beats, mesh.silence_timeout, alarm).map_err(io)?;
+        let beats = Beats::start(connections.beat, mesh.silence_timeout, alarm).map_err(io)?;
         let hooks = Hooks::default();
         let local = ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
         let mut senders = Vec::new();
@@ -239,9 +236,8 @@ impl Wiring {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panics::message(panic).unwrap_or("no message")
 }
 
 /// A worker's panic, filed as a lost peer if that is what it comes from.
@@ -278,11 +274,11 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
 pub fn exit_on_panic(before_exit: impl Fn(&Error) + Send + Sync + 'static) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if crate::panics::is_guarded() {
+        if panics::is_guarded() {
             return;
         }
         let thread = std::thread::current();
-        let text = message(info.payload());
+        let text = panic_message(info.payload());
         let Some(mut error) = verdict(thread.name().unwrap_or(""), text) else {
             return before(info);
         };

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 
-use super::connection::{Connection, SIGNAL_BYTES, Signal};
+use super::connection::Connection;
 use super::handshake::{
     Answer, Claim, DialFailure, LANES, Lane, OPENING_BYTES, Party, Refusal, answer, dial, plausible,
 };
+use super::session::{SIGNAL_BYTES, Signal};
 use super::{Mesh, Refused};
 
 /// Connections that have not proved themselves yet.

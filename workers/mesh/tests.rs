@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use timely::dataflow::operators::{Capture, Exchange, ToStream, capture::Extract, vec::Map};
 
-use super::connection::{Connection, Signal};
+use super::connection::Connection;
 use super::handshake::{LANES, Lane, Party, dial, opening};
+use super::session::Signal;
 use super::*;
 
 /// Far beyond what any of these tests takes; no test waits for it unless it fails.
