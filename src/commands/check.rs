@@ -3,10 +3,11 @@
 //! nothing behind and takes no lock, so it may be used beside a run.
 
 use crate::cli;
+use crate::cluster::cluster_file;
 use crate::cluster::control::{Message, Order, kind_of, own_digest};
 use crate::cluster::probe::{self, Finding, INPUTS_LOOKED_AT_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
-use crate::cluster::topology::{self, Host, Topology};
+use crate::cluster::topology::{Host, Topology};
 use crate::jobs;
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
@@ -25,9 +26,9 @@ struct Line {
 }
 
 /// `pagefold check`.
-pub fn run(arguments: &cli::Check) -> Result<()> {
+pub fn command(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
-    let topology = arguments.cluster.as_deref().map(topology::read).transpose()?;
+    let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
     let mut found = |host: &str, finding| lines.push(Line { host: host.to_owned(), finding });
     found("launcher", Finding::of("job", Ok(format!("{} can be read", arguments.of.job.display()))));

@@ -57,7 +57,7 @@ fn head(arguments: &cli::Lexicon, job: &Job, counter: &Counter, docs_min: u64, w
 }
 
 /// `pagefold lexicon`.
-pub fn lexicon(arguments: &cli::Lexicon) -> Result<()> {
+pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
     let out = std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
     if out.is_dir() {

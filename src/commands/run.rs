@@ -4,9 +4,10 @@
 use crate::cli;
 use crate::clock::now;
 use crate::cluster::attempts::{self, Attempt, Work};
+use crate::cluster::cluster_file;
 use crate::cluster::control::memory_bytes;
 use crate::cluster::ranks::Ranks;
-use crate::cluster::topology::{self, Topology};
+use crate::cluster::topology::Topology;
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
@@ -60,7 +61,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     watch.read_job(&job);
     let inputs_max = unattended.inputs_max(&job)?;
     if let Some(path) = &arguments.cluster {
-        topology::read(path)?;
+        cluster_file::read(path)?;
     }
     let identity = job.identity()?;
     // Whatever is wrong with the job's files is said before anything is written.
@@ -103,7 +104,7 @@ pub fn epoch(
 ) -> Result<Head> {
     let topology = match (ranks, &arguments.cluster, arguments.threads) {
         (Some(ranks), ..) => Topology::single(ranks.workers()),
-        (None, Some(path), _) => topology::read(path)?,
+        (None, Some(path), _) => cluster_file::read(path)?,
         (None, None, Some(threads)) => Topology::single(threads.into()),
         (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
     };

@@ -55,7 +55,7 @@ fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String>
 }
 
 /// `pagefold schedule`.
-pub fn schedule(arguments: &cli::Schedule) -> Result<()> {
+pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let binary = match &arguments.binary {
         Some(binary) => absolute(binary)?,
         None => absolute(&std::env::current_exe().map_err(|e| Error::internal("who am I").caused_by(e))?)?,
