@@ -6,9 +6,12 @@
 //! trusts whoever calls, waits for ever for who does not, and never misses a peer that was stopped. Nothing here routes
 //! or changes a record, and nothing is printed to stdout.
 
+mod acceptor;
 mod beat;
 mod connection;
+mod connections;
 mod control_channel;
+mod dialer;
 mod frames;
 mod handshake;
 mod key;
