@@ -1,10 +1,13 @@
 //! The job file: in comes a path and what the command line sets, out goes a checked [`Job`] with usable paths, or one line that names file
 //! and key.
 
+use crate::cli::OfJob;
 use std::path::Path;
 use toml::{Table, Value};
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
+use workers::store::Store;
+use workers::store::manifest::Head;
 
 /// Reads the job file at `path` and obeys `sets`.
 pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
@@ -22,6 +25,20 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
     let job = job.settled().map_err(|why| Error::config(path, why))?;
     job.check().map_err(|why| Error::config(path, why))?;
     Ok(job)
+}
+
+/// The job, its store and the store's head.
+pub fn open(of: &OfJob) -> Result<(Job, Store, Option<Head>)> {
+    let job = read(&of.job, &of.sets)?;
+    let store = Store::open(&job.store, Some(&job.identity()?))?;
+    let head = store.head()?;
+    Ok((job, store, head))
+}
+
+/// The head, of which there must be one.
+pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
+    let nothing = || Error::new(Kind::NoInput, format!("{}: no epoch yet; run the job first", store.root().display()));
+    head.ok_or_else(nothing)
 }
 
 /// The text of a configuration file.

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     match commands::carry_out(&command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            logging::say(&error.to_string());
+            logging::print_error(&error.to_string());
             ExitCode::from(error.kind().exit_code())
         }
     }

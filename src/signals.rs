@@ -26,9 +26,9 @@ use workers::locks::lock;
 /// The signals that stop.
 const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
 /// For which a worker that got a signal waits for its launcher to end: who signals a process group or a terminal means the launcher.
-const LAUNCHER_FIRST: Duration = Duration::from_secs(5);
+const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(5);
 /// For which a worker outlives its launcher in silence, so that no other worker has something to say of a lost peer.
-const SILENCE: Duration = Duration::from_millis(300);
+const QUIET_TIME: Duration = Duration::from_millis(300);
 
 /// What is done between the signal and the end. Short, as the service manager's patience is.
 type CleanUp = Box<dyn FnOnce() + Send>;
@@ -37,20 +37,20 @@ static CLEAN_UP: Mutex<Option<CleanUp>> = Mutex::new(None);
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// The signals among [`SIGNALS`] that `status`, the text of `/proc/self/status`, does not say to be ignored.
-fn heeded(status: &str) -> Vec<i32> {
+fn active_signals(status: &str) -> Vec<i32> {
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     let is_ignored = |signal: &i32| mask.unwrap_or(0) >> (signal - 1) & 1 == 1;
     SIGNALS.into_iter().filter(|signal| !is_ignored(signal)).collect()
 }
 
 /// The signals of this process, to be waited for; a second one is the end, if `ends` says so.
-fn signals(ends: bool) -> std::io::Result<Signals> {
-    let heeded = heeded(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
+fn signals(ends_at_second: bool) -> std::io::Result<Signals> {
+    let active = active_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     // First, so that no signal arms without being heard.
-    let signals = Signals::new(&heeded)?;
-    if ends {
+    let signals = Signals::new(&active)?;
+    if ends_at_second {
         let armed = Arc::new(AtomicBool::new(false));
-        for signal in &heeded {
+        for signal in &active {
             // In this order: the signal that arms is not the one that ends.
             flag::register_conditional_shutdown(*signal, Kind::TryAgain.exit_code().into(), armed.clone())?;
             flag::register(*signal, armed.clone())?;
@@ -60,8 +60,8 @@ fn signals(ends: bool) -> std::io::Result<Signals> {
 }
 
 /// Does `then` at the first signal, in a thread of its own.
-fn wait(ends: bool, then: impl FnOnce() + Send + 'static) {
-    let waiting = signals(ends).and_then(|mut signals| {
+fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
+    let waiting = signals(ends_at_second).and_then(|mut signals| {
         let wait = move || {
             if signals.forever().next().is_some() {
                 then();
@@ -77,16 +77,16 @@ fn wait(ends: bool, then: impl FnOnce() + Send + 'static) {
 
 /// From now on a signal stops this process, which is a launcher; `json` tells scripts so, too.
 pub fn on_signal(json: bool) {
-    wait(true, move || end(&stopped(), json));
+    on_first_signal(true, move || end(&stopped(), json));
 }
 
 /// What is to be done before a signal ends the process.
-pub fn clean_up(clean_up: impl FnOnce() + Send + 'static) {
+pub fn set_clean_up(clean_up: impl FnOnce() + Send + 'static) {
     *lock(&CLEAN_UP) = Some(Box::new(clean_up));
 }
 
 /// Waits for the end if a signal has come: what the launcher has to say after that is but an echo. Otherwise from here on no signal cleans up.
-pub fn hold() {
+pub fn wait_if_stopping() {
     let unused = lock(&CLEAN_UP).take();
     drop(unused);
     while STOPPING.load(Ordering::SeqCst) {
@@ -108,33 +108,33 @@ pub fn end(error: &Error, json: bool) {
         let _ = catch_unwind(AssertUnwindSafe(clean_up));
     }
     if json {
-        print::failed(error);
+        print::print_failure(error);
     }
     if std::io::stderr().is_terminal() {
         // The line of the progress bar.
         let _ = std::io::stderr().write_all(b"\r\x1b[2K");
     }
-    logging::say(&error.to_string());
+    logging::print_error(&error.to_string());
     // Workers end as their stdin closes.
     exit(error.kind().exit_code().into())
 }
 
 /// From now on this process, which is a worker, outlives a signal for as long as its launcher may take to end.
-pub fn with_launcher() {
-    wait(false, || {
-        thread::sleep(LAUNCHER_FIRST);
-        logging::say(&stopped().to_string());
+pub fn outlive_launcher() {
+    on_first_signal(false, || {
+        thread::sleep(LAUNCHER_TIMEOUT);
+        logging::print_error(&stopped().to_string());
         exit(Kind::TryAgain.exit_code().into())
     });
 }
 
 /// Ends this worker, whose launcher has ended, without a word: the launcher said what there was to say.
-pub fn end_with_launcher() -> ! {
+pub fn end_after_launcher() -> ! {
     if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
         // Where that fails some words too many are said.
         let _ = dup2_stderr(&nowhere);
     }
-    thread::sleep(SILENCE);
+    thread::sleep(QUIET_TIME);
     exit(Kind::TryAgain.exit_code().into())
 }
 
@@ -145,9 +145,9 @@ mod tests {
     /// What was ignored at the start stays ignored, as `nohup` wants it; without `/proc` all are heeded.
     #[test]
     fn ignored_signals() {
-        assert_eq!(heeded("Name:\tx\nSigIgn:\t0000000000001000\n"), SIGNALS);
-        assert_eq!(heeded("SigIgn:\t0000000000000001\n"), [SIGTERM, SIGINT]);
-        assert_eq!(heeded("SigIgn:\t0000000000004003\n"), [0; 0]);
-        assert_eq!(heeded(""), SIGNALS);
+        assert_eq!(active_signals("Name:\tx\nSigIgn:\t0000000000001000\n"), SIGNALS);
+        assert_eq!(active_signals("SigIgn:\t0000000000000001\n"), [SIGTERM, SIGINT]);
+        assert_eq!(active_signals("SigIgn:\t0000000000004003\n"), [0; 0]);
+        assert_eq!(active_signals(""), SIGNALS);
     }
 }

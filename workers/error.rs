@@ -89,11 +89,17 @@ impl Error {
     /// `operation` on `path` failed ("read", "create", "rename to" ...).
     pub fn io(operation: &str, path: &Path, source: std::io::Error) -> Error {
         let kind = match source.kind() {
-            std::io::ErrorKind::NotFound => Kind::NoInput,
             std::io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Io,
         };
         Error::new(kind, format!("cannot {operation} {}", path.display())).caused_by(source)
+    }
+
+    /// [`Error::io`] for an input that the user names: it is a [`Kind::NoInput`] if it does not exist.
+    pub fn input(operation: &str, path: &Path, source: std::io::Error) -> Error {
+        let is_missing = source.kind() == std::io::ErrorKind::NotFound;
+        let error = Error::io(operation, path, source);
+        if is_missing { error.with_kind(Kind::NoInput) } else { error }
     }
 
     /// The file at `path` says something that cannot be obeyed; `why` names the key.
@@ -166,3 +172,21 @@ impl StdError for Error {
 
 /// What every fallible step of a job returns.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error as IoError, ErrorKind};
+
+    /// Only a missing input is `NoInput`; a missing file of our own is an I/O error.
+    #[test]
+    fn kinds_of_io_errors() {
+        let kinds = |source: ErrorKind| {
+            let path = Path::new("gone");
+            [Error::io, Error::input].map(|of| of("read", path, IoError::from(source)).kind())
+        };
+        assert_eq!(kinds(ErrorKind::NotFound), [Kind::Io, Kind::NoInput]);
+        assert_eq!(kinds(ErrorKind::PermissionDenied), [Kind::Permission; 2]);
+        assert_eq!(kinds(ErrorKind::StorageFull), [Kind::Io; 2]);
+    }
+}

@@ -1,6 +1,7 @@
 //! A guard around decoders of others that panic on damaged bytes where they should say so: a panic inside becomes its words, and the process's
 //! panic hook keeps quiet about it. For damaged files alone; a panic of our own is a fault and ends the process.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,11 +19,13 @@ pub fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     let outer = GUARDED.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(decode));
     GUARDED.set(outer);
-    outcome.map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref::<&str>().copied());
-        format!("the decoder gave up: {}", text.unwrap_or("no reason given"))
-    })
+    outcome.map_err(|panic| format!("the decoder gave up: {}", message(panic.as_ref()).unwrap_or("no reason given")))
+}
+
+/// The message of a panic, if it is a text.
+pub fn message(panic: &(dyn Any + Send)) -> Option<&str> {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A process's place among others that a scheduler has started: in comes the environment, out goes the place, or one line that names the variable.
 //! The key comes from a file that nobody else may read, never from the environment, which every process of the user can see.
 
-use crate::cluster::topology::PROCESSES_MAX;
+use crate::cluster::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use workers::error::{Error, Kind, Result};
+use workers::mesh::Key;
 
 /// Which process this is, from 0; Slurm and Kubernetes say it in variables of their own.
 const RANK: [&str; 3] = ["PAGEFOLD_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
@@ -26,14 +27,11 @@ const START_TIMEOUT: &str = "PAGEFOLD_START_TIMEOUT_S";
 /// Seconds for which a process may be silent before it is lost; the same everywhere.
 const SILENCE_TIMEOUT: &str = "PAGEFOLD_SILENCE_TIMEOUT_S";
 
-const WORKERS_MAX: u64 = 1024;
-const SECONDS_MAX: u64 = 86_400;
 /// A scheduler may start one process long after another.
 const START_TIMEOUT_S: u64 = 300;
 const SILENCE_TIMEOUT_S: u64 = 10;
 /// Longest name of a host, in bytes (RFC 1035).
 const HOST_BYTES_MAX: usize = 255;
-const KEY_BYTES: usize = 32;
 /// Bytes of a file with a key: its digits, and white space.
 const KEY_FILE_BYTES_MAX: u64 = 256;
 
@@ -145,8 +143,8 @@ fn is_secret(mode: u32, owner: u32, me: u32) -> bool {
 /// # Errors
 ///
 /// `Config`: others may read it, or it holds no key. Otherwise what reading met with. The key itself is never told.
-pub fn read_key(path: &Path) -> Result<[u8; KEY_BYTES]> {
-    let failed = |e| Error::io("read the key in", path, e);
+pub fn read_key(path: &Path) -> Result<Key> {
+    let failed = |e| Error::input("read the key in", path, e);
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !is_secret(metadata.mode(), metadata.uid(), rustix::process::geteuid().as_raw()) {
@@ -159,19 +157,7 @@ pub fn read_key(path: &Path) -> Result<[u8; KEY_BYTES]> {
     }
     let mut text = Vec::new();
     file.take(KEY_FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
-    key_of(&text).ok_or_else(|| Error::config(path, "not a key of 64 hex digits"))
-}
-
-fn key_of(text: &[u8]) -> Option<[u8; KEY_BYTES]> {
-    let digits = text.trim_ascii();
-    if digits.len() != 2 * KEY_BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    let mut key = [0; KEY_BYTES];
-    for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(key)
+    Key::from_hex(text.trim_ascii()).ok_or_else(|| Error::config(path, "not a key of 64 hex digits"))
 }
 
 #[cfg(test)]
@@ -243,7 +229,10 @@ mod tests {
             read_key(&path)
         };
         let hex = "0aF1".repeat(16);
-        assert_eq!(write(&format!("{hex}\n"), 0o600).expect("a key")[..2], [0x0a, 0xf1]);
+        assert_eq!(
+            write(&format!("{hex}\n"), 0o600).expect("a key"),
+            Key::of([[0x0a, 0xf1]; 16].concat().try_into().expect("32 bytes"))
+        );
         for mode in [0o640, 0o604, 0o622, 0o644] {
             let error = write(&hex, mode).expect_err("readable by others");
             assert!(error.kind() == Kind::Config && error.to_string().contains("chmod 600"), "{error}");

@@ -6,9 +6,9 @@
 //! the plan. All the same the next attempt waits until the old processes are known to be gone, or must have noticed.
 
 use crate::cluster::control::{Message, Order, Task, own_digest};
-use crate::cluster::supervisor::{Crew, Failure};
+use crate::cluster::supervisor::{AttemptFailure, Supervisor};
 use crate::cluster::topology::{Host, Topology};
-use crate::terminal::bar::{Bar, Seen};
+use crate::terminal::bar::{Bar, ObservedProcess};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,14 +30,14 @@ pub struct Work {
     /// Greatest resident memory of all processes, in bytes.
     pub memory_bytes: u64,
     /// What each process did.
-    pub processes: Vec<Share>,
+    pub processes: Vec<ProcessSummary>,
     /// Every attempt; the last one succeeded.
     pub attempts: Vec<Attempt>,
 }
 
 /// What one process did, for `run.json`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Share {
+pub struct ProcessSummary {
     /// Where it ran.
     pub host: String,
     /// Records that it read.
@@ -56,22 +56,22 @@ pub struct Share {
     pub stage_ended_s: BTreeMap<String, f64>,
 }
 
-impl Share {
+impl ProcessSummary {
     /// What the process that was `seen` did, by its workers' receipts.
-    pub fn of(seen: &Seen, receipts: &[Receipt]) -> Share {
+    pub fn of(observed: &ObservedProcess, receipts: &[Receipt]) -> ProcessSummary {
         let mut stage_ended_s: BTreeMap<String, f64> = BTreeMap::new();
         for (stage, ms) in receipts.iter().flat_map(|receipt| &receipt.stage_ms) {
             let at = stage_ended_s.entry(stage.clone()).or_default();
             *at = at.max(*ms as f64 / 1000.0);
         }
-        Share {
-            host: seen.name.clone(),
-            records: seen.progress.records.load(Ordering::Relaxed),
-            bytes: seen.progress.bytes.load(Ordering::Relaxed),
-            memory_bytes: seen.memory_bytes.load(Ordering::Relaxed),
-            splits_done: seen.progress.splits_done.load(Ordering::Relaxed),
-            splits_resumed: seen.progress.splits_resumed.load(Ordering::Relaxed),
-            refused: lock(&seen.refused).clone(),
+        ProcessSummary {
+            host: observed.name.clone(),
+            records: observed.progress.records.load(Ordering::Relaxed),
+            bytes: observed.progress.bytes.load(Ordering::Relaxed),
+            memory_bytes: observed.memory_bytes.load(Ordering::Relaxed),
+            splits_done: observed.progress.splits_done.load(Ordering::Relaxed),
+            splits_resumed: observed.progress.splits_resumed.load(Ordering::Relaxed),
+            refused: lock(&observed.refused).clone(),
             stage_ended_s,
         }
     }
@@ -118,21 +118,22 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Wo
     let mut blames: BTreeMap<String, u32> = BTreeMap::new();
     let mut attempts = Vec::new();
     for number in 1.. {
-        let seen: Vec<Arc<Seen>> = hosts.iter().map(|host| Arc::new(Seen::new(&host.name))).collect();
-        bar.follow(seen.clone());
+        let observed: Vec<Arc<ObservedProcess>> =
+            hosts.iter().map(|host| Arc::new(ObservedProcess::new(&host.name))).collect();
+        bar.follow(observed.clone());
         let began = Instant::now();
-        let order = |seat| Order::Task(Box::new((seat, task.clone())));
-        let outcome = Crew::work(topology, &hosts, &seen, &digest, &order);
+        let order = |assignment| Order::Task(Box::new((assignment, task.clone())));
+        let outcome = Supervisor::work(topology, &hosts, &observed, &digest, &order);
         let mut attempt = Attempt {
             hosts: hosts.iter().map(|host| host.name.clone()).collect(),
             seconds: began.elapsed().as_secs_f64(),
             failure: None,
             blamed: None,
         };
-        let Failure { error, blamed, mends, may_live_until } = match outcome {
-            Ok(last_words) => {
+        let AttemptFailure { error, blamed, mends, may_live_until } = match outcome {
+            Ok(final_messages) => {
                 attempts.push(attempt);
-                return Ok(done(last_words, &seen, topology.workers, attempts));
+                return Ok(collect(final_messages, &observed, topology.workers, attempts));
             }
             Err(failure) => failure,
         };
@@ -166,12 +167,22 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Wo
 }
 
 /// What the processes that were `seen` did, by the messages with which they ended.
-pub fn done(last_words: Vec<Message>, seen: &[Arc<Seen>], workers: usize, attempts: Vec<Attempt>) -> Work {
-    let mut work =
-        Work { receipts: Vec::new(), peers: seen.len() * workers, memory_bytes: 0, processes: Vec::new(), attempts };
-    for (message, seen) in last_words.into_iter().zip(seen) {
+pub fn collect(
+    final_messages: Vec<Message>,
+    observed: &[Arc<ObservedProcess>],
+    workers: usize,
+    attempts: Vec<Attempt>,
+) -> Work {
+    let mut work = Work {
+        receipts: Vec::new(),
+        peers: observed.len() * workers,
+        memory_bytes: 0,
+        processes: Vec::new(),
+        attempts,
+    };
+    for (message, observed) in final_messages.into_iter().zip(observed) {
         if let Message::Done { receipts, memory_bytes, .. } = message {
-            work.processes.push(Share::of(seen, &receipts));
+            work.processes.push(ProcessSummary::of(observed, &receipts));
             work.receipts.extend(receipts);
             work.memory_bytes += memory_bytes;
         }

@@ -21,20 +21,21 @@ use std::time::Duration;
 use workers::error::{Error, Kind};
 use workers::fold::epoch::Receipt;
 use workers::job::Job;
+use workers::mesh::Key;
 use workers::store::durable;
 
 /// How often each side says something.
-pub const SAY_EVERY: Duration = Duration::from_millis(500);
+pub const SEND_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long the launcher hears the rest after a process complained about another: two notice the same silence up to a beat apart, and a fifth of the
 /// limit is a beat between processes.
 pub fn settle(silence: Duration) -> Duration {
-    silence / 5 + SAY_EVERY
+    silence / 5 + SEND_INTERVAL
 }
 
 /// A process's place among the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Seat {
+pub struct Assignment {
     /// This process.
     pub process: usize,
     /// All processes.
@@ -49,8 +50,8 @@ pub struct Seat {
     pub folder: PathBuf,
     /// Whether it is the launcher's child and is to die with it.
     pub is_child: bool,
-    /// The attempt's secret, in hex.
-    pub key: String,
+    /// The attempt's secret.
+    pub key: Key,
     /// Whether data is encrypted on its way.
     pub encrypt: bool,
     /// Whether it need not be, beyond loopback.
@@ -77,9 +78,9 @@ pub struct Task {
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Work.
-    Task(Box<(Seat, Task)>),
+    Task(Box<(Assignment, Task)>),
     /// Try what working would need.
-    Probe(Box<(Seat, Probe)>),
+    Probe(Box<(Assignment, Probe)>),
     /// Where each process listens, in order.
     Peers(Vec<String>),
     /// The launcher lives.

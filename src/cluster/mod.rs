@@ -2,6 +2,8 @@
 
 pub mod allocation;
 pub mod attempts;
+pub mod blame;
+pub mod cluster_file;
 pub mod control;
 pub mod probe;
 pub mod process;

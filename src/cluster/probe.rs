@@ -111,7 +111,7 @@ pub fn try_files(probe: &Probe, process: usize) -> Vec<Finding> {
 
 fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
     for (path, bytes) in inputs {
-        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+        std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         let here = Input::look(path)?.bytes;
         if here != *bytes {
             let why = format!("{}: {here} bytes here, {bytes} where the launcher runs", path.display());
@@ -119,7 +119,7 @@ fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
         }
     }
     for path in files {
-        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+        std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
     }
     Ok(format!("{} files looked at", inputs.len() + files.len()))
 }

@@ -16,9 +16,9 @@ use workers::error::{Error, Kind, Result};
 use workers::locks::lock;
 
 /// What is heard of a process.
-pub enum Heard {
+pub enum ProcessEvent {
     /// A message.
-    Said(Box<Message>),
+    Message(Box<Message>),
     /// A line that is no message.
     Noise(String),
     /// Nothing more will come.
@@ -30,11 +30,11 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 /// Orders that have not left yet; a process that stands still gets no more signs of life.
 const ORDERS_MAX: usize = 64;
 /// Bytes of a line on stderr that are kept.
-const WORD_BYTES_MAX: usize = 400;
+const KEPT_BYTES_MAX: usize = 400;
 /// Lines that are no messages and may come before the first message: what a login shell says.
 const NOISE_LINES_MAX: usize = 100;
 /// How much later than the end of its stdout a process's last words may be read.
-const WORDS_LATE: Duration = Duration::from_millis(300);
+const STDERR_DELAY_MAX: Duration = Duration::from_millis(300);
 /// How long a killed process has to be gone.
 const KILLED: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -44,7 +44,7 @@ pub struct Process {
     child: Child,
     /// Dropped, the line is cut.
     orders: Option<SyncSender<String>>,
-    last_words: Arc<Mutex<String>>,
+    last_stderr_line: Arc<Mutex<String>>,
     /// Ends with its stderr.
     reading: JoinHandle<()>,
     is_remote: bool,
@@ -58,7 +58,12 @@ pub struct End {
 
 impl Process {
     /// Starts process number `process` on `host`. What is heard of it goes to `tell`.
-    pub fn start(process: usize, host: &Host, is_remote: bool, tell: &Sender<(usize, Heard)>) -> Result<Process> {
+    pub fn start(
+        process: usize,
+        host: &Host,
+        is_remote: bool,
+        events: &Sender<(usize, ProcessEvent)>,
+    ) -> Result<Process> {
         let (program, arguments) = match host.command.split_first() {
             Some((program, arguments)) => (program, arguments),
             None => return Err(Error::internal("no command to start a process with")),
@@ -83,20 +88,20 @@ impl Process {
                 }
             }
         });
-        let last_words: Arc<Mutex<String>> = Arc::default();
-        let kept = last_words.clone();
-        let reading = thread::spawn(move || pass_on(stderr, &kept));
-        let tell = tell.clone();
+        let last_stderr_line: Arc<Mutex<String>> = Arc::default();
+        let kept = last_stderr_line.clone();
+        let reading = thread::spawn(move || forward_stderr(stderr, &kept));
+        let events = events.clone();
         thread::spawn(move || {
-            hear(stdout, |heard| tell.send((process, heard)).is_ok());
+            read_messages(stdout, |event| events.send((process, event)).is_ok());
             // Nobody may listen any more.
-            let _ = tell.send((process, Heard::Closed));
+            let _ = events.send((process, ProcessEvent::Closed));
         });
-        Ok(Process { child, orders: Some(orders), last_words, reading, is_remote })
+        Ok(Process { child, orders: Some(orders), last_stderr_line, reading, is_remote })
     }
 
     /// Says `order`, some time soon.
-    pub fn say(&self, order: &Order) -> Result<()> {
+    pub fn send(&self, order: &Order) -> Result<()> {
         let text = serde_json::to_string(order).map_err(|e| Error::internal("cannot write an order").caused_by(e))?;
         if let Some(orders) = &self.orders {
             // A full queue is a process that stands still or has gone, which is noticed by its silence.
@@ -106,7 +111,7 @@ impl Process {
     }
 
     /// Cuts the line, upon which the process ends by itself.
-    pub fn hang_up(&mut self) {
+    pub fn close_stdin(&mut self) {
         drop(self.orders.take());
     }
 
@@ -122,10 +127,10 @@ impl Process {
     }
 
     /// How it died, in words, and its exit code if it has one; of a process that has closed its stdout.
-    pub fn death(&mut self) -> (String, Option<i32>) {
+    pub fn describe_exit(&mut self) -> (String, Option<i32>) {
         let status = self.status(Instant::now() + Duration::from_secs(1));
         // Its last words may still be on their way; who else holds its stderr is not waited for.
-        let until = Instant::now() + WORDS_LATE;
+        let until = Instant::now() + STDERR_DELAY_MAX;
         while !self.reading.is_finished() && Instant::now() < until {
             thread::sleep(LOOK_EVERY);
         }
@@ -137,14 +142,14 @@ impl Process {
                 _ => "ended".into(),
             },
         };
-        let words = lock(&self.last_words);
-        let how = if words.is_empty() { how } else { format!("{how}: {words}") };
+        let text = lock(&self.last_stderr_line);
+        let how = if text.is_empty() { how } else { format!("{how}: {text}") };
         (how, status.and_then(|status| status.code()))
     }
 
     /// Waits for its end until `deadline`, then kills what runs here of it.
     pub fn end(&mut self, deadline: Instant) -> End {
-        self.hang_up();
+        self.close_stdin();
         let by_itself = self.status(deadline);
         let mut is_gone = by_itself.is_some();
         if !is_gone {
@@ -153,8 +158,8 @@ impl Process {
             is_gone = self.status(Instant::now() + KILLED).is_some();
         }
         // ssh ends with 255 when it has lost its host, and by a signal when someone killed it: the process there may live on.
-        let is_told = by_itself.and_then(|status| status.code()).is_some_and(|code| code != 255);
-        End { is_certain: is_told || (!self.is_remote && is_gone) }
+        let is_reported = by_itself.and_then(|status| status.code()).is_some_and(|code| code != 255);
+        End { is_certain: is_reported || (!self.is_remote && is_gone) }
     }
 }
 
@@ -172,35 +177,37 @@ fn line(reader: &mut impl BufRead, bytes_max: u64) -> Option<Vec<u8>> {
     (whole || (!line.is_empty() && (line.len() as u64) < bytes_max)).then_some(line)
 }
 
-fn hear(stdout: impl Read, tell: impl Fn(Heard) -> bool) {
-    let (mut reader, mut noise, mut has_spoken) = (BufReader::new(stdout), 0, false);
+fn read_messages(stdout: impl Read, emit: impl Fn(ProcessEvent) -> bool) {
+    let (mut reader, mut noise, mut has_message) = (BufReader::new(stdout), 0, false);
     while let Some(line) = line(&mut reader, LINE_BYTES_MAX) {
-        let heard = match serde_json::from_slice::<Message>(&line) {
+        let event = match serde_json::from_slice::<Message>(&line) {
             Ok(message) => {
-                has_spoken = true;
-                Heard::Said(Box::new(message))
+                has_message = true;
+                ProcessEvent::Message(Box::new(message))
             }
-            Err(_) if !has_spoken && noise < NOISE_LINES_MAX => {
+            Err(_) if !has_message && noise < NOISE_LINES_MAX => {
                 noise += 1;
                 continue;
             }
-            Err(_) => Heard::Noise(String::from_utf8_lossy(&line[..line.len().min(WORD_BYTES_MAX)]).into_owned()),
+            Err(_) => {
+                ProcessEvent::Noise(String::from_utf8_lossy(&line[..line.len().min(KEPT_BYTES_MAX)]).into_owned())
+            }
         };
-        if !tell(heard) {
+        if !emit(event) {
             return;
         }
     }
 }
 
-fn pass_on(stderr: impl Read, kept: &Mutex<String>) {
+fn forward_stderr(stderr: impl Read, kept: &Mutex<String>) {
     let mut reader = BufReader::new(stderr);
     while let Some(line) = line(&mut reader, 1 << 16) {
         let line = String::from_utf8_lossy(&line);
-        logging::pass_on(&line);
+        logging::forward(&line);
         if !line.starts_with('{') && !line.trim().is_empty() {
-            let end = line.char_indices().map(|(at, _)| at).take_while(|at| *at <= WORD_BYTES_MAX).last().unwrap_or(0);
-            let words = if line.len() <= WORD_BYTES_MAX { &line[..] } else { &line[..end] };
-            *lock(kept) = words.trim().to_owned();
+            let end = line.char_indices().map(|(at, _)| at).take_while(|at| *at <= KEPT_BYTES_MAX).last().unwrap_or(0);
+            let text = if line.len() <= KEPT_BYTES_MAX { &line[..] } else { &line[..end] };
+            *lock(kept) = text.trim().to_owned();
         }
     }
 }
@@ -219,31 +226,33 @@ mod tests {
     /// What a login shell says before the first message is left aside, a message is understood, what is none after it is told, and so is the end with
     /// its exit code and last words.
     #[test]
-    fn what_is_heard() {
-        let (tell, hear) = channel();
+    fn events_of_a_process() {
+        let (events, received) = channel();
         let script =
             "echo Welcome; echo '{\"hello\":{\"digest\":\"d\",\"pid\":7}}'; echo junk; echo no luck >&2; exit 3";
-        let mut process = Process::start(5, &host(script), true, &tell).expect("started");
-        let next = || hear.recv_timeout(Duration::from_secs(60)).expect("heard");
-        assert!(matches!(next(), (5, Heard::Said(message)) if matches!(*message, Message::Hello { pid: 7, .. })));
-        assert!(matches!(next(), (5, Heard::Noise(line)) if line == "junk"));
-        assert!(matches!(next(), (5, Heard::Closed)));
-        let (how, code) = process.death();
+        let mut process = Process::start(5, &host(script), true, &events).expect("started");
+        let next = || received.recv_timeout(Duration::from_secs(60)).expect("heard");
+        assert!(
+            matches!(next(), (5, ProcessEvent::Message(message)) if matches!(*message, Message::Hello { pid: 7, .. }))
+        );
+        assert!(matches!(next(), (5, ProcessEvent::Noise(line)) if line == "junk"));
+        assert!(matches!(next(), (5, ProcessEvent::Closed)));
+        let (how, code) = process.describe_exit();
         assert!(code == Some(3) && how == "ended with exit code 3: no luck", "{how}");
         assert!(process.end(Instant::now()).is_certain);
     }
 
     /// A process that heeds nothing is killed at the deadline; on another host it may live on, here it is gone.
     #[test]
-    fn a_deaf_process_is_killed() {
+    fn a_process_that_ignores_orders_is_killed() {
         for is_remote in [true, false] {
-            let (tell, hear) = channel();
-            let mut process = Process::start(0, &host("exec sleep 600"), is_remote, &tell).expect("started");
+            let (events, received) = channel();
+            let mut process = Process::start(0, &host("exec sleep 600"), is_remote, &events).expect("started");
             let orders: Vec<String> = vec!["x".repeat(1 << 20); ORDERS_MAX + 9];
             // More than the pipe takes: nobody waits for it.
-            process.say(&Order::Peers(orders)).expect("said");
+            process.send(&Order::Peers(orders)).expect("said");
             assert_eq!(process.end(Instant::now()).is_certain, !is_remote);
-            assert!(matches!(hear.recv_timeout(Duration::from_secs(60)), Ok((0, Heard::Closed))));
+            assert!(matches!(received.recv_timeout(Duration::from_secs(60)), Ok((0, ProcessEvent::Closed))));
         }
     }
 }

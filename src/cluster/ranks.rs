@@ -17,11 +17,11 @@
 use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
 use crate::cluster::attempts::{self, Attempt, Work};
-use crate::cluster::control::{Message, Seat, Task, kind_of, own_digest};
+use crate::cluster::control::{Assignment, Message, Task, kind_of, own_digest};
 use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
 use crate::signals;
-use crate::terminal::bar::{Bar, Seen};
+use crate::terminal::bar::{Bar, ObservedProcess};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::fold::epoch::Progress;
 use workers::job::Job;
-use workers::mesh::{self, Talk};
+use workers::mesh::{self, ControlChannel, Key};
 use workers::plan::{self, Plan};
 use workers::store::{durable, random_hex};
 
@@ -42,7 +42,7 @@ const LINK_TIMEOUT: Duration = Duration::from_secs(60);
 /// What ranks say to each other.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
+enum RankMessage {
     /// Look at the plan in the folder of this name, among the store's attempts.
     Work {
         /// The folder's name.
@@ -82,11 +82,11 @@ enum Said {
 /// A process among its peers.
 pub struct Ranks {
     allocation: Allocation,
-    key: [u8; 32],
+    key: Key,
     listener: TcpListener,
     /// Digest of the binary.
     digest: String,
-    talk: RefCell<Talk>,
+    control: RefCell<ControlChannel>,
     json: bool,
 }
 
@@ -101,13 +101,13 @@ pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Res
     mesh::exit_on_panic(move |lost| signals::end(lost, json));
     signals::on_signal(json);
     let job = jobs::read(&arguments.job, &arguments.sets)?;
-    let ranks = Ranks::meet(allocation, &job, json)?;
+    let ranks = Ranks::connect(allocation, &job, json)?;
     if rank > 0 {
         return ranks.serve(&job);
     }
     let outcome = lead(&ranks);
-    signals::hold();
-    ranks.dismiss(&outcome);
+    signals::wait_if_stopping();
+    ranks.finish(&outcome);
     outcome
 }
 
@@ -118,28 +118,25 @@ fn cause(failures: Vec<Error>) -> Option<Error> {
 }
 
 /// The key of one epoch's links.
-fn link_key(key: &[u8; 32], nonce: &str) -> [u8; 32] {
-    blake3::derive_key("pagefold 2026 ranks: links for data", &[&key[..], nonce.as_bytes()].concat())
-}
-
-fn hex(key: &[u8; 32]) -> String {
-    blake3::Hash::from_bytes(*key).to_hex().to_string()
+fn link_key(key: &Key, nonce: &str) -> Key {
+    key.derive("pagefold 2026 ranks: links for data", nonce)
 }
 
 impl Ranks {
     /// Meets the other ranks, who must run this binary and `job`.
-    fn meet(allocation: Allocation, job: &Job, json: bool) -> Result<Ranks> {
+    fn connect(allocation: Allocation, job: &Job, json: bool) -> Result<Ranks> {
         durable::tell_apart()?;
         let key = read_key(&allocation.key_file)?;
         let digest = own_digest()?;
         let listener = mesh::listen(allocation.bind)?;
         let silence = allocation.silence_timeout.as_secs().to_string();
         let prologue = ["ranks", &digest, &worker::job_digest(job)?, &silence].join("/").into_bytes();
-        let seat = seat(&allocation, &key, allocation.start_timeout)?;
-        let mesh = worker::mesh(&seat, allocation.peers.clone(), prologue, &listener)?;
+        let assignment = assignment(&allocation, &key, allocation.start_timeout)?;
+        let mesh = worker::mesh(&assignment, allocation.peers.clone(), prologue, &listener)?;
         tracing::info!(rank = allocation.rank, ranks = allocation.peers.len(), "waiting for the other ranks");
-        let talk = Talk::begin(&mesh, allocation.workers, &listener, move |lost| signals::end(lost, json))?;
-        Ok(Ranks { allocation, key, listener, digest, talk: RefCell::new(talk), json })
+        let control =
+            ControlChannel::begin(&mesh, allocation.workers, &listener, move |lost| signals::end(lost, json))?;
+        Ok(Ranks { allocation, key, listener, digest, control: RefCell::new(control), json })
     }
 
     /// Worker threads of each rank.
@@ -150,38 +147,39 @@ impl Ranks {
     /// Does the work of `plan` with all ranks; this is rank 0.
     pub fn work(&self, job: &Job, plan: &Plan, bar: &Bar) -> Result<Work> {
         let (began, peers) = (Instant::now(), &self.allocation.peers);
-        let seen: Vec<Arc<Seen>> = peers.iter().map(|peer| Arc::new(Seen::new(peer))).collect();
-        bar.follow(seen.clone());
+        let observed: Vec<Arc<ObservedProcess>> =
+            peers.iter().map(|peer| Arc::new(ObservedProcess::new(peer))).collect();
+        bar.follow(observed.clone());
         let folder = plan.attempt(&job.store);
         let attempt = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let nonce = random_hex()?;
-        self.tell(&Said::Work { attempt, nonce: nonce.clone() })?;
+        self.broadcast(&RankMessage::Work { attempt, nonce: nonce.clone() })?;
         let prepared = worker::prepare(&self.task(job, folder.clone()), &self.digest);
-        self.all_well(prepared.as_ref().err(), self.answers()?)?;
-        self.tell(&Said::Go)?;
-        let own = self.share(job, folder, prepared?, &nonce, seen[0].progress.clone());
-        let answers = self.all_well(own.as_ref().err(), self.answers()?)?;
-        let mut last_words = vec![own?];
-        for (said, seen) in answers.into_iter().zip(&seen[1..]) {
-            if let Said::Done { bytes, records, done } = said {
-                seen.progress.bytes.store(bytes, Ordering::Relaxed);
-                seen.progress.records.store(records, Ordering::Relaxed);
-                last_words.push(*done);
+        self.check_answers(prepared.as_ref().err(), self.answers()?)?;
+        self.broadcast(&RankMessage::Go)?;
+        let own = self.do_share(job, folder, prepared?, &nonce, observed[0].progress.clone());
+        let answers = self.check_answers(own.as_ref().err(), self.answers()?)?;
+        let mut final_messages = vec![own?];
+        for (message, observed) in answers.into_iter().zip(&observed[1..]) {
+            if let RankMessage::Done { bytes, records, done } = message {
+                observed.progress.bytes.store(bytes, Ordering::Relaxed);
+                observed.progress.records.store(records, Ordering::Relaxed);
+                final_messages.push(*done);
             }
         }
-        for (message, seen) in last_words.iter().zip(&seen) {
-            seen.done(message);
+        for (message, observed) in final_messages.iter().zip(&observed) {
+            observed.record_end(message);
         }
         let (hosts, seconds) = (peers.clone(), began.elapsed().as_secs_f64());
         let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
-        Ok(attempts::done(last_words, &seen, self.allocation.workers, attempts))
+        Ok(attempts::collect(final_messages, &observed, self.allocation.workers, attempts))
     }
 
     /// The answers, if no rank failed, nor this one with its `own` failure.
-    fn all_well(&self, own: Option<&Error>, answers: Vec<Said>) -> Result<Vec<Said>> {
+    fn check_answers(&self, own: Option<&Error>, answers: Vec<RankMessage>) -> Result<Vec<RankMessage>> {
         let mut failures: Vec<Error> = own.map(|own| Error::new(own.kind(), own.to_string())).into_iter().collect();
-        for (said, peer) in answers.iter().zip(&self.allocation.peers[1..]) {
-            if let Said::Failed { code, line } = said {
+        for (message, peer) in answers.iter().zip(&self.allocation.peers[1..]) {
+            if let RankMessage::Failed { code, line } = message {
                 failures.push(Error::new(kind_of(*code), format!("{peer}: {line}")));
             }
         }
@@ -189,51 +187,51 @@ impl Ranks {
     }
 
     /// Tells all others.
-    fn tell(&self, said: &Said) -> Result<()> {
-        let text = encoded(said)?;
-        let mut talk = self.talk.borrow_mut();
-        (1..self.allocation.peers.len()).try_for_each(|peer| talk.say(peer, &text))
+    fn broadcast(&self, message: &RankMessage) -> Result<()> {
+        let text = encoded(message)?;
+        let mut control = self.control.borrow_mut();
+        (1..self.allocation.peers.len()).try_for_each(|peer| control.send(peer, &text))
     }
 
     /// The next answer of every other rank, in order.
-    fn answers(&self) -> Result<Vec<Said>> {
-        let mut answers: Vec<Option<Said>> = self.allocation.peers[1..].iter().map(|_| None).collect();
+    fn answers(&self) -> Result<Vec<RankMessage>> {
+        let mut answers: Vec<Option<RankMessage>> = self.allocation.peers[1..].iter().map(|_| None).collect();
         while answers.iter().any(Option::is_none) {
-            let (peer, said) = self.hear()?;
+            let (peer, message) = self.receive()?;
             let place = peer.checked_sub(1).and_then(|at| answers.get_mut(at)).filter(|place| place.is_none());
             match place {
-                Some(place) => *place = Some(said),
-                None => return Err(out_of_turn(peer, &said)),
+                Some(place) => *place = Some(message),
+                None => return Err(out_of_turn(peer, &message)),
             }
         }
         Ok(answers.into_iter().flatten().collect())
     }
 
-    fn hear(&self) -> Result<(usize, Said)> {
-        let (peer, text) = self.talk.borrow().hear()?;
-        let said = serde_json::from_slice(&text).map_err(|e| {
+    fn receive(&self) -> Result<(usize, RankMessage)> {
+        let (peer, text) = self.control.borrow().receive()?;
+        let message = serde_json::from_slice(&text).map_err(|e| {
             Error::new(Kind::Protocol, format!("rank {peer} says what is no message")).blaming(peer).caused_by(e)
         })?;
-        Ok((peer, said))
+        Ok((peer, message))
     }
 
     /// Does what rank 0 bids until it says that all is over.
     fn serve(self, job: &Job) -> Result<()> {
         let mut task = None;
         loop {
-            let answer = match self.hear()? {
-                (0, Said::Work { attempt, nonce }) => match self.prepare(job, &attempt) {
+            let answer = match self.receive()? {
+                (0, RankMessage::Work { attempt, nonce }) => match self.prepare(job, &attempt) {
                     Ok((folder, prepared)) => {
                         task = Some((folder, prepared, nonce));
-                        Said::Ready
+                        RankMessage::Ready
                     }
                     Err(error) => failed(&error),
                 },
-                (0, Said::Go) => {
-                    let (folder, prepared, nonce) = task.take().ok_or_else(|| out_of_turn(0, &Said::Go))?;
+                (0, RankMessage::Go) => {
+                    let (folder, prepared, nonce) = task.take().ok_or_else(|| out_of_turn(0, &RankMessage::Go))?;
                     let progress = Arc::new(Progress::default());
-                    match self.share(job, folder, prepared, &nonce, progress.clone()) {
-                        Ok(done) => Said::Done {
+                    match self.do_share(job, folder, prepared, &nonce, progress.clone()) {
+                        Ok(done) => RankMessage::Done {
                             bytes: progress.bytes.load(Ordering::Relaxed),
                             records: progress.records.load(Ordering::Relaxed),
                             done: Box::new(done),
@@ -241,18 +239,18 @@ impl Ranks {
                         Err(error) => failed(&error),
                     }
                 }
-                (0, Said::Ended { code, line }) => {
-                    signals::hold();
+                (0, RankMessage::Ended { code, line }) => {
+                    signals::wait_if_stopping();
                     self.leave();
                     return match code {
                         0 => Ok(()),
                         code => Err(Error::new(kind_of(code), format!("rank 0 says: {line}"))),
                     };
                 }
-                (peer, said) => return Err(out_of_turn(peer, &said)),
+                (peer, message) => return Err(out_of_turn(peer, &message)),
             };
             let text = encoded(&answer)?;
-            if let Err(error) = self.talk.borrow_mut().say(0, &text) {
+            if let Err(error) = self.control.borrow_mut().send(0, &text) {
                 // Rank 0 has said its last word, or is lost: what is heard next tells which.
                 tracing::debug!(%error, "cannot answer");
             }
@@ -270,7 +268,7 @@ impl Ranks {
     }
 
     /// Does this rank's share of the work.
-    fn share(
+    fn do_share(
         &self,
         job: &Job,
         attempt: PathBuf,
@@ -280,34 +278,34 @@ impl Ranks {
     ) -> Result<Message> {
         let cloned = self.listener.try_clone();
         let listener = cloned.map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;
-        let seat = seat(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
+        let assignment = assignment(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
         let peers = self.allocation.peers.clone();
-        let share = worker::share(&seat, self.task(job, attempt), prepared, peers, listener)?;
+        let share = worker::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
         let json = self.json;
-        worker::done(share, &progress, move |lost| signals::end(lost, json))
+        worker::run_share(share, &progress, move |lost| signals::end(lost, json))
     }
 
     /// Tells the others how all ended; this is rank 0.
-    fn dismiss(self, outcome: &Result<()>) {
+    fn finish(self, outcome: &Result<()>) {
         let (code, line) = match outcome {
             Ok(()) => (0, String::new()),
             Err(error) => (error.kind().exit_code(), error.to_string()),
         };
-        if let Err(error) = self.tell(&Said::Ended { code, line }) {
+        if let Err(error) = self.broadcast(&RankMessage::Ended { code, line }) {
             tracing::warn!(%error, "a rank was not told of the end");
         }
         self.leave();
     }
 
     fn leave(self) {
-        self.talk.into_inner().leave();
+        self.control.into_inner().leave();
     }
 }
 
 /// A seat in the allocation for links under `key`.
-fn seat(allocation: &Allocation, key: &[u8; 32], start_timeout: Duration) -> Result<Seat> {
+fn assignment(allocation: &Allocation, key: &Key, start_timeout: Duration) -> Result<Assignment> {
     let folder = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
-    Ok(Seat {
+    Ok(Assignment {
         process: allocation.rank,
         processes: allocation.peers.len(),
         address: allocation.peers[allocation.rank].clone(),
@@ -315,7 +313,7 @@ fn seat(allocation: &Allocation, key: &[u8; 32], start_timeout: Duration) -> Res
         port: allocation.bind.port(),
         folder,
         is_child: false,
-        key: hex(key),
+        key: key.clone(),
         encrypt: allocation.encrypt,
         plaintext: false,
         start_timeout,
@@ -323,16 +321,16 @@ fn seat(allocation: &Allocation, key: &[u8; 32], start_timeout: Duration) -> Res
     })
 }
 
-fn encoded(said: &Said) -> Result<Vec<u8>> {
-    serde_json::to_vec(said).map_err(|e| Error::internal("cannot write a message").caused_by(e))
+fn encoded(message: &RankMessage) -> Result<Vec<u8>> {
+    serde_json::to_vec(message).map_err(|e| Error::internal("cannot write a message").caused_by(e))
 }
 
-fn failed(error: &Error) -> Said {
-    Said::Failed { code: error.kind().exit_code(), line: error.to_string() }
+fn failed(error: &Error) -> RankMessage {
+    RankMessage::Failed { code: error.kind().exit_code(), line: error.to_string() }
 }
 
-fn out_of_turn(peer: usize, said: &Said) -> Error {
-    let text = format!("{said:?}");
+fn out_of_turn(peer: usize, message: &RankMessage) -> Error {
+    let text = format!("{message:?}");
     let name = text.split([' ', '{']).next().unwrap_or_default();
     Error::new(Kind::Protocol, format!("rank {peer} says {name} out of turn")).blaming(peer)
 }
@@ -344,22 +342,22 @@ mod tests {
     /// Of several failures the one that names a cause is told, and not that a rank was lost; of several such the first.
     #[test]
     fn causes() {
-        let told = |kinds: &[Kind]| {
+        let first_cause = |kinds: &[Kind]| {
             let failures = kinds.iter().enumerate().map(|(n, kind)| Error::new(*kind, n.to_string()));
             cause(failures.collect()).map(|error| error.to_string())
         };
-        assert_eq!(told(&[]), None);
-        assert_eq!(told(&[Kind::TryAgain, Kind::TryAgain]).as_deref(), Some("0"));
-        assert_eq!(told(&[Kind::TryAgain, Kind::Io, Kind::Data]).as_deref(), Some("1"));
+        assert_eq!(first_cause(&[]), None);
+        assert_eq!(first_cause(&[Kind::TryAgain, Kind::TryAgain]).as_deref(), Some("0"));
+        assert_eq!(first_cause(&[Kind::TryAgain, Kind::Io, Kind::Data]).as_deref(), Some("1"));
     }
 
     /// Another nonce, or another key, makes another key of the links, and that is never the ranks' own.
     #[test]
     fn link_keys() {
-        let keys = [link_key(&[1; 32], "a"), link_key(&[1; 32], "b"), link_key(&[2; 32], "a"), [1; 32]];
+        let (one, two) = (Key::of([1; 32]), Key::of([2; 32]));
+        let keys = [link_key(&one, "a"), link_key(&one, "b"), link_key(&two, "a"), one];
         for (n, key) in keys.iter().enumerate() {
             assert!(!keys[..n].contains(key), "{n}");
         }
-        assert_eq!(hex(&[0xa7; 32]), "a7".repeat(32));
     }
 }

@@ -7,10 +7,11 @@
 //! waiting for each other, after the progress limit. One failure brings others with it: the rest are heard for a moment before the
 //! cause is chosen ([`Complaint`] ranks them).
 
-use crate::cluster::control::{Message, Order, SAY_EVERY, Seat, kind_of, settle};
-use crate::cluster::process::{Heard, Process};
+use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
+use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};
+use crate::cluster::process::{Process, ProcessEvent};
 use crate::cluster::topology::{Host, Launch, Topology};
-use crate::terminal::bar::Seen;
+use crate::terminal::bar::ObservedProcess;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
+use workers::mesh::Key;
 
 /// How often the clock is looked at while nothing is heard.
 const TICK: Duration = Duration::from_millis(50);
@@ -27,7 +29,7 @@ const SETTLE: Duration = Duration::from_millis(700);
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Why an attempt failed.
-pub struct Failure {
+pub struct AttemptFailure {
     /// The first cause.
     pub error: Error,
     /// The process to blame, if one is.
@@ -38,144 +40,83 @@ pub struct Failure {
     pub may_live_until: Option<Instant>,
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure { error, blamed: None, mends: false, may_live_until: None }
-    }
-}
-
-/// A sign that something is wrong, in order of how close to the cause it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Sign {
-    /// The process says what is wrong with itself or the job.
-    Own,
-    /// It ended without a word.
-    Death,
-    /// It is silent, stuck or missing, as seen from here.
-    Still,
-    /// It complains about another process.
-    Peer(usize),
-    /// It lost something, it knows not what.
-    Vague,
-}
-
-/// What was seen or heard of a process that means failure.
-#[derive(Clone, Debug)]
-struct Complaint {
-    process: Option<usize>,
-    sign: Sign,
-    kind: Kind,
-    line: String,
-    mends: bool,
-}
-
-/// The first cause among `complaints`, in the order in which they came, and whom to blame: what a process says of itself comes before
-/// a death, that before stillness, and that before what processes say of each other; among those the one that most complain about.
-fn cause(complaints: &[Complaint]) -> Option<(&Complaint, Option<usize>)> {
-    let rank = |sign: &Sign| match sign {
-        Sign::Own => 0,
-        Sign::Death => 1,
-        Sign::Still => 2,
-        Sign::Peer(_) => 3,
-        Sign::Vague => 4,
-    };
-    let first = complaints.iter().min_by_key(|complaint| rank(&complaint.sign))?;
-    let Sign::Peer(_) = first.sign else {
-        let blames = !matches!(first.sign, Sign::Vague);
-        return Some((first, first.process.filter(|_| blames)));
-    };
-    let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
-    let peers = complaints.iter().filter_map(|complaint| match complaint.sign {
-        Sign::Peer(peer) => Some((peer, complaint)),
-        _ => None,
-    });
-    peers.clone().for_each(|(peer, _)| *votes.entry(peer).or_default() += 1);
-    let most = votes.values().max().copied().unwrap_or(0);
-    peers.into_iter().find(|(peer, _)| votes[peer] == most).map(|(peer, complaint)| (complaint, Some(peer)))
-}
-
-/// Why a process ended before it said anything, by its exit code and last words: `code` of a shell or of ssh, in `how` what they say. What no other attempt
-/// mends is told apart from a host that cannot be reached.
-fn never_began(code: Option<i32>, how: &str) -> Kind {
-    match code {
-        Some(126 | 127) => Kind::Config,
-        Some(255) if how.contains("Host key verification failed") => Kind::Protocol,
-        Some(255) if how.contains("Permission denied (") => Kind::Permission,
-        _ => Kind::TryAgain,
+impl From<Error> for AttemptFailure {
+    fn from(error: Error) -> AttemptFailure {
+        AttemptFailure { error, blamed: None, mends: false, may_live_until: None }
     }
 }
 
 /// What is known of one process.
-struct Watched {
+struct Supervised {
     process: Process,
-    heard: Instant,
-    said_hello: bool,
+    last_message_at: Instant,
+    sent_hello: bool,
     address: Option<String>,
     /// Its workers' turns, and when each was last seen to move.
     turns: BTreeMap<usize, (u64, Instant)>,
-    last_word: Option<Message>,
+    final_message: Option<Message>,
     is_closed: bool,
 }
 
 /// The processes of one attempt.
-pub struct Crew<'a> {
+pub struct Supervisor<'a> {
     topology: &'a Topology,
     hosts: &'a [Host],
-    seen: &'a [Arc<Seen>],
+    observed: &'a [Arc<ObservedProcess>],
     digest: &'a str,
-    watched: Vec<Watched>,
-    hear: Receiver<(usize, Heard)>,
-    complaints: Vec<Complaint>,
+    processes: Vec<Supervised>,
+    events: Receiver<(usize, ProcessEvent)>,
+    problems: Vec<Problem>,
 }
 
-impl<'a> Crew<'a> {
+impl<'a> Supervisor<'a> {
     /// Has the processes on `hosts` do what `order` says for each seat; what they tell of their progress goes to `seen`, a place each. `digest` is that of
     /// this binary.
     pub fn work(
         topology: &'a Topology,
         hosts: &'a [Host],
-        seen: &'a [Arc<Seen>],
+        observed: &'a [Arc<ObservedProcess>],
         digest: &'a str,
-        order: &dyn Fn(Seat) -> Order,
-    ) -> std::result::Result<Vec<Message>, Failure> {
-        let (tell, hear) = channel();
+        order: &dyn Fn(Assignment) -> Order,
+    ) -> std::result::Result<Vec<Message>, AttemptFailure> {
+        let (sender, events) = channel();
         let is_remote = topology.launch == Launch::Ssh;
-        let mut watched = Vec::new();
+        let mut processes = Vec::new();
         for (process, host) in hosts.iter().enumerate() {
-            watched.push(Watched {
-                process: Process::start(process, host, is_remote, &tell)?,
-                heard: Instant::now(),
-                said_hello: false,
+            processes.push(Supervised {
+                process: Process::start(process, host, is_remote, &sender)?,
+                last_message_at: Instant::now(),
+                sent_hello: false,
                 address: None,
                 turns: BTreeMap::new(),
-                last_word: None,
+                final_message: None,
                 is_closed: false,
             });
         }
-        drop(tell);
-        let mut crew = Crew { topology, hosts, seen, digest, watched, hear, complaints: Vec::new() };
-        let outcome = crew.watch(order);
-        let may_live_until = crew.end();
+        drop(sender);
+        let mut supervisor = Supervisor { topology, hosts, observed, digest, processes, events, problems: Vec::new() };
+        let outcome = supervisor.watch(order);
+        let may_live_until = supervisor.end();
         outcome?;
-        match cause(&crew.complaints) {
-            None => Ok(crew.watched.into_iter().filter_map(|watched| watched.last_word).collect()),
-            Some((complaint, blamed)) => Err(Failure { may_live_until, ..crew.failure(complaint, blamed) }),
+        match cause(&supervisor.problems) {
+            None => Ok(supervisor.processes.into_iter().filter_map(|supervised| supervised.final_message).collect()),
+            Some((problem, blamed)) => Err(AttemptFailure { may_live_until, ..supervisor.failure(problem, blamed) }),
         }
     }
 
     /// Hears and watches until all have said their last word, or something is wrong and the rest had a moment to say so, too.
-    fn watch(&mut self, order: &dyn Fn(Seat) -> Order) -> Result<()> {
+    fn watch(&mut self, order: &dyn Fn(Assignment) -> Order) -> Result<()> {
         let orders = self.orders(order)?;
         let began = Instant::now();
-        let (mut ticked, mut said, mut moved) = (began, began, (0, began));
+        let (mut ticked, mut last_beat, mut last_change) = (began, began, (0, began));
         let (mut is_meshed, mut failed) = (false, None);
         loop {
-            match self.hear.recv_timeout(TICK) {
-                Ok((process, heard)) => {
-                    self.heard(process, heard, &orders)?;
+            match self.events.recv_timeout(TICK) {
+                Ok((process, event)) => {
+                    self.handle_event(process, event, &orders)?;
                     // All that lies there is heard before anyone is called silent.
-                    while let Ok((process, heard)) = self.hear.try_recv() {
-                        self.heard(process, heard, &orders)?;
+                    while let Ok((process, event)) = self.events.try_recv() {
+                        self.handle_event(process, event, &orders)?;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -184,31 +125,32 @@ impl<'a> Crew<'a> {
             let now = Instant::now();
             if now - ticked > 20 * TICK {
                 // This process itself stood still; what the others said meanwhile is heard before they are judged.
-                let stood = now - ticked;
-                self.watched.iter_mut().for_each(|watched| watched.heard += stood);
+                let stalled = now - ticked;
+                self.processes.iter_mut().for_each(|supervised| supervised.last_message_at += stalled);
             }
             ticked = now;
-            if now - said >= SAY_EVERY {
-                said = now;
-                self.watched.iter().try_for_each(|watched| watched.process.say(&Order::Beat))?;
+            if now - last_beat >= SEND_INTERVAL {
+                last_beat = now;
+                self.processes.iter().try_for_each(|supervised| supervised.process.send(&Order::Beat))?;
             }
-            if self.watched.iter().all(|watched| watched.last_word.is_some()) {
+            if self.processes.iter().all(|supervised| supervised.final_message.is_some()) {
                 return Ok(());
             }
-            let addresses: Vec<String> = self.watched.iter().filter_map(|watched| watched.address.clone()).collect();
+            let addresses: Vec<String> =
+                self.processes.iter().filter_map(|supervised| supervised.address.clone()).collect();
             if !is_meshed && addresses.len() == self.hosts.len() {
                 is_meshed = true;
                 let peers = Order::Peers(addresses);
-                self.watched.iter().try_for_each(|watched| watched.process.say(&peers))?;
+                self.processes.iter().try_for_each(|supervised| supervised.process.send(&peers))?;
             }
-            if self.complaints.is_empty() {
-                self.look(now, began, is_meshed, &mut moved);
+            if self.problems.is_empty() {
+                self.check_timeouts(now, began, is_meshed, &mut last_change);
             }
-            if !self.complaints.is_empty() {
+            if !self.problems.is_empty() {
                 let until = *failed.get_or_insert(now) + self.settle();
-                if now >= until || self.all_have_spoken() {
+                if now >= until || self.all_have_reported() {
                     // What fell silent with the first one was not looked for since.
-                    self.look(now, began, is_meshed, &mut moved);
+                    self.check_timeouts(now, began, is_meshed, &mut last_change);
                     return Ok(());
                 }
             }
@@ -217,28 +159,28 @@ impl<'a> Crew<'a> {
 
     /// How long the others are heard: longer where all that is known is what processes say of each other.
     fn settle(&self) -> Duration {
-        let is_hearsay = |complaint: &Complaint| matches!(complaint.sign, Sign::Peer(_) | Sign::Vague);
-        match self.complaints.iter().all(is_hearsay) {
+        let is_secondhand = |problem: &Problem| matches!(problem.symptom, Symptom::Peer(_) | Symptom::Vague);
+        match self.problems.iter().all(is_secondhand) {
             true => SETTLE.max(settle(self.topology.silence_timeout)),
             false => SETTLE,
         }
     }
 
     /// Whether nobody is left who might say something new.
-    fn all_have_spoken(&self) -> bool {
-        let mut all = self.watched.iter().enumerate();
-        all.all(|(process, watched)| watched.is_closed || self.has_complained(process))
+    fn all_have_reported(&self) -> bool {
+        let mut all = self.processes.iter().enumerate();
+        all.all(|(process, supervised)| supervised.is_closed || self.has_problem(process))
     }
 
-    fn has_complained(&self, process: usize) -> bool {
-        self.complaints.iter().any(|complaint| complaint.process == Some(process))
+    fn has_problem(&self, process: usize) -> bool {
+        self.problems.iter().any(|problem| problem.process == Some(process))
     }
 
     /// The first order of each process.
-    fn orders(&self, order: &dyn Fn(Seat) -> Order) -> Result<Vec<Order>> {
-        let key = [workers::store::random_hex()?, workers::store::random_hex()?].concat();
+    fn orders(&self, order: &dyn Fn(Assignment) -> Order) -> Result<Vec<Order>> {
+        let key = Key::random()?;
         let here = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
-        let seat = |(process, host): (usize, &Host)| Seat {
+        let assignment = |(process, host): (usize, &Host)| Assignment {
             process,
             processes: self.hosts.len(),
             address: host.address.clone(),
@@ -252,47 +194,47 @@ impl<'a> Crew<'a> {
             start_timeout: self.topology.start_timeout,
             silence_timeout: self.topology.silence_timeout,
         };
-        Ok(self.hosts.iter().enumerate().map(|host| order(seat(host))).collect())
+        Ok(self.hosts.iter().enumerate().map(|host| order(assignment(host))).collect())
     }
 
-    fn complain(&mut self, process: Option<usize>, sign: Sign, kind: Kind, line: String, mends: bool) {
-        tracing::debug!(?process, ?sign, line, "something is wrong");
-        self.complaints.push(Complaint { process, sign, kind, line, mends });
+    fn report(&mut self, process: Option<usize>, symptom: Symptom, kind: Kind, line: String, mends: bool) {
+        tracing::debug!(?process, sign = ?symptom, line, "something is wrong");
+        self.problems.push(Problem { process, symptom, kind, line, mends });
     }
 
-    fn heard(&mut self, process: usize, heard: Heard, orders: &[Order]) -> Result<()> {
-        let complained = self.has_complained(process);
-        let Some(watched) = self.watched.get_mut(process) else { return Ok(()) };
-        watched.heard = Instant::now();
-        match heard {
-            Heard::Said(message) => self.said(process, *message, orders)?,
-            Heard::Noise(line) => {
+    fn handle_event(&mut self, process: usize, event: ProcessEvent, orders: &[Order]) -> Result<()> {
+        let has_problem = self.has_problem(process);
+        let Some(supervised) = self.processes.get_mut(process) else { return Ok(()) };
+        supervised.last_message_at = Instant::now();
+        match event {
+            ProcessEvent::Message(message) => self.handle_message(process, *message, orders)?,
+            ProcessEvent::Noise(line) => {
                 let line = format!("says what is no message: {line:?}");
-                self.complain(Some(process), Sign::Death, Kind::TryAgain, line, true);
+                self.report(Some(process), Symptom::Death, Kind::TryAgain, line, true);
             }
-            Heard::Closed => {
-                watched.is_closed = true;
-                if watched.last_word.is_none() && !complained {
-                    let (how, code) = watched.process.death();
-                    let kind = if watched.said_hello { Kind::TryAgain } else { never_began(code, &how) };
+            ProcessEvent::Closed => {
+                supervised.is_closed = true;
+                if supervised.final_message.is_none() && !has_problem {
+                    let (how, code) = supervised.process.describe_exit();
+                    let kind = if supervised.sent_hello { Kind::TryAgain } else { start_failure(code, &how) };
                     let line = match kind {
                         Kind::Config => format!("cannot run {}: {how}", self.hosts[process].command.join(" ")),
                         _ => how,
                     };
-                    self.complain(Some(process), Sign::Death, kind, line, kind == Kind::TryAgain);
+                    self.report(Some(process), Symptom::Death, kind, line, kind == Kind::TryAgain);
                 }
             }
         }
         Ok(())
     }
 
-    fn said(&mut self, process: usize, message: Message, orders: &[Order]) -> Result<()> {
-        let has_complained = self.has_complained(process);
-        let watched = &mut self.watched[process];
+    fn handle_message(&mut self, process: usize, message: Message, orders: &[Order]) -> Result<()> {
+        let has_problem = self.has_problem(process);
+        let supervised = &mut self.processes[process];
         match message {
             Message::Hello { digest, .. } if digest == self.digest => {
-                watched.said_hello = true;
-                watched.process.say(&orders[process])?;
+                supervised.sent_hello = true;
+                supervised.process.send(&orders[process])?;
             }
             Message::Hello { digest, .. } => {
                 let line = format!(
@@ -300,143 +242,122 @@ impl<'a> Crew<'a> {
                     digest.get(..12).unwrap_or_default(),
                     self.digest.get(..12).unwrap_or_default()
                 );
-                self.complain(Some(process), Sign::Own, Kind::Protocol, line, false);
+                self.report(Some(process), Symptom::Own, Kind::Protocol, line, false);
             }
             Message::Listening { address } => {
                 let host = &self.hosts[process].address;
                 let colons = host.contains(':');
                 let host = if colons { format!("[{host}]") } else { host.clone() };
-                watched.address = Some(format!("{host}:{}", address.port()));
+                supervised.address = Some(format!("{host}:{}", address.port()));
             }
             Message::Progress { bytes, records, stage, memory_bytes, turns, busy_turns } => {
-                if let Some(seen) = self.seen.get(process) {
-                    seen.progress.bytes.store(bytes, Ordering::Relaxed);
-                    seen.progress.records.store(records, Ordering::Relaxed);
-                    seen.progress.stage.store(stage, Ordering::Relaxed);
-                    seen.progress.busy_turns.store(busy_turns, Ordering::Relaxed);
-                    seen.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
+                if let Some(observed) = self.observed.get(process) {
+                    observed.progress.bytes.store(bytes, Ordering::Relaxed);
+                    observed.progress.records.store(records, Ordering::Relaxed);
+                    observed.progress.stage.store(stage, Ordering::Relaxed);
+                    observed.progress.busy_turns.store(busy_turns, Ordering::Relaxed);
+                    observed.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
                 }
                 for (worker, turns) in turns {
-                    let last = watched.turns.entry(worker).or_insert((turns, watched.heard));
+                    let last = supervised.turns.entry(worker).or_insert((turns, supervised.last_message_at));
                     if last.0 != turns {
-                        *last = (turns, watched.heard);
+                        *last = (turns, supervised.last_message_at);
                     }
                 }
             }
             // One vote each: what it says after its first complaint is an echo of that.
-            Message::Failed { .. } if has_complained => {}
+            Message::Failed { .. } if has_problem => {}
             Message::Failed { code, line, peer, mends } => {
                 let kind = kind_of(code);
                 let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
-                let sign = match (peer, kind) {
-                    (Some(peer), _) => Sign::Peer(peer),
+                let symptom = match (peer, kind) {
+                    (Some(peer), _) => Symptom::Peer(peer),
                     // A port that is taken, say: it has no place among the others yet.
-                    (None, Kind::TryAgain) if mends && watched.address.is_none() => Sign::Still,
-                    (None, Kind::TryAgain) if mends => Sign::Vague,
-                    _ => Sign::Own,
+                    (None, Kind::TryAgain) if mends && supervised.address.is_none() => Symptom::Still,
+                    (None, Kind::TryAgain) if mends => Symptom::Vague,
+                    _ => Symptom::Own,
                 };
-                self.complain(Some(process), sign, kind, line, mends);
+                self.report(Some(process), symptom, kind, line, mends);
             }
             last @ (Message::Done { .. } | Message::Probed { .. }) => {
-                if let Some(seen) = self.seen.get(process) {
-                    seen.done(&last);
+                if let Some(observed) = self.observed.get(process) {
+                    observed.record_end(&last);
                 }
-                watched.last_word = Some(last);
+                supervised.final_message = Some(last);
             }
         }
         Ok(())
     }
 
     /// Looks at the clock: who is missing, silent or stuck.
-    fn look(&mut self, now: Instant, began: Instant, is_meshed: bool, moved: &mut (u64, Instant)) {
+    fn check_timeouts(&mut self, now: Instant, began: Instant, is_meshed: bool, last_change: &mut (u64, Instant)) {
         let limits = self.topology;
-        let mut signs = Vec::new();
-        for (process, watched) in self.watched.iter().enumerate().filter(|(_, watched)| watched.last_word.is_none()) {
-            if watched.is_closed {
+        let mut found = Vec::new();
+        for (process, supervised) in
+            self.processes.iter().enumerate().filter(|(_, supervised)| supervised.final_message.is_none())
+        {
+            if supervised.is_closed {
                 continue;
             }
-            let still = now.saturating_duration_since(watched.heard);
-            if watched.said_hello && still > limits.silence_timeout {
-                signs.push((process, format!("silent for {:.1} s", still.as_secs_f64())));
-            } else if watched.address.is_none() && now - began > limits.start_timeout {
-                let what = if watched.said_hello { "it has no socket open" } else { "it never called" };
-                signs.push((process, format!("missing after {} s: {what}", limits.start_timeout.as_secs())));
+            let still = now.saturating_duration_since(supervised.last_message_at);
+            if supervised.sent_hello && still > limits.silence_timeout {
+                found.push((process, format!("silent for {:.1} s", still.as_secs_f64())));
+            } else if supervised.address.is_none() && now - began > limits.start_timeout {
+                let what = if supervised.sent_hello { "it has no socket open" } else { "it never called" };
+                found.push((process, format!("missing after {} s: {what}", limits.start_timeout.as_secs())));
             }
-            let stuck =
-                watched.turns.iter().find(|(_, (_, at))| now.saturating_duration_since(*at) > limits.progress_timeout);
+            let stuck = supervised
+                .turns
+                .iter()
+                .find(|(_, (_, at))| now.saturating_duration_since(*at) > limits.progress_timeout);
             if let Some((worker, _)) = stuck {
                 let seconds = limits.progress_timeout.as_secs();
-                signs.push((process, format!("stuck: worker {worker} has been in one operator for {seconds} s")));
+                found.push((process, format!("stuck: worker {worker} has been in one operator for {seconds} s")));
             }
         }
-        for (process, line) in signs {
-            self.complain(Some(process), Sign::Still, Kind::TryAgain, line, true);
+        for (process, line) in found {
+            self.report(Some(process), Symptom::Still, Kind::TryAgain, line, true);
         }
         let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
-        let work = |seen: &Arc<Seen>| {
-            let progress = &seen.progress;
+        let work = |observed: &Arc<ObservedProcess>| {
+            let progress = &observed.progress;
             load(&progress.records) + load(&progress.bytes) + load(&progress.busy_turns)
         };
-        let work: u64 = self.seen.iter().map(work).fold(0, u64::wrapping_add);
-        if work != moved.0 || !is_meshed {
-            *moved = (work, now);
-        } else if self.complaints.is_empty() && now - moved.1 > limits.progress_timeout {
+        let work: u64 = self.observed.iter().map(work).fold(0, u64::wrapping_add);
+        if work != last_change.0 || !is_meshed {
+            *last_change = (work, now);
+        } else if self.problems.is_empty() && now - last_change.1 > limits.progress_timeout {
             let line = format!("no worker had anything to do for {} s", limits.progress_timeout.as_secs());
-            self.complain(None, Sign::Vague, Kind::TryAgain, line, true);
+            self.report(None, Symptom::Vague, Kind::TryAgain, line, true);
         }
     }
 
     /// Tells all to end and sees to it. Returns until when one may be at work that cannot be seen from here.
     fn end(&mut self) -> Option<Instant> {
-        self.watched.iter_mut().for_each(|watched| watched.process.hang_up());
+        self.processes.iter_mut().for_each(|supervised| supervised.process.close_stdin());
         let cut = Instant::now();
-        let ends = self.watched.iter_mut().map(|watched| watched.process.end(cut + GRACE).is_certain);
+        let ends = self.processes.iter_mut().map(|supervised| supervised.process.end(cut + GRACE).is_certain);
         let all_certain = ends.fold(true, |all, is_certain| all & is_certain);
         // It ends by itself when it has heard nothing for so long; a moment more for its clock to be read.
-        (!all_certain).then(|| cut + self.topology.silence_timeout + 2 * SAY_EVERY)
+        (!all_certain).then(|| cut + self.topology.silence_timeout + 2 * SEND_INTERVAL)
     }
 
-    fn failure(&self, complaint: &Complaint, blamed: Option<usize>) -> Failure {
+    fn failure(&self, problem: &Problem, blamed: Option<usize>) -> AttemptFailure {
         let name = |process: usize| self.hosts[process].name.as_str();
-        let line = match (complaint.process, blamed) {
-            (Some(teller), Some(blamed)) if teller != blamed => {
-                format!("{}: {} says: {}", name(blamed), name(teller), complaint.line)
+        let line = match (problem.process, blamed) {
+            (Some(reporter), Some(blamed)) if reporter != blamed => {
+                format!("{}: {} says: {}", name(blamed), name(reporter), problem.line)
             }
-            (Some(process), _) => format!("{}: {}", name(process), complaint.line),
-            (None, _) => complaint.line.clone(),
+            (Some(process), _) => format!("{}: {}", name(process), problem.line),
+            (None, _) => problem.line.clone(),
         };
-        Failure { error: Error::new(complaint.kind, line), blamed, mends: complaint.mends, may_live_until: None }
+        AttemptFailure { error: Error::new(problem.kind, line), blamed, mends: problem.mends, may_live_until: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn complaint(process: usize, sign: Sign) -> Complaint {
-        Complaint { process: Some(process), sign, kind: Kind::TryAgain, line: String::new(), mends: true }
-    }
-
-    fn blamed(complaints: &[(usize, Sign)]) -> Option<usize> {
-        let complaints: Vec<_> = complaints.iter().map(|(process, sign)| complaint(*process, sign.clone())).collect();
-        cause(&complaints).and_then(|(_, blamed)| blamed)
-    }
-
-    /// The first cause is blamed and not its echo, whichever is heard first: a fault of its own, a death, a silence; among complaints about
-    /// each other the process that most complain about, and of equals the first.
-    #[test]
-    fn the_first_cause_is_blamed() {
-        use Sign::{Death, Own, Peer, Still, Vague};
-        assert_eq!(blamed(&[(0, Peer(2)), (1, Peer(2)), (2, Death)]), Some(2));
-        assert_eq!(blamed(&[(0, Peer(2)), (2, Peer(1)), (1, Own)]), Some(1));
-        assert_eq!(blamed(&[(1, Death), (0, Own)]), Some(0));
-        assert_eq!(blamed(&[(0, Peer(1)), (1, Still)]), Some(1));
-        assert_eq!(blamed(&[(2, Peer(0)), (0, Peer(2)), (1, Peer(2))]), Some(2));
-        assert_eq!(blamed(&[(1, Peer(0)), (0, Peer(1))]), Some(0));
-        assert_eq!(blamed(&[(1, Vague), (0, Peer(1))]), Some(1));
-        assert_eq!(blamed(&[(1, Vague)]), None);
-        assert_eq!(blamed(&[]), None);
-    }
 
     /// What a made-up worker says first.
     const HELLO: &str = r#"echo '{"hello":{"digest":"d","pid":1}}'; read task;"#;
@@ -454,7 +375,7 @@ mod tests {
     }
 
     /// An attempt of made-up workers, each a shell script.
-    fn attempt(launch: Launch, scripts: &[&str]) -> std::result::Result<Vec<Message>, Failure> {
+    fn attempt(launch: Launch, scripts: &[&str]) -> std::result::Result<Vec<Message>, AttemptFailure> {
         let second = Duration::from_secs(1);
         let host = |(n, script): (usize, &&str)| Host {
             name: format!("host {n}"),
@@ -468,15 +389,16 @@ mod tests {
         let (start_timeout, silence_timeout, progress_timeout) = (2 * second, 2 * second, second);
         let topology =
             Topology { launch, hosts, start_timeout, silence_timeout, progress_timeout, ..Topology::single(1) };
-        let seen: Vec<Arc<Seen>> = topology.hosts.iter().map(|host| Arc::new(Seen::new(&host.name))).collect();
-        Crew::work(&topology, &topology.hosts, &seen, "d", &|seat| {
+        let observed: Vec<Arc<ObservedProcess>> =
+            topology.hosts.iter().map(|host| Arc::new(ObservedProcess::new(&host.name))).collect();
+        Supervisor::work(&topology, &topology.hosts, &observed, "d", &|assignment| {
             let probe = crate::cluster::probe::Probe {
                 folder: PathBuf::new(),
                 token: String::new(),
                 inputs: vec![],
                 files: vec![],
             };
-            Order::Probe(Box::new((seat, probe)))
+            Order::Probe(Box::new((assignment, probe)))
         })
     }
 
@@ -486,7 +408,7 @@ mod tests {
         let good = format!("{HELLO} {LISTENING} {PROBED} cat > /dev/null");
         let slow = steps("$n", "$n");
         let ended = attempt(Launch::Local, &[&good, &good]).map_err(|failure| failure.error.to_string());
-        assert_eq!(ended.map(|words| words.len()), Ok(2));
+        assert_eq!(ended.map(|messages| messages.len()), Ok(2));
         let own = r#"echo '{"failed":{"code":74,"line":"a full disk","peer":null,"mends":false}}'"#;
         let peer = r#"echo '{"failed":{"code":75,"line":"lost process 0","peer":0,"mends":true}}'"#;
         let cases = [
@@ -523,7 +445,7 @@ mod tests {
 
     /// Of a process on another host that had to be cut off it is told until when it may live on; of one that has ended by itself it is not.
     #[test]
-    fn who_may_live_on() {
+    fn processes_that_may_live_on() {
         let deaf = format!("{HELLO} {LISTENING} exec sleep 60");
         let dead = format!("{HELLO} {LISTENING} exit 3");
         for (launch, script, lives) in

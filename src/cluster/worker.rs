@@ -1,7 +1,7 @@
 //! The hidden `worker` command: one process of a job. Says hello, takes orders from stdin, does its share, tells progress and receipts on stdout, and ends
 //! when its launcher does or has not been heard of for the silence limit.
 
-use crate::cluster::control::{Message, Order, SAY_EVERY, Seat, Task, memory_bytes, own_digest, settle};
+use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, Task, memory_bytes, own_digest, settle};
 use crate::cluster::probe::{self, Probe};
 use crate::signals;
 use std::collections::BTreeMap;
@@ -27,9 +27,9 @@ const ORDER_BYTES_MAX: u64 = 64 << 20;
 /// For one connection to prove itself.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
 /// For the last words, if nobody reads them.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const FINAL_MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
-fn tell(message: &Message) {
+fn send(message: &Message) {
     // A launcher that has gone is noticed on stdin.
     if let Ok(line) = serde_json::to_string(message) {
         let mut out = std::io::stdout().lock();
@@ -40,21 +40,21 @@ fn tell(message: &Message) {
 /// How long a process that has lost a peer lives on, so that the others notice by themselves; the launcher ends it as soon as it has heard all.
 static LINGER: OnceLock<Duration> = OnceLock::new();
 /// Whether it has.
-static HAS_LOST: AtomicBool = AtomicBool::new(false);
+static HAS_LOST_PEER: AtomicBool = AtomicBool::new(false);
 
 /// Tells the launcher of a failure that ends the process.
-fn last_word(error: &Error) {
+fn send_failure(error: &Error) {
     let code = i32::from(error.kind().exit_code());
     // Timely's threads may break on the same loss, and know less of it.
-    let is_loss = error.peer().is_some() || (HAS_LOST.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
-    HAS_LOST.fetch_or(is_loss, Ordering::SeqCst);
-    let linger = if is_loss { *LINGER.get().unwrap_or(&LAST_WORDS) } else { LAST_WORDS };
+    let is_loss = error.peer().is_some() || (HAS_LOST_PEER.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
+    HAS_LOST_PEER.fetch_or(is_loss, Ordering::SeqCst);
+    let linger = if is_loss { *LINGER.get().unwrap_or(&FINAL_MESSAGE_TIMEOUT) } else { FINAL_MESSAGE_TIMEOUT };
     // Whoever does not read must not keep this process alive.
     thread::spawn(move || {
         thread::sleep(linger);
         std::process::exit(code)
     });
-    tell(&Message::failed(error, true));
+    send(&Message::failed(error, true));
     if is_loss {
         // A process that ends at once is lost to its peers in turn, which would hide from them who is really gone.
         thread::sleep(linger);
@@ -63,7 +63,7 @@ fn last_word(error: &Error) {
 
 /// Ends the process; the launcher tells people why, unless it is what is lost.
 fn halt(error: &Error) -> ! {
-    last_word(error);
+    send_failure(error);
     std::process::exit(error.kind().exit_code().into())
 }
 
@@ -71,7 +71,7 @@ fn halt(error: &Error) -> ! {
 struct Launcher {
     orders: Receiver<Order>,
     /// When it was last heard, and how long it may be silent.
-    heard: Arc<Mutex<(Instant, Duration)>>,
+    last_order: Arc<Mutex<(Instant, Duration)>>,
 }
 
 fn no_task() -> Error {
@@ -80,10 +80,10 @@ fn no_task() -> Error {
 
 impl Launcher {
     /// Begins to hear it, and to watch its silence.
-    fn hear() -> Launcher {
-        let (give, orders) = channel();
-        let heard = Arc::new(Mutex::new((Instant::now(), Duration::from_secs(60))));
-        let (noted, watched) = (heard.clone(), heard.clone());
+    fn listen() -> Launcher {
+        let (sender, orders) = channel();
+        let last_order = Arc::new(Mutex::new((Instant::now(), Duration::from_secs(60))));
+        let (received, watched) = (last_order.clone(), last_order.clone());
         thread::spawn(move || {
             let mut reader = BufReader::new(std::io::stdin());
             let mut has_orders = false;
@@ -93,15 +93,15 @@ impl Launcher {
                 if read.is_err() || line.last() != Some(&b'\n') {
                     // Whatever it is, an end or an error: the launcher has nothing more to say, and hears nothing.
                     if has_orders {
-                        signals::end_with_launcher();
+                        signals::end_after_launcher();
                     }
                     return;
                 }
-                lock(&noted).0 = Instant::now();
+                lock(&received).0 = Instant::now();
                 match serde_json::from_slice(&line) {
                     Ok(Order::Beat) => {}
                     // One that has no use for orders any more is ending.
-                    Ok(order) => drop(give.send(order)),
+                    Ok(order) => drop(sender.send(order)),
                     Err(_) if has_orders => halt(&Error::new(Kind::Usage, "the launcher says what is no order")),
                     Err(_) => return,
                 }
@@ -110,15 +110,15 @@ impl Launcher {
         });
         thread::spawn(move || {
             loop {
-                thread::sleep(SAY_EVERY / 2);
-                let (heard, limit) = *lock(&watched);
-                if heard.elapsed() > limit {
+                thread::sleep(SEND_INTERVAL / 2);
+                let (last_order, limit) = *lock(&watched);
+                if last_order.elapsed() > limit {
                     let line = format!("heard nothing of the launcher for {} s", limit.as_secs());
                     halt(&Error::new(Kind::TryAgain, line));
                 }
             }
         });
-        Launcher { orders, heard }
+        Launcher { orders, last_order }
     }
 
     fn order(&self) -> Result<Order> {
@@ -136,8 +136,8 @@ impl Launcher {
 
 /// `pagefold worker` as a launcher starts it.
 pub fn command() -> Result<()> {
-    workers::mesh::exit_on_panic(last_word);
-    signals::with_launcher();
+    workers::mesh::exit_on_panic(send_failure);
+    signals::outlive_launcher();
     run()
 }
 
@@ -145,33 +145,33 @@ pub fn command() -> Result<()> {
 fn run() -> Result<()> {
     durable::tell_apart()?;
     let digest = own_digest()?;
-    tell(&Message::Hello { digest: digest.clone(), pid: std::process::id() });
-    let launcher = Launcher::hear();
+    send(&Message::Hello { digest: digest.clone(), pid: std::process::id() });
+    let launcher = Launcher::listen();
     let progress = Arc::new(Progress::default());
-    let told = progress.clone();
+    let reported = progress.clone();
     thread::spawn(move || {
         loop {
-            tell_progress(&told);
-            thread::sleep(SAY_EVERY);
+            send_progress(&reported);
+            thread::sleep(SEND_INTERVAL);
         }
     });
     let outcome = match launcher.order()? {
         Order::Task(order) => {
-            let (seat, task) = *order;
-            work(&seat, task, &digest, open_or_end(&seat, &launcher), &launcher, progress)
+            let (assignment, task) = *order;
+            work(&assignment, task, &digest, open_or_halt(&assignment, &launcher), &launcher, progress)
         }
         Order::Probe(order) => {
-            let (seat, probe) = *order;
-            try_out(&seat, &probe, &digest, open_or_end(&seat, &launcher), &launcher)
+            let (assignment, probe) = *order;
+            probe_host(&assignment, &probe, &digest, open_or_halt(&assignment, &launcher), &launcher)
         }
         Order::Peers(_) | Order::Beat => return Err(no_task()),
     };
     end(outcome)
 }
 
-fn tell_progress(progress: &Progress) {
+fn send_progress(progress: &Progress) {
     let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
-    tell(&Message::Progress {
+    send(&Message::Progress {
         bytes: load(&progress.bytes),
         records: load(&progress.records),
         stage: load(&progress.stage),
@@ -184,42 +184,43 @@ fn tell_progress(progress: &Progress) {
 /// Says the last word; the launcher tells people of it.
 fn end(outcome: Result<Message>) -> ! {
     match &outcome {
-        Ok(message) => tell(message),
-        Err(error) => tell(&Message::failed(error, false)),
+        Ok(message) => send(message),
+        Err(error) => send(&Message::failed(error, false)),
     }
     std::process::exit(outcome.err().map_or(0, |error| error.kind().exit_code().into()))
 }
 
 /// [`open`]; a port that is taken may be free for the next attempt.
-fn open_or_end(seat: &Seat, launcher: &Launcher) -> TcpListener {
-    open(seat, launcher).unwrap_or_else(|error| halt(&error))
+fn open_or_halt(assignment: &Assignment, launcher: &Launcher) -> TcpListener {
+    open(assignment, launcher).unwrap_or_else(|error| halt(&error))
 }
 
 /// Takes the seat: its place among the processes, and an open socket, which the launcher is told of.
-fn open(seat: &Seat, launcher: &Launcher) -> Result<TcpListener> {
-    lock(&launcher.heard).1 = seat.silence_timeout;
-    LINGER.get_or_init(|| settle(seat.silence_timeout) + LAST_WORDS);
-    if seat.is_child {
+fn open(assignment: &Assignment, launcher: &Launcher) -> Result<TcpListener> {
+    lock(&launcher.last_order).1 = assignment.silence_timeout;
+    LINGER.get_or_init(|| settle(assignment.silence_timeout) + FINAL_MESSAGE_TIMEOUT);
+    if assignment.is_child {
         // Where it cannot be had, the end of stdin does it.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     }
-    std::env::set_current_dir(&seat.folder)
-        .map_err(|e| Error::io("work in the folder", &seat.folder, e).with_kind(Kind::Config))?;
-    let addresses: Vec<SocketAddr> = match seat.bind {
-        Some(ip) => vec![SocketAddr::new(ip, seat.port)],
+    std::env::set_current_dir(&assignment.folder)
+        .map_err(|e| Error::io("work in the folder", &assignment.folder, e).with_kind(Kind::Config))?;
+    let addresses: Vec<SocketAddr> = match assignment.bind {
+        Some(ip) => vec![SocketAddr::new(ip, assignment.port)],
         None => {
-            let resolved = (seat.address.as_str(), seat.port).to_socket_addrs();
-            let named = |e| Error::new(Kind::Config, format!("address {} is unknown here", seat.address)).caused_by(e);
+            let resolved = (assignment.address.as_str(), assignment.port).to_socket_addrs();
+            let named =
+                |e| Error::new(Kind::Config, format!("address {} is unknown here", assignment.address)).caused_by(e);
             resolved.map_err(named)?.collect()
         }
     };
-    let mut failed = Error::new(Kind::Config, format!("the name {} has no address here", seat.address));
+    let mut failed = Error::new(Kind::Config, format!("the name {} has no address here", assignment.address));
     for address in addresses {
         match mesh::listen(address) {
             Ok(listener) => {
                 let address =
                     listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?;
-                tell(&Message::Listening { address });
+                send(&Message::Listening { address });
                 return Ok(listener);
             }
             Err(error) => failed = error,
@@ -228,11 +229,17 @@ fn open(seat: &Seat, launcher: &Launcher) -> Result<TcpListener> {
     Err(failed)
 }
 
-fn try_out(seat: &Seat, probe: &Probe, digest: &str, listener: TcpListener, launcher: &Launcher) -> Result<Message> {
-    let mut findings = probe::try_files(probe, seat.process);
+fn probe_host(
+    assignment: &Assignment,
+    probe: &Probe,
+    digest: &str,
+    listener: TcpListener,
+    launcher: &Launcher,
+) -> Result<Message> {
+    let mut findings = probe::try_files(probe, assignment.process);
     let addresses = launcher.peers()?;
     let prologue = ["check", digest, &probe.token].join("/").into_bytes();
-    findings.push(probe::try_peers(mesh(seat, addresses, prologue, &listener)?, listener));
+    findings.push(probe::try_peers(mesh(assignment, addresses, prologue, &listener)?, listener));
     Ok(Message::Probed { findings })
 }
 
@@ -269,14 +276,14 @@ pub fn job_digest(job: &Job) -> Result<String> {
 
 /// The share of the process in `seat`, whose peers listen at `addresses`.
 pub fn share(
-    seat: &Seat,
+    assignment: &Assignment,
     task: Task,
     prepared: Prepared,
     addresses: Vec<String>,
     listener: TcpListener,
 ) -> Result<Share> {
     let Prepared { plan, before, agreed } = prepared;
-    let mesh = mesh(seat, addresses, agreed.into_bytes(), &listener)?;
+    let mesh = mesh(assignment, addresses, agreed.into_bytes(), &listener)?;
     Ok(Share {
         before,
         mesh: Some((mesh, listener)),
@@ -284,13 +291,13 @@ pub fn share(
         job: task.job,
         plan,
         threads: task.threads,
-        process: seat.process,
-        processes: seat.processes,
+        process: assignment.process,
+        processes: assignment.processes,
     })
 }
 
 fn work(
-    seat: &Seat,
+    assignment: &Assignment,
     task: Task,
     digest: &str,
     listener: TcpListener,
@@ -298,15 +305,15 @@ fn work(
     progress: Arc<Progress>,
 ) -> Result<Message> {
     let prepared = prepare(&task, digest)?;
-    let share = share(seat, task, prepared, launcher.peers()?, listener)?;
-    let done = done(share, &progress, halt_when_lost)?;
+    let share = share(assignment, task, prepared, launcher.peers()?, listener)?;
+    let done = run_share(share, &progress, halt_when_lost)?;
     // What was done since the last line.
-    tell_progress(&progress);
+    send_progress(&progress);
     Ok(done)
 }
 
 /// Does a share, and says what there is to say of it.
-pub fn done(
+pub fn run_share(
     share: Share,
     progress: &Arc<Progress>,
     on_lost: impl Fn(&Error) + Send + Sync + 'static,
@@ -327,23 +334,23 @@ fn halt_when_lost(error: &Error) {
 }
 
 /// The links that processes of this seat's attempt make, which must all agree on `prologue`.
-pub fn mesh(seat: &Seat, addresses: Vec<String>, prologue: Vec<u8>, listener: &TcpListener) -> Result<Mesh> {
-    let mut key = [0; 32];
-    for (byte, digits) in key.iter_mut().zip(seat.key.as_bytes().chunks(2)) {
-        let digits = std::str::from_utf8(digits).unwrap_or_default();
-        *byte = u8::from_str_radix(digits, 16).map_err(|_| Error::new(Kind::Usage, "the task's key is no hex"))?;
-    }
+pub fn mesh(
+    assignment: &Assignment,
+    addresses: Vec<String>,
+    prologue: Vec<u8>,
+    listener: &TcpListener,
+) -> Result<Mesh> {
     Ok(Mesh {
-        index: seat.process,
+        index: assignment.process,
         addresses,
         bind: listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?,
-        key,
+        key: assignment.key.clone(),
         prologue,
-        encrypt: seat.encrypt,
-        plaintext: seat.plaintext,
-        start_timeout: seat.start_timeout,
+        encrypt: assignment.encrypt,
+        plaintext: assignment.plaintext,
+        start_timeout: assignment.start_timeout,
         handshake_timeout: HANDSHAKE_TIMEOUT,
-        silence_timeout: seat.silence_timeout,
+        silence_timeout: assignment.silence_timeout,
         refused: Refused::default(),
     })
 }

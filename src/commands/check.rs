@@ -3,10 +3,11 @@
 //! nothing behind and takes no lock, so it may be used beside a run.
 
 use crate::cli;
+use crate::cluster::cluster_file;
 use crate::cluster::control::{Message, Order, kind_of, own_digest};
 use crate::cluster::probe::{self, Finding, INPUTS_LOOKED_AT_MAX, Probe};
-use crate::cluster::supervisor::Crew;
-use crate::cluster::topology::{self, Host, Topology};
+use crate::cluster::supervisor::Supervisor;
+use crate::cluster::topology::{Host, Topology};
 use crate::jobs;
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
@@ -25,9 +26,9 @@ struct Line {
 }
 
 /// `pagefold check`.
-pub fn run(arguments: &cli::Check) -> Result<()> {
+pub fn command(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
-    let topology = arguments.cluster.as_deref().map(topology::read).transpose()?;
+    let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
     let mut found = |host: &str, finding| lines.push(Line { host: host.to_owned(), finding });
     found("launcher", Finding::of("job", Ok(format!("{} can be read", arguments.of.job.display()))));
@@ -51,7 +52,7 @@ pub fn run(arguments: &cli::Check) -> Result<()> {
             }
         }
     }
-    tell(arguments, &lines)
+    print_findings(arguments, &lines)
 }
 
 fn writable(folder: &Path) -> String {
@@ -59,7 +60,7 @@ fn writable(folder: &Path) -> String {
 }
 
 /// Prints the findings; fails with the first bad one.
-fn tell(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
+fn print_findings(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
     let bad = lines.iter().find(|line| line.finding.code != 0);
     if arguments.of.json {
         let list: Vec<_> = lines
@@ -92,7 +93,7 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     }
     let mut looked_at = Vec::new();
     for path in found.iter().take(INPUTS_LOOKED_AT_MAX) {
-        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+        std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         looked_at.push((path.clone(), Input::look(path)?.bytes));
     }
     Ok((looked_at, format!("{} files", found.len())))
@@ -109,18 +110,18 @@ fn try_identity(job: &Job) -> Result<String> {
 }
 
 /// A folder with the launcher's token; removed with all that lies in it when dropped.
-struct Place {
+struct ProbeFolder {
     folder: PathBuf,
     secret: String,
 }
 
-impl Place {
+impl ProbeFolder {
     fn token(&self) -> PathBuf {
         self.folder.join("launcher")
     }
 }
 
-impl Drop for Place {
+impl Drop for ProbeFolder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
             tracing::warn!(%error, folder = %self.folder.display(), "cannot clear away what was tried");
@@ -129,14 +130,14 @@ impl Drop for Place {
 }
 
 /// Makes a place in `folder` or, if that is not there yet, in the nearest folder above it that is.
-fn try_folder(folder: &Path) -> Result<Place> {
+fn try_folder(folder: &Path) -> Result<ProbeFolder> {
     let whole = std::path::absolute(folder).map_err(|e| Error::io("find", folder, e))?;
-    let there = whole.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+    let existing = whole.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     let secret = random_hex()?;
     // A name that no table, no manifest and no reader of inputs takes for its own.
-    let folder = there.join(format!(".pagefold-check-{}", random_hex()?));
+    let folder = existing.join(format!(".pagefold-check-{}", random_hex()?));
     std::fs::create_dir(&folder).map_err(|e| Error::io("create folder", &folder, e))?;
-    let place = Place { folder, secret };
+    let place = ProbeFolder { folder, secret };
     let token = place.token();
     std::fs::write(&token, &place.secret).map_err(|e| Error::io("write", &token, e))?;
     Ok(place)
@@ -146,7 +147,7 @@ fn try_folder(folder: &Path) -> Result<Place> {
 fn try_hosts(
     job: &Job,
     topology: &Topology,
-    place: &Place,
+    place: &ProbeFolder,
     inputs: Vec<(PathBuf, u64)>,
 ) -> Result<Vec<(String, Finding)>> {
     let files = job.files().cloned().collect();
@@ -165,14 +166,14 @@ fn try_hosts(
     if topology.hosts.len() == 1 || findings.iter().any(|(_, finding)| finding.code != 0) {
         return Ok(findings);
     }
-    let order = |seat| Order::Probe(Box::new((seat, probe.clone())));
-    match Crew::work(topology, &topology.hosts, &[], &digest, &order) {
+    let order = |assignment| Order::Probe(Box::new((assignment, probe.clone())));
+    match Supervisor::work(topology, &topology.hosts, &[], &digest, &order) {
         Err(failure) => {
             let host = failure.blamed.map_or("launcher", |process| topology.hosts[process].name.as_str());
             findings.push((host.to_owned(), Finding::of("peers", Err(failure.error))));
         }
-        Ok(last_words) => {
-            for (message, host) in last_words.into_iter().zip(&topology.hosts) {
+        Ok(final_messages) => {
+            for (message, host) in final_messages.into_iter().zip(&topology.hosts) {
                 let Message::Probed { findings: found } = message else { continue };
                 let met = found.into_iter().filter(|finding| finding.check == "peers");
                 findings.extend(met.map(|finding| (host.name.clone(), finding)));
@@ -192,12 +193,12 @@ fn try_alone(topology: &Topology, host: &Host, probe: &Probe, digest: &str) -> V
         return vec![Finding::of("start", Err(error))];
     }
     let probe = Probe { folder: own, ..probe.clone() };
-    let order = |seat| Order::Probe(Box::new((seat, probe.clone())));
-    let mut last_words = match Crew::work(topology, slice::from_ref(host), &[], digest, &order) {
+    let order = |assignment| Order::Probe(Box::new((assignment, probe.clone())));
+    let mut final_messages = match Supervisor::work(topology, slice::from_ref(host), &[], digest, &order) {
         Err(failure) => return vec![Finding::of("start", Err(failure.error))],
-        Ok(last_words) => last_words,
+        Ok(final_messages) => final_messages,
     };
-    let Some(Message::Probed { findings: found }) = last_words.pop() else {
+    let Some(Message::Probed { findings: found }) = final_messages.pop() else {
         return vec![Finding::of("start", Err(Error::internal("a worker did not say what it found")))];
     };
     let line = "started by the launcher, the same binary, its port open".to_owned();

@@ -1,7 +1,7 @@
 //! `pagefold eval`: how right a store's answers are, held against labels; as tables for a person, as JSON, as a plot.
 
 use crate::cli;
-use crate::commands;
+use crate::jobs;
 use crate::terminal::print::{grouped, print_json, show};
 use std::fmt::Write as _;
 use workers::error::{Error, Kind, Result};
@@ -10,9 +10,9 @@ use workers::eval::sweep::{Row, Sweep};
 use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
 
 /// `pagefold eval`.
-pub fn eval(arguments: &cli::Eval) -> Result<()> {
-    let (job, store, head) = commands::open(&arguments.of)?;
-    let head = commands::committed(&store, head)?;
+pub fn command(arguments: &cli::Eval) -> Result<()> {
+    let (job, store, head) = jobs::open(&arguments.of)?;
+    let head = jobs::committed(&store, head)?;
     let labels = labels::read(&arguments.labels)?;
     let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;

@@ -1,17 +1,17 @@
 //! `pagefold export`: writes the results of the head again.
 
 use crate::cli;
-use crate::commands::{committed, open};
+use crate::jobs::{committed, open};
 use crate::terminal::print::{grouped, print_json, show};
 use workers::error::Result;
-use workers::export as exports;
+use workers::export;
 use workers::store::Store;
 
 /// `pagefold export`.
-pub fn export(of: &cli::OfJob) -> Result<()> {
+pub fn command(of: &cli::OfJob) -> Result<()> {
     let (job, store, head) = open(of)?;
     let _lock = Store::lock(&job.store)?;
-    let exported = exports::export(&job, &store, &committed(&store, head)?)?;
+    let exported = export::export(&job, &store, &committed(&store, head)?)?;
     if of.json {
         return print_json(&exported.summary);
     }

@@ -2,22 +2,22 @@
 
 use crate::cli;
 use crate::clock::now;
-use crate::commands::{committed, open};
+use crate::jobs::{committed, open};
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::store::Store;
-use workers::upkeep::gc as garbage;
+use workers::upkeep::gc;
 
 /// `pagefold gc`.
-pub fn gc(arguments: &cli::Gc) -> Result<()> {
+pub fn command(arguments: &cli::Gc) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let _lock = Store::lock(&job.store)?;
     let since = now() - 86_400 * i64::from(arguments.keep_days);
-    let keep = garbage::Keep { epochs: arguments.keep_epochs.into(), since };
-    let found = garbage::find(&store, &committed(&store, head)?, keep)?;
+    let keep = gc::Keep { epochs: arguments.keep_epochs.into(), since };
+    let found = gc::find(&store, &committed(&store, head)?, keep)?;
     if arguments.delete {
-        garbage::delete(&store, &found)?;
+        gc::delete(&store, &found)?;
     }
     let (commits, files, attempts) = (found.manifests.len(), found.files.len(), found.attempts.len());
     if arguments.of.json {

@@ -2,7 +2,7 @@
 //! of words, or stop words. It is written aside and renamed, and says in its head what made it, without a clock: the same texts
 //! make the same bytes.
 
-use crate::terminal::bar::{Bar, Seen};
+use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print::{grouped, print_json, show};
 use crate::{cli, jobs};
 use serde_json::json;
@@ -57,7 +57,7 @@ fn head(arguments: &cli::Lexicon, job: &Job, counter: &Counter, docs_min: u64, w
 }
 
 /// `pagefold lexicon`.
-pub fn lexicon(arguments: &cli::Lexicon) -> Result<()> {
+pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
     let out = std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
     if out.is_dir() {
@@ -71,10 +71,10 @@ pub fn lexicon(arguments: &cli::Lexicon) -> Result<()> {
     let limits = Limits::default();
     let limits = Limits { texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize), ..limits };
     let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
-    let seen = Arc::new(Seen::new("this process"));
+    let observed = Arc::new(ObservedProcess::new("this process"));
     let bar = Bar::start(inputs.bytes(), false, 0);
-    bar.follow(vec![seen.clone()]);
-    let counted = lexicon::count(&job, &inputs, threads, limits, &seen.progress);
+    bar.follow(vec![observed.clone()]);
+    let counted = lexicon::count(&job, &inputs, threads, limits, &observed.progress);
     bar.finish();
     let (counter, counts) = counted?;
     let docs_min = docs_min(arguments, counter.texts());

@@ -5,6 +5,7 @@ pub mod eval;
 pub mod export;
 pub mod gc;
 pub mod lexicon;
+pub mod rank;
 pub mod rebuild;
 pub mod rollback;
 pub mod run;
@@ -13,46 +14,24 @@ pub mod status;
 pub mod verify;
 
 use crate::cli::Command;
-use crate::cluster::{ranks, worker};
-use crate::{cli, jobs, signals};
-use workers::error::{Error, Kind, Result};
-use workers::job::Job;
-use workers::store::Store;
-use workers::store::manifest::Head;
+use crate::cluster::worker;
+use workers::error::Result;
 
 /// Does what the command line says.
 pub fn carry_out(command: &Command) -> Result<()> {
     match command {
         Command::Run(arguments) => run::command(arguments),
-        Command::Schedule(arguments) => schedule::schedule(arguments),
+        Command::Schedule(arguments) => schedule::command(arguments),
         Command::Rebuild(arguments) => rebuild::command(arguments),
-        Command::Rollback(arguments) => rollback::rollback(arguments),
-        Command::Gc(arguments) => gc::gc(arguments),
-        Command::Export(of) => export::export(of),
-        Command::Status(arguments) => status::status(arguments),
-        Command::Verify(arguments) => verify::verify(arguments),
-        Command::Check(arguments) => check::run(arguments),
-        Command::Eval(arguments) => eval::eval(arguments),
-        Command::Lexicon(arguments) => lexicon::lexicon(arguments),
-        Command::Rank(arguments) => {
-            let outcome = ranks::run(&arguments.run, |ranks| run::run(arguments, Some(ranks)));
-            signals::hold();
-            outcome
-        }
+        Command::Rollback(arguments) => rollback::command(arguments),
+        Command::Gc(arguments) => gc::command(arguments),
+        Command::Export(of) => export::command(of),
+        Command::Status(arguments) => status::command(arguments),
+        Command::Verify(arguments) => verify::command(arguments),
+        Command::Check(arguments) => check::command(arguments),
+        Command::Eval(arguments) => eval::command(arguments),
+        Command::Lexicon(arguments) => lexicon::command(arguments),
+        Command::Rank(arguments) => rank::command(arguments),
         Command::Worker => worker::command(),
     }
-}
-
-/// The job, its store and the store's head.
-pub fn open(of: &cli::OfJob) -> Result<(Job, Store, Option<Head>)> {
-    let job = jobs::read(&of.job, &of.sets)?;
-    let store = Store::open(&job.store, Some(&job.identity()?))?;
-    let head = store.head()?;
-    Ok((job, store, head))
-}
-
-/// The head, of which there must be one.
-pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
-    let nothing = || Error::new(Kind::NoInput, format!("{}: no epoch yet; run the job first", store.root().display()));
-    head.ok_or_else(nothing)
 }

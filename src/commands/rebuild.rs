@@ -1,15 +1,15 @@
 //! `pagefold rebuild`: another store from the same inputs, for a job whose identity changed.
 
 use crate::cli;
-use crate::commands::{committed, run};
-use crate::jobs;
+use crate::commands::run;
+use crate::jobs::{self, committed};
 use crate::signals;
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use workers::error::{Error, Kind, Result};
-use workers::export as exports;
+use workers::export;
 use workers::job::{Job, When};
 use workers::plan;
 use workers::store::manifest::{Consumed, Head};
@@ -20,7 +20,7 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
     workers::mesh::exit_on_panic(|_| ());
     signals::on_signal(arguments.json);
     let outcome = rebuild(arguments);
-    signals::hold();
+    signals::wait_if_stopping();
     outcome
 }
 
@@ -57,7 +57,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     let store = Store::open(&job.store, Some(&identity))?;
     let head = committed(&store, store.head()?)?;
     if job.output.export == When::Always {
-        exports::export(&job, &store, &head)?;
+        export::export(&job, &store, &head)?;
     }
     let kept = kept_root.display();
     if arguments.json {

@@ -1,23 +1,23 @@
 //! `pagefold rollback`: makes an earlier epoch the answer again.
 
 use crate::cli;
-use crate::commands::{committed, open};
+use crate::jobs::{committed, open};
 use crate::terminal::print::{grouped, print_json, show};
 use serde_json::json;
 use workers::error::Result;
-use workers::export as exports;
+use workers::export;
 use workers::job::When;
 use workers::store::Store;
-use workers::upkeep::rollback as back;
+use workers::upkeep::rollback;
 
 /// `pagefold rollback`.
-pub fn rollback(arguments: &cli::Rollback) -> Result<()> {
+pub fn command(arguments: &cli::Rollback) -> Result<()> {
     let (job, store, _) = open(&arguments.of)?;
     let _lock = Store::lock(&job.store)?;
     let head = committed(&store, store.head()?)?;
-    let new = back::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
+    let new = rollback::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
     if job.output.export == When::Always {
-        exports::export(&job, &store, &new)?;
+        export::export(&job, &store, &new)?;
     }
     let (epoch, target) = (new.manifest.epoch, arguments.epoch);
     if arguments.of.json {

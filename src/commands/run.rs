@@ -4,12 +4,13 @@
 use crate::cli;
 use crate::clock::now;
 use crate::cluster::attempts::{self, Attempt, Work};
+use crate::cluster::cluster_file;
 use crate::cluster::control::memory_bytes;
 use crate::cluster::ranks::Ranks;
-use crate::cluster::topology::{self, Topology};
+use crate::cluster::topology::Topology;
 use crate::jobs;
 use crate::signals;
-use crate::terminal::bar::{Bar, Seen};
+use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print;
 use crate::terminal::report::{self, Outcome, Times};
 use crate::unattended::queue;
@@ -37,9 +38,9 @@ pub fn command(arguments: &cli::Unattended) -> Result<()> {
     workers::mesh::exit_on_panic(|_| ());
     signals::on_signal(arguments.run.json);
     let outcome = run(arguments, None);
-    signals::hold();
+    signals::wait_if_stopping();
     if let (Err(error), true) = (&outcome, arguments.run.json) {
-        print::failed(error);
+        print::print_failure(error);
     }
     outcome
 }
@@ -48,7 +49,7 @@ pub fn command(arguments: &cli::Unattended) -> Result<()> {
 pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
     let mut watch = Watch::new(unattended);
     let outcome = due(unattended, ranks, &mut watch);
-    watch.ended(&outcome);
+    watch.end(&outcome);
     outcome
 }
 
@@ -57,10 +58,10 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let started = Instant::now();
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
-    watch.knows(&job);
+    watch.read_job(&job);
     let inputs_max = unattended.inputs_max(&job)?;
     if let Some(path) = &arguments.cluster {
-        topology::read(path)?;
+        cluster_file::read(path)?;
     }
     let identity = job.identity()?;
     // Whatever is wrong with the job's files is said before anything is written.
@@ -70,7 +71,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return report::skipped(&job, arguments);
     };
-    watch.begins(&job);
+    watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
     store.sweep(&lock);
     // What an earlier run did not finish comes first; then whatever is due.
@@ -103,7 +104,7 @@ pub fn epoch(
 ) -> Result<Head> {
     let topology = match (ranks, &arguments.cluster, arguments.threads) {
         (Some(ranks), ..) => Topology::single(ranks.workers()),
-        (None, Some(path), _) => topology::read(path)?,
+        (None, Some(path), _) => cluster_file::read(path)?,
         (None, None, Some(threads)) => Topology::single(threads.into()),
         (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
     };
@@ -166,8 +167,8 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
 /// The work in this process.
 fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar: &Bar) -> Result<Work> {
     let began = Instant::now();
-    let seen = Arc::new(Seen::new("process 0"));
-    bar.follow(vec![seen.clone()]);
+    let observed = Arc::new(ObservedProcess::new("process 0"));
+    bar.follow(vec![observed.clone()]);
     let share = Share {
         job: job.clone(),
         plan: plan.clone(),
@@ -178,11 +179,11 @@ fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar
         processes: 1,
         mesh: None,
     };
-    let receipts = fold::run(share, seen.progress.clone(), Failure::default(), |_| {})?;
+    let receipts = fold::run(share, observed.progress.clone(), Failure::default(), |_| {})?;
     let memory_bytes = memory_bytes();
-    seen.memory_bytes.store(memory_bytes, Ordering::Relaxed);
-    let processes = vec![attempts::Share::of(&seen, &receipts)];
-    let (hosts, seconds) = (vec![seen.name.clone()], began.elapsed().as_secs_f64());
+    observed.memory_bytes.store(memory_bytes, Ordering::Relaxed);
+    let processes = vec![attempts::ProcessSummary::of(&observed, &receipts)];
+    let (hosts, seconds) = (vec![observed.name.clone()], began.elapsed().as_secs_f64());
     let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
     Ok(Work { receipts, peers: topology.workers, memory_bytes, processes, attempts })
 }

@@ -3,7 +3,7 @@
 
 use crate::cli;
 use crate::jobs;
-use crate::schedule::moments::{Moments, What, absolute, moments};
+use crate::schedule::moments::{Moments, RunCommand, absolute, moments};
 use crate::schedule::units;
 use crate::terminal::print::show;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,8 @@ fn quoted(word: &str) -> String {
 }
 
 /// The line of a crontab, with a word before it on who hears of failures.
-fn crontab(what: &What, log: &str, moments: &Moments) -> Result<String> {
-    let words: Vec<String> = what.words().into_iter().map(quoted).collect();
+fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String> {
+    let words: Vec<String> = command.words().into_iter().map(quoted).collect();
     let log = quoted(log);
     // A run that succeeds says nothing; the last line of one that fails goes to the log and, by cron, to MAILTO.
     let command = format!("{} >>{log} 2>&1 || tail -n 1 {log}", words.join(" "));
@@ -55,25 +55,25 @@ fn crontab(what: &What, log: &str, moments: &Moments) -> Result<String> {
 }
 
 /// `pagefold schedule`.
-pub fn schedule(arguments: &cli::Schedule) -> Result<()> {
+pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let binary = match &arguments.binary {
         Some(binary) => absolute(binary)?,
         None => absolute(&std::env::current_exe().map_err(|e| Error::internal("who am I").caused_by(e))?)?,
     };
     let job = absolute(&arguments.job)?;
     let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
-    let what = What { binary, job, cluster };
+    let command = RunCommand { binary, job, cluster };
     let moments = moments(arguments.at, arguments.every);
     if arguments.cron {
-        let log = arguments.log.clone().unwrap_or_else(|| PathBuf::from(&what.job).with_extension("log"));
-        return show(&crontab(&what, &absolute(&log)?, &moments)?);
+        let log = arguments.log.clone().unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
+        return show(&crontab(&command, &absolute(&log)?, &moments)?);
     }
-    let job = match what.job.contains(units::INSTANCE) && !Path::new(&what.job).exists() {
+    let job = match command.job.contains(units::INSTANCE) && !Path::new(&command.job).exists() {
         true => None,
-        false => Some(jobs::read(Path::new(&what.job), &[])?),
+        false => Some(jobs::read(Path::new(&command.job), &[])?),
     };
-    let units = units::units(&what, job.as_ref(), arguments.user.as_deref(), &moments)?;
-    units::give(&units, arguments.to.as_deref())
+    let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
+    units::emit(&units, arguments.to.as_deref())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::clock::now;
-use crate::commands::{committed, open};
+use crate::jobs::{committed, open};
 use crate::terminal::print::{grouped, print_json, show};
 use crate::terminal::report::unexamined;
 use serde_json::json;
@@ -11,7 +11,7 @@ use workers::error::{Error, Kind, Result};
 use workers::verify::large_buckets::{self, Largest};
 
 /// `pagefold status`.
-pub fn status(arguments: &cli::Status) -> Result<()> {
+pub fn command(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
     let read = if arguments.pivots { Some(large_buckets::report(&store, &head, &job.bands()?)?) } else { None };

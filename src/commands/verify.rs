@@ -7,19 +7,19 @@ use serde_json::json;
 use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
 use workers::store::Store;
-use workers::verify as checks;
+use workers::verify;
 
 /// `pagefold verify`.
-pub fn verify(arguments: &cli::Verify) -> Result<()> {
+pub fn command(arguments: &cli::Verify) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
     // Whatever the job says, the store's files are looked at as they are; its rows are looked at with the job that made them.
     let identity = if arguments.deep { Some(job.identity()?) } else { None };
     let store = Store::open(&job.store, identity.as_ref())?;
     let full = arguments.full || arguments.deep;
-    let report = checks::verify(&store, full)?;
+    let report = verify::verify(&store, full)?;
     let deep = match &report.head {
         Some(head) if arguments.deep && report.findings.is_empty() => {
-            Some(checks::deep(&store, head, &job, arguments.sample as usize)?)
+            Some(verify::deep(&store, head, &job, arguments.sample as usize)?)
         }
         _ => None,
     };
@@ -54,15 +54,15 @@ pub fn verify(arguments: &cli::Verify) -> Result<()> {
     }
 }
 
-fn as_json(report: &checks::Report, deep: Option<&checks::Deep>) -> serde_json::Value {
+fn as_json(report: &verify::Report, deep: Option<&verify::Deep>) -> serde_json::Value {
     let findings: Vec<serde_json::Value> =
         report.findings.iter().map(|finding| json!({ "path": finding.path, "what": finding.what })).collect();
-    let row = |row: &checks::RowFinding| json!({ "table": row.table, "key": row.key, "what": row.what });
-    let check = |check: &checks::Check| {
+    let row = |row: &verify::RowFinding| json!({ "table": row.table, "key": row.key, "what": row.what });
+    let check = |check: &verify::Check| {
         let findings: Vec<serde_json::Value> = check.findings.iter().map(row).collect();
         json!({ "check": check.name, "found": check.found, "findings": findings })
     };
-    let recall = |recall: checks::Recall| {
+    let recall = |recall: verify::Recall| {
         json!({
             "sampled": recall.sampled,
             "fingerprints": recall.fingerprints,
@@ -79,7 +79,7 @@ fn as_json(report: &checks::Report, deep: Option<&checks::Deep>) -> serde_json::
     })
 }
 
-fn as_text(deep: &checks::Deep) -> String {
+fn as_text(deep: &verify::Deep) -> String {
     let mut text = String::new();
     for check in &deep.checks {
         for row in &check.findings {

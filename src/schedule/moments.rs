@@ -80,7 +80,7 @@ pub fn moments(at: TimeOfDay, every: Every) -> Moments {
 }
 
 /// What is run, all paths absolute.
-pub struct What {
+pub struct RunCommand {
     /// The command.
     pub binary: String,
     /// The job file.
@@ -89,7 +89,7 @@ pub struct What {
     pub cluster: Option<String>,
 }
 
-impl What {
+impl RunCommand {
     /// The words of the command.
     pub fn words(&self) -> Vec<&str> {
         let mut words = vec![self.binary.as_str(), "run", &self.job];

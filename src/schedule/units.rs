@@ -1,7 +1,7 @@
 //! systemd's units: in come a job and its moments, out go a service and a timer. The service is sealed off: all the machine is read-only to it but the
 //! folders that the job writes to. A template (`%i` in the job's path) has one folder for all its instances, as their jobs are not known yet.
 
-use crate::schedule::moments::{Moments, What, absolute};
+use crate::schedule::moments::{Moments, RunCommand, absolute};
 use crate::terminal::print::show;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -69,41 +69,41 @@ fn folders(job: &Job) -> Result<Vec<String>> {
 }
 
 /// Service and timer; `job` is none for a template.
-pub fn units(what: &What, job: Option<&Job>, user: Option<&str>, moments: &Moments) -> Result<Vec<Unit>> {
+pub fn units(command: &RunCommand, job: Option<&Job>, user: Option<&str>, moments: &Moments) -> Result<Vec<Unit>> {
     let is_template = job.is_none();
-    let name = if is_template { "pagefold@".to_owned() } else { format!("pagefold-{}", escaped(what.name())) };
+    let name = if is_template { "pagefold@".to_owned() } else { format!("pagefold-{}", escaped(command.name())) };
     if name.len() + ".service".len() > NAME_BYTES_MAX {
-        return Err(Error::new(Kind::Usage, format!("{}: too long a name for a unit", what.job)));
+        return Err(Error::new(Kind::Usage, format!("{}: too long a name for a unit", command.job)));
     }
     if let Some(user) = user.filter(|user| !user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))) {
         return Err(Error::new(Kind::Usage, format!("--user {user:?}: no name of a user")));
     }
-    if what.binary.contains(['\\', '"', '\'']) {
+    if command.binary.contains(['\\', '"', '\'']) {
         let line =
-            format!("--binary {}: systemd starts no command with a quote or a backslash in its path", what.binary);
+            format!("--binary {}: systemd starts no command with a quote or a backslash in its path", command.binary);
         return Err(Error::new(Kind::Usage, line));
     }
-    let title = if is_template { INSTANCE.to_owned() } else { plain(what.name(), false) };
+    let title = if is_template { INSTANCE.to_owned() } else { plain(command.name(), false) };
     Ok(vec![
-        Unit { name: format!("{name}.service"), text: service(what, job, user, &title)? },
+        Unit { name: format!("{name}.service"), text: service(command, job, user, &title)? },
         Unit { name: format!("{name}.timer"), text: timer(&title, moments) },
     ])
 }
 
-fn service(what: &What, job: Option<&Job>, user: Option<&str>, title: &str) -> Result<String> {
+fn service(command: &RunCommand, job: Option<&Job>, user: Option<&str>, title: &str) -> Result<String> {
     let is_template = job.is_none();
     // In a command's arguments `$` names a variable, too; in its path it does not.
-    let words = what.words().into_iter().enumerate().map(|(at, word)| match at {
+    let words = command.words().into_iter().enumerate().map(|(at, word)| match at {
         0 => quoted(word, false),
         _ => quoted(&word.replace('$', "$$"), is_template),
     });
-    let command = words.collect::<Vec<_>>().join(" ");
-    let network = match what.cluster.is_some() || job.is_some_and(|job| job.output.ping.is_some()) {
+    let exec_start = words.collect::<Vec<_>>().join(" ");
+    let network = match command.cluster.is_some() || job.is_some_and(|job| job.output.ping.is_some()) {
         true => "Wants=network-online.target\nAfter=network-online.target\n",
         false => "",
     };
     let user = user.map_or(String::new(), |user| format!("User={user}\n"));
-    let success = match what.cluster {
+    let success = match command.cluster {
         None => {
             "# 75 is no alarm: the run was stopped, by `systemctl stop` or as the machine goes down, and the next one goes on. Runs that stay away\n\
              # are found by their age: `pagefold status JOB --max-age 26h`.\n\
@@ -125,7 +125,7 @@ fn service(what: &What, job: Option<&Job>, user: Option<&str>, title: &str) -> R
             let folders = folders(job)?;
             let inputs = job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
             let is_temporary = |path: &&String| ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
-            let temporary = folders.iter().chain(&inputs).chain([&what.job]).find(is_temporary).is_none();
+            let temporary = folders.iter().chain(&inputs).chain([&command.job]).find(is_temporary).is_none();
             let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
             let list = list.join(" ");
             // A disk that is not there must not look like a store that is not there.
@@ -139,7 +139,7 @@ fn service(what: &What, job: Option<&Job>, user: Option<&str>, title: &str) -> R
          {network}{mounts}\n\
          [Service]\n\
          Type=oneshot\n\
-         ExecStart={command}\n\
+         ExecStart={exec_start}\n\
          {user}\
          {success}\
          # SIGTERM stops a run at once; all that is finished is kept. Worker processes end with the one that hears it.\n\
@@ -189,7 +189,7 @@ fn timer(title: &str, moments: &Moments) -> String {
 }
 
 /// Prints `units`, each under the name of the file that it belongs into, or writes them into `folder`.
-pub fn give(units: &[Unit], folder: Option<&Path>) -> Result<()> {
+pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<()> {
     let Some(folder) = folder else {
         let text: Vec<String> = units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
         return show(&text.join("\n"));

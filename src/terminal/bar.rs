@@ -20,7 +20,7 @@ const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
 const LINES_MAX: usize = 16;
 
 /// A process as it is seen from here.
-pub struct Seen {
+pub struct ObservedProcess {
     /// The host, or what else it is called.
     pub name: String,
     /// How far it is.
@@ -31,16 +31,16 @@ pub struct Seen {
     pub refused: Mutex<BTreeMap<String, u64>>,
 }
 
-impl Seen {
+impl ObservedProcess {
     /// A process that has not begun.
-    pub fn new(name: &str) -> Seen {
+    pub fn new(name: &str) -> ObservedProcess {
         let (memory_bytes, refused) = (AtomicU64::new(0), Mutex::default());
-        Seen { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
+        ObservedProcess { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
     }
 
     /// Remembers what it said at its end.
-    pub fn done(&self, last_word: &Message) {
-        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = last_word {
+    pub fn record_end(&self, final_message: &Message) {
+        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = final_message {
             self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
             self.progress.splits_done.store(*splits_done, Ordering::Relaxed);
             self.progress.splits_resumed.store(*splits_resumed, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-type Followed = Arc<Mutex<Vec<Arc<Seen>>>>;
+type Followed = Arc<Mutex<Vec<Arc<ObservedProcess>>>>;
 
 /// The progress of all processes, drawn on a terminal and logged elsewhere.
 pub struct Bar {
@@ -83,7 +83,7 @@ impl Bar {
     }
 
     /// Follows these processes from now on, and no others.
-    pub fn follow(&self, processes: Vec<Arc<Seen>>) {
+    pub fn follow(&self, processes: Vec<Arc<ObservedProcess>>) {
         *lock(&self.followed) = processes;
     }
 
@@ -152,7 +152,7 @@ fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
     }
 }
 
-fn processes(followed: &Followed) -> Vec<Arc<Seen>> {
+fn processes(followed: &Followed) -> Vec<Arc<ObservedProcess>> {
     lock(followed).clone()
 }
 
@@ -161,7 +161,7 @@ fn stage(number: u64) -> &'static str {
 }
 
 /// Bytes and records of all, and the stage of the one that is least far.
-fn sum(processes: &[Arc<Seen>]) -> (u64, u64, &'static str) {
+fn sum(processes: &[Arc<ObservedProcess>]) -> (u64, u64, &'static str) {
     let sum = |of: fn(&Progress) -> &AtomicU64| {
         processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()
     };

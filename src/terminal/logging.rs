@@ -28,11 +28,11 @@ pub fn start(quiet: bool, verbose: u8) {
 }
 
 /// The last line of a command that failed, in one write. Where stderr is full there is nobody left to tell; the exit code still does.
-pub fn say(line: &str) {
+pub fn print_error(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("pagefold: {line}\n").as_bytes());
 }
 
 /// A line that another process wrote to its stderr, in one write, likewise.
-pub fn pass_on(line: &str) {
+pub fn forward(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use workers::error::{Error, Kind, Result};
 
 /// Tells scripts what went wrong, and which guard it was.
-pub fn failed(error: &Error) {
+pub fn print_failure(error: &Error) {
     let value = json!({ "error": error.to_string(), "exit_code": error.kind().exit_code(), "guard": error.guard() });
     // The exit code and stderr tell it, too.
     let _ = print_json(&value);

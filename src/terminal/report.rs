@@ -80,7 +80,7 @@ pub struct Outcome<'a> {
     /// Greatest resident memory of all processes.
     pub memory_bytes: u64,
     /// What each process did.
-    pub processes: Vec<attempts::Share>,
+    pub processes: Vec<attempts::ProcessSummary>,
     /// How often it was tried.
     pub attempts: Vec<Attempt>,
 }
@@ -120,7 +120,7 @@ impl Outcome<'_> {
             return Ok(());
         }
         if let Some(exported) = &self.exported {
-            warn_of(&exported.summary.large);
+            warn_of_large_clusters(&exported.summary.large);
         }
         if arguments.json {
             return match &self.exported {
@@ -190,8 +190,8 @@ impl Outcome<'_> {
             );
         }
         let memory = self.memory_bytes as f64 / 1e6;
-        let crew = format!("{processes} x {workers} workers");
-        line(&mut out, "took", format!("{seconds:.1} s, {rate:.0} records/s, {memory:.0} MB at most, {crew}"));
+        let layout = format!("{processes} x {workers} workers");
+        line(&mut out, "took", format!("{seconds:.1} s, {rate:.0} records/s, {memory:.0} MB at most, {layout}"));
         out
     }
 }
@@ -200,7 +200,7 @@ impl Outcome<'_> {
 const WARNED_MAX: usize = 3;
 
 /// Warns of large clusters, on stderr like all warnings: a line each, and one of how many more there are.
-fn warn_of(large: &LargeClusters) {
+fn warn_of_large_clusters(large: &LargeClusters) {
     large.clusters.iter().take(WARNED_MAX).for_each(|cluster| tracing::warn!("{}", warning(cluster)));
     let more = large.found.saturating_sub(WARNED_MAX as u64);
     if more > 0 {
@@ -212,19 +212,19 @@ fn warn_of(large: &LargeClusters) {
 /// What is said of a large cluster.
 fn warning(cluster: &LargeCluster) -> String {
     let LargeCluster { representative, pages, contents, diameter, chars, .. } = cluster;
-    let mut said = format!("a cluster of {} pages, {} texts, ", grouped((*pages).into()), grouped((*contents).into()));
+    let mut text = format!("a cluster of {} pages, {} texts, ", grouped((*pages).into()), grouped((*contents).into()));
     match &cluster.host {
-        Some(host) => said.push_str(&format!("all of {host}")),
-        None => said.push_str(&format!("{} hosts", grouped(cluster.hosts.into()))),
+        Some(host) => text.push_str(&format!("all of {host}")),
+        None => text.push_str(&format!("{} hosts", grouped(cluster.hosts.into()))),
     }
-    said.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
+    text.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
     if let Some(similarity) = cluster.similarity {
         let share = |n: u32| f64::from(n) / 10_000.0;
         let list = |shares: &[Share]| -> String {
             let each = shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
             each.collect::<Vec<String>>().join(", ")
         };
-        said.push_str(&format!(
+        text.push_str(&format!(
             ", similarity {:.2} and more, {:.2} in the middle ({}; by {}), diameter {diameter}",
             share(similarity.least),
             share(similarity.median),
@@ -232,21 +232,21 @@ fn warning(cluster: &LargeCluster) -> String {
             list(&cluster.signatures)
         ));
     }
-    said.push_str(&format!(": {representative}"));
+    text.push_str(&format!(": {representative}"));
     if let Some(advice) = &cluster.advice {
-        said.push_str(&format!("; a chain: {advice} would part it"));
+        text.push_str(&format!("; a chain: {advice} would part it"));
     }
-    said
+    text
 }
 
 /// What the pivot rule leaves unexamined, a line for each signature.
 pub fn unexamined(left: &BySignature) -> Vec<String> {
-    let said = left.iter().map(|(name, left)| {
+    let text = left.iter().map(|(name, left)| {
         let (buckets, pairs) = (grouped(left.buckets), grouped(left.pairs));
         let buckets = if left.buckets == 1 { "1 bucket has".into() } else { format!("{buckets} buckets have") };
         format!("{name}: {buckets} more than {PIVOTS} texts; {pairs} pairs in them are not examined")
     });
-    said.collect()
+    text.collect()
 }
 
 /// Tells that nothing is due.

@@ -194,7 +194,7 @@ fn runs(before: &str, ended: &Ended, how: &str) -> String {
 }
 
 /// Brings the file at `path` up to date. `succeeded` is the job of a run that did.
-pub fn tell(path: &Path, ended: &Ended, succeeded: Option<&Job>) {
+pub fn update(path: &Path, ended: &Ended, succeeded: Option<&Job>) {
     let written = succeeded.map(facts).transpose().and_then(|facts| {
         let before = before(path)?;
         write(path, &text(&before, ended, facts.as_ref()))

@@ -54,7 +54,7 @@ fn may_pass(error: &Error) -> bool {
 }
 
 /// Asks for `url`, with `body` as a POST.
-fn tell(url: &str, body: Option<&str>) {
+fn request(url: &str, body: Option<&str>) {
     let config = Agent::config_builder()
         .timeout_global(Some(TRY))
         .user_agent(concat!("pagefold/", env!("CARGO_PKG_VERSION")))
@@ -94,9 +94,9 @@ impl Ping {
     }
 
     /// Tells that the run begins, beside its work.
-    pub fn starts(&mut self) {
+    pub fn start(&mut self) {
         let url = with_ending(&self.url, "start");
-        let starting = thread::Builder::new().name("ping".into()).spawn(move || tell(&url, None));
+        let starting = thread::Builder::new().name("ping".into()).spawn(move || request(&url, None));
         // Without a thread nobody hears of the beginning, only of the end.
         self.starting = starting.ok();
     }
@@ -116,7 +116,7 @@ impl Ping {
             // The beginning must not be heard after the end.
             let _ = starting.join();
         }
-        tell(&with_ending(&self.url, ending), body);
+        request(&with_ending(&self.url, ending), body);
     }
 }
 

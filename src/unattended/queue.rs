@@ -21,14 +21,14 @@ pub fn lock(root: &Path, unattended: &cli::Unattended) -> Result<Option<Lock>> {
         return if unattended.skip_if_running { Store::try_lock(root) } else { Store::lock(root).map(Some) };
     };
     let started = Instant::now();
-    let mut told = false;
+    let mut is_logged = false;
     loop {
         if let Some(lock) = Store::try_lock(root)? {
             return Ok(Some(lock));
         }
-        if !told {
+        if !is_logged {
             tracing::info!(store = %root.display(), "waiting for another run");
-            told = true;
+            is_logged = true;
         }
         let waited = started.elapsed();
         let left = match wait {

@@ -40,31 +40,31 @@ impl Watch {
     }
 
     /// The job file is read, and says whom to tell unless the command line did.
-    pub fn knows(&mut self, job: &Job) {
+    pub fn read_job(&mut self, job: &Job) {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
         self.ping = self.ping.take().or_else(|| job.output.ping.clone().map(Ping::new));
         self.job = Some(job.clone());
     }
 
     /// The store is this run's.
-    pub fn begins(&mut self, job: &Job) {
+    pub fn begin(&mut self, job: &Job) {
         self.has_begun = true;
         if let Some(ping) = &mut self.ping {
-            ping.starts();
+            ping.start();
         }
         // A stop is told by metrics alone: it is no failure, and a ping could take longer than a service manager waits.
         let (dir, metrics, name, started) =
             (job.output.dir.clone(), self.metrics.clone(), self.name.clone(), self.started);
-        signals::clean_up(move || {
+        signals::set_clean_up(move || {
             export::sweep(&dir);
             if let Some(path) = metrics {
-                metrics::tell(&path, &metrics::Ended::stopped(&name, started), None);
+                metrics::update(&path, &metrics::Ended::stopped(&name, started), None);
             }
         });
     }
 
     /// The run has ended.
-    pub fn ended(&mut self, outcome: &Result<()>) {
+    pub fn end(&mut self, outcome: &Result<()>) {
         let kept_from_beginning = |kind: Kind| kind == Kind::TryAgain && !self.has_begun;
         let code = match outcome {
             Ok(()) if !self.has_begun => return,
@@ -73,10 +73,10 @@ impl Watch {
             Err(error) => error.kind().exit_code(),
         };
         // From here on a signal ends the run as it has ended already.
-        signals::hold();
+        signals::wait_if_stopping();
         if let Some(path) = &self.metrics {
             let ended = metrics::Ended::with_code(&self.name, self.started, code);
-            metrics::tell(path, &ended, self.job.as_ref().filter(|_| code == 0));
+            metrics::update(path, &ended, self.job.as_ref().filter(|_| code == 0));
         }
         match (self.ping.take(), outcome) {
             (Some(ping), Ok(())) => ping.succeeded(),

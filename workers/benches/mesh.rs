@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use timely::dataflow::operators::probe::{Handle, Probe};
 use workers::document::Id;
 use workers::fold::gather::{Flow, gather, produce};
-use workers::mesh::{Mesh, Refused, execute};
+use workers::mesh::{Key, Mesh, Refused, execute};
 
 /// Bytes of a row: an [`Id`].
 const ROW_BYTES: usize = 16;
@@ -23,7 +23,7 @@ fn meshes(encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             index,
             addresses: bound.iter().map(ToString::to_string).collect(),
             bind: bound[index],
-            key: [7; 32],
+            key: Key::of([7; 32]),
             prologue: b"bench".to_vec(),
             encrypt,
             plaintext: false,

@@ -169,7 +169,7 @@ impl Reading {
 ///
 /// `NoInput` if there is no such file, `Data` if a line is no row of labels, naming file and line.
 pub fn read(path: &Path) -> Result<Labels> {
-    let size = std::fs::metadata(path).map_err(|e| Error::io("read", path, e))?.len();
+    let size = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?.len();
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     let data = |why: String| Error::new(Kind::Data, format!("{}: {why}", path.display()));
     let (mut reading, mut number) = (Reading::default(), 0);

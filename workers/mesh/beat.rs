@@ -13,7 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::link::{Alarm, Link, Opener, Sealer, Word, lost, receive};
+use super::connection::{Alarm, Connection, lost, receive};
+use super::session::{Opener, Sealer, Signal};
 
 /// Beats per silence limit: a few may be late on a busy machine.
 const BEATS_PER_SILENCE: u32 = 5;
@@ -30,28 +31,33 @@ pub(super) struct Beats {
 
 impl Beats {
     /// Starts to beat, and to listen, on each peer's link.
-    pub(super) fn start(links: Vec<(usize, Link)>, silence: Duration, alarm: &Arc<Alarm>) -> io::Result<Beats> {
+    pub(super) fn start(
+        connections: Vec<Option<Connection>>,
+        silence: Duration,
+        alarm: &Arc<Alarm>,
+    ) -> io::Result<Beats> {
         let (running, ended) = channel::<()>();
         let mut beats = Beats { alarm: alarm.clone(), leave: Vec::new(), ended };
-        for (peer, Link { stream, sealer, opener }) in links {
-            let parted = Arc::new(AtomicBool::new(false));
-            let (leave, left) = channel();
-            let (writing, bell, peer_parted) = (stream.try_clone()?, alarm.clone(), parted.clone());
+        for (peer, connection) in connections.into_iter().enumerate() {
+            let Some(Connection { stream, sealer, opener }) = connection else { continue };
+            let has_left = Arc::new(AtomicBool::new(false));
+            let (leave, leaving) = channel();
+            let (writing, sending_alarm, peer_has_left) = (stream.try_clone()?, alarm.clone(), has_left.clone());
             let run = running.clone();
-            Builder::new().name(format!("mesh:beat-{peer}")).spawn(move || {
+            Builder::new().name(format!("mesh:beat-tx-{peer}")).spawn(move || {
                 let _run = run;
-                if let Err(error) = speak(writing, sealer, &left, silence / BEATS_PER_SILENCE)
-                    && !peer_parted.load(Ordering::SeqCst)
+                if let Err(error) = send_beats(writing, sealer, &leaving, silence / BEATS_PER_SILENCE)
+                    && !peer_has_left.load(Ordering::SeqCst)
                 {
-                    bell.ring(&lost(peer, error));
+                    sending_alarm.raise(&lost(peer, error));
                 }
             })?;
-            let (bell, run) = (alarm.clone(), running.clone());
-            Builder::new().name(format!("mesh:hear-{peer}")).spawn(move || {
+            let (receiving_alarm, run) = (alarm.clone(), running.clone());
+            Builder::new().name(format!("mesh:beat-rx-{peer}")).spawn(move || {
                 let _run = run;
-                match listen(stream, opener, silence) {
-                    Ok(()) => parted.store(true, Ordering::SeqCst),
-                    Err(error) => bell.ring(&lost(peer, told(&error, silence))),
+                match receive_beats(stream, opener, silence) {
+                    Ok(()) => has_left.store(true, Ordering::SeqCst),
+                    Err(error) => receiving_alarm.raise(&lost(peer, describe(&error, silence))),
                 }
             })?;
             beats.leave.push(leave);
@@ -63,7 +69,7 @@ impl Beats {
     /// joined: only then is a peer's silence no loss. Waiting matters: a connection closed with a peer's beat still
     /// unread would be reset, and the reset could overtake our farewell.
     pub(super) fn farewell(self, limit: Duration) {
-        self.alarm.silence();
+        self.alarm.disarm();
         for leave in &self.leave {
             let _ = leave.send(());
         }
@@ -71,13 +77,13 @@ impl Beats {
     }
 }
 
-fn speak(mut stream: TcpStream, mut sealer: Sealer, left: &Receiver<()>, interval: Duration) -> io::Result<()> {
+fn send_beats(mut stream: TcpStream, mut sealer: Sealer, leaving: &Receiver<()>, interval: Duration) -> io::Result<()> {
     loop {
-        match left.recv_timeout(interval) {
-            Err(RecvTimeoutError::Timeout) => stream.write_all(&sealer.word(Word::Beat)?)?,
+        match leaving.recv_timeout(interval) {
+            Err(RecvTimeoutError::Timeout) => stream.write_all(&sealer.signal(Signal::Beat)?)?,
             Err(RecvTimeoutError::Disconnected) => return stream.shutdown(Shutdown::Both),
             Ok(()) => {
-                stream.write_all(&sealer.word(Word::Farewell)?)?;
+                stream.write_all(&sealer.signal(Signal::Farewell)?)?;
                 return stream.shutdown(Shutdown::Write);
             }
         }
@@ -85,19 +91,19 @@ fn speak(mut stream: TcpStream, mut sealer: Sealer, left: &Receiver<()>, interva
 }
 
 /// Hears the peer until its farewell.
-fn listen(mut stream: TcpStream, mut opener: Opener, silence: Duration) -> io::Result<()> {
+fn receive_beats(mut stream: TcpStream, mut opener: Opener, silence: Duration) -> io::Result<()> {
     loop {
         match receive(&mut stream, &mut opener, Instant::now() + silence)? {
-            Word::Beat => {}
-            Word::Farewell => return Ok(()),
-            word => {
-                return Err(io::Error::new(ErrorKind::InvalidData, format!("it says {word:?} out of turn")));
+            Signal::Beat => {}
+            Signal::Farewell => return Ok(()),
+            signal => {
+                return Err(io::Error::new(ErrorKind::InvalidData, format!("it says {signal:?} out of turn")));
             }
         }
     }
 }
 
-fn told(error: &io::Error, silence: Duration) -> String {
+fn describe(error: &io::Error, silence: Duration) -> String {
     match error.kind() {
         ErrorKind::TimedOut => format!("silent for {silence:?}"),
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => "it ended without a farewell".into(),
@@ -107,12 +113,12 @@ fn told(error: &io::Error, silence: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::link::tests::linked;
+    use super::super::connection::tests::connected;
     use super::*;
 
     const SILENCE: Duration = Duration::from_millis(400);
 
-    fn rung() -> (Arc<Alarm>, Receiver<String>) {
+    fn alarm() -> (Arc<Alarm>, Receiver<String>) {
         let (sender, reasons) = channel();
         (Arc::new(Alarm::new(move |reason| sender.send(reason.to_string()).unwrap())), reasons)
     }
@@ -120,12 +126,12 @@ mod tests {
     /// Peers that take leave of each other, in whichever order, are not lost.
     #[test]
     fn a_farewell_is_no_loss() {
-        let (near, far) = linked();
-        let ((near_bell, near_reasons), (far_bell, far_reasons)) = (rung(), rung());
+        let (near, far) = connected();
+        let ((near_alarm, near_reasons), (far_alarm, far_reasons)) = (alarm(), alarm());
         // Time enough that only a farewell can end the test.
         let silence = Duration::from_secs(600);
-        let near = Beats::start(vec![(1, near)], silence, &near_bell).unwrap();
-        let far = Beats::start(vec![(0, far)], silence, &far_bell).unwrap();
+        let near = Beats::start(vec![None, Some(near)], silence, &near_alarm).unwrap();
+        let far = Beats::start(vec![Some(far)], silence, &far_alarm).unwrap();
         let leaving = std::thread::spawn(move || near.farewell(silence));
         far.farewell(silence);
         leaving.join().unwrap();
@@ -135,12 +141,12 @@ mod tests {
     /// A process that gives up without a farewell is lost to its peer at once, not after the silence limit.
     #[test]
     fn giving_up_is_a_loss() {
-        let (near, far) = linked();
-        let ((near_bell, near_reasons), (far_bell, _)) = (rung(), rung());
+        let (near, far) = connected();
+        let ((near_alarm, near_reasons), (far_alarm, _)) = (alarm(), alarm());
         let silence = Duration::from_secs(600);
-        let _near = Beats::start(vec![(1, near)], silence, &near_bell).unwrap();
-        far_bell.silence();
-        drop(Beats::start(vec![(0, far)], silence, &far_bell).unwrap());
+        let _near = Beats::start(vec![None, Some(near)], silence, &near_alarm).unwrap();
+        far_alarm.disarm();
+        drop(Beats::start(vec![Some(far)], silence, &far_alarm).unwrap());
         assert!(near_reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1: "));
     }
 
@@ -148,10 +154,10 @@ mod tests {
     #[test]
     fn a_closed_and_a_mute_peer_are_lost() {
         for mute in [false, true] {
-            let (near, far) = linked();
-            let (bell, reasons) = rung();
+            let (near, far) = connected();
+            let (alarm, reasons) = alarm();
             let held = mute.then_some(far);
-            let _beats = Beats::start(vec![(1, near)], SILENCE, &bell).unwrap();
+            let _beats = Beats::start(vec![None, Some(near)], SILENCE, &alarm).unwrap();
             let reason = reasons.recv_timeout(Duration::from_secs(20)).unwrap();
             let expected = if mute { "silent for 400ms" } else { "" };
             assert!(reason.starts_with("lost process 1: ") && reason.contains(expected), "{reason}");

@@ -1,6 +1,6 @@
 //! The first bytes on a connection between two processes of one job.
 //!
-//! In comes a fresh TCP connection, out goes a [`Link`]: both ends have proved that they hold the attempt's key and that
+//! In comes a fresh TCP connection, out goes a [`Connection`]: both ends have proved that they hold the attempt's key and that
 //! they are the process they claim to be in the job they claim to run. Nothing of the job's data crosses before that.
 //!
 //! ```text
@@ -22,8 +22,9 @@ use std::time::Instant;
 
 use snow::{HandshakeState, StatelessTransportState};
 
-use super::Mesh;
-use super::link::{Link, Opener, Sealer, WORD_BYTES, Word, read_exact_by};
+use super::connection::{Connection, read_exact_by};
+use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
+use super::{Key, Mesh};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const MAGIC: &[u8; 8] = b"pgfdmesh";
@@ -61,7 +62,7 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// Its name among [`Refused`](super::Refused).
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Refusal::Stranger => "stranger",
             Refusal::Job => "another_job",
@@ -87,7 +88,7 @@ impl fmt::Display for Refusal {
 pub(super) struct Party {
     index: u32,
     processes: u32,
-    key: [u8; 32],
+    key: Key,
     /// Digest of all that the processes must agree on.
     job: [u8; 32],
 }
@@ -100,11 +101,11 @@ impl Party {
         let mut hasher = blake3::Hasher::new();
         hasher.update(MAGIC).update(&[VERSION, mesh.encrypt.into()]);
         hasher.update(&processes.to_le_bytes()).update(&(threads as u64).to_le_bytes()).update(&mesh.prologue);
-        Party { index, processes, key: mesh.key, job: hasher.finalize().into() }
+        Party { index, processes, key: mesh.key.clone(), job: hasher.finalize().into() }
     }
 
     fn noise(&self, hello: &[u8; HELLO_BYTES], dialing: bool) -> Result<HandshakeState, snow::Error> {
-        let builder = snow::Builder::new(PATTERN.parse()?).prologue(hello)?.psk(0, &self.key)?;
+        let builder = snow::Builder::new(PATTERN.parse()?).prologue(hello)?.psk(0, self.key.bytes())?;
         if dialing { builder.build_initiator() } else { builder.build_responder() }
     }
 }
@@ -192,7 +193,7 @@ pub(super) fn answer(party: &Party, opening: &[u8; OPENING_BYTES]) -> Answer {
         return Answer { reply: None, outcome: Err(Refusal::Stranger), claimed: None };
     };
     let mut reply = [0; OPENING_BYTES];
-    let outcome = consider(party, &hello, &hello_bytes, &noise, &mut reply[HELLO_BYTES..]);
+    let outcome = check_opening(party, &hello, &hello_bytes, &noise, &mut reply[HELLO_BYTES..]);
     let verdict = outcome.as_ref().err().map_or(0, |refusal| *refusal as u8);
     let ours = Hello { version: VERSION, verdict, accepting: party.index, job: party.job, ..hello };
     reply[..HELLO_BYTES].copy_from_slice(&ours.encode());
@@ -200,7 +201,7 @@ pub(super) fn answer(party: &Party, opening: &[u8; OPENING_BYTES]) -> Answer {
     Answer { reply: Some(reply), outcome, claimed }
 }
 
-fn consider(
+fn check_opening(
     party: &Party,
     hello: &Hello,
     hello_bytes: &[u8; HELLO_BYTES],
@@ -244,22 +245,22 @@ pub(super) fn opening(
 
 /// Why dialing came to nothing.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DialFailure {
     /// The peer speaks the protocol and says no: trying again will not help.
     Refused(Refusal),
     /// Not now: nobody there, busy, cut, or not one of ours.
     Broken(String),
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
-        Failure::Broken(error.to_string())
+impl From<std::io::Error> for DialFailure {
+    fn from(error: std::io::Error) -> DialFailure {
+        DialFailure::Broken(error.to_string())
     }
 }
 
-impl From<snow::Error> for Failure {
-    fn from(error: snow::Error) -> Failure {
-        Failure::Broken(error.to_string())
+impl From<snow::Error> for DialFailure {
+    fn from(error: snow::Error) -> DialFailure {
+        DialFailure::Broken(error.to_string())
     }
 }
 
@@ -270,43 +271,45 @@ pub(super) fn dial(
     lane: Lane,
     accepting: usize,
     deadline: Instant,
-) -> Result<Link, Failure> {
+) -> Result<Connection, DialFailure> {
     let (bytes, state) = opening(party, lane, accepting)?;
     stream.write_all(&bytes)?;
     let mut reply = [0; OPENING_BYTES];
     read_exact_by(&mut stream, &mut reply, deadline)?;
-    let (mut sealer, mut opener) = understand(party, accepting, state, &reply)?;
-    stream.write_all(&sealer.word(Word::Confirm)?)?;
-    let mut word = [0; WORD_BYTES];
-    read_exact_by(&mut stream, &mut word, deadline)?;
-    match opener.word(&word)? {
-        Word::Welcome => Ok(Link { stream, sealer, opener }),
-        Word::Taken => Err(Failure::Broken(format!("another process has joined as number {} already", party.index))),
-        other => Err(Failure::Broken(format!("it answers {other:?} out of turn"))),
+    let (mut sealer, mut opener) = read_reply(party, accepting, state, &reply)?;
+    stream.write_all(&sealer.signal(Signal::Confirm)?)?;
+    let mut sealed = [0; SIGNAL_BYTES];
+    read_exact_by(&mut stream, &mut sealed, deadline)?;
+    match opener.signal(&sealed)? {
+        Signal::Welcome => Ok(Connection { stream, sealer, opener }),
+        Signal::Taken => {
+            Err(DialFailure::Broken(format!("another process has joined as number {} already", party.index)))
+        }
+        other => Err(DialFailure::Broken(format!("it answers {other:?} out of turn"))),
     }
 }
 
-fn understand(
+fn read_reply(
     party: &Party,
     accepting: usize,
     mut state: HandshakeState,
     reply: &[u8; OPENING_BYTES],
-) -> Result<(Sealer, Opener), Failure> {
+) -> Result<(Sealer, Opener), DialFailure> {
     let (hello, noise) = split(reply);
     let Some(hello) = Hello::decode(&hello) else {
-        return Err(Failure::Broken(Refusal::Stranger.to_string()));
+        return Err(DialFailure::Broken(Refusal::Stranger.to_string()));
     };
     if hello.version != VERSION || hello.job != party.job {
-        return Err(Failure::Refused(Refusal::Job));
+        return Err(DialFailure::Refused(Refusal::Job));
     }
     if hello.accepting as usize != accepting || hello.verdict == Refusal::Index as u8 {
-        return Err(Failure::Refused(Refusal::Index));
+        return Err(DialFailure::Refused(Refusal::Index));
     }
     if hello.verdict == Refusal::Key as u8 {
-        return Err(Failure::Refused(Refusal::Key));
+        return Err(DialFailure::Refused(Refusal::Key));
     }
     // It let us in and cannot prove that it may: no peer of ours. The true one may still come.
-    let no_proof = |_| Failure::Broken("it does not hold the key".into());
+    let no_proof = |_| DialFailure::Broken("it does not hold the key".into());
     state.read_message(&noise, &mut [0; NOISE_BYTES]).map_err(no_proof)?;
     Ok(halves(state.into_stateless_transport_mode()?))
 }
@@ -316,7 +319,7 @@ mod tests {
     use super::*;
 
     fn party(index: u32, key: u8, job: u8) -> Party {
-        Party { index, processes: 3, key: [key; 32], job: [job; 32] }
+        Party { index, processes: 3, key: Key::of([key; 32]), job: [job; 32] }
     }
 
     fn refusal(acceptor: &Party, opening: &[u8; OPENING_BYTES]) -> Option<Refusal> {
@@ -331,14 +334,14 @@ mod tests {
         let Answer { reply, outcome, .. } = answer(&acceptor, &bytes);
         let mut claim = outcome.map_err(|refusal| refusal.to_string()).unwrap();
         assert_eq!((claim.index, claim.lane), (2, Lane::Beat));
-        let (mut sealer, mut opener) = understand(&dialer, 0, state, &reply.unwrap()).unwrap();
-        assert_eq!(claim.opener.word(&sealer.word(Word::Confirm).unwrap()).unwrap(), Word::Confirm);
-        assert_eq!(opener.word(&claim.sealer.word(Word::Welcome).unwrap()).unwrap(), Word::Welcome);
+        let (mut sealer, mut opener) = read_reply(&dialer, 0, state, &reply.unwrap()).unwrap();
+        assert_eq!(claim.opener.signal(&sealer.signal(Signal::Confirm).unwrap()).unwrap(), Signal::Confirm);
+        assert_eq!(opener.signal(&claim.sealer.signal(Signal::Welcome).unwrap()).unwrap(), Signal::Welcome);
     }
 
     /// Every reason for a refusal is told by its name, on both sides.
     #[test]
-    fn refusals_are_told_apart() {
+    fn every_refusal_has_its_reason() {
         let acceptor = party(1, 7, 1);
         let cases = [
             (party(2, 8, 1), 1, Refusal::Key),
@@ -353,9 +356,9 @@ mod tests {
             let (bytes, state) = opening(&dialer, Lane::Data, accepting).unwrap();
             let Answer { reply, outcome, .. } = answer(&acceptor, &bytes);
             assert_eq!(outcome.err(), Some(expected));
-            match understand(&dialer, accepting, state, &reply.unwrap()) {
-                Err(Failure::Refused(told)) => assert_eq!(told, expected),
-                other => panic!("the dialer should be told {expected:?}, got {:?}", other.err()),
+            match read_reply(&dialer, accepting, state, &reply.unwrap()) {
+                Err(DialFailure::Refused(refusal)) => assert_eq!(refusal, expected),
+                other => panic!("the dialer should learn {expected:?}, got {:?}", other.err()),
             }
         }
     }
@@ -380,20 +383,20 @@ mod tests {
         let (dialer, acceptor) = (party(2, 7, 1), party(0, 7, 1));
         let (bytes, state) = opening(&dialer, Lane::Data, 0).unwrap();
         let reply = answer(&acceptor, &bytes).reply;
-        let (mut sealer, _) = understand(&dialer, 0, state, &reply.unwrap()).unwrap();
-        let confirm = sealer.word(Word::Confirm).unwrap();
+        let (mut sealer, _) = read_reply(&dialer, 0, state, &reply.unwrap()).unwrap();
+        let confirm = sealer.signal(Signal::Confirm).unwrap();
         let replayed = answer(&acceptor, &bytes).outcome;
         let mut replayed = replayed.map_err(|refusal| refusal.to_string()).unwrap();
-        assert!(replayed.opener.word(&confirm).is_err());
+        assert!(replayed.opener.signal(&confirm).is_err());
     }
 
     /// An answer that lets the dialer in without proof of the key is not believed.
     #[test]
-    fn an_impostor_listening_is_not_believed() {
+    fn an_acceptor_without_the_key_is_rejected() {
         let (dialer, impostor) = (party(2, 7, 1), party(0, 9, 1));
         let (bytes, state) = opening(&dialer, Lane::Data, 0).unwrap();
         let mut reply = answer(&impostor, &bytes).reply.unwrap();
         reply[10] = 0; // the verdict
-        assert!(matches!(understand(&dialer, 0, state, &reply), Err(Failure::Broken(_))));
+        assert!(matches!(read_reply(&dialer, 0, state, &reply), Err(DialFailure::Broken(_))));
     }
 }

@@ -6,11 +6,17 @@
 //! trusts whoever calls, waits for ever for who does not, and never misses a peer that was stopped. Nothing here routes
 //! or changes a record, and nothing is printed to stdout.
 
+mod acceptor;
 mod beat;
+mod connection;
+mod connections;
+mod control_channel;
+mod dialer;
+mod frames;
 mod handshake;
-mod link;
+mod key;
+mod session;
 mod start;
-mod talk;
 
 use crate::locks::lock;
 use std::any::Any;
@@ -30,11 +36,13 @@ use timely::communication::{Config, Hooks};
 use timely::worker::Worker;
 
 use crate::error::{Error, Kind, Result};
+use crate::panics;
 use beat::Beats;
-use link::{Alarm, pump};
+use connection::{Alarm, pump};
+pub use control_channel::ControlChannel;
+pub use key::Key;
 use start::connect;
 pub use start::listen;
-pub use talk::Talk;
 
 /// How many connections a process refused at its start, by reason: `stranger`, `another_job`, `wrong_key`, `wrong_index`, `forged`, `hung_up`, `too_slow`,
 /// `crowded_out`, `taken`, `broken`, and `unheard` those that had not said enough when the start was over.
@@ -42,16 +50,16 @@ pub use talk::Talk;
 pub struct Refused(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
 impl Refused {
-    fn count(&self, word: &'static str, n: u64) {
+    fn count(&self, reason: &'static str, n: u64) {
         if n > 0 {
-            *lock(&self.0).entry(word).or_default() += n;
+            *lock(&self.0).entry(reason).or_default() += n;
         }
     }
 
     /// The counts so far.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let counts = lock(&self.0);
-        counts.iter().map(|(word, n)| ((*word).to_owned(), *n)).collect()
+        counts.iter().map(|(reason, n)| ((*reason).to_owned(), *n)).collect()
     }
 
     /// All of them.
@@ -71,7 +79,7 @@ pub struct Mesh {
     /// Whether data may go beyond loopback without encryption, by the word of who owns the network.
     pub plaintext: bool,
     /// The attempt's secret.
-    pub key: [u8; 32],
+    pub key: Key,
     /// All that the processes must agree on: store, attempt, configuration, binary.
     pub prologue: Vec<u8>,
     /// Whether the data is encrypted. Without, whoever can write into an established connection can forge data: allowed
@@ -144,15 +152,15 @@ pub fn execute<T: Send + 'static>(
     let lost = events.clone();
     let alarm = Arc::new(Alarm::new(move |reason| {
         on_lost(reason);
-        let told = Error::new(Kind::TryAgain, reason.to_string());
-        let told = reason.peer().into_iter().fold(told, Error::blaming);
-        let _ = lost.send(Err(told));
+        let error = Error::new(Kind::TryAgain, reason.to_string());
+        let error = reason.peer().into_iter().fold(error, Error::blaming);
+        let _ = lost.send(Err(error));
     }));
     let Wiring { builders, guard, senders, beats } = match mesh {
         Some((mesh, listener)) if mesh.addresses.len() > 1 => Wiring::over(&mesh, listener, threads, &alarm)?,
         _ => Wiring::alone(threads)?,
     };
-    let (panicked, bell) = (events.clone(), alarm.clone());
+    let (panicked, panic_alarm) = (events.clone(), alarm.clone());
     let guarded = move |worker: &mut Worker| {
         let run = AssertUnwindSafe(|| {
             let result = work(worker);
@@ -162,7 +170,7 @@ pub fn execute<T: Send + 'static>(
             result
         });
         catch_unwind(run).unwrap_or_else(|panic| {
-            report(&panicked, &bell, message(panic.as_ref()));
+            report_panic(&panicked, &panic_alarm, panic_message(panic.as_ref()));
             // timely tells its queues of a panic only while one unwinds.
             resume_unwind(panic)
         })
@@ -174,7 +182,7 @@ pub fn execute<T: Send + 'static>(
         let joined = catch_unwind(AssertUnwindSafe(|| guards.join()));
         let Ok(results) = joined else {
             let line = "lost a peer: its connection broke while it was being closed";
-            return alarm.ring(&Error::new(Kind::TryAgain, line));
+            return alarm.raise(&Error::new(Kind::TryAgain, line));
         };
         for sender in senders {
             let _ = sender.join();
@@ -206,17 +214,16 @@ impl Wiring {
     }
 
     fn over(mesh: &Mesh, listener: Option<TcpListener>, threads: usize, alarm: &Arc<Alarm>) -> Result<Wiring> {
-        let links = connect(mesh, threads, listener)?;
+        let connections = connect(mesh, threads, listener)?;
         let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
-        let beats = links.beat.into_iter().enumerate().filter_map(|(peer, link)| Some((peer, link?))).collect();
-        let beats = Beats::start(beats, mesh.silence_timeout, alarm).map_err(io)?;
+        let beats = Beats::start(connections.beat, mesh.silence_timeout, alarm).map_err(io)?;
         let hooks = Hooks::default();
         let local = ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
         let mut senders = Vec::new();
         let (builders, guard) = if mesh.encrypt {
-            let mut sockets = Vec::with_capacity(links.data.len());
-            for (peer, link) in links.data.into_iter().enumerate() {
-                let pumped = link.map(|link| pump(link, peer, alarm)).transpose().map_err(io)?;
+            let mut sockets = Vec::with_capacity(connections.data.len());
+            for (peer, connection) in connections.data.into_iter().enumerate() {
+                let pumped = connection.map(|connection| pump(connection, peer, alarm)).transpose().map_err(io)?;
                 sockets.push(pumped.map(|(socket, sender)| {
                     senders.push(sender);
                     socket
@@ -224,7 +231,7 @@ impl Wiring {
             }
             initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
         } else {
-            let sockets = links.data.into_iter().map(|link| Some(link?.stream)).collect();
+            let sockets = connections.data.into_iter().map(|connection| Some(connection?.stream)).collect();
             initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
         };
         let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
@@ -232,18 +239,17 @@ impl Wiring {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panics::message(panic).unwrap_or("no message")
 }
 
 /// A worker's panic, filed as a lost peer if that is what it comes from.
-fn report<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
+fn report_panic<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
     if is_network_panic(message) {
-        alarm.ring(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
+        alarm.raise(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
     } else {
         // What falls silent after this is no news.
-        alarm.silence();
+        alarm.disarm();
         let _ = events.send(Err(Error::internal(format!("a worker panicked: {message}"))));
     }
 }
@@ -258,7 +264,7 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
     if is_network_panic(message) {
         let peer = thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
         return Some(match peer.and_then(|index| index.parse().ok()) {
-            Some(peer) => link::lost(peer, message),
+            Some(peer) => connection::lost(peer, message),
             None => Error::new(Kind::TryAgain, format!("lost a peer: {message}")),
         });
     }
@@ -268,21 +274,21 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
 /// From here on a panic in one of timely's threads ends the process at once, with one line on stderr: a panicked worker
 /// would otherwise leave its neighbours waiting for ever. The exit code is that of [`Kind::TryAgain`] if timely lost a
 /// connection, else of [`Kind::Internal`]. `last_word` is called before. Other threads panic as before.
-pub fn exit_on_panic(last_word: impl Fn(&Error) + Send + Sync + 'static) {
+pub fn exit_on_panic(before_exit: impl Fn(&Error) + Send + Sync + 'static) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if crate::panics::is_guarded() {
+        if panics::is_guarded() {
             return;
         }
         let thread = std::thread::current();
-        let text = message(info.payload());
+        let text = panic_message(info.payload());
         let Some(mut error) = verdict(thread.name().unwrap_or(""), text) else {
             return before(info);
         };
         if let (Kind::Internal, Some(place)) = (error.kind(), info.location()) {
             error = Error::internal(format!("{error} ({place})"));
         }
-        last_word(&error);
+        before_exit(&error);
         let _ = writeln!(std::io::stderr(), "pagefold: {}", error.to_string().replace('\n', " "));
         std::process::exit(error.kind().exit_code().into());
     }));

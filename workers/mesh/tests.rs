@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use timely::dataflow::operators::{Capture, Exchange, ToStream, capture::Extract, vec::Map};
 
+use super::connection::Connection;
 use super::handshake::{LANES, Lane, Party, dial, opening};
-use super::link::{Link, Word};
+use super::session::Signal;
 use super::*;
 
 /// Far beyond what any of these tests takes; no test waits for it unless it fails.
@@ -26,7 +27,7 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             index,
             addresses: bound.iter().map(SocketAddr::to_string).collect(),
             bind: bound[index],
-            key: [7; 32],
+            key: Key::of([7; 32]),
             prologue: b"store, attempt, configuration, binary".to_vec(),
             encrypt,
             plaintext: false,
@@ -78,17 +79,23 @@ fn assert_exchanged(processes: Vec<std::thread::JoinHandle<Outcome>>) {
 }
 
 /// A process that dials process 0 of `mesh` as process 1, and then does as the test bids.
-fn impostor(mesh: &Mesh, lane: Lane) -> Link {
+fn impostor(mesh: &Mesh, lane: Lane) -> Connection {
     let stream = TcpStream::connect(mesh.bind).unwrap();
     let deadline = Instant::now() + GENEROUS;
     dial(stream, &Party::of(&Mesh { index: 1, ..twin(mesh) }, 1), lane, 0, deadline).unwrap()
 }
 
 fn twin(mesh: &Mesh) -> Mesh {
-    Mesh { addresses: mesh.addresses.clone(), prologue: mesh.prologue.clone(), refused: mesh.refused.clone(), ..*mesh }
+    Mesh {
+        addresses: mesh.addresses.clone(),
+        prologue: mesh.prologue.clone(),
+        key: mesh.key.clone(),
+        refused: mesh.refused.clone(),
+        ..*mesh
+    }
 }
 
-fn heard() -> (impl Fn(&Error) + Send + Sync + 'static, Receiver<String>) {
+fn losses() -> (impl Fn(&Error) + Send + Sync + 'static, Receiver<String>) {
     let (sender, reasons): (Sender<String>, _) = channel();
     (move |reason: &Error| sender.send(reason.to_string()).unwrap(), reasons)
 }
@@ -145,7 +152,10 @@ fn wrong_peers_are_refused() {
         change(&mut mesh);
         mesh
     };
-    assert!(refused(THREADS, last(&|mesh| mesh.key[31] ^= 1)).contains("a wrong key"));
+    assert!(
+        refused(THREADS, last(&|mesh| mesh.key = Key::of(std::array::from_fn(|at| if at == 31 { 6 } else { 7 }))))
+            .contains("a wrong key")
+    );
     assert!(refused(THREADS, last(&|mesh| mesh.prologue.push(0))).contains("a different build"));
     assert!(refused(THREADS, last(&|mesh| mesh.encrypt = false)).contains("a different build"));
     let third = |mesh: &mut Mesh| {
@@ -167,7 +177,7 @@ fn strangers_do_not_disturb_the_start() {
     let mut runs = vec![started(meshes.remove(0))];
     let forged: Vec<_> = [(1, 0), (2, 0), (2, 1)]
         .map(|(index, accepting)| {
-            let party = Party::of(&Mesh { index, key: [8; 32], ..twin(&first) }, THREADS);
+            let party = Party::of(&Mesh { index, key: Key::of([8; 32]), ..twin(&first) }, THREADS);
             opening(&party, Lane::Data, accepting).unwrap().0
         })
         .into();
@@ -202,7 +212,7 @@ fn a_missing_peer_is_named() {
     for (mesh, _) in &mut three {
         mesh.start_timeout = Duration::from_millis(600);
     }
-    let wrong = Party::of(&Mesh { index: 2, key: [8; 32], ..twin(&three[0].0) }, THREADS);
+    let wrong = Party::of(&Mesh { index: 2, key: Key::of([8; 32]), ..twin(&three[0].0) }, THREADS);
     let mut stranger = TcpStream::connect(three[0].0.bind).unwrap();
     stranger.write_all(&opening(&wrong, Lane::Data, 0).unwrap().0).unwrap();
     let runs: Vec<_> = three.into_iter().map(started).collect();
@@ -230,16 +240,16 @@ fn an_index_is_taken_once() {
     let first = twin(&meshes[0].0);
     let party = Party::of(&second.0, THREADS);
     let mut runs = vec![started(meshes.remove(0)), started(second)];
-    let told = loop {
+    let error = loop {
         let stream = TcpStream::connect(first.bind).unwrap();
         match dial(stream, &party, Lane::Beat, 0, Instant::now() + GENEROUS) {
             // The true process 1 was not there yet; it gets its place when this connection closes.
-            Ok(link) => drop(link),
-            Err(told) => break format!("{told:?}"),
+            Ok(connection) => drop(connection),
+            Err(error) => break format!("{error:?}"),
         }
         std::thread::sleep(Duration::from_millis(10));
     };
-    assert!(told.contains("has joined as number 1"), "{told}");
+    assert!(error.contains("has joined as number 1"), "{error}");
     runs.push(started(last));
     assert_exchanged(runs);
 }
@@ -252,13 +262,13 @@ fn a_lost_peer_is_reported() {
         let (mut mesh, listener) = meshes(2, false).remove(0);
         mesh.silence_timeout = Duration::from_millis(500);
         let peer = twin(&mesh);
-        let (on_lost, reasons) = heard();
+        let (on_lost, reasons) = losses();
         let run = std::thread::spawn(move || {
             execute(1, Some((mesh, Some(listener))), on_lost, |_| std::thread::sleep(GENEROUS))
         });
         let [data, mut beat] = LANES.map(|lane| impostor(&peer, lane));
-        beat.send(Word::Ready).unwrap();
-        assert_eq!(beat.receive(Instant::now() + GENEROUS).unwrap(), Word::Ready);
+        beat.send(Signal::Ready).unwrap();
+        assert_eq!(beat.receive(Instant::now() + GENEROUS).unwrap(), Signal::Ready);
         match case {
             "drop" => beat.stream.shutdown(Shutdown::Both).unwrap(),
             "forge" => beat.stream.write_all(&[0; 17]).unwrap(),
@@ -317,44 +327,45 @@ fn a_panicking_worker_ends_its_process() {
         .env(CHILD, "1")
         .output()
         .unwrap();
-    let told = String::from_utf8(child.stderr).unwrap();
-    assert_eq!(child.status.code(), Some(70), "{told}");
-    assert!(told.contains("pagefold: timely:work-0 panicked: as the test bids"), "{told}");
+    let error = String::from_utf8(child.stderr).unwrap();
+    assert_eq!(child.status.code(), Some(70), "{error}");
+    assert!(error.contains("pagefold: timely:work-0 panicked: as the test bids"), "{error}");
 }
 
 /// Three processes in a talk hear what they say to each other, and exchange over the same listeners meanwhile; who takes leave is no loss, and who goes
 /// without is one to all others.
 #[test]
-fn processes_talk() {
-    let (tell, losses) = channel();
-    let talking: Vec<_> = meshes(3, false)
+fn processes_exchange_messages() {
+    let (report, losses) = channel();
+    let processes: Vec<_> = meshes(3, false)
         .into_iter()
         .map(|(mesh, listener)| {
-            let tell = tell.clone();
+            let report = report.clone();
             std::thread::spawn(move || {
-                let ring = move |lost: &Error| tell.send(lost.peer()).unwrap();
-                let mut talk = Talk::begin(&mesh, THREADS, &listener, ring).unwrap();
+                let on_lost = move |lost: &Error| report.send(lost.peer()).unwrap();
+                let mut control = ControlChannel::begin(&mesh, THREADS, &listener, on_lost).unwrap();
                 for peer in (0..3).filter(|peer| *peer != mesh.index) {
-                    talk.say(peer, format!("{} to {peer}", mesh.index).as_bytes()).unwrap();
+                    control.send(peer, format!("{} to {peer}", mesh.index).as_bytes()).unwrap();
                 }
-                let mut heard: Vec<_> = (0..2).map(|_| talk.hear().unwrap()).collect();
-                heard.sort();
+                let mut received: Vec<_> = (0..2).map(|_| control.receive().unwrap()).collect();
+                received.sort();
                 let expected = (0..3).filter(|peer| *peer != mesh.index);
                 let expected: Vec<_> =
                     expected.map(|peer| (peer, format!("{peer} to {}", mesh.index).into_bytes())).collect();
-                assert_eq!(heard, expected);
-                assert!(talk.say(mesh.index, b"to myself").is_err());
-                (talk, mesh, listener)
+                assert_eq!(received, expected);
+                assert!(control.send(mesh.index, b"to myself").is_err());
+                (control, mesh, listener)
             })
         })
         .collect();
-    let parts: Vec<_> = talking.into_iter().map(|part| part.join().unwrap()).collect();
-    let (talks, meshes): (Vec<_>, Vec<_>) = parts.into_iter().map(|(talk, mesh, open)| (talk, (mesh, open))).unzip();
+    let parts: Vec<_> = processes.into_iter().map(|part| part.join().unwrap()).collect();
+    let (channels, meshes): (Vec<_>, Vec<_>) =
+        parts.into_iter().map(|(control, mesh, open)| (control, (mesh, open))).unzip();
     assert_exchanged(meshes.into_iter().map(started).collect());
     assert!(losses.try_recv().is_err());
-    let mut talks = talks.into_iter();
-    let (first, second) = (talks.next().unwrap(), talks.next().unwrap());
-    drop(talks);
+    let mut channels = channels.into_iter();
+    let (first, second) = (channels.next().unwrap(), channels.next().unwrap());
+    drop(channels);
     for _ in 0..2 {
         assert_eq!(losses.recv_timeout(GENEROUS).unwrap(), Some(2));
     }

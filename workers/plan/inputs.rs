@@ -68,12 +68,12 @@ pub fn none_found(patterns: &[PathBuf]) -> Error {
 fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     // A named link is followed; one that was come upon in a folder is not.
     let metadata = if depth == 0 { path.metadata() } else { path.symlink_metadata() };
-    let metadata = metadata.map_err(|e| Error::io("read", path, e))?;
+    let metadata = metadata.map_err(|e| Error::input("read", path, e))?;
     if metadata.is_file() {
         files.push(path.to_owned());
     } else if metadata.is_dir() && depth <= FOLDERS_DEEP_MAX {
-        for entry in path.read_dir().map_err(|e| Error::io("list", path, e))? {
-            let entry = entry.map_err(|e| Error::io("list", path, e))?;
+        for entry in path.read_dir().map_err(|e| Error::input("list", path, e))? {
+            let entry = entry.map_err(|e| Error::input("list", path, e))?;
             if !entry.file_name().to_string_lossy().starts_with(['.', '_']) {
                 collect(&entry.path(), depth + 1, files)?;
             }
@@ -92,7 +92,7 @@ fn changed_ns(metadata: &Metadata) -> u64 {
 impl Input {
     /// The file at `path` without its digest, which costs reading it.
     pub fn look(path: &Path) -> Result<Input> {
-        let metadata = path.metadata().map_err(|e| Error::io("read", path, e))?;
+        let metadata = path.metadata().map_err(|e| Error::input("read", path, e))?;
         let name = path.to_str().ok_or_else(|| Error::config(path, "[read] inputs: not UTF-8"))?;
         let changed_ns = changed_ns(&metadata);
         Ok(Input { path: name.to_owned(), bytes: metadata.len(), changed_ns, digest: String::new() })
@@ -104,7 +104,7 @@ impl Input {
         let mut hasher = blake3::Hasher::new();
         std::fs::File::open(path)
             .and_then(|file| hasher.update_reader(file).map(drop))
-            .map_err(|e| Error::io("read", path, e))?;
+            .map_err(|e| Error::input("read", path, e))?;
         self.digest = hasher.finalize().to_hex().to_string();
         Ok(self)
     }

@@ -30,11 +30,11 @@ impl Input {
     /// Opens `path` at `start`; its bytes end at `end`. An error if it is no regular file (a FIFO blocks for ever),
     /// or shorter than `end`: then it changed after it was planned.
     pub fn open(path: &Path, start: u64, end: u64) -> Result<Input> {
-        let metadata = std::fs::metadata(path).map_err(|e| Error::io("read", path, e))?;
+        let metadata = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?;
         if !metadata.is_file() {
             return Err(Error::new(Kind::NoInput, format!("{} is no regular file", path.display())));
         }
-        let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let mut file = File::open(path).map_err(|e| Error::input("open", path, e))?;
         let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
         if size < end {
             return Err(changed(path));

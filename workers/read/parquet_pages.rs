@@ -34,7 +34,7 @@ impl Pieces {
     /// Opens `path`. Errors as those of [`Input::open`].
     pub fn open(path: &Path, end: u64) -> Result<Pieces> {
         Input::open(path, 0, end)?;
-        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
         let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
         Ok(Pieces { path: path.to_owned(), file: Arc::new(file), size, failed: Mutex::new(None) })
     }

@@ -73,7 +73,7 @@ impl Store {
     /// Opens the store at `root`; with an `identity` it must be the store's.
     pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
         let path = root.join("FORMAT");
-        let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+        let text = std::fs::read(&path).map_err(|e| Error::input("read", &path, e))?;
         let format: Format = serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
         if format.format != manifest::FORMAT {
             let why = format!("format {}, this build reads {}", format.format, manifest::FORMAT);

@@ -15,34 +15,36 @@ use crate::error::{Error, Kind, Result};
 
 use super::Mesh;
 use super::beat::Beats;
-use super::link::{Alarm, Link, Opener, PLAIN_BYTES_MAX, SEALED_BYTES_MAX, Sealer, lost};
+use super::connection::{Alarm, Connection, lost};
+use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
+use super::session::{Opener, Sealer};
 use super::start::connect;
 
 /// Bytes of a message; receipts of 1,024 workers have about one megabyte.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// The first byte of a frame: whether the message goes on in the next one.
-const GOES_ON: u8 = 1;
+const CONTINUES: u8 = 1;
 
-/// A process's part in the talk. Dropped without [`Talk::leave`], it is a loss to the others.
-pub struct Talk {
-    voices: Vec<Option<(TcpStream, Sealer)>>,
-    heard: Receiver<(usize, Vec<u8>)>,
+/// A process's part in the talk. Dropped without [`ControlChannel::leave`], it is a loss to the others.
+pub struct ControlChannel {
+    senders: Vec<Option<(TcpStream, Sealer)>>,
+    received: Receiver<(usize, Vec<u8>)>,
     /// Before the heartbeat, as fields are dropped in this order.
-    _hush: Hush,
+    _disarm: DisarmOnDrop,
     beats: Beats,
     silence: Duration,
 }
 
 /// Dropped, nobody's loss is news here any more: what follows is the echo of this process's own going.
-struct Hush(Arc<Alarm>);
+struct DisarmOnDrop(Arc<Alarm>);
 
-impl Drop for Hush {
+impl Drop for DisarmOnDrop {
     fn drop(&mut self) {
-        self.0.silence();
+        self.0.disarm();
     }
 }
 
-impl Talk {
+impl ControlChannel {
     /// Meets all peers of `mesh`, who must have the same number of `threads`, over `listener`, which stays open. `on_lost` is called once, from
     /// another thread, when a peer is lost before this process leaves.
     ///
@@ -53,38 +55,37 @@ impl Talk {
         threads: usize,
         listener: &TcpListener,
         on_lost: impl Fn(&Error) + Send + Sync + 'static,
-    ) -> Result<Talk> {
+    ) -> Result<ControlChannel> {
         mesh.check()?;
         let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
-        let links = connect(mesh, threads, Some(listener.try_clone().map_err(io)?))?;
+        let connections = connect(mesh, threads, Some(listener.try_clone().map_err(io)?))?;
         let alarm = Arc::new(Alarm::new(on_lost));
-        let beats = links.beat.into_iter().enumerate().filter_map(|(peer, link)| Some((peer, link?))).collect();
-        let beats = Beats::start(beats, mesh.silence_timeout, &alarm).map_err(io)?;
-        let (tell, heard) = channel();
-        let mut voices = Vec::with_capacity(links.data.len());
-        for (peer, link) in links.data.into_iter().enumerate() {
-            let Some(Link { stream, sealer, opener }) = link else {
-                voices.push(None);
+        let beats = Beats::start(connections.beat, mesh.silence_timeout, &alarm).map_err(io)?;
+        let (messages, received) = channel();
+        let mut senders = Vec::with_capacity(connections.data.len());
+        for (peer, connection) in connections.data.into_iter().enumerate() {
+            let Some(Connection { stream, sealer, opener }) = connection else {
+                senders.push(None);
                 continue;
             };
-            let (ears, tell, bell) = (stream.try_clone().map_err(io)?, tell.clone(), alarm.clone());
-            let hearing = Builder::new().name(format!("mesh:talk-{peer}"));
-            hearing.spawn(move || hear_all(peer, ears, opener, &tell, &bell)).map_err(io)?;
-            voices.push(Some((stream, sealer)));
+            let (incoming, messages, alarm) = (stream.try_clone().map_err(io)?, messages.clone(), alarm.clone());
+            let receiving = Builder::new().name(format!("mesh:control-{peer}"));
+            receiving.spawn(move || receive_all(peer, incoming, opener, &messages, &alarm)).map_err(io)?;
+            senders.push(Some((stream, sealer)));
         }
-        Ok(Talk { voices, heard, _hush: Hush(alarm), beats, silence: mesh.silence_timeout })
+        Ok(ControlChannel { senders, received, _disarm: DisarmOnDrop(alarm), beats, silence: mesh.silence_timeout })
     }
 
     /// Says `message` to `peer`.
     ///
     /// # Errors
     /// [`Kind::TryAgain`]: it cannot be reached. [`Kind::Internal`]: it is no peer, or the message is too long.
-    pub fn say(&mut self, peer: usize, message: &[u8]) -> Result<()> {
+    pub fn send(&mut self, peer: usize, message: &[u8]) -> Result<()> {
         if message.len() > MESSAGE_BYTES_MAX {
             return Err(Error::internal(format!("a message of {} bytes", message.len())));
         }
-        let voice = self.voices.get_mut(peer).and_then(Option::as_mut);
-        let (stream, sealer) = voice.ok_or_else(|| Error::internal(format!("process {peer} is no peer")))?;
+        let sender = self.senders.get_mut(peer).and_then(Option::as_mut);
+        let (stream, sealer) = sender.ok_or_else(|| Error::internal(format!("process {peer} is no peer")))?;
         write_message(stream, sealer, message).map_err(|error| lost(peer, format!("cannot send to it: {error}")))
     }
 
@@ -92,8 +93,8 @@ impl Talk {
     ///
     /// # Errors
     /// [`Kind::TryAgain`]: no peer has anything more to say.
-    pub fn hear(&self) -> Result<(usize, Vec<u8>)> {
-        self.heard.recv().map_err(|_| Error::new(Kind::TryAgain, "lost the other processes: all have hung up"))
+    pub fn receive(&self) -> Result<(usize, Vec<u8>)> {
+        self.received.recv().map_err(|_| Error::new(Kind::TryAgain, "lost the other processes: all have hung up"))
     }
 
     /// Takes leave of every peer, and waits for theirs, at most for the silence limit. No peer is lost from here on.
@@ -103,35 +104,38 @@ impl Talk {
 }
 
 /// Passes on each message until the peer hangs up between two. Whether it may is the heartbeat's to say.
-fn hear_all(peer: usize, mut stream: TcpStream, mut opener: Opener, tell: &Sender<(usize, Vec<u8>)>, alarm: &Alarm) {
+fn receive_all(
+    peer: usize,
+    mut stream: TcpStream,
+    mut opener: Opener,
+    messages: &Sender<(usize, Vec<u8>)>,
+    alarm: &Alarm,
+) {
     loop {
         match read_message(&mut stream, &mut opener) {
             Ok(Some(message)) => {
-                if tell.send((peer, message)).is_err() {
+                if messages.send((peer, message)).is_err() {
                     return;
                 }
             }
             Ok(None) => return,
-            Err(error) => return alarm.ring(&lost(peer, format!("cannot hear it: {error}"))),
+            Err(error) => return alarm.raise(&lost(peer, format!("cannot hear it: {error}"))),
         }
     }
 }
 
-/// A message in frames: two bytes of length, big endian, and a sealed [`GOES_ON`] or 0 with a part of the message.
+/// A message in frames: each starts with [`CONTINUES`] or 0.
 fn write_message(to: &mut impl Write, sealer: &mut Sealer, message: &[u8]) -> io::Result<()> {
     let mut parts = message.chunks(PLAIN_BYTES_MAX - 1).peekable();
-    let (mut plain, mut frame) = (Vec::new(), vec![0; 2 + SEALED_BYTES_MAX]);
+    let (mut plain, mut frames) = (Vec::new(), FrameWriter::new());
     loop {
         let part = parts.next().unwrap_or_default();
-        let goes_on = parts.peek().is_some();
+        let continues = parts.peek().is_some();
         plain.clear();
-        plain.push(if goes_on { GOES_ON } else { 0 });
+        plain.push(if continues { CONTINUES } else { 0 });
         plain.extend_from_slice(part);
-        let sealed = sealer.seal(&plain, &mut frame[2..])?;
-        // A Noise message is never longer than a u16 tells.
-        frame[..2].copy_from_slice(&(sealed as u16).to_be_bytes());
-        to.write_all(&frame[..2 + sealed])?;
-        if !goes_on {
+        frames.write(to, sealer, &plain)?;
+        if !continues {
             return Ok(());
         }
     }
@@ -140,25 +144,19 @@ fn write_message(to: &mut impl Write, sealer: &mut Sealer, message: &[u8]) -> io
 /// The next message; none if the peer has hung up before it.
 fn read_message(from: &mut impl Read, opener: &mut Opener) -> io::Result<Option<Vec<u8>>> {
     let wrong = |why| io::Error::new(ErrorKind::InvalidData, why);
-    let (mut message, mut sealed, mut plain) = (Vec::new(), vec![0; SEALED_BYTES_MAX], vec![0; SEALED_BYTES_MAX]);
+    let (mut message, mut frames) = (Vec::new(), FrameReader::new());
     let mut is_first = true;
     loop {
-        let mut length = [0; 2];
-        match from.read(&mut length[..1])? {
-            0 if is_first => return Ok(None),
-            0 => return Err(ErrorKind::UnexpectedEof.into()),
-            _ => from.read_exact(&mut length[1..])?,
-        }
+        let Some(plain) = frames.read(from, opener)? else {
+            return if is_first { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+        };
         is_first = false;
-        let frame = &mut sealed[..u16::from_be_bytes(length).into()];
-        from.read_exact(frame)?;
-        let opened = opener.open(frame, &mut plain)?;
-        let (mark, part) = plain[..opened].split_first().ok_or_else(|| wrong("a frame without a mark"))?;
+        let (mark, part) = plain.split_first().ok_or_else(|| wrong("a frame without a mark"))?;
         if message.len() + part.len() > MESSAGE_BYTES_MAX {
             return Err(wrong("a message that is too long"));
         }
         message.extend_from_slice(part);
-        if *mark != GOES_ON {
+        if *mark != CONTINUES {
             return Ok(Some(message));
         }
     }
@@ -166,17 +164,17 @@ fn read_message(from: &mut impl Read, opener: &mut Opener) -> io::Result<Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::link::tests::linked;
+    use super::super::connection::tests::connected;
     use super::*;
 
     /// Messages of any length come out as they went in, in order; the end between two is an end, and one within a message or a changed byte
     /// is an error.
     #[test]
     fn messages() {
-        let (mut stranger, mut sent) = (linked().0.sealer, Vec::new());
+        let (mut stranger, mut sent) = (connected().0.sealer, Vec::new());
         let lengths = [0, 1, PLAIN_BYTES_MAX - 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, 3 * PLAIN_BYTES_MAX];
         let message = |length: usize| (0..length).map(|n| (n * 31 + length) as u8).collect::<Vec<_>>();
-        let (dialer, acceptor) = linked();
+        let (dialer, acceptor) = connected();
         let (mut sealer, mut opener) = (dialer.sealer, acceptor.opener);
         for length in lengths {
             write_message(&mut sent, &mut sealer, &message(length)).expect("written");
@@ -189,7 +187,7 @@ mod tests {
         assert!(read_message(&mut wire, &mut opener).expect("an end").is_none());
         let mut frame = Vec::new();
         write_message(&mut frame, &mut stranger, b"hello").expect("written");
-        let (dialer, acceptor) = linked();
+        let (dialer, acceptor) = connected();
         let (mut sealer, mut opener) = (dialer.sealer, acceptor.opener);
         assert!(read_message(&mut &frame[..], &mut opener).is_err(), "sealed by a stranger");
         frame.clear();

@@ -14,101 +14,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use snow::StatelessTransportState;
 use socket2::{SockRef, TcpKeepalive};
 
 use crate::error::{Error, Kind};
 
-const TAG_BYTES: usize = 16;
-/// The longest Noise message.
-pub(super) const SEALED_BYTES_MAX: usize = 65_535;
-pub(super) const PLAIN_BYTES_MAX: usize = SEALED_BYTES_MAX - TAG_BYTES;
-/// A sealed word on the wire.
-pub(super) const WORD_BYTES: usize = 1 + TAG_BYTES;
+use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
+use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
+
 const READ_AHEAD_BYTES: usize = 1 << 18;
 
-/// All that the processes say to each other apart from timely's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    /// The dialer's opening was no replay.
-    Confirm = 1,
-    /// The acceptor has given the connection its place.
-    Welcome = 2,
-    /// That place is another connection's.
-    Taken = 3,
-    /// All connections of the sender are made.
-    Ready = 4,
-    /// The sender lives.
-    Beat = 5,
-    /// The sender's workers have joined; it will fall silent.
-    Farewell = 6,
-}
-
-const WORDS: [Word; 6] = [Word::Confirm, Word::Welcome, Word::Taken, Word::Ready, Word::Beat, Word::Farewell];
-
-/// The sending half of a session: counts its messages, so that none can be dropped, doubled or swapped unnoticed.
-pub(super) struct Sealer {
-    session: Arc<StatelessTransportState>,
-    nonce: u64,
-}
-
-impl Sealer {
-    pub(super) fn new(session: Arc<StatelessTransportState>) -> Sealer {
-        Sealer { session, nonce: 0 }
-    }
-
-    /// Seals `plain` into `sealed`; returns the bytes used.
-    pub(super) fn seal(&mut self, plain: &[u8], sealed: &mut [u8]) -> io::Result<usize> {
-        let written = self
-            .session
-            .write_message(self.nonce, plain, sealed)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        self.nonce += 1;
-        Ok(written)
-    }
-
-    pub(super) fn word(&mut self, word: Word) -> io::Result<[u8; WORD_BYTES]> {
-        let mut sealed = [0; WORD_BYTES];
-        self.seal(&[word as u8], &mut sealed)?;
-        Ok(sealed)
-    }
-}
-
-/// The receiving half of a session.
-pub(super) struct Opener {
-    session: Arc<StatelessTransportState>,
-    nonce: u64,
-}
-
-impl Opener {
-    pub(super) fn new(session: Arc<StatelessTransportState>) -> Opener {
-        Opener { session, nonce: 0 }
-    }
-
-    /// Opens `sealed` into `plain`; returns the bytes used.
-    pub(super) fn open(&mut self, sealed: &[u8], plain: &mut [u8]) -> io::Result<usize> {
-        let forged = |_| io::Error::new(io::ErrorKind::InvalidData, "a message that the peer did not seal");
-        let read = self.session.read_message(self.nonce, sealed, plain).map_err(forged)?;
-        self.nonce += 1;
-        Ok(read)
-    }
-
-    pub(super) fn word(&mut self, sealed: &[u8; WORD_BYTES]) -> io::Result<Word> {
-        let mut plain = [0; WORD_BYTES];
-        self.open(sealed, &mut plain)?;
-        let known = WORDS.into_iter().find(|word| *word as u8 == plain[0]);
-        known.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a word that is not known"))
-    }
-}
-
 /// One connection to one peer, both ends known to each other.
-pub(super) struct Link {
+pub(super) struct Connection {
     pub(super) stream: TcpStream,
     pub(super) sealer: Sealer,
     pub(super) opener: Opener,
 }
 
-impl Link {
+impl Connection {
     /// Readies the connection for a long life: blocking, no delay, and an end when the peer's host is gone for `silence`.
     pub(super) fn settle(&self, silence: Duration) -> io::Result<()> {
         let second = Duration::from_secs(1);
@@ -125,12 +47,12 @@ impl Link {
         Ok(())
     }
 
-    pub(super) fn send(&mut self, word: Word) -> io::Result<()> {
-        let sealed = self.sealer.word(word)?;
+    pub(super) fn send(&mut self, signal: Signal) -> io::Result<()> {
+        let sealed = self.sealer.signal(signal)?;
         self.stream.write_all(&sealed)
     }
 
-    pub(super) fn receive(&mut self, deadline: Instant) -> io::Result<Word> {
+    pub(super) fn receive(&mut self, deadline: Instant) -> io::Result<Signal> {
         receive(&mut self.stream, &mut self.opener, deadline)
     }
 
@@ -150,10 +72,10 @@ impl Link {
 }
 
 /// The next word, which must have come in full by `deadline`.
-pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Word> {
-    let mut sealed = [0; WORD_BYTES];
+pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Signal> {
+    let mut sealed = [0; SIGNAL_BYTES];
     read_exact_by(stream, &mut sealed, deadline)?;
-    opener.word(&sealed)
+    opener.signal(&sealed)
 }
 
 /// Fills `buffer` by `deadline`, however slowly the bytes drip in; `TimedOut` if they do not come.
@@ -185,43 +107,47 @@ pub(super) fn lost(peer: usize, why: impl fmt::Display) -> Error {
 
 /// Tells once that a peer is lost, and not at all once the work is over.
 pub(super) struct Alarm {
-    quiet: AtomicBool,
-    ring: Box<dyn Fn(&Error) + Send + Sync>,
+    disarmed: AtomicBool,
+    raise: Box<dyn Fn(&Error) + Send + Sync>,
 }
 
 impl Alarm {
-    pub(super) fn new(ring: impl Fn(&Error) + Send + Sync + 'static) -> Alarm {
-        Alarm { quiet: AtomicBool::new(false), ring: Box::new(ring) }
+    pub(super) fn new(raise: impl Fn(&Error) + Send + Sync + 'static) -> Alarm {
+        Alarm { disarmed: AtomicBool::new(false), raise: Box::new(raise) }
     }
 
-    pub(super) fn ring(&self, reason: &Error) {
-        if !self.quiet.swap(true, Ordering::SeqCst) {
-            (self.ring)(reason);
+    pub(super) fn raise(&self, reason: &Error) {
+        if !self.disarmed.swap(true, Ordering::SeqCst) {
+            (self.raise)(reason);
         }
     }
 
     /// From here on a silent peer is no loss.
-    pub(super) fn silence(&self) {
-        self.quiet.store(true, Ordering::SeqCst);
+    pub(super) fn disarm(&self) {
+        self.disarmed.store(true, Ordering::SeqCst);
     }
 }
 
 /// Carries a local socket's bytes over `link` in sealed frames; returns the socket, and the sending thread, which ends
 /// when the socket's writing half was shut down and all its bytes have left. Holds at most three frames and the
 /// read-ahead in memory; a slow peer holds the writer back.
-pub(super) fn pump(link: Link, peer: usize, alarm: &Arc<Alarm>) -> io::Result<(UnixStream, JoinHandle<()>)> {
+pub(super) fn pump(
+    connection: Connection,
+    peer: usize,
+    alarm: &Arc<Alarm>,
+) -> io::Result<(UnixStream, JoinHandle<()>)> {
     let (inside, outside) = UnixStream::pair()?;
-    let Link { stream, sealer, opener } = link;
-    let (from_inside, to_peer, ringer) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
+    let Connection { stream, sealer, opener } = connection;
+    let (from_inside, to_peer, sending_alarm) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
     let sending = Builder::new().name(format!("mesh:seal-{peer}")).spawn(move || {
         if let Err(error) = seal_all(from_inside, to_peer, sealer) {
-            ringer.ring(&lost(peer, format!("cannot send to it: {error}")));
+            sending_alarm.raise(&lost(peer, format!("cannot send to it: {error}")));
         }
     })?;
-    let ringer = alarm.clone();
+    let sending_alarm = alarm.clone();
     Builder::new().name(format!("mesh:open-{peer}")).spawn(move || {
         if let Err(error) = open_all(stream, &outside, opener) {
-            ringer.ring(&lost(peer, format!("cannot receive from it: {error}")));
+            sending_alarm.raise(&lost(peer, format!("cannot receive from it: {error}")));
             // timely would wait for ever on a socket that stays open.
             let _ = outside.shutdown(Shutdown::Both);
         }
@@ -230,17 +156,13 @@ pub(super) fn pump(link: Link, peer: usize, alarm: &Arc<Alarm>) -> io::Result<(U
 }
 
 fn seal_all(mut inside: UnixStream, mut peer: TcpStream, mut sealer: Sealer) -> io::Result<()> {
-    let mut plain = vec![0; PLAIN_BYTES_MAX];
-    let mut frame = vec![0; 2 + SEALED_BYTES_MAX];
+    let (mut plain, mut frames) = (vec![0; PLAIN_BYTES_MAX], FrameWriter::new());
     loop {
         let read = match inside.read(&mut plain) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             outcome => outcome?,
         };
-        let sealed = sealer.seal(&plain[..read], &mut frame[2..])?;
-        // A Noise message is never longer than a u16 tells.
-        frame[..2].copy_from_slice(&(sealed as u16).to_be_bytes());
-        peer.write_all(&frame[..2 + sealed])?;
+        frames.write(&mut peer, &mut sealer, &plain[..read])?;
         if read == 0 {
             return peer.shutdown(Shutdown::Write);
         }
@@ -248,29 +170,25 @@ fn seal_all(mut inside: UnixStream, mut peer: TcpStream, mut sealer: Sealer) -> 
 }
 
 fn open_all(peer: TcpStream, mut inside: &UnixStream, mut opener: Opener) -> io::Result<()> {
-    let mut peer = BufReader::with_capacity(READ_AHEAD_BYTES, peer);
-    let mut sealed = vec![0; SEALED_BYTES_MAX];
-    let mut plain = vec![0; SEALED_BYTES_MAX];
+    let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, "failed to fill whole buffer");
+    let (mut peer, mut frames) = (BufReader::with_capacity(READ_AHEAD_BYTES, peer), FrameReader::new());
     loop {
-        let mut length = [0; 2];
-        peer.read_exact(&mut length)?;
-        let frame = &mut sealed[..u16::from_be_bytes(length).into()];
-        peer.read_exact(frame)?;
-        match opener.open(frame, &mut plain)? {
-            0 => return inside.shutdown(Shutdown::Write),
-            opened => inside.write_all(&plain[..opened])?,
+        match frames.read(&mut peer, &mut opener)?.ok_or_else(cut)? {
+            [] => return inside.shutdown(Shutdown::Write),
+            plain => inside.write_all(plain)?,
         }
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::session::TAG_BYTES;
     use super::*;
     use std::net::TcpListener;
     use std::sync::mpsc;
 
     /// Two ends of a TCP connection with an agreed session.
-    pub(in super::super) fn linked() -> (Link, Link) {
+    pub(in super::super) fn connected() -> (Connection, Connection) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
@@ -282,11 +200,11 @@ pub(super) mod tests {
         acceptor.read_message(&message[..length], &mut payload).unwrap();
         let length = acceptor.write_message(&[], &mut message).unwrap();
         dialer.read_message(&message[..length], &mut payload).unwrap();
-        let link = |stream, state: snow::HandshakeState| {
+        let connection = |stream, state: snow::HandshakeState| {
             let session = Arc::new(state.into_stateless_transport_mode().unwrap());
-            Link { stream, sealer: Sealer::new(session.clone()), opener: Opener::new(session) }
+            Connection { stream, sealer: Sealer::new(session.clone()), opener: Opener::new(session) }
         };
-        (link(near, dialer), link(far, acceptor))
+        (connection(near, dialer), connection(far, acceptor))
     }
 
     fn alarm() -> (Arc<Alarm>, mpsc::Receiver<String>) {
@@ -297,9 +215,10 @@ pub(super) mod tests {
     /// What goes into one end of a sealed link comes out of the other, whatever the sizes, both ways at once.
     #[test]
     fn a_pump_carries_every_byte() {
-        let (near, far) = linked();
-        let (bell, reasons) = alarm();
-        let ((near, near_sending), (far, far_sending)) = (pump(near, 1, &bell).unwrap(), pump(far, 0, &bell).unwrap());
+        let (near, far) = connected();
+        let (alarm, reasons) = alarm();
+        let ((near, near_sending), (far, far_sending)) =
+            (pump(near, 1, &alarm).unwrap(), pump(far, 0, &alarm).unwrap());
         let sizes = [1, 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, PLAIN_BYTES_MAX + 1, 3 * PLAIN_BYTES_MAX, 1 << 21];
         let bytes: Vec<u8> = (0..sizes.iter().sum::<usize>()).map(|i| ((i * 2_654_435_761) >> 13) as u8).collect();
         std::thread::scope(|scope| {
@@ -329,10 +248,10 @@ pub(super) mod tests {
     #[test]
     fn a_forged_frame_and_a_cut_are_losses() {
         for forge in [true, false] {
-            let (near, far) = linked();
-            let (bell, reasons) = alarm();
-            let (mut inside, _sending) = pump(near, 1, &bell).unwrap();
-            let Link { mut stream, mut sealer, .. } = far;
+            let (near, far) = connected();
+            let (alarm, reasons) = alarm();
+            let (mut inside, _sending) = pump(near, 1, &alarm).unwrap();
+            let Connection { mut stream, mut sealer, .. } = far;
             if forge {
                 let mut frame = [0; 2 + 5 + TAG_BYTES];
                 frame[1] = 5 + TAG_BYTES as u8;
@@ -346,7 +265,7 @@ pub(super) mod tests {
             let _ = inside.read_to_end(&mut got);
             assert!(got.is_empty());
             assert!(reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1"));
-            bell.ring(&lost(1, "again"));
+            alarm.raise(&lost(1, "again"));
             assert!(reasons.try_recv().is_err());
         }
     }

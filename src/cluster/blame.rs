@@ -1,0 +1,98 @@
+//! Finds the first cause of a failed attempt, and the process to blame.
+//!
+//! One failure causes others: a process that dies is reported as lost by its peers, and these reports may
+//! arrive first. So all reports of a short time are collected, and the one closest to the cause counts.
+
+use std::collections::BTreeMap;
+use workers::error::Kind;
+
+/// A sign that something is wrong, in order of how close to the cause it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Symptom {
+    /// The process says what is wrong with itself or the job.
+    Own,
+    /// It ended without a word.
+    Death,
+    /// It is silent, stuck or missing, as seen from here.
+    Still,
+    /// It complains about another process.
+    Peer(usize),
+    /// It lost something, it knows not what.
+    Vague,
+}
+
+/// What was seen or heard of a process that means failure.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub process: Option<usize>,
+    pub symptom: Symptom,
+    pub kind: Kind,
+    pub line: String,
+    pub mends: bool,
+}
+
+/// The first cause among `complaints`, in the order in which they came, and whom to blame: what a process says of itself comes before
+/// a death, that before stillness, and that before what processes say of each other; among those the one that most complain about.
+pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
+    let rank = |symptom: &Symptom| match symptom {
+        Symptom::Own => 0,
+        Symptom::Death => 1,
+        Symptom::Still => 2,
+        Symptom::Peer(_) => 3,
+        Symptom::Vague => 4,
+    };
+    let first = problems.iter().min_by_key(|problem| rank(&problem.symptom))?;
+    let Symptom::Peer(_) = first.symptom else {
+        let blames = !matches!(first.symptom, Symptom::Vague);
+        return Some((first, first.process.filter(|_| blames)));
+    };
+    let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
+    let peers = problems.iter().filter_map(|problem| match problem.symptom {
+        Symptom::Peer(peer) => Some((peer, problem)),
+        _ => None,
+    });
+    peers.clone().for_each(|(peer, _)| *votes.entry(peer).or_default() += 1);
+    let most = votes.values().max().copied().unwrap_or(0);
+    peers.into_iter().find(|(peer, _)| votes[peer] == most).map(|(peer, problem)| (problem, Some(peer)))
+}
+
+/// Why a process ended before it said anything, by its exit code and last words: `code` of a shell or of ssh, in `how` what they say. What no other attempt
+/// mends is told apart from a host that cannot be reached.
+pub fn start_failure(code: Option<i32>, how: &str) -> Kind {
+    match code {
+        Some(126 | 127) => Kind::Config,
+        Some(255) if how.contains("Host key verification failed") => Kind::Protocol,
+        Some(255) if how.contains("Permission denied (") => Kind::Permission,
+        _ => Kind::TryAgain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(process: usize, symptom: Symptom) -> Problem {
+        Problem { process: Some(process), symptom, kind: Kind::TryAgain, line: String::new(), mends: true }
+    }
+
+    fn blamed(problems: &[(usize, Symptom)]) -> Option<usize> {
+        let problems: Vec<_> = problems.iter().map(|(process, symptom)| problem(*process, symptom.clone())).collect();
+        cause(&problems).and_then(|(_, blamed)| blamed)
+    }
+
+    /// The first cause is blamed and not its echo, whichever is heard first: a fault of its own, a death, a silence; among complaints about
+    /// each other the process that most complain about, and of equals the first.
+    #[test]
+    fn the_first_cause_is_blamed() {
+        use Symptom::{Death, Own, Peer, Still, Vague};
+        assert_eq!(blamed(&[(0, Peer(2)), (1, Peer(2)), (2, Death)]), Some(2));
+        assert_eq!(blamed(&[(0, Peer(2)), (2, Peer(1)), (1, Own)]), Some(1));
+        assert_eq!(blamed(&[(1, Death), (0, Own)]), Some(0));
+        assert_eq!(blamed(&[(0, Peer(1)), (1, Still)]), Some(1));
+        assert_eq!(blamed(&[(2, Peer(0)), (0, Peer(2)), (1, Peer(2))]), Some(2));
+        assert_eq!(blamed(&[(1, Peer(0)), (0, Peer(1))]), Some(0));
+        assert_eq!(blamed(&[(1, Vague), (0, Peer(1))]), Some(1));
+        assert_eq!(blamed(&[(1, Vague)]), None);
+        assert_eq!(blamed(&[]), None);
+    }
+}

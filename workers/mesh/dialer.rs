@@ -1,0 +1,115 @@
+//! Dials the processes with lower indices, again and again until the start is over.
+
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, sleep};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Kind, Result};
+
+use super::Mesh;
+use super::connection::Connection;
+use super::handshake::{DialFailure, LANES, Lane, Party, Refusal, dial};
+
+const REDIAL_MIN: Duration = Duration::from_millis(20);
+const REDIAL_MAX: Duration = Duration::from_secs(1);
+
+/// What the dialing threads report.
+pub(super) enum Dialed {
+    Connected(usize, Lane, Connection),
+    /// Tried in vain, and will try again.
+    Failed(usize, String),
+    /// Refused for good.
+    Refused(Error),
+}
+
+/// Dials the lower indices, a thread each; the threads end with their work, at the deadline or on `stop`.
+pub(super) fn dial_lower(
+    mesh: &Mesh,
+    party: &Party,
+    deadline: Instant,
+    stop: &Arc<AtomicBool>,
+) -> Result<Receiver<Dialed>> {
+    let (news, dialed) = channel();
+    for (peer, address) in mesh.addresses.iter().enumerate().take(mesh.index) {
+        let dialer = Dialer {
+            party: party.clone(),
+            peer,
+            address: address.clone(),
+            deadline,
+            handshake_timeout: mesh.handshake_timeout,
+        };
+        let (news, stop) = (news.clone(), stop.clone());
+        let spawned = Builder::new().name(format!("mesh:dial-{peer}")).spawn(move || dialer.dial_both(&news, &stop));
+        spawned.map_err(|e| Error::new(Kind::Io, "cannot start a thread").caused_by(e))?;
+    }
+    Ok(dialed)
+}
+
+struct Dialer {
+    party: Party,
+    peer: usize,
+    address: String,
+    deadline: Instant,
+    handshake_timeout: Duration,
+}
+
+impl Dialer {
+    fn dial_both(&self, news: &Sender<Dialed>, stop: &AtomicBool) {
+        for lane in LANES {
+            let mut pause = REDIAL_MIN;
+            loop {
+                if stop.load(Ordering::SeqCst) || Instant::now() >= self.deadline {
+                    return;
+                }
+                let outcome = match self.dial_once(lane) {
+                    Ok(connection) => Dialed::Connected(self.peer, lane, connection),
+                    Err(DialFailure::Broken(reason)) => Dialed::Failed(self.peer, reason),
+                    Err(DialFailure::Refused(refusal)) => Dialed::Refused(self.refused(refusal)),
+                };
+                let again = matches!(outcome, Dialed::Failed(..));
+                if news.send(outcome).is_err() {
+                    return;
+                }
+                if !again {
+                    break;
+                }
+                sleep(pause);
+                pause = (pause * 2).min(REDIAL_MAX);
+            }
+        }
+    }
+
+    fn refused(&self, refusal: Refusal) -> Error {
+        Error::new(Kind::Protocol, format!("process {} at {} refused us: {refusal}", self.peer, self.address))
+            .blaming(self.peer)
+    }
+
+    fn dial_once(&self, lane: Lane) -> std::result::Result<Connection, DialFailure> {
+        let mut last = DialFailure::Broken("its name has no address".into());
+        for address in self.address.to_socket_addrs()? {
+            let now = Instant::now();
+            let deadline = self.deadline.min(now + self.handshake_timeout);
+            let left = deadline.saturating_duration_since(now);
+            if left.is_zero() {
+                break;
+            }
+            let outcome = TcpStream::connect_timeout(&address, left).map_err(DialFailure::from).and_then(|stream| {
+                // A port of this machine's ephemeral range, dialed while nobody listens, may connect with itself.
+                if stream.local_addr()? == stream.peer_addr()? {
+                    return Err(DialFailure::Broken("nobody listens".into()));
+                }
+                stream.set_nodelay(true)?;
+                stream.set_write_timeout(Some(left))?;
+                dial(stream, &self.party, lane, self.peer, deadline)
+            });
+            match outcome {
+                Err(failure @ DialFailure::Broken(_)) => last = failure,
+                done => return done,
+            }
+        }
+        Err(last)
+    }
+}
