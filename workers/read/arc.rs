@@ -49,7 +49,7 @@ impl Dialect for Arc {
     }
 
     /// Behind a torn record the next one may start in mid-line; there only at a URL of the web.
-    fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
+    fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         let first = memchr::memrchr(b'\n', bytes.get(..from)?).map_or(0, |end| end + 1);
         let ends = memchr::memchr_iter(b'\n', &bytes[first..]).map(|end| first + end);
         let mut line = first;
@@ -66,16 +66,16 @@ impl Dialect for Arc {
         None
     }
 
-    fn header_length(bytes: &[u8], from: usize) -> Option<usize> {
+    fn header_length(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         memchr::memchr(b'\n', bytes.get(from..)?).map(|end| from + end + 1)
     }
 
     /// A header is one line, and a URL in it may hold anything.
-    fn torn_at(_: &[u8]) -> Option<usize> {
+    fn torn_at(&mut self, _: &[u8]) -> Option<usize> {
         None
     }
 
-    fn body_length(header: &[u8]) -> Option<u64> {
+    fn body_length(&mut self, header: &[u8]) -> Option<u64> {
         let length = header.trim_ascii_end().rsplit(|&b| b == b' ').next()?;
         std::str::from_utf8(length).ok()?.parse().ok()
     }

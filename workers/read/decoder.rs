@@ -1,15 +1,15 @@
-//! The codecs. In comes an [`Input`] that stands at a member, out come its decoded bytes; behind the member's last byte
-//! the input is handed back, exactly there. Never decodes beyond one member (RFC 1952 gzip, RFC 8878 zstd).
+//! The codecs, and what decodes the members of a file in one of them.
+//!
+//! A decoder borrows the input for each call and never reads beyond the member, so between members the
+//! caller may move the input. It lives as long as the file: to set one up costs more than to decode a
+//! short page.
 
+use super::gzip_stream::GzipStream;
+use super::gzip_whole::GzipWhole;
 use super::input::Input;
-use super::members::Members;
-use flate2::bufread::GzDecoder;
+use super::zstd_stream::ZstdStream;
+use crate::error::Result;
 use std::io::{self, BufRead, Read};
-use zstd::stream::raw::{self, DParameter, InBuffer, Operation, OutBuffer, WriteBuf};
-use zstd::stream::zio;
-
-/// The largest window that a zstd frame may ask for, as a power of two: 128 MiB.
-pub const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The codec that a file with these first bytes has.
+    /// The codec of a file with these first bytes.
     pub fn of(head: &[u8]) -> Codec {
         match head {
             [0x1f, 0x8b, ..] => Codec::Gzip,
@@ -33,7 +33,7 @@ impl Codec {
         }
     }
 
-    /// No member of the codec grows by more than about this factor.
+    /// No member grows by more than about this factor.
     pub fn ratio_max(self) -> u64 {
         match self {
             Codec::Plain => 1,
@@ -43,200 +43,148 @@ impl Codec {
     }
 }
 
-/// What decodes a member, with the input it reads from.
+/// What decodes the members of one file.
 pub enum Decoder {
-    /// No member is open.
-    Between(Input),
-    /// In a file that is not compressed.
-    Plain(Input),
-    /// In a gzip member that is decoded as it is read.
-    Gzip(Gunzip),
-    /// In a gzip member that was decoded ahead of time; the input stands behind it.
-    Whole(Whole),
-    /// In a zstd frame.
-    Zstd(Box<zio::Reader<Input, Unzstd>>),
+    /// The file is not compressed: all of it is one member, always open.
+    Plain,
+    /// The file is in gzip.
+    Gzip(Box<Gzip>),
+    /// The file is in zstd; a member is one frame.
+    Zstd(ZstdStream),
 }
 
-/// The decoders that no open member has.
-#[derive(Default)]
-pub struct Spare {
-    gunzip: Option<Gunzip>,
-    members: Option<Box<Members>>,
-    unzstd: Option<raw::Decoder<'static>>,
+/// The two decoders of gzip and which of them has the open member.
+pub struct Gzip {
+    stream: GzipStream,
+    whole: GzipWhole,
+    open: OpenMember,
 }
 
-impl Spare {
-    /// What decodes short gzip members ahead of time.
-    pub fn members(&mut self) -> &mut Members {
-        self.members.get_or_insert_default()
-    }
-
-    /// Digests the dictionary of all zstd frames that follow. One that cannot be digested is as good as none, and is
-    /// the error.
-    pub fn set_dictionary(&mut self, dictionary: &[u8]) -> io::Result<()> {
-        self.unzstd = None;
-        self.unzstd = Some(unzstd(dictionary)?);
-        Ok(())
-    }
+#[derive(Clone, Copy)]
+enum OpenMember {
+    None,
+    /// Decoded as it is read.
+    Streamed,
+    /// Decoded ahead of time; the input stands behind it.
+    Whole {
+        copied_bytes: usize,
+    },
 }
-
-/// A gzip decoder is used for member after member: to set one up costs more than to decode a short page.
-pub type Gunzip = Box<GzDecoder<Slot>>;
-
-/// A member that was decoded ahead of time, of which the first `at` bytes were given out.
-pub struct Whole {
-    input: Input,
-    members: Box<Members>,
-    at: usize,
-}
-
-impl Whole {
-    /// The bytes given out so far.
-    pub fn given_bytes(&self) -> usize {
-        self.at
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> usize {
-        let left = &self.members.bytes()[self.at..];
-        let bytes = left.len().min(into.len());
-        into[..bytes].copy_from_slice(&left[..bytes]);
-        self.at += bytes;
-        bytes
-    }
-}
-
-/// A zstd decoder is used for frame after frame too, with the dictionary that it has digested.
-pub struct Unzstd(Option<raw::Decoder<'static>>);
-
-impl Unzstd {
-    fn decoder(&mut self) -> &mut raw::Decoder<'static> {
-        self.0.as_mut().expect(SLOT)
-    }
-}
-
-impl Operation for Unzstd {
-    fn run<C: WriteBuf + ?Sized>(&mut self, from: &mut InBuffer<'_>, to: &mut OutBuffer<'_, C>) -> io::Result<usize> {
-        self.decoder().run(from, to)
-    }
-
-    fn flush<C: WriteBuf + ?Sized>(&mut self, to: &mut OutBuffer<'_, C>) -> io::Result<usize> {
-        self.decoder().flush(to)
-    }
-
-    fn reinit(&mut self) -> io::Result<()> {
-        self.decoder().reinit()
-    }
-
-    fn finish<C: WriteBuf + ?Sized>(&mut self, to: &mut OutBuffer<'_, C>, finished: bool) -> io::Result<usize> {
-        self.decoder().finish(to, finished)
-    }
-}
-
-fn unzstd(dictionary: &[u8]) -> io::Result<raw::Decoder<'static>> {
-    let mut decoder = raw::Decoder::with_dictionary(dictionary)?;
-    decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
-    Ok(decoder)
-}
-
-/// The input that a decoder reads from, while it has one.
-pub struct Slot(Option<Input>);
-
-impl Read for Slot {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.as_mut().map_or(Ok(0), |input| input.read(into))
-    }
-}
-
-impl BufRead for Slot {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.0.as_mut().map_or(Ok(&[]), BufRead::fill_buf)
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.0.iter_mut().for_each(|input| input.consume(amount));
-    }
-}
-
-const SLOT: &str = "an open member has a decoder, and that an input";
 
 impl Decoder {
-    /// The input, wherever in the member it stands.
-    pub fn input(&self) -> &Input {
-        match self {
-            Decoder::Between(input) | Decoder::Plain(input) => input,
-            Decoder::Gzip(decoder) => decoder.get_ref().0.as_ref().expect(SLOT),
-            Decoder::Whole(whole) => &whole.input,
-            Decoder::Zstd(decoder) => decoder.reader(),
-        }
-    }
-
-    /// The same, to be moved while no member is open.
-    pub fn input_mut(&mut self) -> &mut Input {
-        match self {
-            Decoder::Between(input) | Decoder::Plain(input) => input,
-            Decoder::Gzip(decoder) => decoder.get_mut().0.as_mut().expect(SLOT),
-            Decoder::Whole(whole) => &mut whole.input,
-            Decoder::Zstd(decoder) => decoder.reader_mut(),
-        }
-    }
-
-    /// Opens the gzip member at which `input` stands and which [`Spare::members`] decoded last: `length` bytes.
-    pub fn open_whole(mut input: Input, length: usize, spare: &mut Spare) -> Decoder {
-        input.consume(length);
-        Decoder::Whole(Whole { input, members: spare.members.take().unwrap_or_default(), at: 0 })
-    }
-
-    /// Opens the member at which `input` stands.
-    pub fn open(codec: Codec, input: Input, spare: &mut Spare) -> std::result::Result<Decoder, (Input, io::Error)> {
+    /// The decoder of a file in `codec`. A gzip member of more than `whole_bytes_max` bytes in the file
+    /// is never decoded ahead of time.
+    pub fn new(codec: Codec, whole_bytes_max: usize) -> io::Result<Decoder> {
         Ok(match codec {
-            Codec::Plain => Decoder::Plain(input),
-            Codec::Gzip => {
-                let mut decoder = spare.gunzip.take().unwrap_or_else(|| Box::new(GzDecoder::new(Slot(None))));
-                decoder.reset(Slot(Some(input)));
-                Decoder::Gzip(decoder)
-            }
-            Codec::Zstd => {
-                let decoder = spare.unzstd.take().map_or_else(|| unzstd(&[]), Ok);
-                match decoder.and_then(|mut decoder| decoder.reinit().map(|()| decoder)) {
-                    Ok(decoder) => {
-                        let mut reader = zio::Reader::new(input, Unzstd(Some(decoder)));
-                        reader.set_single_frame();
-                        Decoder::Zstd(Box::new(reader))
-                    }
-                    Err(error) => return Err((input, error)),
-                }
-            }
+            Codec::Plain => Decoder::Plain,
+            Codec::Gzip => Decoder::Gzip(Box::new(Gzip {
+                stream: GzipStream::default(),
+                whole: GzipWhole::new(whole_bytes_max),
+                open: OpenMember::None,
+            })),
+            Codec::Zstd => Decoder::Zstd(ZstdStream::new(&[])?),
         })
     }
 
-    /// Closes the member, and keeps a decoder that can be used again.
-    pub fn close(self, spare: &mut Spare) -> Input {
+    /// The codec.
+    pub fn codec(&self) -> Codec {
         match self {
-            Decoder::Between(input) | Decoder::Plain(input) => input,
-            Decoder::Gzip(mut decoder) => {
-                let input = decoder.get_mut().0.take().expect(SLOT);
-                spare.gunzip = Some(decoder);
-                input
-            }
-            Decoder::Whole(whole) => {
-                spare.members = Some(whole.members);
-                whole.input
-            }
-            Decoder::Zstd(mut decoder) => {
-                spare.unzstd = decoder.operation_mut().0.take();
-                decoder.into_inner()
-            }
+            Decoder::Plain => Codec::Plain,
+            Decoder::Gzip(_) => Codec::Gzip,
+            Decoder::Zstd(_) => Codec::Zstd,
         }
     }
 
-    /// The next decoded bytes; none at the end of the member, whose checksum is right then.
-    pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    /// Whether the next read decodes from the input.
+    pub fn is_streaming(&self) -> bool {
         match self {
-            Decoder::Between(_) => Ok(0),
-            Decoder::Plain(input) => input.read(into),
-            Decoder::Gzip(decoder) => decoder.read(into),
-            Decoder::Whole(whole) => Ok(whole.read(into)),
-            Decoder::Zstd(decoder) => decoder.read(into),
+            Decoder::Plain => false,
+            Decoder::Gzip(gzip) => matches!(gzip.open, OpenMember::Streamed),
+            Decoder::Zstd(_) => true,
         }
+    }
+
+    /// Closes the open member and decodes the one at which `input` stands ahead of time, if it is a
+    /// short one in gzip. Does not move the input. An error is the file system's.
+    pub fn decode_whole(&mut self, input: &mut Input) -> Result<Option<WholeMember<'_>>> {
+        let Decoder::Gzip(gzip) = self else { return Ok(None) };
+        gzip.open = OpenMember::None;
+        let Some(length) = gzip.whole.decode(input)? else { return Ok(None) };
+        Ok(Some(WholeMember { length, gzip }))
+    }
+
+    /// Opens the member at which the input stands, to be decoded as it is read.
+    pub fn open_stream(&mut self) -> io::Result<()> {
+        match self {
+            Decoder::Plain => {}
+            Decoder::Gzip(gzip) => {
+                gzip.stream.start();
+                gzip.open = OpenMember::Streamed;
+            }
+            Decoder::Zstd(zstd) => zstd.start()?,
+        }
+        Ok(())
+    }
+
+    /// Bytes read so far of the open member, if it was decoded ahead of time.
+    pub fn copied_bytes(&self) -> Option<usize> {
+        match self {
+            Decoder::Gzip(gzip) => match gzip.open {
+                OpenMember::Whole { copied_bytes } => Some(copied_bytes),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Bytes searched for the ends of members that might be decoded ahead of time.
+    pub fn searched_bytes(&self) -> u64 {
+        match self {
+            Decoder::Gzip(gzip) => gzip.whole.searched_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// The next decoded bytes; none at the end of the member, whose checksum is then right.
+    pub fn read(&mut self, input: &mut Input, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Decoder::Plain => input.read(into),
+            Decoder::Gzip(gzip) => match gzip.open {
+                OpenMember::None => Ok(0),
+                OpenMember::Streamed => gzip.stream.read(input, into),
+                OpenMember::Whole { copied_bytes } => {
+                    let left = &gzip.whole.bytes()[copied_bytes..];
+                    let bytes = left.len().min(into.len());
+                    into[..bytes].copy_from_slice(&left[..bytes]);
+                    gzip.open = OpenMember::Whole { copied_bytes: copied_bytes + bytes };
+                    Ok(bytes)
+                }
+            },
+            Decoder::Zstd(zstd) => zstd.read(input, into),
+        }
+    }
+}
+
+/// A member that was decoded ahead of time.
+pub struct WholeMember<'a> {
+    length: usize,
+    gzip: &'a mut Gzip,
+}
+
+impl WholeMember<'_> {
+    /// Its length in the file.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Its decoded bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.gzip.whole.bytes()
+    }
+
+    /// Opens it and moves `input`, which stands at its start, behind it.
+    pub fn open(self, input: &mut Input) {
+        input.consume(self.length);
+        self.gzip.open = OpenMember::Whole { copied_bytes: 0 };
     }
 }

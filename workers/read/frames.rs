@@ -28,16 +28,16 @@ pub trait Dialect: Sized {
     /// Whether a record starts with these bytes, or may do so if they end before it is sure.
     fn starts(bytes: &[u8]) -> bool;
     /// The first place from `from` on where a record seems to start; the first byte counts as a line's start.
-    fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
+    fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         find_line::<Self>(bytes, from)
     }
     /// The header's length with the line end that closes it; none if it is not complete. It does not end within the
     /// first `from` bytes, which are not searched again.
-    fn header_length(bytes: &[u8], from: usize) -> Option<usize>;
+    fn header_length(&mut self, bytes: &[u8], from: usize) -> Option<usize>;
     /// Where within this header another record starts.
-    fn torn_at(header: &[u8]) -> Option<usize>;
+    fn torn_at(&mut self, header: &[u8]) -> Option<usize>;
     /// The body's length that the header claims; none if it claims nothing possible.
-    fn body_length(header: &[u8]) -> Option<u64>;
+    fn body_length(&mut self, header: &[u8]) -> Option<u64>;
     /// Whether these bytes behind a body are what has to stand there.
     fn separated(behind: &[u8]) -> bool;
     /// What the record says.
@@ -94,7 +94,7 @@ impl<D: Dialect> Frames<D> {
             return self.bad(place, "junk", format!("{bytes} bytes that start no record"));
         }
         let header = self.header_length()?;
-        let torn = header.and_then(|header| D::torn_at(&self.source.window()[..header]));
+        let torn = header.and_then(|header| self.dialect.torn_at(&self.source.window()[..header]));
         let header = match (header, torn) {
             (Some(header), None) => header,
             (_, torn) => {
@@ -133,9 +133,9 @@ impl<D: Dialect> Frames<D> {
         let mut from = self.sought.saturating_sub(offset) as usize;
         let mut want = LOOKAHEAD_BYTES;
         loop {
-            let window = self.fill_joined(want)?;
-            let (length, window) = (window.len(), &window[..window.len().min(HEADER_BYTES_MAX)]);
-            if let Some(header) = D::header_length(window, from) {
+            let length = self.fill_joined(want)?.len();
+            let window = &self.source.window()[..length.min(HEADER_BYTES_MAX)];
+            if let Some(header) = self.dialect.header_length(window, from) {
                 self.header_end = offset + header as u64;
                 return Ok(Some(header));
             }
@@ -150,7 +150,7 @@ impl<D: Dialect> Frames<D> {
 
     /// Delimits the record whose header takes the first `header` bytes of the window.
     fn extent(&mut self, header: usize) -> Result<Extent> {
-        let claimed = D::body_length(&self.source.window()[..header]);
+        let claimed = self.dialect.body_length(&self.source.window()[..header]);
         let body = match claimed {
             Some(length) if !self.source.could_hold(length)? => return self.unmeasured(header, true),
             Some(length) if length > self.limits.record_bytes_max as u64 => return Ok(Extent::Long { body: length }),
@@ -176,7 +176,7 @@ impl<D: Dialect> Frames<D> {
             return Ok(Extent::Body { end, trim: false, whole: end });
         }
         // The length lies, or junk follows. A start inside of the body it claims: it is too long.
-        let start = D::find_start(&window[..seen], header);
+        let start = self.dialect.find_start(&window[..seen], header);
         if start.is_some_and(|start| start < end) {
             return self.unmeasured(header, true);
         }
@@ -204,7 +204,7 @@ impl<D: Dialect> Frames<D> {
         loop {
             self.fill_joined(want)?;
             let (window, end) = (self.source.window(), self.source.end());
-            let start = D::find_start(window, header);
+            let start = self.dialect.find_start(window, header);
             let whole = start.unwrap_or(window.len());
             if whole > most {
                 let detail = format!("more than {} bytes, its length unknown", self.limits.record_bytes_max);
@@ -265,14 +265,12 @@ impl<D: Dialect> Frames<D> {
 
     /// Drops the rest of a damaged member and all up to the next sound one.
     fn damaged(&mut self, place: Place) -> Result<Entry> {
-        let (reason, detail) = match self.source.end() {
-            Some(End::Damage { reason, detail }) => (*reason, detail.clone()),
-            _ => ("bad_member", String::new()),
-        };
+        let (reason, detail) = self.source.damage();
+        let item = Item::reject(reason, detail);
         let offset = if place.first { place.member } else { place.offset };
         self.source.resync(starts_behind_blanks::<D>)?;
         self.records = 0;
-        Ok(Entry { offset, item: Item::reject(reason, detail) })
+        Ok(Entry { offset, item })
     }
 
     fn entry(&mut self, place: Place, item: Item) -> Result<Entry> {
@@ -305,7 +303,7 @@ impl<D: Dialect> Frames<D> {
         loop {
             let window = self.source.fill(GLANCE_BYTES)?;
             let length = window.len();
-            let start = D::find_start(window, 1);
+            let start = self.dialect.find_start(window, 1);
             // A start too close to the window's end is looked at again with more behind it.
             let sure = if self.source.end().is_some() { length } else { length - LOOKAHEAD_BYTES };
             if let Some(start) = start.filter(|&start| start <= sure) {

@@ -11,8 +11,6 @@ pub struct Headers<'a>(Vec<(&'a [u8], Cow<'a, [u8]>)>);
 impl<'a> Headers<'a> {
     /// The fields of `bytes`, which the caller has bounded.
     pub fn parse(bytes: &'a [u8]) -> Headers<'a> {
-        #[cfg(test)]
-        super::testing::look(bytes.len());
         let mut fields: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {
             if line.first().is_some_and(|b| matches!(b, b' ' | b'\t')) {
@@ -45,20 +43,19 @@ impl<'a> Headers<'a> {
 /// The length of the fields at the start of `bytes`, with the empty line that ends them; none while no empty line is
 /// there.
 pub fn length(bytes: &[u8]) -> Option<usize> {
-    length_from(bytes, 0)
+    length_from(bytes, 0, &mut 0)
 }
 
-/// The same where no empty line ends within the first `from` bytes, which are not searched again.
-pub fn length_from(bytes: &[u8], from: usize) -> Option<usize> {
+/// The same where no empty line ends within the first `from` bytes, which are not searched again. Adds the bytes that
+/// are searched to `searched_bytes`.
+pub fn length_from(bytes: &[u8], from: usize, searched_bytes: &mut u64) -> Option<usize> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..)?).map(|end| from + end);
     let length = ends.map(|end| end + 1).find(|&end| {
         let returns = bytes[..end - 1].iter().rev().take_while(|&&b| b == b'\r').count();
-        #[cfg(test)]
-        super::testing::look(returns);
+        *searched_bytes += returns as u64;
         returns == end - 1 || bytes[end - 2 - returns] == b'\n'
     });
-    #[cfg(test)]
-    super::testing::look(length.unwrap_or(bytes.len()) - from);
+    *searched_bytes += (length.unwrap_or(bytes.len()) - from) as u64;
     length
 }
 
@@ -89,8 +86,8 @@ mod tests {
         ] {
             let end = length(text.as_bytes()).unwrap();
             assert_eq!(&text[end..], "rest");
-            assert!((0..end).all(|from| length_from(text.as_bytes(), from) == Some(end)));
-            assert_eq!(length_from(text.as_bytes(), end), None);
+            assert!((0..end).all(|from| length_from(text.as_bytes(), from, &mut 0) == Some(end)));
+            assert_eq!(length_from(text.as_bytes(), end, &mut 0), None);
             let headers = Headers::parse(&text.as_bytes()[..end]);
             assert_eq!(headers.text("a"), Some("x"));
             assert_eq!(headers.text("Long-name"), Some("one two"));

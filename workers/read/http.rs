@@ -6,9 +6,9 @@
 //! goes. Never decodes to more than the caller's limit; a body without an encoding is passed on whatever its length,
 //! which the caller has bounded by that of the record.
 
-use super::decoder::ZSTD_WINDOW_LOG_MAX;
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes};
+use super::zstd_stream::WINDOW_LOG_MAX;
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
@@ -151,7 +151,7 @@ fn decoded<'a>(
 
 fn zstd_decoder(bytes: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static, &[u8]>> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
-    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+    decoder.window_log_max(WINDOW_LOG_MAX)?;
     Ok(decoder)
 }
 

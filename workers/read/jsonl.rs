@@ -84,12 +84,10 @@ impl Jsonl {
     }
 
     fn damaged(&mut self, offset: u64) -> Result<Entry> {
-        let (reason, detail) = match self.source.end() {
-            Some(End::Damage { reason, detail }) => (*reason, format!("member at {}: {detail}", self.source.member())),
-            _ => ("bad_member", String::new()),
-        };
+        let (reason, detail) = self.source.damage();
+        let item = Item::reject(reason, format!("member at {}: {detail}", self.source.member()));
         self.source.resync(starts)?;
-        Ok(Entry { offset, item: Item::reject(reason, detail) })
+        Ok(Entry { offset, item })
     }
 }
 

@@ -1,242 +1,311 @@
-//! Gzip members that are short, decoded whole by libdeflate, which is up to twice as fast as a decoder that stops and
-//! goes on. In comes an [`Input`] that stands at a member; out come the decoded bytes of just that member, its checksum
-//! verified, or nothing. Nothing is said of what is long, damaged or in any doubt: [`super::decoder`] streams that from
-//! its start, so that all damage is told by one decoder. Never moves the input (RFC 1952).
+//! Walks the members of a file: opens one after the other and, behind damage, finds the next sound one.
 //!
-//! The member's end has to be known beforehand, so it is guessed: it is where the next header seems to start, or the
-//! file's end. The guess is proved by the member itself (`proves`). A few odd codes that no encoder makes may be taken
-//! by libdeflate and refused by the other decoder; such a member is taken, for its checksum and size are right.
+//! A member is one gzip member, one zstd frame, or the whole of a file that is not compressed. What
+//! stands between members is padding (zero bytes), skippable frames of zstd, or junk.
 
+use super::Limits;
+use super::decoder::{Codec, Decoder};
 use super::input::Input;
-use crate::error::Result;
-use libdeflater::Decompressor;
-use memchr::memmem;
+use super::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};
+use crate::error::{Error, Result};
+use std::io::{self, BufRead};
+use std::path::Path;
 
-/// The longest member that is decoded whole, in bytes of the file.
-pub const MEMBER_BYTES_MAX: usize = 128 << 10;
+/// Bytes decoded at once; what a damaged member loses before the place of its damage.
+pub const CHUNK_BYTES: usize = 32 << 10;
 
-/// The same in decoded bytes.
-const DECODED_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the file that are at hand when a chunk is decoded, more than any but an absurd one is decoded from.
+const AHEAD_BYTES: usize = 128 << 10;
 
-/// No deflate stream grows by more than this factor.
-const RATIO_MAX: usize = 1032;
+/// Decoded bytes of a candidate member that are looked at to tell whether it is one.
+const TRIAL_BYTES: usize = 4096;
 
-/// How a member starts whose method is deflate.
-const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+/// Candidates that are tried whatever the file's size; beyond, one more for each KiB.
+const TRIALS_MIN: u64 = 1000;
 
-/// Bytes of a header without optional fields.
-const HEADER_BYTES: usize = 10;
-
-/// Bytes of checksum and size behind the compressed ones.
-const TRAILER_BYTES: usize = 8;
-
-/// Places that are looked at for a member's end. One too early is rare, and then another one is rarely far.
-const ENDS_MAX: usize = 4;
-
-/// Flags: optional fields follow the header.
-const FEXTRA: u8 = 4;
-
-/// Flags that RFC 1952 reserves.
-const RESERVED: u8 = 0xe0;
-
-/// Decodes members whole, one at a time, into a buffer that is used again.
-pub struct Members {
-    decompressor: Decompressor,
-    /// The last member's decoded bytes are `buffer[..decoded]`.
-    buffer: Vec<u8>,
-    decoded: usize,
-    /// Where the last member starts, in bytes of the file.
-    at: Option<u64>,
-    /// Its bytes in the file; none if it was not decoded.
-    length: Option<usize>,
+/// How the bytes of a member came to their end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The member is whole and its checksum is right.
+    Member,
+    /// The file has no more bytes.
+    File,
+    /// The member is damaged: nothing that follows in it can be trusted.
+    Damage {
+        /// A fixed word: `truncated`, `bad_member`, `junk`, `bomb`.
+        reason: &'static str,
+        /// More for a person.
+        detail: String,
+    },
 }
 
-impl Default for Members {
-    fn default() -> Members {
-        Members { decompressor: Decompressor::new(), buffer: Vec::new(), decoded: 0, at: None, length: None }
+impl End {
+    fn of(error: &io::Error) -> End {
+        let reason = if error.kind() == io::ErrorKind::UnexpectedEof { "truncated" } else { "bad_member" };
+        End::Damage { reason, detail: error.to_string() }
     }
+}
+
+/// Whether decoded bytes look like the start of a record.
+pub type Starts = fn(&[u8]) -> bool;
+
+/// The members of one file, of which one is open.
+pub struct Members {
+    input: Input,
+    decoder: Decoder,
+    /// Where reading started, in bytes of the file.
+    start: u64,
+    /// Where the current member starts, in bytes of the file.
+    at: u64,
+    decoded_bytes: u64,
+    trials: u64,
+    ratio_max: u64,
+    ratio_bytes_min: u64,
+    zero_padding: bool,
 }
 
 impl Members {
-    /// Decodes the member at which `input` stands; gives its length in bytes of the file. None where it is not short or
-    /// not surely sound; else the input has the member in its buffer. Asked again of the same place it decodes nothing
-    /// anew. Errors are the file system's.
-    pub fn decode(&mut self, input: &mut Input) -> Result<Option<usize>> {
-        #[cfg(test)]
-        if super::testing::streams_only() {
-            return Ok(None);
-        }
-        let at = input.position();
-        if self.at != Some(at) {
-            (self.at, self.length, self.decoded) = (Some(at), None, 0);
-            self.length = self.decode_anew(input)?;
-        }
-        // The caller may pass over as much, and may have been elsewhere meanwhile.
-        input.peek(self.length.unwrap_or(0))?;
-        Ok(self.length)
+    /// The members of `input`, none of them open; the codec is told from the first bytes. Only a plain file
+    /// may start elsewhere than at 0. For `whole_bytes_max` see [`Decoder::new`].
+    pub fn of(mut input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Members> {
+        let start = input.position();
+        let codec = if start == 0 { Codec::of(input.peek(4)?) } else { Codec::Plain };
+        let decoder = Decoder::new(codec, whole_bytes_max).map_err(|error| Error::io("decode", input.path(), error))?;
+        Ok(Members {
+            input,
+            decoder,
+            start,
+            at: start,
+            decoded_bytes: 0,
+            trials: 0,
+            ratio_max: limits.ratio_max.max(1),
+            ratio_bytes_min: limits.ratio_bytes_min,
+            zero_padding: false,
+        })
     }
 
-    /// The decoded bytes of the last member.
-    pub fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.decoded]
+    /// How the file is compressed.
+    pub fn codec(&self) -> Codec {
+        self.decoder.codec()
     }
 
-    fn decode_anew(&mut self, input: &mut Input) -> Result<Option<usize>> {
-        let left = input.left();
-        // What is in the buffer anyway suffices mostly.
-        for want in [1, MEMBER_BYTES_MAX] {
-            let bytes = input.peek(want)?;
-            let bytes = &bytes[..bytes.len().min(MEMBER_BYTES_MAX)];
-            if let Some(guess) = guess(bytes, bytes.len() as u64 == left) {
-                return Ok(self.proves(bytes, &guess).then_some(guess.length));
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        self.input.path()
+    }
+
+    /// Lets the bytes go on to the file's end.
+    pub fn lift_end(&mut self) {
+        self.input.lift_end();
+    }
+
+    /// Where the current member starts, in bytes of the file.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Bytes of the file used so far.
+    pub fn used_bytes(&self) -> u64 {
+        self.input.position() - self.start
+    }
+
+    /// Bytes of the file that are left.
+    pub fn left_bytes(&self) -> u64 {
+        self.input.left()
+    }
+
+    /// Bytes of the file from the start of the current member on.
+    pub fn left_bytes_with_member(&self) -> u64 {
+        self.input.left() + self.input.position() - self.at
+    }
+
+    /// Whether zero bytes were found between or behind the members.
+    pub fn zero_padding(&self) -> bool {
+        self.zero_padding
+    }
+
+    /// Bytes searched for the ends of members; a byte searched twice counts twice.
+    pub fn searched_bytes(&self) -> u64 {
+        self.decoder.searched_bytes()
+    }
+
+    /// Opens the next member; how it ended, if it did at once. What is no member is [`End::Damage`] with
+    /// the reason `junk`; zero bytes are passed over; no more bytes is [`End::File`].
+    pub fn next(&mut self) -> Result<Option<End>> {
+        self.skip_padding()?;
+        let (at, head) = (self.input.position(), self.input.peek(4)?);
+        let (empty, found) = (head.is_empty(), Codec::of(head));
+        self.at = at;
+        if empty {
+            return Ok(Some(End::File));
+        }
+        if found != self.codec() {
+            return Ok(Some(End::Damage { reason: "junk", detail: format!("no member at byte {at}") }));
+        }
+        let (used, decoded) = (self.used_bytes(), self.decoded_bytes);
+        if let Some(member) = self.decoder.decode_whole(&mut self.input)? {
+            let decoded = decoded + member.bytes().len() as u64;
+            if !(decoded > self.ratio_bytes_min && decoded / self.ratio_max > used) {
+                member.open(&mut self.input);
+                return Ok(None);
             }
         }
-        Ok(None)
+        Ok(self.decoder.open_stream().err().map(|error| End::of(&error)))
     }
 
-    /// Whether the member that starts `bytes` is sound and ends where it was guessed to end; then it is decoded.
-    ///
-    /// The decompressor verifies checksum and size, and passes over bytes behind the member. But the member ends with
-    /// its size, the guess has the same four bytes at its end, and they stand nowhere else: so both ends are one.
-    fn proves(&mut self, bytes: &[u8], guess: &Guess) -> bool {
-        let member = &bytes[..guess.length];
-        let (body, size) = member.split_at(guess.length - 4);
-        if memmem::find(&member[guess.header..], size) != Some(body.len() - guess.header) {
-            return false;
-        }
-        if self.buffer.len() < guess.decoded {
-            self.buffer.resize(guess.decoded, 0);
-        }
-        let sound = self.decompressor.gzip_decompress(member, &mut self.buffer[..guess.decoded]) == Ok(guess.decoded);
-        self.decoded = if sound { guess.decoded } else { 0 };
-        sound
-    }
-}
-
-/// What a member would be, if it ended where the next one seems to start. All in bytes.
-#[derive(Debug, PartialEq, Eq)]
-struct Guess {
-    header: usize,
-    length: usize,
-    decoded: usize,
-}
-
-/// The guess for the member that starts `bytes`; none if no end can be seen, or if it has header fields about which
-/// decoders differ. `is_all` says that the file ends with these bytes.
-fn guess(bytes: &[u8], is_all: bool) -> Option<Guess> {
-    let header = match *bytes.get(..HEADER_BYTES + 2)? {
-        [0x1f, 0x8b, 8, 0, ..] => HEADER_BYTES,
-        [0x1f, 0x8b, 8, FEXTRA, .., low, high] => HEADER_BYTES + 2 + usize::from(u16::from_le_bytes([low, high])),
-        _ => return None,
-    };
-    let mut from = header + 1 + TRAILER_BYTES;
-    for _ in 0..ENDS_MAX {
-        let start = memmem::find(bytes.get(from..)?, MAGIC).map(|at| from + at);
-        let length = start.unwrap_or(bytes.len());
-        #[cfg(test)]
-        super::testing::look(length - from);
-        let is_end = bytes.get(length + 3).map_or(is_all && start.is_none(), |flags| flags & RESERVED == 0);
-        let decoded = u32::from_le_bytes(*bytes[..length].last_chunk()?) as usize;
-        if is_end && (1..=DECODED_BYTES_MAX.min(length * RATIO_MAX)).contains(&decoded) {
-            return Some(Guess { header, length, decoded });
-        }
-        from = length + 1;
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{Random, Temporary, gzip, looked};
-    use super::*;
-    use proptest::prelude::*;
-    use std::io::{BufRead, Write};
-
-    /// The members from the file's start on that are decoded whole, up to the first that is not.
-    fn decoded(file: &[u8]) -> Vec<Vec<u8>> {
-        let file = Temporary::new("x.gz", file);
-        let mut input = Input::open(&file.0, 0, file.0.metadata().unwrap().len()).unwrap();
-        let (mut members, mut all) = (Members::default(), Vec::new());
-        while let Some(length) = members.decode(&mut input).unwrap() {
-            assert_eq!(members.decode(&mut input).unwrap(), Some(length));
-            all.push(members.bytes().to_vec());
-            input.consume(length);
-        }
-        all
-    }
-
-    fn with_header(header: flate2::GzBuilder, bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = header.write(Vec::new(), flate2::Compression::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    /// Short members are decoded whole, one after the other to the file's end, over many buffers; long ones are not.
-    #[test]
-    fn short_members() {
-        let texts: Vec<Vec<u8>> = (0..400).map(|n| Random(n).text(1 + 7 * n as usize)).collect();
-        let file: Vec<u8> = texts.iter().flat_map(|text| gzip(text)).collect();
-        assert!(file.len() > 400_000);
-        assert_eq!(decoded(&file), texts);
-        let sl = with_header(flate2::GzBuilder::new().extra("sl\x08\0abcdefgh"), b"text");
-        assert_eq!(decoded(&[&sl[..], &sl].concat()), [b"text", b"text"]);
-        assert_eq!(decoded(&gzip(&vec![b'x'; DECODED_BYTES_MAX])).len(), 1);
-        assert!(decoded(&gzip(&vec![b'x'; DECODED_BYTES_MAX + 1])).is_empty());
-        assert!(decoded(&gzip(&Random(1).text(2 * MEMBER_BYTES_MAX))).is_empty());
-        assert!(decoded(&with_header(flate2::GzBuilder::new().filename("x"), b"text")).is_empty());
-        assert!(decoded(&gzip(b"")).is_empty());
-    }
-
-    /// What stands behind a member is never taken for a part of it, even if it repeats the member's own last bytes.
-    #[test]
-    fn never_beyond_the_end() {
-        let member = gzip(b"a text to be decoded");
-        let mut empty_and_zeros = gzip(b"");
-        empty_and_zeros.extend([0; 40]);
-        for junk in [&member[member.len() - 8..], &member[member.len() - 4..], &[0; 8], b"x"] {
-            let file = [&member[..], junk, &member].concat();
-            assert!(decoded(&file).is_empty(), "{junk:?}");
-            assert!(decoded(&[&member[..], junk].concat()).is_empty(), "{junk:?}");
-        }
-        assert!(decoded(&[&empty_and_zeros[..], &member].concat()).is_empty());
-    }
-
-    /// The search for a member's end is bounded by a few starts of others: many members that are not decoded whole
-    /// are searched in linear time.
-    #[test]
-    fn linear() {
-        let file = gzip(b"").repeat(9000);
-        let file_on_disk = Temporary::new("x.gz", &file);
-        let mut input = Input::open(&file_on_disk.0, 0, file.len() as u64).unwrap();
-        let mut members = Members::default();
-        looked();
-        for _ in 0..9000 {
-            assert_eq!(members.decode(&mut input).unwrap(), None);
-            input.seek(input.position() + file.len() as u64 / 9000).unwrap();
-        }
-        assert!(looked() < 2 * ENDS_MAX as u64 * file.len() as u64);
-    }
-
-    proptest! {
-        /// A member is decoded to what a stream decodes it to and ends where that ends, whatever was done to the file.
-        #[test]
-        fn same_as_streamed(
-            texts in proptest::collection::vec("[a-d \\x1f\\x8b]{0,300}", 1..6),
-            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
-        ) {
-            let mut file: Vec<u8> = texts.iter().flat_map(|text| gzip(text.as_bytes())).collect();
-            for (at, byte) in changes {
-                let at = at.index(file.len());
-                file[at] = byte;
+    /// Reads past zero bytes and skippable frames. A dictionary at the file's start is taken from its frame.
+    fn skip_padding(&mut self) -> Result<()> {
+        loop {
+            let head = self.input.peek(8)?;
+            if head.first() == Some(&0) {
+                let zeros = head.iter().take_while(|&&b| b == 0).count();
+                self.input.consume(zeros);
+                self.zero_padding = true;
+            } else if let [magic @ 0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *head
+                && let Decoder::Zstd(decoder) = &mut self.decoder
+            {
+                let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+                let at = self.input.position();
+                self.input.consume(8);
+                if magic == 0x5d && at == self.start && length <= DICTIONARY_BYTES_MAX {
+                    let dictionary = read_dictionary(&mut self.input, length)?;
+                    // Without it, frames that need a broken dictionary are bad members, each for itself.
+                    if let Ok(with_dictionary) = ZstdStream::new(&dictionary) {
+                        *decoder = with_dictionary;
+                    }
+                } else {
+                    self.input.seek(at + 8 + length.min(self.input.left()))?;
+                }
+            } else {
+                return Ok(());
             }
-            let mut rest = &file[..];
-            for bytes in decoded(&file) {
-                let mut streamed = Vec::new();
-                let mut decoder = flate2::bufread::GzDecoder::new(rest);
-                std::io::Read::read_to_end(&mut decoder, &mut streamed).unwrap();
-                prop_assert_eq!(bytes, streamed);
-                rest = decoder.into_inner();
+        }
+    }
+
+    /// The next decoded bytes of the open member, and how it ended, if it did.
+    pub fn read(&mut self, into: &mut [u8]) -> Result<(usize, Option<End>)> {
+        if self.decoder.is_streaming() {
+            // A chunk is cut short where the input's buffer ends. Where that is must not matter.
+            self.input.peek(AHEAD_BYTES)?;
+        }
+        let bytes = match self.decoder.read(&mut self.input, into) {
+            Ok(bytes) => bytes,
+            Err(error) => return Ok((0, Some(self.damage(&error)?))),
+        };
+        self.decoded_bytes += bytes as u64;
+        let end = match (bytes, self.codec()) {
+            (0, Codec::Plain) => Some(End::File),
+            (0, _) => Some(End::Member),
+            (_, Codec::Plain) => None,
+            _ => self.is_bomb().then(|| {
+                let detail = format!("{} bytes grew to {}", self.used_bytes(), self.decoded_bytes);
+                End::Damage { reason: "bomb", detail }
+            }),
+        };
+        Ok((bytes, end))
+    }
+
+    fn is_bomb(&self) -> bool {
+        self.decoded_bytes > self.ratio_bytes_min && self.decoded_bytes / self.ratio_max > self.used_bytes()
+    }
+
+    /// If the open member was decoded ahead of time: opens it again as a stream, at the same place.
+    pub fn reopen_as_stream(&mut self) -> Result<Option<End>> {
+        let Some(mut left) = self.decoder.copied_bytes() else { return Ok(None) };
+        self.input.seek(self.at)?;
+        let mut opened = self.decoder.open_stream();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while left > 0 && opened.is_ok() {
+            let read = self.decoder.read(&mut self.input, &mut chunk[..left.min(CHUNK_BYTES)]);
+            opened = read.map(|bytes| left -= bytes.clamp(1, left));
+        }
+        opened.err().map(|error| self.damage(&error)).transpose()
+    }
+
+    /// The member's damage, or the file system's error if it was that.
+    fn damage(&mut self, error: &io::Error) -> Result<End> {
+        self.input.take_failure().map_or(Ok(End::of(error)), Err)
+    }
+
+    /// Whether a sound member follows that does not start with a record, so that it goes on with the one before.
+    pub fn next_continues(&mut self, starts: Starts) -> Result<bool> {
+        let at = self.input.position();
+        let continues = |head: &[u8]| !head.is_empty() && !starts(head);
+        if let Some(member) = self.decoder.decode_whole(&mut self.input)? {
+            let bytes = member.bytes();
+            return Ok(continues(&bytes[..bytes.len().min(TRIAL_BYTES)]));
+        }
+        let continues = self.trial(at, continues)?;
+        self.input.seek(at)?;
+        Ok(continues)
+    }
+
+    /// After [`End::Damage`]: goes to the next member that decodes to the start of a record, or to the end of the
+    /// file, and opens none. It is looked for from the damaged member's own start on, since a damaged member may
+    /// seem to end too late as well as too early.
+    pub fn skip_damage(&mut self, starts: Starts) -> Result<()> {
+        let mut from = self.at + 1;
+        let trials_max = TRIALS_MIN + (self.input.left() + self.input.position()) / 1024;
+        while let Some(at) = self.find_magic(from)? {
+            self.trials += 1;
+            if self.trials > trials_max {
+                self.input.seek(self.input.position() + self.input.left())?;
+                break;
             }
+            if self.trial(at, starts)? {
+                self.input.seek(at)?;
+                break;
+            }
+            from = at + 1;
+        }
+        // A bomb used up what the file may grow by, and overdrew: what follows answers for its own growth alone.
+        self.decoded_bytes = self.decoded_bytes.min(self.used_bytes().saturating_mul(self.ratio_max));
+        Ok(())
+    }
+
+    /// The next place from `from` on where a member may start; the file's end when there is none.
+    fn find_magic(&mut self, from: u64) -> Result<Option<u64>> {
+        let codec = self.codec();
+        self.input.seek(from)?;
+        loop {
+            let bytes = self.input.peek(TRIAL_BYTES)?;
+            if bytes.len() < 4 {
+                let rest = bytes.len();
+                self.input.consume(rest);
+                return Ok(None);
+            }
+            let first = if codec == Codec::Gzip { 0x1f } else { 0x28 };
+            let last = bytes.len() - 3;
+            let found = memchr::memchr_iter(first, &bytes[..last]).find(|&at| match codec {
+                Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & 0xe0 == 0,
+                _ => Codec::of(&bytes[at..]) == codec,
+            });
+            self.input.consume(found.unwrap_or(last));
+            if found.is_some() {
+                return Ok(Some(self.input.position()));
+            }
+        }
+    }
+
+    /// Whether the member at `at` decodes to bytes of which `accepts` says yes; of a long one it sees the first
+    /// [`TRIAL_BYTES`]. Only between members; the position in the file is lost.
+    fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<bool> {
+        self.input.seek(at)?;
+        if self.decoder.open_stream().is_err() {
+            return Ok(false);
+        }
+        let mut head = [0; TRIAL_BYTES];
+        let mut length = 0;
+        let whole = loop {
+            match self.decoder.read(&mut self.input, &mut head[length..]) {
+                Ok(0) => break true,
+                Ok(n) => length += n,
+                Err(_) => break false,
+            }
+        };
+        match self.input.take_failure() {
+            Some(failure) => Err(failure),
+            None => Ok(whole && accepts(&head[..length])),
         }
     }
 }

@@ -6,12 +6,14 @@ pub mod arc;
 pub mod date;
 pub mod decoder;
 pub mod frames;
+mod gzip_stream;
+mod gzip_whole;
 pub mod headers;
 pub mod http;
 pub mod input;
 pub mod json;
 pub mod jsonl;
-pub mod members;
+mod members;
 pub mod parquet;
 mod parquet_checks;
 mod parquet_pages;
@@ -21,6 +23,7 @@ pub mod source;
 #[cfg(test)]
 mod testing;
 pub mod warc;
+mod zstd_stream;
 
 use crate::error::{Error, Kind, Result};
 use decoder::Codec;
@@ -177,14 +180,18 @@ impl Format {
 /// Opens the reader of a split. An error if the file cannot be read, is shorter than planned, or is of no known format.
 pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     options.check().map_err(|why| Error::config(&split.path, why))?;
-    let limits = &options.limits;
-    let mut source = Source::open(&split.path, 0, split.end, limits)?;
+    reader(Source::open(&split.path, 0, split.end, &options.limits)?, split, options)
+}
+
+/// The reader of a split whose file's first bytes are those of `source`.
+fn reader(mut source: Source, split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
+    let limits = options.limits.clone();
     match format(&mut source)? {
         Format::Parquet if source.codec() == Codec::Plain => Ok(Box::new(parquet::Parquet::open(split, options)?)),
         Format::Parquet => Err(packed(&split.path)),
         _ if split.start > 0 => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
-        Format::Warc => Ok(Box::new(frames::Frames::new(source, warc::Warc, limits.clone()))),
-        Format::Arc => Ok(Box::new(frames::Frames::new(source, arc::Arc, limits.clone()))),
+        Format::Warc => Ok(Box::new(frames::Frames::new(source, warc::Warc::default(), limits))),
+        Format::Arc => Ok(Box::new(frames::Frames::new(source, arc::Arc, limits))),
         Format::Jsonl => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
     }
 }

@@ -2,8 +2,7 @@
 
 use super::decoder::Codec;
 use super::record::{Body, Entry, Item, Notes, Record};
-use super::{Options, Split, open};
-use std::cell::Cell;
+use super::{Options, Reader, Split, open};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +18,11 @@ impl Temporary {
         std::fs::write(&path, bytes).unwrap();
         Temporary(path)
     }
+
+    /// The whole file as one split.
+    pub fn split(&self) -> Split {
+        Split { path: self.0.clone(), start: 0, end: self.0.metadata().unwrap().len() }
+    }
 }
 
 impl Drop for Temporary {
@@ -30,16 +34,20 @@ impl Drop for Temporary {
 /// All entries of a file of these bytes, and its notes. Checks that every byte was consumed.
 pub fn read_all(name: &str, bytes: &[u8], options: &Options) -> (Vec<Entry>, Notes) {
     let file = Temporary::new(name, bytes);
-    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
-    let mut reader = open(&split, options).unwrap();
+    let mut reader = open(&file.split(), options).unwrap();
+    (read_to_end(&mut *reader, bytes.len()), reader.notes())
+}
+
+/// All entries of a reader of a whole file. Checks that every byte was consumed.
+pub fn read_to_end(reader: &mut dyn Reader, bytes: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     while let Some(entry) = reader.next().unwrap() {
         entries.push(entry);
-        assert!(entries.len() <= bytes.len() + 1, "more entries than bytes");
+        assert!(entries.len() <= bytes + 1, "more entries than bytes");
     }
-    assert_eq!(reader.consumed_bytes(), bytes.len() as u64);
+    assert_eq!(reader.consumed_bytes(), bytes as u64);
     assert!(reader.next().unwrap().is_none(), "an end is an end");
-    (entries, reader.notes())
+    entries
 }
 
 /// One word for each entry: the URL of what is accepted with what is said of it, else the reason.
@@ -106,34 +114,6 @@ pub fn arc_page(url: &str, body: &[u8]) -> Vec<u8> {
     let body = response("200 OK", "Content-Type: text/html\r\n", body);
     let head = format!("{url} 192.0.2.1 20200101000000 text/html {}\n", body.len());
     [head.as_bytes(), &body, b"\n"].concat()
-}
-
-thread_local! {
-    static LOOKED: Cell<u64> = const { Cell::new(0) };
-    static STREAMS_ONLY: Cell<bool> = const { Cell::new(false) };
-}
-
-/// What `work` gives where no gzip member is decoded whole.
-pub fn streaming<T>(work: impl FnOnce() -> T) -> T {
-    STREAMS_ONLY.set(true);
-    let given = work();
-    STREAMS_ONLY.set(false);
-    given
-}
-
-/// Whether [`streaming`] is at work on this thread.
-pub fn streams_only() -> bool {
-    STREAMS_ONLY.get()
-}
-
-/// Counts bytes that were searched, parsed or moved.
-pub fn look(bytes: usize) {
-    LOOKED.set(LOOKED.get() + bytes as u64);
-}
-
-/// The bytes counted on this thread since it was asked last.
-pub fn looked() -> u64 {
-    LOOKED.take()
 }
 
 /// Numbers that look random and are the same in every run.

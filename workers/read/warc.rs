@@ -14,8 +14,22 @@ const VERSION_BYTES_MAX: usize = 32;
 const TORN_BYTES_MAX: usize = 16 << 10;
 
 /// WARC's side of [`super::frames::Frames`].
-#[derive(Debug)]
-pub struct Warc;
+#[derive(Debug, Default)]
+pub struct Warc {
+    searched_bytes: u64,
+}
+
+impl Warc {
+    /// Bytes of records searched and parsed, each as often as it was. Linear in the file.
+    pub fn searched_bytes(&self) -> u64 {
+        self.searched_bytes
+    }
+
+    fn parse<'a>(&mut self, fields: &'a [u8]) -> Headers<'a> {
+        self.searched_bytes += fields.len() as u64;
+        Headers::parse(fields)
+    }
+}
 
 impl Dialect for Warc {
     fn starts(bytes: &[u8]) -> bool {
@@ -27,31 +41,30 @@ impl Dialect for Warc {
 
     /// Behind a torn record the next one may start in mid-line. There it takes a whole version line with a field behind
     /// it, for pages speak of `WARC/1.0` too.
-    fn find_start(bytes: &[u8], from: usize) -> Option<usize> {
+    fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         let start = memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/").map(|at| from + at).find(|&at| {
             let line = at == 0 || bytes[at - 1] == b'\n';
             line && Warc::starts(&bytes[at..]) || !line && is_version_and_field(&bytes[at + 5..])
         });
-        #[cfg(test)]
-        super::testing::look(start.unwrap_or(bytes.len()) - from);
+        self.searched_bytes += (start.unwrap_or(bytes.len()) - from) as u64;
         start
     }
 
-    fn header_length(bytes: &[u8], from: usize) -> Option<usize> {
-        headers::length_from(bytes, from)
+    fn header_length(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+        headers::length_from(bytes, from, &mut self.searched_bytes)
     }
 
     /// A start in mid-line tears a header only if all fields of a page follow ahead of the next start: a URL may end in
     /// `WARC/1.0`, but then none follows. So each byte is parsed once, however many starts there are.
-    fn torn_at(header: &[u8]) -> Option<usize> {
-        let mut start = Warc::find_start(header, 1);
+    fn torn_at(&mut self, header: &[u8]) -> Option<usize> {
+        let mut start = self.find_start(header, 1);
         while let Some(at) = start {
             if header[at - 1] == b'\n' {
                 return Some(at);
             }
-            start = Warc::find_start(header, at + 1);
+            start = self.find_start(header, at + 1);
             let end = start.unwrap_or(header.len()).min(at + TORN_BYTES_MAX);
-            let inner = Headers::parse(&header[at..end]);
+            let inner = self.parse(&header[at..end]);
             if ["WARC-Type", "WARC-Target-URI", "Content-Length"].iter().all(|name| inner.get(name).is_some()) {
                 return Some(at);
             }
@@ -59,8 +72,8 @@ impl Dialect for Warc {
         None
     }
 
-    fn body_length(header: &[u8]) -> Option<u64> {
-        Headers::parse(header).text("Content-Length")?.parse().ok()
+    fn body_length(&mut self, header: &[u8]) -> Option<u64> {
+        self.parse(header).text("Content-Length")?.parse().ok()
     }
 
     fn separated(behind: &[u8]) -> bool {
@@ -74,7 +87,7 @@ impl Dialect for Warc {
         if !header.contains(&b'\r') {
             notes.add("lf_header");
         }
-        item(&Headers::parse(header), body, limits, notes)
+        item(&self.parse(header), body, limits, notes)
     }
 }
 

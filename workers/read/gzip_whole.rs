@@ -1,0 +1,246 @@
+//! Gzip members that are short, decoded whole by libdeflate, which is up to twice as fast as a decoder that stops and
+//! goes on. In comes an [`Input`] that stands at a member; out come the decoded bytes of just that member, its checksum
+//! verified, or nothing. Nothing is said of what is long, damaged or in any doubt: [`super::decoder`] streams that from
+//! its start, so that all damage is told by one decoder. Never moves the input (RFC 1952).
+//!
+//! The member's end has to be known beforehand, so it is guessed: it is where the next header seems to start, or the
+//! file's end. The guess is proved by the member itself (`decode_guessed`). A few odd codes that no encoder makes may be taken
+//! by libdeflate and refused by the other decoder; such a member is taken, for its checksum and size are right.
+
+use super::gzip_stream::{FEXTRA, RESERVED};
+use super::input::Input;
+use crate::error::Result;
+use libdeflater::Decompressor;
+use memchr::memmem;
+
+/// The longest member that is decoded whole, in bytes of the file.
+pub const MEMBER_BYTES_MAX: usize = 128 << 10;
+
+/// The same in decoded bytes.
+const DECODED_BYTES_MAX: usize = 1 << 20;
+
+/// No deflate stream grows by more than this factor.
+const RATIO_MAX: usize = 1032;
+
+/// How a member starts whose method is deflate.
+const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+
+/// Bytes of a header without optional fields.
+const HEADER_BYTES: usize = 10;
+
+/// Bytes of checksum and size behind the compressed ones.
+const TRAILER_BYTES: usize = 8;
+
+/// Places that are looked at for a member's end. One too early is rare, and then another one is rarely far.
+const ENDS_MAX: usize = 4;
+
+/// Decodes members whole, one at a time, into a buffer that is used again.
+pub struct GzipWhole {
+    decompressor: Decompressor,
+    /// The last member's decoded bytes are `buffer[..decoded]`.
+    buffer: Vec<u8>,
+    decoded: usize,
+    /// Where the last member starts, in bytes of the file.
+    at: Option<u64>,
+    /// Its bytes in the file; none if it was not decoded.
+    length: Option<usize>,
+    /// The longest member that is decoded, in bytes of the file.
+    member_bytes_max: usize,
+    searched_bytes: u64,
+}
+
+impl GzipWhole {
+    /// A decoder of members of at most `member_bytes_max` bytes in the file, which [`MEMBER_BYTES_MAX`] bounds.
+    pub fn new(member_bytes_max: usize) -> GzipWhole {
+        GzipWhole {
+            decompressor: Decompressor::new(),
+            buffer: Vec::new(),
+            decoded: 0,
+            at: None,
+            length: None,
+            member_bytes_max: member_bytes_max.min(MEMBER_BYTES_MAX),
+            searched_bytes: 0,
+        }
+    }
+
+    /// Decodes the member at which `input` stands; gives its length in bytes of the file. None where it is not short or
+    /// not surely sound; else the input has the member in its buffer. Asked again of the same place it decodes nothing
+    /// anew. Errors are the file system's.
+    pub fn decode(&mut self, input: &mut Input) -> Result<Option<usize>> {
+        let at = input.position();
+        if self.at != Some(at) {
+            (self.at, self.length, self.decoded) = (Some(at), None, 0);
+            self.length = self.decode_anew(input)?;
+        }
+        // The caller may pass over as much, and may have been elsewhere meanwhile.
+        input.peek(self.length.unwrap_or(0))?;
+        Ok(self.length)
+    }
+
+    /// The decoded bytes of the last member.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.decoded]
+    }
+
+    /// Bytes searched so far for the ends of members; a byte searched twice counts twice.
+    pub fn searched_bytes(&self) -> u64 {
+        self.searched_bytes
+    }
+
+    fn decode_anew(&mut self, input: &mut Input) -> Result<Option<usize>> {
+        let left = input.left();
+        // What is in the buffer anyway suffices mostly.
+        for want in [1, self.member_bytes_max] {
+            let bytes = input.peek(want)?;
+            let bytes = &bytes[..bytes.len().min(self.member_bytes_max)];
+            if let Some(guess) = guess(bytes, bytes.len() as u64 == left, &mut self.searched_bytes) {
+                return Ok(self.decode_guessed(bytes, &guess).then_some(guess.length));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the member that starts `bytes` is sound and ends where it was guessed to end; then it is decoded.
+    ///
+    /// The decompressor verifies checksum and size, and passes over bytes behind the member. But the member ends with
+    /// its size, the guess has the same four bytes at its end, and they stand nowhere else: so both ends are one.
+    fn decode_guessed(&mut self, bytes: &[u8], guess: &Guess) -> bool {
+        let member = &bytes[..guess.length];
+        let (body, size) = member.split_at(guess.length - 4);
+        if memmem::find(&member[guess.header..], size) != Some(body.len() - guess.header) {
+            return false;
+        }
+        if self.buffer.len() < guess.decoded {
+            self.buffer.resize(guess.decoded, 0);
+        }
+        let sound = self.decompressor.gzip_decompress(member, &mut self.buffer[..guess.decoded]) == Ok(guess.decoded);
+        self.decoded = if sound { guess.decoded } else { 0 };
+        sound
+    }
+}
+
+/// What a member would be, if it ended where the next one seems to start. All in bytes.
+#[derive(Debug, PartialEq, Eq)]
+struct Guess {
+    header: usize,
+    length: usize,
+    decoded: usize,
+}
+
+/// The guess for the member that starts `bytes`; none if no end can be seen, or if it has header fields about which
+/// decoders differ. `is_all` says that the file ends with these bytes.
+fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> {
+    let header = match *bytes.get(..HEADER_BYTES + 2)? {
+        [0x1f, 0x8b, 8, 0, ..] => HEADER_BYTES,
+        [0x1f, 0x8b, 8, FEXTRA, .., low, high] => HEADER_BYTES + 2 + usize::from(u16::from_le_bytes([low, high])),
+        _ => return None,
+    };
+    let mut from = header + 1 + TRAILER_BYTES;
+    for _ in 0..ENDS_MAX {
+        let start = memmem::find(bytes.get(from..)?, MAGIC).map(|at| from + at);
+        let length = start.unwrap_or(bytes.len());
+        *searched_bytes += (length - from) as u64;
+        let is_end = bytes.get(length + 3).map_or(is_all && start.is_none(), |flags| flags & RESERVED == 0);
+        let decoded = u32::from_le_bytes(*bytes[..length].last_chunk()?) as usize;
+        if is_end && (1..=DECODED_BYTES_MAX.min(length * RATIO_MAX)).contains(&decoded) {
+            return Some(Guess { header, length, decoded });
+        }
+        from = length + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, Temporary, gzip};
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{BufRead, Write};
+
+    /// The members from the file's start on that are decoded whole, up to the first that is not.
+    fn decoded(file: &[u8]) -> Vec<Vec<u8>> {
+        let file = Temporary::new("x.gz", file);
+        let mut input = Input::open(&file.0, 0, file.0.metadata().unwrap().len()).unwrap();
+        let (mut members, mut all) = (GzipWhole::new(MEMBER_BYTES_MAX), Vec::new());
+        while let Some(length) = members.decode(&mut input).unwrap() {
+            assert_eq!(members.decode(&mut input).unwrap(), Some(length));
+            all.push(members.bytes().to_vec());
+            input.consume(length);
+        }
+        all
+    }
+
+    fn with_header(header: flate2::GzBuilder, bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = header.write(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Short members are decoded whole, one after the other to the file's end, over many buffers; long ones are not.
+    #[test]
+    fn short_members() {
+        let texts: Vec<Vec<u8>> = (0..400).map(|n| Random(n).text(1 + 7 * n as usize)).collect();
+        let file: Vec<u8> = texts.iter().flat_map(|text| gzip(text)).collect();
+        assert!(file.len() > 400_000);
+        assert_eq!(decoded(&file), texts);
+        let sl = with_header(flate2::GzBuilder::new().extra("sl\x08\0abcdefgh"), b"text");
+        assert_eq!(decoded(&[&sl[..], &sl].concat()), [b"text", b"text"]);
+        assert_eq!(decoded(&gzip(&vec![b'x'; DECODED_BYTES_MAX])).len(), 1);
+        assert!(decoded(&gzip(&vec![b'x'; DECODED_BYTES_MAX + 1])).is_empty());
+        assert!(decoded(&gzip(&Random(1).text(2 * MEMBER_BYTES_MAX))).is_empty());
+        assert!(decoded(&with_header(flate2::GzBuilder::new().filename("x"), b"text")).is_empty());
+        assert!(decoded(&gzip(b"")).is_empty());
+    }
+
+    /// What stands behind a member is never taken for a part of it, even if it repeats the member's own last bytes.
+    #[test]
+    fn never_beyond_the_end() {
+        let member = gzip(b"a text to be decoded");
+        let mut empty_and_zeros = gzip(b"");
+        empty_and_zeros.extend([0; 40]);
+        for junk in [&member[member.len() - 8..], &member[member.len() - 4..], &[0; 8], b"x"] {
+            let file = [&member[..], junk, &member].concat();
+            assert!(decoded(&file).is_empty(), "{junk:?}");
+            assert!(decoded(&[&member[..], junk].concat()).is_empty(), "{junk:?}");
+        }
+        assert!(decoded(&[&empty_and_zeros[..], &member].concat()).is_empty());
+    }
+
+    /// The search for a member's end is bounded by a few starts of others: many members that are not decoded whole
+    /// are searched in linear time.
+    #[test]
+    fn linear() {
+        let file = gzip(b"").repeat(9000);
+        let file_on_disk = Temporary::new("x.gz", &file);
+        let mut input = Input::open(&file_on_disk.0, 0, file.len() as u64).unwrap();
+        let mut members = GzipWhole::new(MEMBER_BYTES_MAX);
+        for _ in 0..9000 {
+            assert_eq!(members.decode(&mut input).unwrap(), None);
+            input.seek(input.position() + file.len() as u64 / 9000).unwrap();
+        }
+        assert!(members.searched_bytes() < 2 * ENDS_MAX as u64 * file.len() as u64);
+    }
+
+    proptest! {
+        /// A member is decoded to what a stream decodes it to and ends where that ends, whatever was done to the file.
+        #[test]
+        fn same_as_streamed(
+            texts in proptest::collection::vec("[a-d \\x1f\\x8b]{0,300}", 1..6),
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        ) {
+            let mut file: Vec<u8> = texts.iter().flat_map(|text| gzip(text.as_bytes())).collect();
+            for (at, byte) in changes {
+                let at = at.index(file.len());
+                file[at] = byte;
+            }
+            let mut rest = &file[..];
+            for bytes in decoded(&file) {
+                let mut streamed = Vec::new();
+                let mut decoder = flate2::bufread::GzDecoder::new(rest);
+                std::io::Read::read_to_end(&mut decoder, &mut streamed).unwrap();
+                prop_assert_eq!(bytes, streamed);
+                rest = decoder.into_inner();
+            }
+        }
+    }
+}
