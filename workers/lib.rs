@@ -4,6 +4,7 @@
 
 pub mod document;
 pub mod error;
+pub(crate) mod gallop;
 pub mod locks;
 pub mod panics;
 

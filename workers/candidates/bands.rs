@@ -1,21 +1,27 @@
-//! Bands: how a fingerprint is put into buckets. In comes a 64-bit fingerprint, out goes for each band a sort key, whose
-//! top bits name the bucket; or, for sets of fingerprints, the near pairs of all buckets on one machine. A band never
-//! loses a bit: a key gives its fingerprint back.
+//! Cuts fingerprints into bands and puts them into one bucket for each band.
 //!
-//! With k + 1 bands or more, two fingerprints within k bits agree on at least one band, hence share that band's bucket
-//! (Manku, Jain, Das Sarma: Detecting Near-Duplicates for Web Crawling, WWW 2007). Of the bands they agree on the lowest
-//! owns the pair, so that each pair is found once without remembering any.
+//! With k + 1 bands or more, two fingerprints within k bits agree on at least one band and share
+//! that band's bucket (Manku, Jain, Das Sarma: "Detecting near-duplicates for web crawling", WWW
+//! 2007, section 3). If they agree on several bands, the lowest one owns the pair, so that each
+//! pair is found once without a set of known pairs.
+//!
+//! A fingerprint has a sort key for each band, with the band's bits on top. Keys are bijections: a
+//! key gives back its fingerprint. Where the paper permutes k groups of bits in front of a table,
+//! we put one band in front and divide large buckets once more: see [`crate::candidates::hamming`].
 
 use crate::candidates::hamming::{self, Digit, Scratch};
+use crate::gallop::gallop;
+use crate::text::hash::GOLDEN_RATIO;
 
 /// The largest supported distance k: nine bands of 7 or 8 bits.
 pub const K_MAX: u32 = 8;
 
-/// Bits of a bucket number that the drivers below divide by, in two steps: 256 streams of writes at a time stay within
-/// the first-level cache and the page table's.
+/// Bits of a bucket number that one step of partitioning uses. 256 streams of writes at a time fit
+/// the first-level cache and its TLB.
 const STEP_BITS: u32 = 8;
 
-/// How 64 bits are cut into bands: contiguous, from the lowest bit up, widths differing by at most 1.
+/// A division of 64 bits into contiguous bands, from the lowest bit up, whose widths differ by at
+/// most one bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bands {
     k: u32,
@@ -30,8 +36,10 @@ struct Band {
 }
 
 impl Bands {
-    /// Bands for pairs within `k` bits (0 to [`K_MAX`]): `count` of them, `k + 1` to 64, or `k + 1` if none is given.
-    /// k = 3 makes four of 16 bits, k = 0 one of 64. Errors name the bound that was missed.
+    /// `count` bands, k + 1 to 64, for pairs within `k` bits, 0 to [`K_MAX`]; by default k + 1
+    /// bands.
+    ///
+    /// k = 3 makes four bands of 16 bits, and k = 0 one of 64. Errors name the violated bound.
     pub fn new(k: u32, count: Option<usize>) -> Result<Bands, String> {
         if k > K_MAX {
             return Err(format!("k = {k} is more than {K_MAX}"));
@@ -46,28 +54,31 @@ impl Bands {
         Ok(Bands { k, bands })
     }
 
-    /// The distance the bands are made for.
+    /// The greatest distance, in bits, of pairs that are found.
     pub fn k(&self) -> u32 {
         self.k
     }
 
-    /// How many bands there are.
+    /// The number of bands.
     pub fn count(&self) -> usize {
         self.bands.len()
     }
 
-    /// Bits of band `b`. This and the other methods panic if there is no such band.
+    /// The width of band `b` in bits. This and the other methods panic if there is no such band.
     pub fn width(&self, b: usize) -> u32 {
         self.bands[b].width
     }
 
-    /// The bits of each band within a fingerprint.
+    /// The mask of each band in a fingerprint.
     pub fn masks(&self) -> Vec<u64> {
         self.bands.iter().map(|band| (u64::MAX >> (u64::BITS - band.width)) << band.low).collect()
     }
 
-    /// The sort key of band `b`: the fingerprint rotated until the band is on top, then the band mixed by a bijection of
-    /// its `width` bits, because SimHash's bits are biased while routing and sorting want even ranges.
+    /// The sort key of band `b`: the fingerprint rotated so that the band is on top, and the band
+    /// mixed.
+    ///
+    /// The mixing is a bijection of the band's bits. SimHash's bits are biased, and routing and
+    /// sorting need keys of uniform ranges.
     #[inline]
     pub fn key(&self, b: usize, fingerprint: u64) -> u64 {
         self.bands[b].key(fingerprint)
@@ -79,25 +90,30 @@ impl Bands {
         self.bands[b].unkey(key)
     }
 
-    /// The number of the bucket that a key of band `b` falls into: its top `width` bits.
+    /// The number of the bucket of a key of band `b`: its top `width` bits.
     #[inline]
     pub fn bucket(&self, b: usize, key: u64) -> u64 {
         key >> (u64::BITS - self.bands[b].width)
     }
 
-    /// The leading bits by which a key of band `b` is routed: its bucket's, so that a bucket has one owner.
+    /// The bits by which a key of band `b` is routed: those of its bucket, so that a bucket has one
+    /// owner.
     #[inline]
     pub fn route(&self, b: usize, key: u64) -> u64 {
         key & self.key_fixed(b)
     }
 
-    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of [`hamming::within`] called on keys. Two keys
-    /// of one bucket differ in as many bits as their fingerprints, so buckets are searched as they lie in a sorted run.
+    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of [`hamming::within`]
+    /// on keys.
+    ///
+    /// Two keys of one bucket differ in as many bits as their fingerprints, so a bucket is searched
+    /// as it is stored in a sorted run.
     pub fn key_fixed(&self, b: usize) -> u64 {
         self.bands[b].top()
     }
 
-    /// The bits of the bands below `b` as they lie in the keys of band `b`: `earlier` of [`hamming::within`] called on keys.
+    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of [`hamming::within`]
+    /// on keys.
     pub fn key_earlier(&self, b: usize) -> Vec<u64> {
         let rotation = self.bands[b].rotation();
         self.masks()[..b].iter().map(|mask| mask.rotate_right(rotation)).collect()
@@ -105,10 +121,11 @@ impl Bands {
 }
 
 /// Odd, hence invertible modulo every power of two.
-const MIX: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
+const MIX: [u64; 2] = [GOLDEN_RATIO, 0xbf58_476d_1ce4_e5b9];
 const UNMIX: [u64; 2] = [inverse(MIX[0]), inverse(MIX[1])];
 
-/// The inverse modulo 2^64 of an odd number, by Newton's iteration: each step doubles the right bits, from 3 to 96.
+/// The inverse modulo 2^64 of an odd number, by Newton's iteration: each step doubles the number of
+/// correct bits, from 3 to 96.
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;
     let mut step = 0;
@@ -128,8 +145,10 @@ impl Band {
         u64::MAX << (u64::BITS - self.width)
     }
 
-    /// Mixes in place: bits that lie on top stay on top under multiplication, which is then modulo 2^width. The shift of at
-    /// least half the width is its own inverse.
+    /// Rotates the band to the top and mixes it there by two multiplications and a shift.
+    ///
+    /// A product of the top `width` bits has no other bits, so the multiplication is one modulo
+    /// 2^width. The shift by at least half the width is its own inverse.
     #[inline(always)]
     fn key(self, fingerprint: u64) -> u64 {
         let rotated = fingerprint.rotate_right(self.rotation());
@@ -146,8 +165,24 @@ impl Band {
     }
 }
 
-/// Every pair of `fingerprints`, which are distinct, within `bands.k()` bits, each once, in no particular order.
-/// Needs 8 bytes a fingerprint and the scratch of the largest bucket.
+/// Emits every pair of distinct `fingerprints` within `bands.k()` bits, each once, in no particular
+/// order.
+///
+/// Needs 8 bytes for each fingerprint and the scratch memory of the largest bucket.
+///
+/// ```
+/// use workers::candidates::bands::{Bands, all_pairs};
+/// use workers::candidates::hamming::Scratch;
+///
+/// // Four bands of 16 bits find all pairs within 3 bits.
+/// let bands = Bands::new(3, None)?;
+/// assert_eq!((bands.count(), bands.width(0)), (4, 16));
+/// let (a, b, far) = (0x0123_4567_89ab_cdef, 0x0123_4567_89ab_cdef ^ 0b111 << 30, 0xffff_0000);
+/// let mut pairs = Vec::new();
+/// all_pairs(&[a, b, far], &bands, &mut Scratch::new(), &mut |x, y| pairs.push((x, y)));
+/// assert!(pairs == [(a, b)] || pairs == [(b, a)]);
+/// # Ok::<(), String>(())
+/// ```
 pub fn all_pairs<F: FnMut(u64, u64)>(fingerprints: &[u64], bands: &Bands, scratch: &mut Scratch, emit: &mut F) {
     let mut parts = Parts::default();
     for (b, &band) in bands.bands.iter().enumerate() {
@@ -159,9 +194,11 @@ pub fn all_pairs<F: FnMut(u64, u64)>(fingerprints: &[u64], bands: &Bands, scratc
     }
 }
 
-/// Every pair (new, stored) within `bands.k()` bits, each once, in no particular order. `stored` holds for each band the
-/// sorted keys of the stored fingerprints: the new ones are divided into buckets and merged with them, galloping.
-/// Panics if there are not as many sets of keys as bands.
+/// Emits every pair (new, stored) within `bands.k()` bits, each once, in no particular order.
+///
+/// `stored` has for each band the sorted keys of the stored fingerprints. The new ones are divided
+/// into buckets and merged with them by galloping. Panics if there are not as many sets of keys as
+/// bands.
 pub fn new_against_stored<F: FnMut(u64, u64)>(
     new: &[u64],
     stored: &[impl AsRef<[u64]>],
@@ -176,26 +213,16 @@ pub fn new_against_stored<F: FnMut(u64, u64)>(
         let mut emit = |new, old| emit(band.unkey(new), band.unkey(old));
         let mut rest = stored.as_ref();
         parts.for_each_bucket(new, band, |range, bucket| {
-            rest = &rest[gallop(rest, |&key| key < *range.start())..];
-            let (old, after) = rest.split_at(gallop(rest, |key| key <= range.end()));
+            rest = &rest[gallop(rest.len(), 0, |at| rest[at] < *range.start())..];
+            let (old, after) = rest.split_at(gallop(rest.len(), 0, |at| rest[at] <= *range.end()));
             rest = after;
             hamming::between(bucket, old, bands.k, fixed, &earlier, scratch, &mut emit);
         });
     }
 }
 
-/// How many of `sorted` come before the first that is not `before`, in time logarithmic in the answer.
-fn gallop(sorted: &[u64], before: impl Fn(&u64) -> bool) -> usize {
-    let mut end = 1;
-    while end < sorted.len() && before(&sorted[end]) {
-        end *= 2;
-    }
-    let start = end / 2;
-    start + sorted[start..sorted.len().min(end + 1)].partition_point(before)
-}
-
-/// Keys divided by the high bits of their bucket, all of them, then by the low bits a part at a time, while the part is in
-/// the second-level cache.
+/// Keys partitioned by bucket, in two steps of [`STEP_BITS`]: all keys by the high bits, then one
+/// part after another by the low bits, while the part is in the second-level cache.
 #[derive(Default)]
 struct Parts {
     high: Vec<u64>,
@@ -205,8 +232,9 @@ struct Parts {
 }
 
 impl Parts {
-    /// Calls `visit` with the keys of each bucket that has any, and the range they lie in, in ascending order. Of a band
-    /// wider than two steps, buckets with the same top bits come together.
+    /// Calls `visit` with the keys of each non-empty bucket and their range, in ascending order.
+    ///
+    /// In a band wider than two steps, buckets with the same top bits are visited together.
     fn for_each_bucket(
         &mut self,
         fingerprints: &[u64],
@@ -263,9 +291,10 @@ mod tests {
         (0..=K_MAX).map(|k| Bands::new(k, None)).chain(given).collect::<Result<_, _>>().unwrap()
     }
 
+    /// Bands are contiguous and disjoint, cover 64 bits and differ in width by at most 1. Wrong
+    /// counts are refused.
     #[test]
     fn bands_cover_every_bit_once() {
-        // Promise: bands are contiguous, disjoint, cover 64 bits and differ in width by at most 1; bad counts are refused.
         for bands in some_bands() {
             let masks = bands.masks();
             assert_eq!(masks.iter().fold(0, |all, mask| all ^ mask), u64::MAX);
@@ -279,10 +308,10 @@ mod tests {
         assert!(Bands::new(9, None).is_err() && Bands::new(3, Some(3)).is_err() && Bands::new(3, Some(65)).is_err());
     }
 
+    /// `unkey` inverts `key`. Two keys share a bucket if and only if their fingerprints agree on
+    /// the band, and then differ in the same bits, rotated.
     #[test]
-    fn keys_give_fingerprints_back_and_buckets_are_bands() {
-        // Promise: `unkey` inverts `key`; two keys share a bucket iff the fingerprints agree on the band, and then differ in
-        // the same bits, rotated.
+    fn keys_are_bijections_and_buckets_are_bands() {
         let mut random = Random(41);
         println!("seed 41");
         for bands in some_bands() {
@@ -305,9 +334,9 @@ mod tests {
         }
     }
 
+    /// Band values with few set bits fall evenly into 16 ranges of keys.
     #[test]
     fn biased_bits_make_even_ranges() {
-        // Promise: band values of which most bits are 0 fall evenly into 16 ranges of keys.
         let bands = Bands::new(3, None).unwrap();
         for b in 0..bands.count() {
             let mut ranges = [0usize; 16];
@@ -318,10 +347,10 @@ mod tests {
         }
     }
 
+    /// Every pair within k bits is found once, for every k, number of bands and skew, among new
+    /// fingerprints and between new and stored ones.
     #[test]
     fn all_pairs_are_those_of_brute_force() {
-        // Promise: every pair of fingerprints within k bits, each once, for every k, number of bands and skew; and against
-        // stored keys, every pair across.
         for (seed, count) in [(51, 1), (52, 60), (53, 1200)] {
             println!("seed {seed}");
             for (name, values) in samples(count, seed) {
@@ -355,26 +384,15 @@ mod tests {
         keys
     }
 
+    /// A new fingerprint that is stored already is found once, at distance 0, also with k = 0.
     #[test]
     fn a_stored_fingerprint_is_its_own_pair() {
-        // Promise: a new fingerprint that is stored already is found at distance 0, once, with k = 0 too.
         for bands in some_bands() {
             let values = [0, u64::MAX >> 32, u64::MAX];
             let stored: Vec<Vec<u64>> = (0..bands.count()).map(|b| sorted_keys(&bands, b, &values)).collect();
             let mut found = Vec::new();
             new_against_stored(&values[1..], &stored, &bands, &mut Scratch::new(), &mut |a, b| found.push((a, b)));
             assert_eq!(sorted(found), [(values[1], values[1]), (values[2], values[2])]);
-        }
-    }
-
-    #[test]
-    fn galloping_counts_as_binary_search_does() {
-        // Promise: the merge finds the same bounds as a search of the whole.
-        for length in 0..40u64 {
-            let sorted: Vec<u64> = (0..length).map(|value| value / 2 * 2).collect();
-            for bound in 0..=length + 1 {
-                assert_eq!(gallop(&sorted, |&value| value < bound), sorted.partition_point(|&value| value < bound));
-            }
         }
     }
 }

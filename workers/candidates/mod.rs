@@ -1,6 +1,7 @@
-//! Which contents are held against each other: near fingerprints, and the pivot rule for equal ones.
+//! Decides which contents are compared: those of near fingerprints, and by the pivot rule those of
+//! equal fingerprints or keys.
 //!
-//! Everything here is a pure function. Nothing here knows a file, a store or an epoch.
+//! Every function here is pure. Nothing here knows a file, a store or an epoch.
 
 pub mod bands;
 pub mod hamming;

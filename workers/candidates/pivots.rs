@@ -1,64 +1,83 @@
-//! Pivots: the rule that says which contents of one fingerprint or of one key, and of two near fingerprints, are held against each other; and how
-//! many it leaves unexamined. Contents rank by digest, and the rule reads nothing but ranks, hence nothing but the live set:
+//! The pivot rule: which contents of equal or near fingerprints, or of equal keys, are compared.
 //!
-//! - of one group or bucket, if the lesser rank is below [`PIVOTS_LEAST`], or the product of both, counted from 1, is at most [`PIVOTS`] squared. Up to
-//!   [`PIVOTS`] contents it is exhaustive, and beyond the share that a content is held against falls as the bucket grows: a template with a
-//!   million variants costs four million comparisons and not half a trillion.
-//! - of two groups of near fingerprints, if the product is at most [`PIVOTS`]: exhaustive while there are at most so many pairs, and never
-//!   more than 280 of them, since variants of a template fill hundreds of fingerprints that are near each other.
+//! Contents are ranked by digest. The rule depends on ranks only, hence on the live set only:
 //!
-//! What is unexamined goes from manifest to manifest, so that it is that of the whole live set and costs a subtraction for each touched
-//! bucket. A pair counts in every bucket that does not examine it, though another bucket may; pairs between two groups are not counted.
+//! - In one group (a fingerprint) or bucket (a key) two contents are compared if the lesser rank is
+//!   below [`PIVOTS_LEAST`], or if the product of both ranks, counted from 1, is at most [`PIVOTS`]
+//!   squared. Up to [`PIVOTS`] contents all pairs are compared. In larger buckets a content is
+//!   compared with ever fewer others: a template with a million variants costs four million
+//!   comparisons, not half a trillion.
+//! - In two groups of near fingerprints two contents are compared if the product of their ranks is
+//!   at most [`PIVOTS`]. All pairs are compared while there are at most that many, and never more
+//!   than 280, because the variants of a template fill hundreds of fingerprints near each other.
+//!
+//! The number of pairs that are not compared (unexamined) is carried from manifest to manifest. It
+//! is that of the whole live set, and an epoch updates it by a subtraction for each changed bucket.
+//! A pair counts in every bucket that does not compare it, even if another bucket does. Pairs
+//! between two groups are not counted.
 
 use crate::text::signatures::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Contents up to which a group is exhaustive; of each pair that is examined one ranks below this.
+/// The number of contents up to which all pairs of a group are compared. Of every pair that is
+/// compared one content is a pivot: its rank is below this.
 pub const PIVOTS: usize = 64;
-/// The first contents of a group, against which every other is held, however large it is.
+/// The number of first contents with which every other content of the group is compared.
 pub const PIVOTS_LEAST: usize = 4;
 
-/// How many of the first contents of a group or bucket the one of rank `rank` is held against.
+/// The number of first contents of a group or bucket with which the content of rank `rank` is
+/// compared.
+///
+/// ```
+/// use workers::candidates::pivots::{PIVOTS, examined_before, examined_between};
+///
+/// // Up to 64 contents each is compared with all before it; content 1,000 only with 4.
+/// assert_eq!([1, 63, 100, 1_000].map(examined_before), [1, 63, 40, 4]);
+/// // Contents of two near fingerprints, by their ranks from 0.
+/// assert!(examined_between(0, PIVOTS - 1) && !examined_between(1, PIVOTS - 1));
+/// ```
 pub fn examined_before(rank: usize) -> usize {
     rank.min((PIVOTS * PIVOTS / (rank + 1)).max(PIVOTS_LEAST))
 }
 
-/// Whether contents of these ranks in two groups are held against each other.
+/// Whether contents of these ranks in two groups are compared.
 pub fn examined_between(a: usize, b: usize) -> bool {
     (a + 1) * (b + 1) <= PIVOTS
 }
 
-/// Buckets of one signature with more contents than pivots; SimHash's are groups of equal fingerprints.
+/// The buckets of one signature with more contents than pivots. SimHash's buckets are groups of
+/// equal fingerprints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unexamined {
-    /// Such buckets.
+    /// The number of such buckets.
     pub buckets: u64,
-    /// Pairs in them whose ranks are such that the rule does not examine them.
+    /// The number of their pairs that the rule does not compare.
     pub pairs: u64,
 }
 
-/// What is unexamined, by the signature's name; one that examines all is not there.
+/// The unexamined pairs by the signature's name. Signatures without any are left out.
 pub type BySignature = BTreeMap<String, Unexamined>;
 
-/// The rank from which on every content is held against the same few.
+/// The rank from which on every content is compared with the same [`PIVOTS_LEAST`] contents.
 const RANK_FLAT: usize = PIVOTS * PIVOTS / PIVOTS_LEAST;
 
-/// What a bucket of so many contents leaves unexamined.
+/// What a bucket with `contents` contents leaves unexamined.
 pub fn unexamined(contents: usize) -> Unexamined {
     let steep: usize = (PIVOTS..contents.min(RANK_FLAT)).map(|rank| rank - examined_before(rank)).sum();
     let flat = (RANK_FLAT.max(PIVOTS)..contents.max(RANK_FLAT)).len() as u64;
-    // From RANK_FLAT on the ranks themselves, less those that are held against each.
+    // The sum of rank - PIVOTS_LEAST over the ranks from RANK_FLAT on.
     let flat = flat * (RANK_FLAT - PIVOTS_LEAST) as u64 + flat * flat.saturating_sub(1) / 2;
     Unexamined { buckets: u64::from(contents > PIVOTS), pairs: steep as u64 + flat }
 }
 
-/// The name of the signature of that number, 0 for SimHash.
+/// The name of a signature by its number, 0 for SimHash.
 pub fn name(signature: u8) -> &'static str {
     Kind::of_number(signature).map_or("simhash", Kind::name)
 }
 
-/// How an epoch changed what the buckets of one signature leave unexamined. A bucket that grows and another that shrinks count apart.
+/// How an epoch changed what the buckets of one signature leave unexamined. Buckets that grow and
+/// buckets that shrink are counted apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnexaminedChange {
     buckets_more: u64,
@@ -98,14 +117,15 @@ impl UnexaminedChange {
     }
 }
 
-/// What is unexamined after an epoch that made `changes`, by the signature's number, if it was `before`.
+/// The unexamined pairs after an epoch with these `changes`, by the signature's number, from those
+/// `before` it.
 pub fn after(before: &BySignature, changes: &BTreeMap<u8, UnexaminedChange>) -> BySignature {
     let mut after = BySignature::new();
     for signature in 0..=Kind::ALL.len() as u8 {
         let name = name(signature);
         let old = before.get(name).copied().unwrap_or_default();
         let change = changes.get(&signature).copied().unwrap_or_default();
-        // A store that is older than these counts began at 0, so a sum may fall short; `verify --deep` tells by how much.
+        // A store older than these counts starts at 0; `status --pivots` counts anew.
         let new = Unexamined {
             buckets: old.buckets.saturating_add(change.buckets_more).saturating_sub(change.buckets_less),
             pairs: old.pairs.saturating_add(change.pairs_more).saturating_sub(change.pairs_less),
@@ -121,7 +141,7 @@ pub fn after(before: &BySignature, changes: &BTreeMap<u8, UnexaminedChange>) -> 
 mod tests {
     use super::*;
 
-    /// What a bucket leaves unexamined is what the rule's definition says, pair by pair.
+    /// What a bucket leaves unexamined equals the rule's definition, pair by pair.
     #[test]
     fn equals_the_rule() {
         for contents in
@@ -134,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Sums follow the changes of epochs, and a signature that leaves nothing unexamined any more is not named.
+    /// Sums follow the changes of epochs, and a signature without unexamined pairs is left out.
     #[test]
     fn sums_follow() {
         let minhash = Kind::MinHash.number();

@@ -1,10 +1,10 @@
 //! Finds the pairs of contents that the pivot rule starts or stops comparing when ranks change.
 //!
-//! The contents of a group or bucket are ranked by digest, and [`crate::candidates::pivots`] decides
-//! from two ranks alone whether the pair is compared. A content that appears or disappears moves the
-//! ranks of all contents after it, so a pair can change although neither of its contents did. The
-//! functions here report exactly the difference between the rule's pairs before and after, and look
-//! only at members whose rank, or the pivots before them, changed.
+//! The contents of a group or bucket are ranked by digest, and [`crate::candidates::pivots`]
+//! decides from two ranks alone whether the pair is compared. A content that appears or disappears
+//! moves the ranks of all contents after it, so a pair can change although neither of its contents
+//! did. The functions here report exactly the difference between the rule's pairs before and after,
+//! and look only at members whose rank, or the pivots before them, changed.
 
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
@@ -173,8 +173,8 @@ mod tests {
     }
 
     proptest! {
-        /// The changes lead from the rule's pairs before to its pairs after, for any edits. A group with changes asks for
-        /// the search that finds them.
+        /// The changes lead from the rule's pairs before to its pairs after, for any edits. A group
+        /// with changes asks for the search that finds them.
         #[test]
         fn changes_follow_the_rule(
             (a, b) in prop_oneof![(some(1500), some(1500)), (some(80), some(80)), (some(12), some(12))],
@@ -201,8 +201,9 @@ mod tests {
         }
     }
 
-    /// Groups of up to 64 contents, and pairs of groups with up to 64 pairs, are compared completely. The cost of a large
-    /// group is linear in its contents, and the cost of two groups is bounded.
+    /// Groups of up to 64 contents, and pairs of groups with up to 64 pairs, are compared
+    /// completely. The cost of a large group is linear in its contents, and the cost of two groups
+    /// is bounded.
     #[test]
     fn costs() {
         let group = |contents: u64| (0..contents).collect::<Group>();

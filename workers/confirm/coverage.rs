@@ -1,56 +1,78 @@
-//! Coverage: in come two normalised texts, out goes how much of the longer one the two have in common in the same
-//! order: the longest common subsequence (LCS) of their characters, white space left out, over the characters of the
-//! longer. A headline put in front of one of them may be left out. It looks at no word and at no meaning.
+//! Measures how much of the longer of two texts both have in common, in the same order.
 //!
-//! The LCS is bit-parallel (Crochemore et al. 2001; Hyyro: Bit-parallel LCS-length computation revisited, 2004): a
-//! row's differences are bits, a zero where the LCS grows, and a row costs one addition for every word of columns:
+//! Coverage is the length of the longest common subsequence (LCS) of the characters, without white
+//! space, over the number of characters of the longer text. A headline in front of one text may be
+//! left out. Words and meaning do not matter.
+//!
+//! The LCS is computed by bit-parallel arithmetic (Crochemore, Iliopoulos, Pinzon, Reid: "A fast
+//! and practical bit-vector algorithm for the longest common subsequence problem", Information
+//! Processing Letters 80(6), 2001; Hyyro: "Bit-parallel LCS-length computation revisited", AWOCA
+//! 2004). Differences between columns are bits, with a zero where the LCS grows, so that a row
+//! costs one addition for every 64 columns:
 //!
 //! ```text
-//! V = all ones;  for each character c of the rows:  U = V & M[c];  V = (V + U) | (V & !M[c]);     LCS = zeros of V
+//! V = all ones
+//! for each character c of the rows:  U = V & M[c];  V = (V + U) | (V & !M[c])
+//! LCS = number of zeros in V
 //! ```
 //!
-//! Where we differ: columns are worked off in strips, each over all its rows, with the carries between strips kept for
-//! each row, so that the masks of one strip fit the cache; only rows in the band that the wanted coverage leaves
-//! (Ukkonen 1985) are touched; and a strip after which the wanted LCS is out of reach is the last. Outside the band
-//! matches count as none, so that an LCS which reaches the wanted length is exact and any other is refused.
+//! We differ in three points. Columns are processed in strips, each over all its rows, with one
+//! carry for each row between strips, so that the masks of a strip fit the cache. Only rows in the
+//! band that the wanted coverage allows are visited (Ukkonen: "Algorithms for approximate string
+//! matching", Information and Control 64, 1985). And the computation stops after a strip when the
+//! wanted LCS cannot be reached any more. Matches outside the band are ignored, so an LCS that
+//! reaches the wanted length is exact, and any other is refused.
 
-use crate::text::normalize::is_han;
+use crate::text::characters::is_han;
 use std::cell::RefCell;
 
-/// Texts of more characters, white space left out, are not aligned: at this length a pair takes some 50 ms at a
-/// coverage of .92.
+/// Texts with more characters, white space not counted, are not aligned. At this length a pair
+/// takes about 50 ms at a coverage of 0.92.
 pub const CHARACTERS_MAX: usize = 1 << 17;
 
-/// What counts as covered.
+/// When two texts cover each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The least coverage, in 1/10,000.
     pub coverage_min: u16,
-    /// The most tokens that may stand in front of one of the texts: a token is a Chinese or Japanese character, else a
-    /// word. They may be no more than half as many characters as the text behind them: a headline, not another text.
+    /// The most tokens that may precede one of the texts. A token is a Chinese or Japanese
+    /// character, or a word. They may have at most half as many characters as the text after them:
+    /// a headline, not another text.
     pub leading_tokens_max: usize,
 }
 
-/// How two texts fit. Coverages are in 1/10,000, rounded down.
+/// Whether two texts cover each other. Coverages are in 1/10,000, rounded down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// They cover each other.
+    /// The whole texts do.
     Whole {
         /// LCS / longer.
         coverage: u16,
     },
-    /// They do once some tokens in front of one of them are left out.
+    /// They do without some tokens in front of one of them.
     Rest {
-        /// LCS / longer, of what is left.
+        /// LCS / longer, of the rest.
         coverage: u16,
     },
     /// They do not.
     No,
-    /// One is longer than [`CHARACTERS_MAX`].
+    /// One text is longer than [`CHARACTERS_MAX`].
     TooLong,
 }
 
-/// How two normalised texts fit. Symmetric; two texts without a character do not.
+/// Whether two normalised texts cover each other. Symmetric. Two empty texts do not.
+///
+/// ```
+/// use workers::confirm::coverage::{Fit, Limits, fit};
+///
+/// // Coverage in 1/10,000; up to 60 words or Chinese characters in front may be left out.
+/// let limits = Limits { coverage_min: 9_200, leading_tokens_max: 60 };
+/// let text = "the budget is to grow by half in spring, said the minister";
+/// assert_eq!(fit(text, &text.replace("half", "help"), &limits), Fit::Whole { coverage: 9_574 });
+/// let with_headline = format!("breaking news: {text}");
+/// assert_eq!(fit(text, &with_headline, &limits), Fit::Rest { coverage: 10_000 });
+/// assert_eq!(fit(text, "snow is expected in the north tonight", &limits), Fit::No);
+/// ```
 pub fn fit(a: &str, b: &str, limits: &Limits) -> Fit {
     let (Some(x), Some(y)) = (characters(a), characters(b)) else { return Fit::TooLong };
     let min = usize::from(limits.coverage_min.min(10_000));
@@ -71,14 +93,15 @@ pub fn fit(a: &str, b: &str, limits: &Limits) -> Fit {
     }
 }
 
-/// The characters of a text without white space; none if they are more than [`CHARACTERS_MAX`].
+/// The characters of a text without white space; `None` if there are more than [`CHARACTERS_MAX`].
 pub fn characters(normal: &str) -> Option<Vec<char>> {
     let found: Vec<char> = normal.chars().filter(|c| !c.is_whitespace()).take(CHARACTERS_MAX + 1).collect();
     (found.len() <= CHARACTERS_MAX).then_some(found)
 }
 
-/// Where the text behind 1, 2 ... `tokens_max` tokens starts, in characters without white space, of which the text has
-/// `length`; not behind its first third.
+/// The positions after 1, 2 ... `tokens_max` tokens, up to the first third of the text.
+///
+/// Positions and the text's `length` are in characters without white space.
 fn cuts(normal: &str, length: usize, tokens_max: usize) -> Vec<usize> {
     let mut cuts = Vec::new();
     let (mut at, mut tokens, mut in_word) = (0, 0, false);
@@ -100,20 +123,20 @@ fn cuts(normal: &str, length: usize, tokens_max: usize) -> Vec<usize> {
     cuts
 }
 
-/// The greatest coverage of `other` and what is left of `long` behind one of the `cuts`, in 1/10,000, if it is `min` or
-/// more.
+/// The greatest coverage of `other` and the rest of `long` after one of the `cuts`, in 1/10,000, if
+/// it reaches `min`.
 fn rest(long: &[char], other: &[char], cuts: &[usize], min: usize) -> Option<u16> {
     let (m, n) = (long.len(), other.len());
-    // The lengths alone rule most cuts out.
+    // The lengths rule out most cuts.
     let may = |cut: &&usize| (m - **cut).min(n) * 10_000 >= (m - **cut).max(n) * min;
     let (first, last) = (cuts.iter().find(may)?, cuts.iter().rfind(may)?);
     let [longest, shortest] = [first, last].map(|cut| (m - cut).max(n));
     let suffix = common(long.iter().rev(), other.iter().rev());
     let (columns, rows) = (&long[..m - suffix], &other[..n - suffix]);
     WORK.with_borrow_mut(|work| {
-        // Backwards, so that the zeros of the first columns tell the LCS of what is left behind a cut.
+        // Backwards, so that the zeros of the first columns count the LCS of the rest after a cut.
         work.fill(columns.iter().rev().copied(), rows.iter().rev().copied());
-        // No more may remain unmatched than the coverage leaves, on either side.
+        // The coverage bounds the number of unmatched characters on either side.
         let spare = longest * (10_000 - min) / 10_000;
         work.run(spare, spare, (shortest * min).div_ceil(10_000).saturating_sub(suffix))?;
         let coverage = |cut: usize| {
@@ -125,7 +148,7 @@ fn rest(long: &[char], other: &[char], cuts: &[usize], min: usize) -> Option<u16
     })
 }
 
-/// The length of the longest common subsequence if it is `least` or more. Symmetric.
+/// The length of the longest common subsequence, if it is `least` or more. Symmetric.
 pub fn lcs(a: &[char], b: &[char], least: usize) -> Option<usize> {
     if a.len().min(b.len()) < least {
         return None;
@@ -143,27 +166,27 @@ pub fn lcs(a: &[char], b: &[char], least: usize) -> Option<usize> {
     .map(|lcs| lcs + prefix + suffix)
 }
 
-/// How many characters are the same until the first that is not.
+/// The length of the common prefix.
 fn common<'a>(a: impl Iterator<Item = &'a char>, b: impl Iterator<Item = &'a char>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Words of columns in a strip: one addition with carry each, which take little longer than one alone.
+/// Words of 64 columns in a strip. Four additions with carry take little longer than one.
 const STRIP: usize = 4;
 /// Columns in a strip.
 const STRIP_COLUMNS: usize = 64 * STRIP;
 
-/// Room to work in, kept for a thread: what a call leaves here no other call sees.
+/// Buffers, kept for each thread. No call depends on what another left in them.
 struct Work {
-    /// Of each character the number of its mask, 0 if it is in no column. Cleared behind every call.
+    /// The number of each character's mask, 0 if it is in no column. All zero between calls.
     numbers: Vec<u32>,
     columns: Vec<u32>,
     rows: Vec<u32>,
-    /// The mask of each character for the strip at work; all zero between strips.
+    /// The mask of each character for the current strip. All zero between strips.
     masks: Vec<[u64; STRIP]>,
-    /// For each row whether the strip before carried over.
+    /// For each row the carry of the strip before.
     carries: Vec<u8>,
-    /// V, of all strips so far.
+    /// V of all strips so far.
     bits: Vec<[u64; STRIP]>,
 }
 
@@ -202,8 +225,8 @@ impl Work {
         self.masks.resize(self.masks.len().max(count as usize + 1), [0; STRIP]);
     }
 
-    /// Works off the strips: matches of column i and row j count where i - j <= `ahead` and j - i <= `behind`. None as
-    /// soon as fewer than `least` matches can be found.
+    /// Processes the strips. Matches of column i and row j count where i - j <= `ahead` and
+    /// j - i <= `behind`. `None` as soon as fewer than `least` matches are possible.
     fn run(&mut self, ahead: usize, behind: usize, least: usize) -> Option<()> {
         self.bits.clear();
         self.carries.clear();
@@ -227,7 +250,7 @@ impl Work {
         Some(())
     }
 
-    /// The zeros of the first `columns` of V.
+    /// The number of zeros in the first `columns` bits of V.
     fn zeros(&self, columns: usize) -> usize {
         let mut left = columns;
         let mut zeros = 0;
@@ -241,7 +264,8 @@ impl Work {
     }
 }
 
-/// One strip over its rows: the recurrence at the top of this file, the addition's carry passed on by `carries`.
+/// One strip over its rows: the recurrence at the top of this file, with the addition's carry in
+/// `carries`.
 fn strip(rows: &[u32], carries: &mut [u8], masks: &[[u64; STRIP]]) -> [u64; STRIP] {
     let mut v = [u64::MAX; STRIP];
     for (number, carry) in rows.iter().zip(carries) {
@@ -263,7 +287,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The LCS the plain way.
+    /// The LCS by the quadratic table.
     fn plain(a: &[char], b: &[char]) -> usize {
         let mut row = vec![0; b.len() + 1];
         for x in a {
@@ -281,7 +305,7 @@ mod tests {
         characters(text).expect("short")
     }
 
-    /// The definition of [`fit`], every cut by itself.
+    /// The definition of [`fit`], with every cut computed separately.
     fn fit_plainly(a: &str, b: &str, limits: &Limits) -> Fit {
         let (x, y) = (chars(a), chars(b));
         let min = usize::from(limits.coverage_min);
@@ -303,7 +327,7 @@ mod tests {
         }
     }
 
-    /// A text and one made of it by edits: what comes in front, and at which places what is put there.
+    /// `text` with `front` put in front and characters replaced at some places.
     fn edited(text: &str, front: &str, edits: &[(usize, String)]) -> String {
         let mut other: Vec<char> = text.chars().collect();
         for (at, put) in edits {
@@ -315,7 +339,8 @@ mod tests {
     }
 
     proptest! {
-        /// Bits, strips and stripped ends give what the quadratic table gives, and what falls short is refused.
+        /// Bits, strips and removed common ends equal the quadratic table, and too short an LCS is
+        /// refused.
         #[test]
         fn lcs_is_plain(a in "[a-d]{0,400}", b in "[a-d]{0,400}", least in 0usize..400) {
             let (x, y) = (chars(&a), chars(&b));
@@ -327,8 +352,8 @@ mod tests {
             prop_assert_eq!(lcs(&y, &x, least), (length >= least).then_some(length));
         }
 
-        /// The band and the bound leave nothing out, at any coverage wanted, for texts that are near it, with and
-        /// without a headline.
+        /// The band and the early stop miss nothing, for any wanted coverage and for texts near it,
+        /// with and without a headline.
         #[test]
         fn fit_is_plain(
             text in "[a-z一-三 ]{0,600}",
@@ -344,7 +369,7 @@ mod tests {
             prop_assert_eq!(found, fit_plainly(&text, &other, &limits));
         }
 
-        /// Any texts are compared.
+        /// Any texts are compared as by the definition.
         #[test]
         fn any_text(a in "\\PC{0,60}", b in "\\PC{0,60}") {
             let limits = Limits { coverage_min: 9200, leading_tokens_max: 60 };
@@ -352,8 +377,8 @@ mod tests {
         }
     }
 
-    /// A headline in front of one text is left out, one longer than the text behind it is not, nor is an addition at
-    /// the end.
+    /// A headline in front of one text is left out. One longer than the text after it is not, nor
+    /// is an addition at the end.
     #[test]
     fn headline() {
         let limits = Limits { coverage_min: 9200, leading_tokens_max: 60 };
@@ -365,7 +390,7 @@ mod tests {
         assert_eq!(fit("", "", &limits), Fit::No);
     }
 
-    /// Words are counted as words, characters as characters.
+    /// A word is one token, and so is a Chinese character.
     #[test]
     fn tokens() {
         assert_eq!(cuts("one two's 3.5, four five six seven", 28, 3), [3, 8]);
@@ -374,7 +399,7 @@ mod tests {
         assert_eq!(cuts("", 0, 9), [0; 0]);
     }
 
-    /// Texts that are too long to align are named so, and long ones that are not are aligned.
+    /// Texts of the greatest length are aligned, and longer ones are reported as too long.
     #[test]
     fn too_long() {
         let limits = Limits { coverage_min: 9200, leading_tokens_max: 60 };

@@ -1,24 +1,26 @@
-//! Confirm: in come two contents' sketches, lengths and, where it is kept, text, out goes whether they are
-//! near-duplicates. A verdict is a symmetric pure function of two contents and the configuration; it is decided once, stored with its reason, and goes with either content. It reads no clock, no
-//! order and no third content.
+//! Decides whether two contents are near-duplicates.
+//!
+//! A verdict is a symmetric pure function of two contents and the configuration. It is decided
+//! once, stored with its reason, and deleted with either content. It depends on no clock, no order
+//! and no third content.
 //!
 //! ```text
-//! 5-gram sketches surely at similarity_min or more            accepted   sketch
-//! sketches surely below what any rule wants                   refused    sketch_refused    (no text is unpacked so far)
-//! else, with both texts:
-//!   Jaccard of their 5-grams >= similarity_min                accepted   shingles
-//!   both coverage_chars_max or longer                         refused    shingles_refused
-//!   LCS / longer >= coverage_min                              accepted   coverage
-//!   the same behind <= leading_tokens_max tokens in front     accepted   leading_insertion
-//!   else                                                      refused    coverage_refused
-//! else                                        as the sketches estimate   sketch, sketch_refused
-//! accepted, but each side has numbers that the other lacks    refused    numerals
+//! bounds of 5-gram sketches >= similarity_min              accepted   sketch
+//! bounds of sketches below every rule's minimum            refused    sketch_refused
+//! else, if both texts are kept (only now are they read):
+//!   Jaccard of 5-grams >= similarity_min                   accepted   shingles
+//!   both coverage_chars_max or longer                      refused    shingles_refused
+//!   LCS / longer >= coverage_min                           accepted   coverage
+//!   the same without <= leading_tokens_max tokens in front accepted   leading_insertion
+//!   else                                                   refused    coverage_refused
+//! else by the estimates of the sketches                               sketch, sketch_refused
+//! accepted, but each side has numbers the other lacks      refused    numerals
 //! ```
 //!
-//! A long text is judged by its shingles, and its sketch is an estimate of the same measure, so that kept text makes a
-//! verdict exact and changes none that is clear. In a short one an edit costs five of few shingles, and a headline a
-//! third of them: there the longest common subsequence agrees with readers, where for long pages it accepts what was
-//! rewritten sentence by sentence.
+//! Long texts are compared by their shingles. A sketch estimates the same measure, so that a kept
+//! text makes a verdict exact and changes no clear one. In a short text an edit changes five of few
+//! shingles, and a headline a third of them. There the longest common subsequence agrees with human
+//! readers, while on long pages it would accept texts rewritten sentence by sentence.
 
 pub mod coverage;
 
@@ -29,55 +31,58 @@ use crate::text::sketch::{self, Alike, Band, Kind, Sketches};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What decides.
+/// The evidence that decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// Sketches, and the text where it is kept.
+    /// Sketches, and the texts where they are kept.
     #[default]
     Text,
-    /// The fingerprints alone.
+    /// The fingerprints only.
     Fingerprint,
 }
 
-/// When numbers on both sides that the other side lacks refuse a pair.
+/// When a pair is refused because each side has numbers that the other lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Veto {
     /// Never.
     Off,
-    /// If neither text is longer than `numerals_chars_max`: a number is a key fact of a bulletin, and upkeep of a
-    /// manual.
+    /// If neither text is longer than `numerals_chars_max`: a number is a key fact in a bulletin
+    /// and routine maintenance in a manual.
     #[default]
     Short,
     /// Always.
     On,
 }
 
-/// The job file's `[confirm]`: what joins two contents. Decision configuration: a change re-decides every stored pair.
-/// Similarities are in 1/10,000.
+/// The job file's `[confirm]`: when a pair is accepted. Similarities are in 1/10,000.
+///
+/// This is decision configuration: a change re-decides every stored pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// `text` or `fingerprint`. Default: text.
     pub by: By,
-    /// By fingerprint: bits in which the fingerprints of two contents that are joined may differ, at most `[simhash]
-    /// k`, whichever signature proposes them. Default: k.
+    /// By fingerprint: the greatest distance of the fingerprints, in bits, at most `[simhash] k`,
+    /// for pairs proposed by any signature. Default: k.
     pub distance_max: Option<u32>,
-    /// By text: the least Jaccard similarity of 5-grams that joins. Default: 8000.
+    /// By text: the least Jaccard similarity of 5-grams. Default: 8000.
     pub similarity_min: u16,
-    /// By text: the least that joins two short texts whose text is not kept, of the multisets of their 2-grams.
-    /// Default: 6700.
+    /// By text: the least Jaccard similarity of the multisets of 2-grams, for two short contents
+    /// whose texts are not kept. Default: 6700.
     pub short_similarity_min: u16,
-    /// By text: the least coverage, LCS over the longer text, that joins. Default: 9200.
+    /// By text: the least coverage, LCS over the longer text. Default: 9200.
     pub coverage_min: u16,
     /// By text: coverage counts if one of the texts has fewer characters than this. Default: 160.
     pub coverage_chars_max: u32,
-    /// By text: tokens in front of one of the texts that coverage leaves out, at most 1,000. Default: 60.
+    /// By text: the most tokens in front of one of the texts that coverage leaves out, at most
+    /// 1,000. Default: 60.
     pub leading_tokens_max: u32,
     /// By text: `off`, `short` or `on`. Default: short.
     pub numerals: Veto,
-    /// By text: longer texts are not refused for their numbers, in characters. Default: 1000.
+    /// By text: the longest text, in characters, that `short` refuses for its numbers. Default:
+    /// 1000.
     pub numerals_chars_max: u32,
 }
 
@@ -98,12 +103,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same with `distance_max` as the number that it is where signatures that know no distance propose pairs, too.
+    /// These options with the default of `distance_max`, `k`, filled in.
     pub fn within(&self, k: u32) -> Options {
         Options { distance_max: Some(self.distance_max.unwrap_or(k)), ..self.clone() }
     }
 
-    /// Says which key is out of its range, and why.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), String> {
         let shares = [
             ("similarity_min", self.similarity_min),
@@ -122,10 +127,10 @@ impl Options {
     }
 }
 
-/// The least that a threshold may be: below it most candidates would have to be aligned.
+/// The least value of a threshold. Below it most candidates would have to be aligned.
 const SHARE_MIN: u16 = 5000;
 
-/// The rule that spoke.
+/// The rule that decided a pair. The numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Reason {
@@ -133,26 +138,26 @@ pub enum Reason {
     WithinK = 1,
     /// They are farther apart.
     TooFar = 2,
-    /// The sketches are alike.
+    /// The sketches are similar.
     Sketch = 3,
-    /// They are not.
+    /// The sketches are not similar.
     SketchRefused = 4,
-    /// The texts' 5-grams are alike.
+    /// The texts' 5-grams are similar.
     Shingles = 5,
-    /// They are not.
+    /// The texts' 5-grams are not similar.
     ShinglesRefused = 6,
     /// The texts cover each other.
     Coverage = 7,
-    /// They do behind some tokens in front of one of them.
+    /// The texts cover each other without some tokens in front of one of them.
     LeadingInsertion = 8,
-    /// They do not.
+    /// The texts do not cover each other.
     CoverageRefused = 9,
-    /// They are alike, but each has numbers that the other lacks.
+    /// The texts are similar, but each has numbers that the other lacks.
     Numerals = 10,
 }
 
 impl Reason {
-    /// The rule's name in the exports.
+    /// The name in exports of the rule with the number `code`.
     pub fn name(code: u8) -> &'static str {
         match code {
             1 => "within_k",
@@ -170,13 +175,14 @@ impl Reason {
     }
 }
 
-/// What was decided of a pair.
+/// The decision on a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether the pair joins its contents.
     pub accepted: bool,
-    /// How alike they are, in 1/10,000, by the rule that decided: the cosine that the fingerprints tell, Jaccard
-    /// similarity or its estimate, or coverage. What `numerals` refuses keeps the similarity by which it was accepted.
+    /// The similarity in 1/10,000 by the rule that decided: the cosine estimated from the
+    /// fingerprints, the Jaccard similarity or its estimate, or the coverage. A pair refused for
+    /// its numbers keeps the similarity by which it would be accepted.
     pub similarity: u16,
     /// The rule that decided.
     pub reason: Reason,
@@ -192,24 +198,24 @@ impl Verdict {
     }
 }
 
-/// What is known of a content to decide by.
+/// The evidence of a content.
 pub trait Evidence {
-    /// Characters of the normalised text.
+    /// The length of the normalised text in characters.
     fn chars(&self) -> u32;
-    /// What [`sketch::write`] made of it.
+    /// The sketches that [`sketch::write`] made of the text.
     fn sketches(&self) -> Sketches<'_>;
-    /// The normalised text, where it is kept. Asked at most once a pair, and for few pairs.
+    /// The normalised text, where it is kept. Called at most once for a pair, and for few pairs.
     fn text(&self) -> Option<Cow<'_, str>>;
 }
 
-/// Evidence that lies ready.
+/// Evidence in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// Characters of the normalised text.
+    /// The length of the normalised text in characters.
     pub chars: u32,
     /// Its sketches.
     pub sketches: Sketches<'a>,
-    /// The text itself.
+    /// The text, where it is kept.
     pub text: Option<&'a str>,
 }
 
@@ -227,7 +233,32 @@ impl Evidence for Known<'_> {
     }
 }
 
-/// Decides two contents whose fingerprints differ in `distance` bits. Symmetric.
+/// Decides a pair of contents whose fingerprints differ in `distance` bits. Symmetric.
+///
+/// ```
+/// use workers::confirm::{Known, Options, Reason, decide};
+/// use workers::text::signatures::{Shinglings, Text};
+/// use workers::text::sketch::{Sketches, write};
+///
+/// let decide = |a: &str, b: &str| {
+///     let [x, y] = [a, b].map(|normal| {
+///         let mut bytes = Vec::new();
+///         write(&mut Text::new(normal, &[], &mut Shinglings::default()), &mut bytes);
+///         bytes
+///     });
+///     let known = |text, bytes| Known {
+///         chars: str::chars(text).count() as u32,
+///         sketches: Sketches::parse(bytes).unwrap(),
+///         text: Some(text),
+///     };
+///     let verdict = decide(&known(a, &x), &known(b, &y), 0, &Options::default());
+///     (verdict.accepted, verdict.reason)
+/// };
+/// let text = "rain on monday, then sun until friday; 11 degrees at night";
+/// assert_eq!(decide(text, &text.replace("then", "than")), (true, Reason::Coverage));
+/// assert_eq!(decide(text, &text.replace("11", "12")), (false, Reason::Numerals));
+/// assert_eq!(decide(text, "the budget is to grow by half"), (false, Reason::SketchRefused));
+/// ```
 pub fn decide(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Options) -> Verdict {
     if options.by == By::Fingerprint {
         return by_fingerprint(distance, options);
@@ -244,13 +275,14 @@ pub fn decide(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Opt
     verdict
 }
 
-/// 2-gram multisets less alike than this are of texts that no rule accepts: a headline half as long as the rest, and a
-/// twelfth of that replaced letter by letter, leave .50; a text that is written twice leaves .50.
+/// No rule accepts texts whose multisets of 2-grams are less similar than this. A headline half as
+/// long as the text, and every twelfth letter of the text replaced, leave 0.50. A text written
+/// twice leaves 0.50.
 const SHORT_FLOOR: u16 = 4000;
-/// The same of 5-gram sets, where each letter costs five: such texts leave .31.
+/// The same for sets of 5-grams, of which each letter changes five: such texts leave 0.31.
 const LONG_FLOOR: u16 = 3000;
 
-/// The table at the top of this file, numbers aside.
+/// The table at the top of this file, except for numbers.
 fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     let (x, y) = (a.sketches(), b.sketches());
     let long = x.long.zip(y.long).map(|(x, y)| sketch::compare(x, y));
@@ -281,7 +313,7 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     }
 }
 
-/// What two normalised texts say themselves; `covers` if coverage counts.
+/// Decides by two normalised texts; `covers` says whether coverage counts.
 fn by_whole_text(a: &str, b: &str, covers: bool, options: &Options) -> Verdict {
     let [x, y] = [a, b].map(|text| {
         let mut shingles = Shingles::default();
@@ -301,15 +333,17 @@ fn by_whole_text(a: &str, b: &str, covers: bool, options: &Options) -> Verdict {
     }
 }
 
-/// cos(pi d / 64) in 1/10,000 for d = 0..=32 bits, beyond which it is 0: the angle that a Hamming distance estimates, as
-/// a probability of pi / theta that a random hyperplane parts two vectors makes each bit differ (Charikar 2002, section
-/// 3). A frozen table, as a library's cosine may differ in its last digit.
+/// cos(pi d / 64) in 1/10,000 for d = 0..=32 bits; 0 beyond.
+///
+/// A bit of two fingerprints differs with probability theta / pi, where theta is the angle between
+/// the feature vectors (Charikar: "Similarity estimation techniques from rounding algorithms", STOC
+/// 2002, section 3). The table is frozen because a library's cosine may differ in its last digit.
 const COSINE: [u16; 33] = [
     10_000, 9_988, 9_952, 9_892, 9_808, 9_700, 9_569, 9_415, 9_239, 9_040, 8_819, 8_577, 8_315, 8_032, 7_730, 7_410,
     7_071, 6_716, 6_344, 5_957, 5_556, 5_141, 4_714, 4_276, 3_827, 3_369, 2_903, 2_430, 1_951, 1_467, 980, 491, 0,
 ];
 
-/// Decides two contents by their fingerprints alone, which differ in `distance` bits.
+/// Decides a pair by the distance of its fingerprints alone, in bits.
 pub fn by_fingerprint(distance: u32, options: &Options) -> Verdict {
     let similarity = COSINE.get(distance as usize).copied().unwrap_or(0);
     match options.distance_max.is_none_or(|max| distance <= max) {
@@ -326,12 +360,12 @@ mod tests {
     use proptest::prelude::*;
     use std::cell::Cell;
 
-    /// A content whose text is kept, and counts how often it was asked for.
+    /// A content that counts how often its text is read.
     struct Content {
         text: String,
         sketches: Vec<u8>,
         kept: bool,
-        asked: Cell<u32>,
+        reads: Cell<u32>,
     }
 
     impl Content {
@@ -339,7 +373,7 @@ mod tests {
             let (mut normal, mut sketches) = (String::new(), Vec::new());
             normalize(text, &normalize::Options::default(), &mut normal);
             sketch::write(&mut Text::new(&normal, &[], &mut Shinglings::default()), &mut sketches);
-            Content { text: normal, sketches, kept: true, asked: Cell::new(0) }
+            Content { text: normal, sketches, kept: true, reads: Cell::new(0) }
         }
 
         fn without_text(text: &str) -> Content {
@@ -357,7 +391,7 @@ mod tests {
         }
 
         fn text(&self) -> Option<Cow<'_, str>> {
-            self.asked.set(self.asked.get() + 1);
+            self.reads.set(self.reads.get() + 1);
             self.kept.then(|| Cow::Borrowed(&*self.text))
         }
     }
@@ -367,14 +401,14 @@ mod tests {
         (verdict.accepted, verdict.reason)
     }
 
-    /// `n` different characters from `start`.
+    /// `n` distinct characters from `start`.
     fn text(start: u32, n: u32) -> String {
         (start..start + n).filter_map(|n| char::from_u32(0x4e00 + n % 20_000)).collect()
     }
 
     proptest! {
-        /// Which content is which does not matter, the same pair has the same verdict again, with and without texts,
-        /// and a text is asked for at most once.
+        /// A verdict is symmetric and repeatable, with and without texts, and a text is read at
+        /// most once.
         #[test]
         fn symmetric_and_pure(
             body in "[a-z0-9一-十 ]{0,300}",
@@ -394,13 +428,13 @@ mod tests {
             let a = Content { kept: kept.0, ..Content::new(&body) };
             let b = Content { kept: kept.1, ..Content::new(&other) };
             let verdict = decide(&a, &b, 0, &options);
-            prop_assert!(a.asked.get() <= 1 && b.asked.get() <= 1);
+            prop_assert!(a.reads.get() <= 1 && b.reads.get() <= 1);
             prop_assert_eq!(verdict, decide(&b, &a, 64, &options));
             prop_assert_eq!(verdict, decide(&Content { kept: kept.0, ..Content::new(&body) }, &b, 0, &options));
             prop_assert!(verdict.similarity <= 10_000);
         }
 
-        /// A stricter threshold never joins what a laxer one parts, among long texts.
+        /// Among long texts a stricter threshold accepts no pair that a laxer one refuses.
         #[test]
         fn monotone(cut in 0u32..400, strict in 8000u16..10_000) {
             let (a, b) = (Content::new(&text(0, 1000)), Content::new(&text(cut, 1000)));
@@ -409,14 +443,14 @@ mod tests {
         }
     }
 
-    /// Each rule speaks where the table says it does.
+    /// Each rule decides where the table says so.
     #[test]
     fn rules() {
         let options = Options::default();
         let long = text(0, 1000);
         assert_eq!(verdict(&long, &long, &options), (true, Reason::Sketch));
         assert_eq!(verdict(&long, &text(500, 1000), &options), (false, Reason::SketchRefused));
-        // 1000 characters, 100 of them others at one end: J = 896 / 1096.
+        // 1,000 characters, of which 100 differ at each end: J = 896 / 1096.
         assert_eq!(verdict(&long, &text(100, 1000), &options), (true, Reason::Shingles));
         assert_eq!(verdict(&long, &text(120, 1000), &options), (false, Reason::ShinglesRefused));
         let short = text(0, 50);
@@ -434,24 +468,24 @@ mod tests {
         assert_eq!(verdict(&short, &long, &fingerprint), (true, Reason::WithinK));
     }
 
-    /// Clear pairs are decided without their texts, and the others without them when none is kept.
+    /// Clear pairs are decided without reading texts, and so are the others if no text is kept.
     #[test]
-    fn text_is_asked_rarely() {
-        let asked = |a: &str, b: &str| {
+    fn texts_are_read_rarely() {
+        let reads = |a: &str, b: &str| {
             let (a, b) = (Content::new(a), Content::new(b));
             decide(&a, &b, 0, &Options::default());
-            (a.asked.get(), b.asked.get())
+            (a.reads.get(), b.reads.get())
         };
         let long = text(0, 1000);
-        assert_eq!(asked(&long, &text(10, 1000)), (0, 0));
-        assert_eq!(asked(&long, &text(400, 1000)), (0, 0));
-        assert_eq!(asked(&long, &text(110, 1000)), (1, 1));
+        assert_eq!(reads(&long, &text(10, 1000)), (0, 0));
+        assert_eq!(reads(&long, &text(400, 1000)), (0, 0));
+        assert_eq!(reads(&long, &text(110, 1000)), (1, 1));
         let (a, b) = (Content::without_text(&text(0, 50)), Content::without_text(&text(2, 50)));
         let verdict = decide(&a, &b, 0, &Options::default());
         assert_eq!((verdict.accepted, verdict.reason), (true, Reason::Sketch));
     }
 
-    /// Hand-made options are checked.
+    /// Options out of range are refused.
     #[test]
     fn out_of_range() {
         assert_eq!(Options::default().check(), Ok(()));
@@ -468,7 +502,7 @@ mod tests {
         assert!(!names.contains("unknown"));
     }
 
-    /// The frozen table is the cosine.
+    /// The frozen table equals the cosine.
     #[test]
     fn table_is_cosine() {
         for distance in 0..=64u32 {

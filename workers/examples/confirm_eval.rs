@@ -48,7 +48,7 @@ impl Document {
         let (long, short) = (of(Kind::Long), of(Kind::Short));
         Document {
             characters: coverage::characters(&text).unwrap_or_default(),
-            letters: text.chars().filter(|c| workers::text::shingles::is_letter(*c)).count(),
+            letters: text.chars().filter(|c| workers::text::characters::is_letter(*c)).count(),
             labels: BTreeSet::new(),
             text,
             long,

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 use workers::extract::{self, Options};
-use workers::text::normalize::{self, is_han, normalize};
+use workers::text::characters::is_han;
+use workers::text::normalize::{self, normalize};
 
 fn normal(text: &str) -> String {
     let mut out = String::new();

@@ -224,7 +224,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 keys.clear();
                 let mut text = Text::new(&article.normal, words, &mut shinglings);
                 text.set(5);
-                if text.characters(128) < 128 {
+                if text.letters(128) < 128 {
                     text.multiset(2);
                 }
                 let start = Instant::now();

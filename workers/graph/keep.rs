@@ -1,13 +1,16 @@
-//! The keep rule: which page of a cluster represents it. By default the first by host priority list, https before http, shortest URL, least
-//! DocId, all of which stay the same from crawl to crawl. A view: another rule re-decides nothing but representatives.
+//! The keep rule: selects the page that represents a cluster.
+//!
+//! The default is the first page by the list of hosts, https before http, the shortest URL and the
+//! least DocId. None of these changes from crawl to crawl, so representatives are stable. The rule
+//! is a view: another rule changes representatives and nothing else.
 
 use crate::document::{NO_DATE, host_key};
 use serde::{Deserialize, Serialize};
 
-/// Criteria that a rule can have besides the host list.
+/// The most criteria of a rule, besides the list of hosts.
 pub const CRITERIA_MAX: usize = 3;
 
-/// What makes a page preferable.
+/// A criterion by which pages are preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
@@ -15,9 +18,9 @@ pub enum Criterion {
     Https,
     /// The shorter URL, in bytes.
     ShortestUrl,
-    /// The later date; a page without one last.
+    /// The later date; pages without a date come last.
     Newest,
-    /// The earlier date; a page without one last.
+    /// The earlier date; pages without a date come last.
     Oldest,
     /// The longer text, in characters.
     LongestText,
@@ -27,9 +30,9 @@ pub enum Criterion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Hosts in order of preference; all others come after. Default: none.
+    /// Hosts in order of preference. All others come after them. Default: none.
     pub hosts: Vec<String>,
-    /// Criteria, the weightiest first, at most [`CRITERIA_MAX`]. Default: https, shortest_url.
+    /// Criteria, the most important first, at most [`CRITERIA_MAX`]. Default: https, shortest_url.
     pub by: Vec<Criterion>,
 }
 
@@ -39,25 +42,40 @@ impl Default for Options {
     }
 }
 
-/// What the rule asks of a page.
+/// The facts of a page on which the rule depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Key of its host.
+    /// The key of its host, see [`host_key`].
     pub host: u64,
     /// Whether its URL is https.
     pub https: bool,
-    /// Length of its URL in bytes.
+    /// The length of its URL in bytes.
     pub url_bytes: u32,
-    /// The crawl's date, seconds since 1970, or [`NO_DATE`].
+    /// The crawl's date in seconds since 1970, or [`NO_DATE`].
     pub date: i64,
-    /// Length of its text in characters.
+    /// The length of its text in characters.
     pub chars: u32,
 }
 
-/// A page's rank: the least represents; ties go to the least DocId.
+/// A page's rank. The page with the least rank represents the cluster, and of equals that with the
+/// least DocId.
 pub type Rank = [u64; 1 + CRITERIA_MAX];
 
-/// The rule, ready to rank.
+/// The rule, ready to rank pages.
+///
+/// ```
+/// use workers::document::{NO_DATE, host_key};
+/// use workers::graph::keep::{Facts, KeepRule, Options};
+///
+/// let options = Options { hosts: vec!["www.example".into()], ..Options::default() };
+/// let rule = KeepRule::new(&options);
+/// let host = host_key("a.example");
+/// let plain = Facts { host, https: false, url_bytes: 20, date: NO_DATE, chars: 900 };
+/// let https = Facts { https: true, url_bytes: 60, ..plain };
+/// let listed = Facts { host: host_key("www.example"), ..plain };
+/// // The least rank wins: a listed host before https, and https before a short URL.
+/// assert!(rule.rank(listed) < rule.rank(https) && rule.rank(https) < rule.rank(plain));
+/// ```
 pub struct KeepRule {
     hosts: Vec<u64>,
     by: Vec<Criterion>,
@@ -74,7 +92,7 @@ impl KeepRule {
     pub fn rank(&self, page: Facts) -> Rank {
         let mut rank = [0; 1 + CRITERIA_MAX];
         rank[0] = self.hosts.iter().position(|host| *host == page.host).unwrap_or(self.hosts.len()) as u64;
-        // Dates as unsigned numbers in the same order; the least is that of a page without one.
+        // Dates as unsigned numbers in the same order. NO_DATE becomes 0.
         let date = (page.date as u64) ^ (1 << 63);
         for (slot, criterion) in rank[1..].iter_mut().zip(&self.by) {
             *slot = match criterion {
@@ -98,7 +116,7 @@ mod tests {
         Facts { host: host_key(host), https, url_bytes, date, chars }
     }
 
-    /// Each criterion prefers what its name says, and the host list outweighs all of them.
+    /// Each criterion prefers what its name says, and the list of hosts comes before all of them.
     #[test]
     fn preferences() {
         let old = page("a.example", false, 30, 5, 10);

@@ -1,6 +1,8 @@
-//! A graph of contents and accepted pairs: in come both, out go neighbours and the diameter. Contents are numbered in order of
-//! digest and neighbours ascend, so that whatever is found does not depend on the order in which pairs come. It has 8 bytes a
-//! pair and 8 a content, and 8 more a pair while it is made.
+//! The graph of contents and accepted pairs, with neighbours and diameter.
+//!
+//! Contents are numbered in order of digest and neighbours ascend, so that no result depends on the
+//! order of the pairs. The graph needs 8 bytes for each pair and for each content, and 8 more for
+//! each pair while it is built.
 
 pub mod keep;
 pub mod unionfind;
@@ -8,18 +10,31 @@ pub mod unionfind;
 use crate::document::Id;
 use std::collections::VecDeque;
 
-/// Contents up to which a diameter is exact.
+/// The number of contents up to which [`Graph::diameter`] is exact.
 pub const DIAMETER_CONTENTS_MAX: usize = 256;
 
-/// Who is paired with whom, by number.
+/// The neighbours of each content, by number.
+///
+/// ```
+/// use workers::document::Id;
+/// use workers::graph::Graph;
+///
+/// let contents = [1, 2, 3, 4].map(|high| Id { high, low: 0 });
+/// let [a, b, c, d] = contents;
+/// let graph = Graph::new(&contents, [(a, b), (b, c), (c, d)].into_iter());
+/// assert_eq!(graph.neighbours(1).collect::<Vec<_>>(), [0, 2]);
+/// // In pairs: a chain of four contents.
+/// assert_eq!(graph.diameter(), 3);
+/// ```
 pub struct Graph {
-    /// Where the neighbours of each content begin, and where the last one's end.
+    /// The start of the neighbours of each content, and the end of the last.
     starts: Vec<usize>,
     neighbours: Vec<u32>,
 }
 
 impl Graph {
-    /// The graph of `contents`, which ascend, joined by `pairs`, each once or in both directions. Pairs with others do not count.
+    /// The graph of ascending `contents`, joined by `pairs`. A pair may occur in both directions.
+    /// Pairs with other contents are ignored.
     pub fn new(contents: &[Id], pairs: impl Iterator<Item = (Id, Id)>) -> Graph {
         let number = |id: &Id| contents.binary_search(id).ok();
         let edges: Vec<(u32, u32)> =
@@ -42,22 +57,23 @@ impl Graph {
         Graph { starts, neighbours }
     }
 
-    /// Contents.
+    /// The number of contents.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether it has no content.
+    /// Whether there is no content.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The contents that are paired with content `at`, ascending.
+    /// The neighbours of content `at`, ascending.
     pub fn neighbours(&self, at: usize) -> impl Iterator<Item = usize> {
         self.neighbours[self.starts[at]..self.starts[at + 1]].iter().map(|other| *other as usize)
     }
 
-    /// The greatest number of pairs on a shortest chain from content `from` to another, and the last such other that is found.
+    /// The greatest distance from content `from` to another, in pairs, and the last content found
+    /// at that distance.
     fn farthest(&self, from: usize) -> (u32, usize) {
         let mut distance = vec![u32::MAX; self.len()];
         let mut queue = VecDeque::from([from]);
@@ -75,9 +91,11 @@ impl Graph {
         (distance[last], last)
     }
 
-    /// The diameter of a connected graph in pairs: exact up to [`DIAMETER_CONTENTS_MAX`] contents. Above, the length of the longest
-    /// shortest chain from the content that is farthest from the first; the diameter is no less, and no more than twice that,
-    /// as any two contents are joined by way of that content.
+    /// The diameter of a connected graph in pairs, exact up to [`DIAMETER_CONTENTS_MAX`] contents.
+    ///
+    /// For larger graphs it is the greatest distance from the content that is farthest from the
+    /// first. The diameter is at least that, and at most twice that, because any two contents are
+    /// connected through that content.
     pub fn diameter(&self) -> u32 {
         match self.len() {
             0 => 0,
@@ -101,7 +119,8 @@ mod tests {
         Graph::new(&contents, pairs.iter().map(|&(a, b)| (id(a), id(b)))).diameter()
     }
 
-    /// The diameter of a chain is its length, of a clique 1, of one content 0; pairs with strangers do not count.
+    /// The diameter of a chain is its length, of a clique 1, of one content 0. Pairs with other
+    /// contents are ignored.
     #[test]
     fn diameters() {
         let chain = |contents: u64| (1..contents).map(|n| (n - 1, n)).collect::<Vec<_>>();
@@ -116,19 +135,21 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Above the limit what is told is a lower bound of the true diameter, and half of it an upper one, in whatever order pairs come.
+        /// Above the limit the result is a lower bound of the true diameter, twice the result is an
+        /// upper bound, and the order of pairs does not matter.
         #[test]
         fn two_sweeps_are_a_bound(links in prop::collection::vec(0u64..1000, 300), turn in 0usize..300) {
-            // Every content is paired with an earlier one not far away, so that the graph is connected and long.
+            // Each content is paired with one of the 7 before, so that the graph is connected and
+            // long.
             let link = |(at, n): (usize, &u64)| (at as u64 + 1, at as u64 - n % (at as u64 + 1).min(7));
             let mut pairs: Vec<(u64, u64)> = links.iter().enumerate().map(link).collect();
-            let told = diameter(301, &pairs);
+            let bound = diameter(301, &pairs);
             let contents: Vec<Id> = (0..301).map(id).collect();
             let graph = Graph::new(&contents, pairs.iter().map(|&(a, b)| (id(a), id(b))));
             let exact = (0..301).map(|from| graph.farthest(from).0).max().expect("contents");
-            prop_assert!(told <= exact && exact <= 2 * told, "{told}, {exact}");
+            prop_assert!(bound <= exact && exact <= 2 * bound, "{bound}, {exact}");
             pairs.rotate_left(turn);
-            prop_assert_eq!(diameter(301, &pairs), told);
+            prop_assert_eq!(diameter(301, &pairs), bound);
         }
     }
 }

@@ -1,10 +1,24 @@
-//! Union-find over sparse ids: in come edges, out goes for each id the least id that it is joined to. Ids are numbered in order, so that the
-//! least number of a component is its least id; union hangs the greater root under the lesser, and finds halve paths (Tarjan, van
-//! Leeuwen, "Worst-case analysis of set union algorithms", JACM 31, 1984).
+//! Union-find over sparse ids: finds the connected components of a list of edges.
+//!
+//! A component is identified by its least id. Ids are numbered in order, and union links the
+//! greater root to the lesser, so that the root of a component is its least id. Finds halve paths
+//! (Tarjan, van Leeuwen: "Worst-case analysis of set union algorithms", JACM 31(2), 1984). We
+//! differ by linking by id, not by rank or size: with path halving an operation still takes
+//! amortised logarithmic time.
 
 use crate::document::Id;
 
-/// The least id of the component of each id in `edges`, in order of id.
+/// For each id in `edges` the least id of its component, in order of id.
+///
+/// ```
+/// use workers::document::Id;
+/// use workers::graph::unionfind::{components, forest};
+///
+/// let [a, b, c, d, e] = [1, 2, 3, 4, 5].map(|high| Id { high, low: 0 });
+/// let edges = [(b, c), (a, b), (a, c), (d, e)];
+/// assert_eq!(components(&edges), [(a, a), (b, a), (c, a), (d, d), (e, d)]);
+/// assert_eq!(forest(&edges), [(b, a), (c, a), (e, d)]);
+/// ```
 pub fn components(edges: &[(Id, Id)]) -> Vec<(Id, Id)> {
     let mut ids: Vec<Id> = edges.iter().flat_map(|&(a, b)| [a, b]).collect();
     ids.sort_unstable();
@@ -18,7 +32,7 @@ pub fn components(edges: &[(Id, Id)]) -> Vec<(Id, Id)> {
     (0..ids.len()).map(|n| (ids[n], ids[find(&mut parents, n as u32) as usize])).collect()
 }
 
-/// Enough edges to join what `edges` join: one for each id but a component's least.
+/// A spanning forest of `edges`: one edge for each id that is not the least of its component.
 pub fn forest(edges: &[(Id, Id)]) -> Vec<(Id, Id)> {
     components(edges).into_iter().filter(|(id, least)| id != least).collect()
 }
@@ -38,7 +52,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Components are what spreading the least label along edges until nothing changes gives; a forest of parts joins the same.
+        /// Components equal those of spreading the least label along edges until nothing changes.
+        /// The forests of two parts of the edges have the same components as the whole.
         #[test]
         fn equals_label_spreading(pairs in prop::collection::vec((0u64..60, 0u64..60), 0..80)) {
             let edges: Vec<(Id, Id)> =

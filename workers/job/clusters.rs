@@ -1,4 +1,4 @@
-//! Chains: what the job says of clusters that grow by chains of pairs.
+//! The job file's `[clusters]`: limits for clusters that grow along chains of pairs.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ pub const RADIUS_MAX: u8 = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Accepted pairs by which a content may be away from the one that leads its cluster, 1 to [`RADIUS_MAX`]. Default: any number,
-    /// a component is one cluster.
+    /// The greatest distance of a content from the leader of its cluster, in accepted pairs, 1 to
+    /// [`RADIUS_MAX`]. Default: any distance, so that a component is one cluster.
     pub radius: Option<u8>,
-    /// Pages of a cluster above which a run warns of it; 0 is never. Default: 1,000: a text that so many pages share is rare, a
-    /// template, a licence or an error page is not.
+    /// A run warns of clusters with more pages than this; 0 is never. Default: 1,000. A text shared
+    /// by so many pages is rare, but a template, a licence or an error page is not.
     pub pages_warn: u32,
 }
 
@@ -24,7 +24,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         match self.radius {
             Some(radius) if !(1..=RADIUS_MAX).contains(&radius) => {

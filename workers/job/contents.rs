@@ -1,31 +1,31 @@
-//! Kept text: which texts the store keeps beside their sketches.
+//! The job file's `[contents]`: which texts the store keeps in addition to their sketches.
 
 use serde::{Deserialize, Serialize};
 
-/// Which texts the store keeps beside their sketches.
+/// Which texts the store keeps in addition to their sketches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
-    /// All.
+    /// All texts.
     #[default]
     All,
-    /// Those of fewer than [`SHORT_CHARS`] characters.
+    /// Texts of fewer than [`SHORT_CHARS`] characters.
     Short,
-    /// None.
+    /// No text.
     None,
 }
 
-/// Texts of fewer characters are short: a verdict on them needs the text itself more than others do.
+/// Texts of fewer characters are short. Their verdicts depend on the text more than others do.
 pub const SHORT_CHARS: u32 = 160;
-/// Bytes beyond which a text is not kept.
+/// The longest text that is kept, in bytes.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// The job file's `[contents]`: what the store remembers of a text. Identity configuration.
+/// The job file's `[contents]`: what the store keeps of a text. Identity configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Which texts are kept, compressed, to decide by: `all`, `short` or `none`. Without text a verdict is as sure as
-    /// sketches are. Default: all.
+    /// Which texts are kept, compressed, to decide pairs: `all`, `short` or `none`. Without texts a
+    /// verdict is as accurate as sketches. Default: all.
     pub text: Keep,
 }
 

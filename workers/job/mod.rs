@@ -1,54 +1,64 @@
-//! The job: what the user asked for, the sum of the stages' options. A table bears the name of the module that obeys it. Three classes: identity
-//! (what a content is and which buckets it falls into; fixed for a store's life), decision (what the evidence must show) and view
-//! (which page represents, how far a cluster reaches, what is exported).
+//! The job file: the options of all stages.
+//!
+//! A table has the name of the room that it configures. Options of rooms below are defined there;
+//! those of rooms above are defined here, because arrows never run up. There are three classes.
+//! Identity says what a content is and which buckets it belongs to, and is fixed for the life of a
+//! store. Decision says what evidence a pair needs. View says which page represents a cluster, how
+//! far a cluster reaches and what is exported.
 
 pub mod clusters;
 pub mod contents;
 pub mod guards;
+mod output;
 pub mod pages;
+mod read;
+
+pub use output::{Form, Output, When, check_ping};
+pub use read::Read;
 
 use crate::candidates::bands::Bands;
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep;
+use crate::job::read::SOURCE_BYTES_MAX;
 use crate::text::{features, normalize, numerals, shingles, signatures, simhash, sketch};
-use crate::{confirm, document, extract, read};
+use crate::{confirm, document, extract};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
 
-/// A job file, its paths already relative to the working folder.
+/// A job file, with paths relative to the working folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// The store's folder.
     pub store: PathBuf,
-    /// What is read.
+    /// Which inputs are read.
     pub read: Read,
-    /// How text is found in pages.
+    /// How the main text of a page is extracted.
     #[serde(default)]
     pub extract: extract::Options,
     /// How text is normalised.
     #[serde(default)]
     pub normalize: normalize::Options,
-    /// What a text's features are.
+    /// Which features a text has.
     #[serde(default)]
     pub features: features::Options,
-    /// The first signature. May stand in `signatures` instead.
+    /// The first signature. Its options may be in `signatures` instead.
     #[serde(default)]
     pub simhash: simhash::Options,
-    /// The signatures beside it. Default: MinHash.
+    /// The equality signatures. Default: MinHash.
     #[serde(default = "signatures::default_list")]
     pub signatures: Vec<signatures::Options>,
-    /// What is remembered of texts.
+    /// What the store keeps of texts.
     #[serde(default)]
     pub contents: contents::Options,
-    /// How long pages stay.
+    /// How long pages are kept.
     #[serde(default)]
     pub pages: pages::Options,
-    /// What joins two texts.
+    /// When two contents are joined.
     #[serde(default)]
     pub confirm: confirm::Options,
-    /// What looks like an accident.
+    /// When an epoch looks like an accident.
     #[serde(default)]
     pub guards: guards::Options,
     /// Which page represents a cluster.
@@ -61,114 +71,11 @@ pub struct Job {
     pub output: Output,
 }
 
-/// The job file's `[read]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Read {
-    /// Files, folders and patterns (`*`, `?`, `[...]`, `**`).
-    pub inputs: Vec<PathBuf>,
-    /// What the inputs are called together. A page belongs to the source that saw it last. Default: `crawl`.
-    #[serde(default = "source")]
-    pub source: String,
-    /// Whether the inputs are all there is of the source: its pages that they lack are removed. Default: false.
-    #[serde(default)]
-    pub complete: bool,
-    /// Share of records that may be bad; more stop the run before it commits. Default: 0.05.
-    #[serde(default = "rejects_max")]
-    pub rejects_max: f64,
-    /// Names of fields.
-    #[serde(default)]
-    pub fields: read::Fields,
-    /// Limits.
-    #[serde(default)]
-    pub limits: read::Limits,
-}
-
-impl Read {
-    /// What readers obey.
-    pub fn options(&self) -> read::Options {
-        read::Options { fields: self.fields.clone(), limits: self.limits.clone() }
-    }
-}
-
-/// Bytes of a source's name.
-const SOURCE_BYTES_MAX: usize = 256;
-
-fn source() -> String {
-    "crawl".into()
-}
-
-fn rejects_max() -> f64 {
-    0.05
-}
-
-/// The form of an exported table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Form {
-    /// A JSON object a line.
-    Jsonl,
-    /// Parquet.
-    Parquet,
-}
-
-/// When tables are exported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum When {
-    /// After every epoch.
-    #[default]
-    Always,
-    /// When asked.
-    OnDemand,
-}
-
-/// The job file's `[output]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Output {
-    /// The folder of results.
-    pub dir: PathBuf,
-    /// `jsonl`, `parquet`. Default: both.
-    #[serde(default = "both_forms")]
-    pub formats: Vec<Form>,
-    /// `always` or `on-demand`. Default: always.
-    #[serde(default)]
-    pub export: When,
-    /// File that every run leaves its figures in, for node_exporter's textfile collector. Default: none.
-    #[serde(default)]
-    pub metrics: Option<PathBuf>,
-    /// URL that hears when a run begins (`/start` behind it), succeeds, or fails (`/fail`). Default: none.
-    #[serde(default)]
-    pub ping: Option<String>,
-}
-
-/// Bytes of a ping's URL.
-const PING_BYTES_MAX: usize = 2048;
-
-/// What is wrong with the URL of a ping.
-pub fn check_ping(url: &str) -> std::result::Result<(), String> {
-    if url.len() > PING_BYTES_MAX {
-        return Err(format!("more than {PING_BYTES_MAX} bytes"));
-    }
-    let parsed = url::Url::parse(url).map_err(|e| format!("no URL: {e}"))?;
-    match parsed.scheme() {
-        "http" | "https" if url.bytes().all(|byte| byte.is_ascii_graphic()) && parsed.fragment().is_none() => Ok(()),
-        "http" | "https" => Err("no URL: it has a fragment, or characters that no URL has".into()),
-        scheme => Err(format!("`{scheme}` is neither http nor https")),
-    }
-}
-
-fn both_forms() -> Vec<Form> {
-    vec![Form::Jsonl, Form::Parquet]
-}
-
 impl Job {
-    /// The job with SimHash's options in one place, where `[[signatures]]` names it, too: it is always there, and has buckets of its own kind.
+    /// Moves SimHash's options from `[[signatures]]`, if they are there, to `[simhash]`.
     ///
-    /// # Errors
-    ///
-    /// What is wrong, naming the keys.
+    /// SimHash is always computed, and its candidates are found in another way than those of equal
+    /// keys. The error names the keys.
     pub fn settled(mut self) -> std::result::Result<Job, String> {
         let at = self.signatures.iter().position(|options| matches!(options, signatures::Options::SimHash(_)));
         if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at)) {
@@ -180,13 +87,13 @@ impl Job {
         Ok(self)
     }
 
-    /// The files that the job reads beside its inputs.
+    /// The files that the job reads in addition to its inputs.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let signatures = self.signatures.iter().filter_map(signatures::Options::path);
         [&self.features.idf, &self.features.stop_words].into_iter().flatten().chain(signatures)
     }
 
-    /// Makes the job's relative paths relative to `folder`, where its file lies.
+    /// Makes relative paths relative to `folder`, the folder of the job file.
     pub fn relative_to(mut self, folder: &Path) -> Job {
         let paths = [&mut self.store, &mut self.output.dir].into_iter().chain(&mut self.read.inputs);
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
@@ -197,7 +104,7 @@ impl Job {
         self
     }
 
-    /// What is wrong with the values, naming the key; the types are right already.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.read.inputs.is_empty() {
             return Err("[read] inputs: names no input".into());
@@ -255,12 +162,12 @@ impl Job {
         Bands::new(self.simhash.k, self.simhash.bands).map_err(|why| format!("[simhash] k, bands: {why}"))
     }
 
-    /// What decides a pair, every default filled in.
+    /// The options that decide a pair, with every default filled in.
     pub fn verdicts(&self) -> confirm::Options {
         self.confirm.within(self.simhash.k)
     }
 
-    /// The identity configuration: what a store can never change.
+    /// The identity configuration, which is fixed for a store.
     pub fn identity(&self) -> Result<Value> {
         let digest = |path: &Option<PathBuf>| -> Result<Option<String>> {
             let Some(path) = path else { return Ok(None) };
@@ -302,7 +209,8 @@ impl Job {
     }
 }
 
-/// `path` without `folder/..` where that folder is no symbolic link, so that people read `out/demo` and not `jobs/../out/demo`.
+/// `path` without `folder/..`, unless that folder is a symbolic link: `out/demo` is easier to read
+/// than `jobs/../out/demo`.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

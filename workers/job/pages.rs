@@ -1,23 +1,25 @@
-//! `[pages]`: how long a page stays that is not seen again.
+//! The job file's `[pages]`: how long a page is kept that is not seen again.
 
 use crate::store::manifest::Retention;
 use serde::{Deserialize, Serialize};
 
-/// The job file's `[pages]`: how long a page stays that is not seen again.
+/// The job file's `[pages]`: how long a page is kept that is not seen again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Days after which a page expires that no input saw, by the time at which each epoch was planned. Default: never.
+    /// A page expires after this many days without being seen, by the times at which the epochs
+    /// were planned. Default: never.
     pub retain_days: Option<u32>,
-    /// Epochs in a row that read something, of whatever source, without seeing the page. Default: never.
+    /// A page expires after this many consecutive epochs that read any source without seeing the
+    /// page. Default: never.
     pub retain_epochs: Option<u32>,
 }
 
-/// Days and epochs that a page can be retained.
+/// The greatest value of both options.
 const RETAIN_MAX: u32 = 100_000;
 
 impl Options {
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         for (key, n) in [("retain_days", self.retain_days), ("retain_epochs", self.retain_epochs)] {
             if n.is_some_and(|n| !(1..=RETAIN_MAX).contains(&n)) {
@@ -27,7 +29,9 @@ impl Options {
         Ok(())
     }
 
-    /// What pages must have been seen by at `logical_time`, when the epochs `reading`, in ascending order, have read something.
+    /// The epoch and the time since which a page must have been seen at `logical_time`.
+    ///
+    /// `reading` are the epochs that read something, ascending.
     pub fn retention(&self, reading: &[u64], logical_time: i64) -> Retention {
         let epoch = |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
         let time = |days: u32| logical_time.saturating_sub(86_400 * i64::from(days));

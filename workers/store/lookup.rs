@@ -126,7 +126,7 @@ impl<R: Row> Sparse<R> {
 
     /// The first position at or after `from` whose key is not less than `key`, by galloping.
     fn seek(&self, key: R::Key, from: usize) -> usize {
-        crate::store::segment::gallop(self.rows, from, |position| self.key(position) < key)
+        crate::gallop::gallop(self.rows, from, |position| self.key(position) < key)
     }
 
     fn batch(&self, number: usize) -> Result<&R::Columns> {

@@ -5,6 +5,7 @@
 //! Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch and place follow from its position.
 
 use crate::error::{Error, Kind, Result};
+use crate::gallop::gallop;
 use crate::panics::guarded;
 use crate::store::durable;
 use crate::store::map::map;
@@ -253,26 +254,6 @@ impl<R: Row> Segment<R> {
     pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         gallop(self.rows, from, before)
     }
-}
-
-/// The first position at or after `from` and before `end`, else `end`, that is not `before` what is sought, by galloping.
-pub(super) fn gallop(end: usize, from: usize, before: impl Fn(usize) -> bool) -> usize {
-    let mut step = 1;
-    let mut low = from;
-    while low + step <= end && before(low + step - 1) {
-        low += step;
-        step *= 2;
-    }
-    let mut high = (low + step).min(end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// A batch in a mapped file.

@@ -1,12 +1,19 @@
-//! Features: in comes a normalised text, out go its weighted features, sorted by hash. Words by default: jieba's for Chinese, Unicode's
-//! (UAX #29) elsewhere, chosen for each run of script; or character n-grams. A weight is the square root of how often the feature occurs, times
-//! its frozen inverse document frequency if the job names one. Plain term frequency lets one stop word carry a third of a long
-//! Chinese page; the root does not.
+//! Extracts the weighted features of a normalised text, from which SimHash is made.
 //!
-//! Weights are integers: 256 is 1.
+//! Features are words by default: jieba's for runs of Chinese characters, those of Unicode Standard
+//! Annex 29 elsewhere. A job may ask for character n-grams instead.
+//!
+//! A weight is the square root of the feature's count, times its inverse document frequency where
+//! the job names a frozen file of frequencies (Salton, Buckley: "Term-weighting approaches in
+//! automatic text retrieval", Information Processing & Management 24(5), 1988). We differ by the
+//! square root: with plain counts one stop word carries a third of the weight of a long Chinese
+//! page. Weights are integers in units of 1/256, because floating-point results differ between
+//! machines.
 
 use crate::error::{Error, Kind, Result};
-use crate::text::normalize::{self, is_han};
+use crate::text::characters::{is_han, is_letter};
+use crate::text::log2::log2;
+use crate::text::normalize;
 use jieba_rs::Jieba;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -23,14 +30,14 @@ pub const VERSION: &str = "1, jieba-rs 0.11 with its dictionary, Unicode 16";
 pub struct Feature {
     /// xxh3 of the feature's bytes.
     pub hash: u64,
-    /// Its weight in 1/256, at least 1 and at most [`WEIGHT_MAX`].
+    /// The weight in units of 1/256, from 1 to [`WEIGHT_MAX`].
     pub weight: u32,
 }
 
-/// The greatest weight of a feature; larger ones count as this.
+/// The greatest weight of a feature, in units of 1/256. Larger weights are cut to it.
 pub const WEIGHT_MAX: u32 = 1 << 22;
 
-/// What is counted.
+/// What a feature or a shingle consists of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -62,12 +69,14 @@ pub struct Options {
     pub characters: usize,
     /// `sqrt_tf` or `tf`. Default: sqrt_tf.
     pub weight: Weight,
-    /// A frozen file of document frequencies: a line `documents<TAB>N`, then lines `word<TAB>n`; `pagefold lexicon` makes one. Lines in
-    /// front that begin with `#` say what made it. Default: none.
+    /// A frozen file of document frequencies: a line `documents<TAB>N`, then lines `word<TAB>n`,
+    /// after any comment lines, which begin with `#`. `pagefold lexicon` makes one. Default: none.
     pub idf: Option<PathBuf>,
-    /// A file of words to leave out, one a line; lines that begin with `#` are none. Default: none.
+    /// A file of words to leave out, one on each line. Lines that begin with `#` are comments.
+    /// Default: none.
     pub stop_words: Option<PathBuf>,
-    /// A text of fewer distinct features is `too_short`: it folds only with identical texts. Default: 8.
+    /// A text with fewer distinct features is `too_short`: it folds only with identical texts.
+    /// Default: 8.
     pub features_min: usize,
 }
 
@@ -84,11 +93,27 @@ impl Default for Options {
     }
 }
 
-/// Makes features as the options say; one for each worker, sharing the dictionary.
+/// Extracts features as the options say. Each worker has its own, and clones share the dictionary.
+///
+/// ```
+/// use workers::text::features::{Featurizer, Options, Unit, WEIGHT_MAX};
+/// use workers::text::normalize;
+///
+/// let options = Options { unit: Unit::Characters, characters: 2, ..Options::default() };
+/// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
+/// let mut features = Vec::new();
+/// featurizer.features("abab", &mut features);
+/// // The 2-grams `ab`, twice, and `ba`, once. Weights are square roots of counts, in 1/256.
+/// let mut weights: Vec<u32> = features.iter().map(|feature| feature.weight).collect();
+/// weights.sort_unstable();
+/// assert_eq!(weights, [256, 362]);
+/// assert!(featurizer.is_too_short(&features), "2 features; the default minimum is 8");
+/// # Ok::<(), workers::error::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Featurizer {
     options: Options,
-    /// Loaded when first needed: character n-grams alone never do.
+    /// Loaded when first needed. Character n-grams do not need it.
     jieba: Arc<OnceLock<Jieba>>,
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
@@ -96,7 +121,7 @@ pub struct Featurizer {
 }
 
 impl Featurizer {
-    /// Loads the dictionary and the files that `options` name. Words in them are normalised as texts are.
+    /// Loads the dictionary and the files that `options` name, whose words are normalised as texts.
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<Featurizer> {
         let idf = options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
         let stop_words = match &options.stop_words {
@@ -120,12 +145,12 @@ impl Featurizer {
         })
     }
 
-    /// Calls `found` for every word of `text`, which is normalised, in the order of the text.
+    /// Calls `found` for every word of the normalised `text`, in order.
     pub fn each_word(&self, text: &str, found: impl FnMut(&str)) {
         words(text, self.jieba.get_or_init(Jieba::new), found);
     }
 
-    /// Writes the features of `text`, which is normalised, to `out`, sorted by hash.
+    /// Writes the features of the normalised `text` to `out`, sorted by hash.
     pub fn features(&mut self, text: &str, out: &mut Vec<Feature>) {
         self.hashes.clear();
         match self.options.unit {
@@ -135,7 +160,9 @@ impl Featurizer {
         self.weigh(out);
     }
 
-    /// Writes the hashes of the words of `text` to `in_order` and its features to `out`, and segments it once for both.
+    /// As [`Featurizer::features`], and writes the hashes of the words of `text` to `in_order`.
+    ///
+    /// The text is segmented only once for both.
     pub fn words_and_features(&mut self, text: &str, in_order: &mut Vec<u64>, out: &mut Vec<Feature>) {
         in_order.clear();
         self.each_word(text, |word| in_order.push(word_hash(word)));
@@ -147,7 +174,7 @@ impl Featurizer {
         self.weigh(out);
     }
 
-    /// Writes to `out` the features whose occurrences are in `self.hashes`.
+    /// Writes the features to `out` whose occurrences are in `self.hashes`.
     fn weigh(&mut self, out: &mut Vec<Feature>) {
         out.clear();
         self.hashes.sort_unstable();
@@ -169,13 +196,13 @@ impl Featurizer {
         }
     }
 
-    /// Whether a text with `features` says too little for its fingerprint to mean anything.
+    /// Whether a text has too few features for a meaningful fingerprint.
     pub fn is_too_short(&self, features: &[Feature]) -> bool {
         features.len() < self.options.features_min
     }
 }
 
-/// Calls `found` for every word of `text`: jieba's in runs of Chinese characters, Unicode's in what stands between.
+/// Calls `found` for every word: jieba's in runs of Chinese characters, Unicode's between them.
 fn words(text: &str, jieba: &Jieba, mut found: impl FnMut(&str)) {
     let mut rest = text;
     while !rest.is_empty() {
@@ -190,9 +217,9 @@ fn words(text: &str, jieba: &Jieba, mut found: impl FnMut(&str)) {
     }
 }
 
-/// Pushes the hash of every `n` consecutive letters or digits; the whole text's if it has fewer.
+/// Pushes the hash of every `n` consecutive letters or digits, or of all if there are fewer.
 fn grams(text: &str, n: usize, hashes: &mut Vec<u64>) {
-    let letters: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+    let letters: String = text.chars().filter(|c| is_letter(*c)).collect();
     let mut starts: Vec<usize> = letters.char_indices().map(|(at, _)| at).collect();
     starts.push(letters.len());
     if starts.len() <= n {
@@ -204,16 +231,16 @@ fn grams(text: &str, n: usize, hashes: &mut Vec<u64>) {
     hashes.extend(starts.windows(n + 1).map(|window| xxh3_64(&letters.as_bytes()[window[0]..window[n]])));
 }
 
-/// Frozen document frequencies, by which words are weighed.
+/// Frozen document frequencies of words.
 pub(crate) struct Idf {
     /// How many documents were counted.
     pub(crate) documents: u64,
-    /// In how many of them the word of a hash was.
+    /// The number of documents with a word, by the word's hash.
     pub(crate) seen_in: HashMap<u64, u64>,
 }
 
 impl Idf {
-    /// Reads the file at `path`, whose words are normalised as texts are.
+    /// Reads the file at `path`, whose words are normalised as texts.
     pub(crate) fn read(path: &Path, normal: &normalize::Options) -> Result<Idf> {
         let text = read(path)?;
         let mut lines = text.lines().zip(1..).skip_while(|(line, _)| line.starts_with('#'));
@@ -238,28 +265,14 @@ impl Idf {
         Ok(Idf { documents, seen_in })
     }
 
-    /// log2((documents + 1) / (seen in + 1)) in 1/256, at least 1/256.
+    /// log2((documents + 1) / (seen_in + 1)) in units of 1/256, at least 1.
     fn of(&self, hash: u64) -> u64 {
         let seen = self.seen_in.get(&hash).copied().unwrap_or(0).min(self.documents);
-        log2(self.documents + 1).saturating_sub(log2(seen + 1)).max(1)
+        log2::<8>(self.documents + 1).saturating_sub(log2::<8>(seen + 1)).max(1)
     }
 }
 
-/// log2(n) in 1/256, rounded down, for n > 0; by repeated squaring, as floats differ between machines.
-fn log2(n: u64) -> u64 {
-    let whole = n.ilog2();
-    let mut mantissa = if whole > 31 { n >> (whole - 31) } else { n << (31 - whole) };
-    let mut log = u64::from(whole);
-    for _ in 0..8 {
-        mantissa = (mantissa * mantissa) >> 31;
-        let carry = mantissa >> 32;
-        mantissa >>= carry;
-        log = log << 1 | carry;
-    }
-    log
-}
-
-/// The hash by which a word of a normalised text is known.
+/// The hash that identifies a word of a normalised text.
 pub fn word_hash(word: &str) -> u64 {
     xxh3_64(word.as_bytes())
 }
@@ -270,7 +283,7 @@ fn word_key(word: &str, normal: &normalize::Options) -> u64 {
     word_hash(&out)
 }
 
-/// The bytes of a frozen file that a job names; of one that is not there it is said how to make one.
+/// The bytes of a frozen file that a job names. If it is missing, the error says how to make one.
 pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
@@ -299,7 +312,7 @@ mod tests {
         list
     }
 
-    /// Each run of script is cut by the rules of that script, and nothing but words is left.
+    /// Each run of a script is segmented by the rules of that script, and only words remain.
     #[test]
     fn words_by_script() {
         assert_eq!(
@@ -309,21 +322,21 @@ mod tests {
         assert!(listed("!? ,。…").is_empty());
     }
 
-    /// The words come in the order of the text whatever is counted, and beside them the features are the same.
+    /// Words come in the order of the text, and the features are those of [`Featurizer::features`].
     #[test]
-    fn words_beside_features() {
+    fn words_and_features_together() {
         let text = "我们在北京, we are in beijing 我们";
         for unit in [Unit::Words, Unit::Characters] {
             let mut maker = featurizer(Options { unit, ..Options::default() });
-            let (mut alone, mut beside, mut words) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut alone, mut together, mut words) = (Vec::new(), Vec::new(), Vec::new());
             maker.features(text, &mut alone);
-            maker.words_and_features(text, &mut words, &mut beside);
-            assert_eq!(alone, beside);
+            maker.words_and_features(text, &mut words, &mut together);
+            assert_eq!(alone, together);
             assert_eq!(words, listed(text).iter().map(|word| word_hash(word)).collect::<Vec<_>>());
         }
     }
 
-    /// A weight is the root of the count in 1/256, or the count.
+    /// A weight is the square root of the count in units of 1/256, or the count.
     #[test]
     fn weights() {
         let mut out = Vec::new();
@@ -340,7 +353,7 @@ mod tests {
         assert!(out.is_sorted());
     }
 
-    /// Stop words vanish and frequent words weigh less, by files whose words are normalised like texts.
+    /// Stop words are left out and frequent words weigh less. The files' words are normalised.
     #[test]
     fn frozen_files() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -358,7 +371,7 @@ mod tests {
         assert!(error.err().expect("refused").to_string().contains("line 2"));
     }
 
-    /// Grams slide over letters alone, and a text shorter than one is its own gram.
+    /// N-grams consist of letters only, and a text shorter than one n-gram is one feature.
     #[test]
     fn character_grams() {
         let count = |text: &str| {
@@ -367,14 +380,5 @@ mod tests {
             out.len()
         };
         assert_eq!([count("春眠不觉晓,处处"), count("春眠"), count("!"), count("")], [4, 1, 0, 0]);
-    }
-
-    /// The integer logarithm is the real one rounded down.
-    #[test]
-    fn integer_log2() {
-        for n in (1..5000).chain([1 << 33, (1 << 40) + 12345, u64::MAX >> 1]) {
-            let real = (n as f64).log2() * 256.0;
-            assert!((log2(n) as f64 - real).abs() <= 1.5, "log2({n}) = {} for {real}", log2(n));
-        }
     }
 }

@@ -1,27 +1,41 @@
-//! Hashes of hashes: in come 64-bit numbers, out goes one of them. Arithmetic alone, so that a key is the same on every
-//! machine.
+//! Hashes of numbers that are hashes already.
+//!
+//! They are defined by arithmetic alone and are part of keys that stores keep, so they can never
+//! change: a library's hash may.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A bijection of 64 bits that spreads every input bit over all output bits (MurmurHash3's finaliser).
-pub fn finish(mut x: u64) -> u64 {
-    x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+/// 2^64 divided by the golden ratio, made odd. Its multiples spread evenly over 64 bits (Knuth:
+/// "The Art of Computer Programming", volume 3, section 6.4).
+pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finaliser of MurmurHash3: a bijection of 64 bits in which every input bit affects every
+/// output bit.
+pub fn finish(x: u64) -> u64 {
+    let x = half_finish(x).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
 }
 
-/// The hash of `values` in their order, begun with `seed`.
-pub fn chain(seed: u64, values: impl IntoIterator<Item = u64>) -> u64 {
-    values
-        .into_iter()
-        .fold(finish(seed), |hash, value| finish(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ value))
+/// The first half of [`finish`], a bijection too. It suffices where only the low bits are used.
+#[inline]
+pub fn half_finish(x: u64) -> u64 {
+    let x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    x ^ (x >> 33)
 }
 
-/// Hasher of tables whose keys are hashes already. Only for tables that no text of a crawl fills.
+/// The hash of a sequence of `values`, different for every `seed`.
+pub fn chain(seed: u64, values: impl IntoIterator<Item = u64>) -> u64 {
+    let add = |hash: u64, value| finish(hash.wrapping_mul(GOLDEN_RATIO).rotate_left(23) ^ value);
+    values.into_iter().fold(finish(seed), add)
+}
+
+/// The hasher of maps whose keys are hashes already.
+///
+/// Only for maps that no text of a crawl fills: an attacker could choose keys of one slot.
 #[derive(Default)]
 pub struct AsIs(u64);
 
-/// Builds [`AsIs`].
+/// The builder of [`AsIs`].
 pub type BuildAsIs = BuildHasherDefault<AsIs>;
 
 impl Hasher for AsIs {
@@ -42,9 +56,9 @@ impl Hasher for AsIs {
 mod tests {
     use super::*;
 
-    /// Seed, values, their order and their number all matter.
+    /// The seed, the values, their order and their number all change the hash.
     #[test]
-    fn chain_tells_apart() {
+    fn chain_depends_on_everything() {
         let all =
             [chain(0, [1, 2]), chain(1, [1, 2]), chain(0, [2, 1]), chain(0, [1]), chain(0, [1, 2, 0]), chain(0, [])];
         let mut distinct = all.to_vec();
@@ -53,7 +67,7 @@ mod tests {
         assert_eq!(distinct.len(), all.len());
     }
 
-    /// A bit flipped in the input flips about half of the output's.
+    /// A flipped bit of the input flips about half of the bits of the output.
     #[test]
     fn avalanche() {
         for bit in 0..64 {

@@ -1,8 +1,13 @@
-//! A text and what is computed from it alone: its one normal form, words, fingerprint, keys, sketches, numbers.
+//! Everything that is computed from one text alone.
 //!
-//! Everything here is a pure function of a text and the configuration. Nothing here knows a file, a store or an epoch.
+//! A text is normalised once; features, fingerprint, keys, sketches and numbers derive from that
+//! string. Every function is pure: it depends on the text and the configuration, and knows no store
+//! and no epoch. The only files read are the frozen word lists that a job names.
 
+pub mod characters;
 pub mod features;
+pub(crate) mod hash;
+mod log2;
 pub mod normalize;
 pub mod numerals;
 pub mod shingles;

@@ -1,9 +1,14 @@
-//! Normalisation: in comes a page's text, out goes the one string from which digest, features, evidence and length all derive. NFKC, lower
-//! case, white space folded to single spaces, invisible characters dropped, traditional Chinese folded to simplified.
+//! Normalises a page's text to the string from which digest, features, evidence and length derive.
 //!
-//! The script fold serves comparison, not reading: it maps character by character so that a text in either script folds to the
-//! same string, and does not choose the right simplified character where one traditional form has two.
+//! The normal form is NFKC (Unicode Standard Annex 15) in lower case, with every run of white space
+//! as one space, without invisible characters, and with simplified Chinese characters instead of
+//! traditional ones.
+//!
+//! The mapping of scripts serves comparison, not reading. It maps character by character, so that
+//! a text in either script gets the same normal form; where one traditional character has two
+//! simplified forms it does not choose by meaning.
 
+use crate::text::characters::is_han;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick};
@@ -25,18 +30,19 @@ impl Default for Options {
     }
 }
 
-/// What a character of the basic plane becomes when its neighbours cannot matter.
+/// The normal form of one character of the basic plane, where its neighbours cannot change it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Fold(u32);
 
 impl Fold {
-    /// Neighbours may matter, or it becomes several characters: the slow road.
+    /// Neighbours may change it, or it becomes several characters: needs the slow path.
     const SLOW: Fold = Fold(u32::MAX);
-    /// Nothing is left of it.
+    /// The character is dropped.
     const DROP: Fold = Fold(u32::MAX - 1);
 }
 
-/// Characters that the conversion library maps only next to certain others; a fold for comparison maps them always.
+/// Characters that the conversion library maps only next to certain others. For comparison they are
+/// always mapped.
 const ALWAYS: [(char, char); 10] = [
     ('乾', '干'),
     ('著', '着'),
@@ -62,12 +68,8 @@ fn simplify(c: char) -> char {
     converted.chars().next().unwrap_or(c)
 }
 
-/// Whether `c` is a Chinese character.
-pub fn is_han(c: char) -> bool {
-    matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{20000}'..='\u{323af}' | '\u{f900}'..='\u{faff}' | '々' | '〇')
-}
-
-/// Format characters that no reader sees: soft hyphen, zero-width and bidirectional marks, byte order marks, controls.
+/// Whether `c` is not displayed: soft hyphen, zero-width and bidirectional marks, byte order mark,
+/// controls.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
         || (c.is_control() && !c.is_whitespace())
@@ -86,7 +88,7 @@ fn table(simplified: bool) -> &'static [Fold; 0x10000] {
     })
 }
 
-/// The fold of `c`, if it is a starter that composes with nothing before it and becomes one character.
+/// The fold of `c` if it is a starter, composes with nothing before it and becomes one character.
 fn fold_alone(c: char, simplified: bool) -> Fold {
     if is_invisible(c) {
         return Fold::DROP;
@@ -108,13 +110,26 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
 }
 
 /// Writes the normal form of `text` to `out`, which is cleared first.
+///
+/// Most characters fold alone, by one look into a table. The others and their neighbours take the
+/// slow path, which is the definition.
+///
+/// ```
+/// use workers::text::normalize::{Options, normalize};
+///
+/// let mut normal = String::new();
+/// normalize("　Ｈｅｌｌｏ，\tＷｏｒｌｄ！\n", &Options::default(), &mut normal);
+/// assert_eq!(normal, "hello, world!");
+/// normalize("臺灣", &Options::default(), &mut normal);
+/// assert_eq!(normal, "台湾");
+/// ```
 pub fn normalize(text: &str, options: &Options, out: &mut String) {
     let table = table(options.simplified);
     let fold = |c: char| table.get(c as usize).copied().unwrap_or(Fold::SLOW);
     out.clear();
     out.reserve(text.len());
     let mut sink = Sink { out, space: false };
-    // The last character of the fast road is held back: what follows may compose with it.
+    // The last character of the fast path is held back: the next one may compose with it.
     let mut held: Option<(usize, Fold)> = None;
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -125,7 +140,7 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) {
             at += rest.find(|c| !matches!(fold(c), Fold::SLOW | Fold::DROP)).unwrap_or(rest.len());
             sink.slow(&text[start..at], options.simplified);
         } else {
-            // What is dropped does not part a letter from the mark behind it.
+            // A dropped character does not separate a letter from a mark that follows it.
             if folded != Fold::DROP
                 && let Some((_, before)) = held.replace((at, folded))
             {
@@ -139,7 +154,7 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) {
     }
 }
 
-/// The normal form, the plain way: the oracle of [`normalize`].
+/// The normal form by its definition: the oracle of [`normalize`].
 #[cfg(test)]
 fn normalize_plainly(text: &str, options: &Options) -> String {
     let mut out = String::new();
@@ -148,7 +163,7 @@ fn normalize_plainly(text: &str, options: &Options) -> String {
     out
 }
 
-/// Where normal characters go; white space waits here until something follows it.
+/// Appends normal characters. A space is written only when a character follows it.
 struct Sink<'a> {
     out: &'a mut String,
     space: bool,
@@ -175,7 +190,7 @@ impl Sink<'_> {
         }
     }
 
-    /// The definition: NFKC of what can be seen, lower case, white space as spaces, simplified.
+    /// The definition: NFKC of visible characters, lower case, white space as spaces, simplified.
     fn slow(&mut self, text: &str, simplified: bool) {
         for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase) {
             let c = if c.is_whitespace() { ' ' } else { c };
@@ -198,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fast road writes what the definition writes, over the scripts and marks that try it most.
+        /// The fast path equals the definition, on the scripts and marks that are hardest for it.
         #[test]
         fn fast_is_plain(text in "[a-zA-ZÀ-ɏ\u{300}-\u{315}　 \n\u{200b}\u{ad}，。！Ａ-ｚｦ-ﾟ가-힣\u{1100}-\u{1112}\u{11a8}-\u{11c2}ぁ-ん\u{3099}ァ-ヶ一-鿿豈-龜ﬁ①㎞Σΐİẞ]{0,40}") {
             for simplified in [true, false] {
@@ -209,25 +224,25 @@ mod tests {
             }
         }
 
-        /// The same over all of Unicode.
+        /// The fast path equals the definition on any text.
         #[test]
         fn fast_is_plain_anywhere(text in "\\PC{0,40}") {
             prop_assert_eq!(normal(&text), normalize_plainly(&text, &Options::default()));
         }
     }
 
-    /// Width, case, script, white space and invisible marks do not make two texts of one.
+    /// Texts that differ only in width, case, script, white space or invisible marks have one form.
     #[test]
-    fn what_folds() {
+    fn equal_forms() {
         assert_eq!(normal("　Ｈｅｌｌｏ，\t\u{200b}World！\n"), "hello, world!");
         assert_eq!(normal("憂鬱的臺灣烏龜，乾燥著"), normal("忧郁的台湾乌龟，干燥着"));
         assert_eq!(normal("e\u{301}t\u{e9}"), "\u{e9}t\u{e9}");
         assert_eq!(normal(" \n\u{feff} "), "");
     }
 
-    /// With the fold of scripts switched off traditional characters stay.
+    /// Without the mapping of scripts traditional characters stay.
     #[test]
-    fn scripts_apart() {
+    fn scripts_unmapped() {
         let mut out = String::new();
         normalize("臺灣", &Options { simplified: false }, &mut out);
         assert_eq!(out, "臺灣");

@@ -1,29 +1,47 @@
-//! Numerals: in comes a normalised text, out go 128 bits that stand for the set of its numbers (a Bloom filter of one
-//! function, Bloom 1970). Two reports that differ in numbers on both sides are often the same bulletin of another day
-//! or the same notice of another year, which nothing else tells apart. It compares sets, not places, knows no units,
-//! and reads digits only: numbers in Chinese characters told no pair apart that digits did not, and parted pages that
-//! were only reworded.
+//! Summarises the numbers of a text, to tell issues of one bulletin apart.
+//!
+//! Two texts that each have numbers the other lacks are often the same bulletin of another day, or
+//! the same notice of another year. No other signal separates them. The set of numbers is kept as
+//! 128 bits, a Bloom filter with one hash function (Bloom: "Space/time trade-offs in hash coding
+//! with allowable errors", CACM 13(7), 1970).
+//!
+//! Numbers are compared as sets, without their places and units, and only digits are read. Numbers
+//! in Chinese characters separated no pair that digits did not, and separated pages that were only
+//! reworded.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
 
-/// The bits of the numbers in `normal`: runs of digits without zeros in front, commas between digits left out, one
-/// point between digits kept. Full-width digits are plain ones in a normalised text.
+/// The set of the numbers in the normalised text `normal`, a bit for each.
+///
+/// A number is a run of digits, without leading zeros, without the commas in it, and with at most
+/// one decimal point.
+///
+/// ```
+/// use workers::text::numerals::{bits, conflict};
+///
+/// let (monday, tuesday) = (bits("july 11: 30 degrees"), bits("july 12: 30 degrees"));
+/// assert_eq!(monday.count_ones(), 2);
+/// assert!(conflict(monday, tuesday), "11 and 12 are each on one side only");
+/// assert!(!conflict(monday, bits("30 degrees")));
+/// ```
 pub fn bits(normal: &str) -> u128 {
     let mut bits = 0;
     numbers(normal, |number| {
-        // Numbers that take each other's place, days, years, counts, are near each other: so they never share a bit.
+        // Numbers that replace each other, as days, years and counts do, are near each other:
+        // modulo 128 they do not share a bit, as hashes might.
         let bit = number.parse::<u64>().unwrap_or_else(|_| xxh3_64(number.as_bytes())) % 128;
         bits |= 1 << bit;
     });
     bits
 }
 
-/// Whether each side has numbers that the other lacks, by the bits of both. Symmetric. What it says is so; what it does
-/// not say may be: a number falls on a bit of the other side by chance n in 128 times if that side has n numbers, so
-/// that of texts with some hundreds it says nothing.
+/// Whether each side has numbers that the other lacks, by the bits of both. Symmetric.
+///
+/// There is no false conflict, but conflicts are missed: a number's bit is set on a side with n
+/// other numbers in about n of 128 cases, so that texts with hundreds of numbers never conflict.
 pub fn conflict(a: u128, b: u128) -> bool {
     a & !b != 0 && b & !a != 0
 }
@@ -31,11 +49,11 @@ pub fn conflict(a: u128, b: u128) -> bool {
 /// Calls `found` with every number of `normal`.
 fn numbers(normal: &str, mut found: impl FnMut(&str)) {
     let mut number = String::new();
-    let mut give = |digits: &str| {
+    let mut emit = |digits: &str| {
         number.clear();
         number.extend(digits.chars().filter(|c| *c != ','));
         let short = number.trim_start_matches('0');
-        // 0, 00 and 0.5 keep one zero.
+        // 0, 00 and 0.5 keep one zero in front.
         let zeros = number.len() - short.len();
         let start = zeros - usize::from(zeros > 0 && !short.starts_with(|c: char| c.is_ascii_digit()));
         if !number.is_empty() {
@@ -49,9 +67,10 @@ fn numbers(normal: &str, mut found: impl FnMut(&str)) {
         rest = &run[end..];
         let run = run[..end].trim_end_matches(['.', ',']);
         if run.matches('.').count() == 1 {
-            give(run);
+            emit(run);
         } else {
-            run.split('.').for_each(&mut give);
+            // Not a decimal: a date or a version, whose parts are numbers.
+            run.split('.').for_each(&mut emit);
         }
     }
 }
@@ -67,7 +86,7 @@ mod tests {
         list
     }
 
-    /// How a number is written does not matter, what it is does.
+    /// Numbers are found however they are written.
     #[test]
     fn numbers_of_a_text() {
         assert_eq!(listed("2022年07月1日，增长3.50%，共12,000人。"), ["2022", "7", "1", "3.50", "12000"]);
@@ -75,7 +94,7 @@ mod tests {
         assert_eq!(listed("一二三 ... ,,, 。"), [""; 0]);
     }
 
-    /// One more number on one side is no conflict; other numbers on both sides are.
+    /// Additional numbers on one side are no conflict; different numbers on both sides are.
     #[test]
     fn conflicts() {
         let of = |a: &str, b: &str| conflict(bits(a), bits(b));
@@ -86,18 +105,18 @@ mod tests {
     }
 
     proptest! {
-        /// Bits never see a conflict where the sets have none, and which side is which does not matter.
+        /// Bits report no conflict that the sets do not have, and the comparison is symmetric.
         #[test]
         fn conflicts_are_real(a in "[0-9., 年]{0,40}", b in "[0-9., 年]{0,40}") {
             let (x, y) = (listed(&a), listed(&b));
             let lacks = |x: &[String], y: &[String]| x.iter().any(|number| !y.contains(number));
-            let said = conflict(bits(&a), bits(&b));
-            prop_assert!(!said || lacks(&x, &y) && lacks(&y, &x));
-            prop_assert_eq!(said, conflict(bits(&b), bits(&a)));
+            let reported = conflict(bits(&a), bits(&b));
+            prop_assert!(!reported || lacks(&x, &y) && lacks(&y, &x));
+            prop_assert_eq!(reported, conflict(bits(&b), bits(&a)));
             prop_assert!(!conflict(bits(&a), bits(&a)));
         }
 
-        /// Any text has numbers or none.
+        /// No text makes it panic.
         #[test]
         fn any_text(text in "\\PC{0,60}") {
             bits(&text);

@@ -1,17 +1,36 @@
-//! Shingles: in comes a normalised text, out go the distinct 64-bit hashes of its q-grams, that is of every q
-//! consecutive letters or digits; white space and punctuation do not count (Broder 1997, by characters). The multiset
-//! form tells the first, second, ... occurrence of a q-gram apart, which short texts need. It never segments words and
-//! never looks at a language.
+//! Makes the shingles of a normalised text: the hashes of every q consecutive letters or digits.
+//!
+//! The similarity of two texts is that of their sets of shingles (Broder: "On the resemblance and
+//! containment of documents", SEQUENCES 1997). We differ by taking characters for words, so that no
+//! text needs to be segmented and no language is known; white space and punctuation do not count.
+//! The multiset form distinguishes the occurrences of a q-gram, as the paper's section 2 numbers
+//! them: short texts have too few distinct ones.
 
+use crate::text::characters::is_letter;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
 
-/// The longest q-gram, in characters; a larger q counts as this.
+/// The longest q-gram, in characters. A larger q is cut to it.
 pub const Q_MAX: usize = 16;
 
-/// The shingles of one text after another.
+/// The shingles of a text, in memory that is reused from text to text.
+///
+/// ```
+/// use workers::text::shingles::{Shingles, jaccard};
+///
+/// let shingles = |normal: &str| {
+///     let mut shingles = Shingles::default();
+///     shingles.set(normal, 5);
+///     shingles.hashes
+/// };
+/// // 8 and 7 letters have 4 and 3 distinct 5-grams.
+/// let (a, b) = (shingles("abcd efgh"), shingles("abcdefg"));
+/// assert_eq!((a.len(), b.len()), (4, 3));
+/// // The Jaccard similarity 3 / 4, in 1/10,000.
+/// assert_eq!(jaccard(&a, &b), 7_500);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Shingles {
     /// Distinct hashes, ascending.
@@ -19,18 +38,20 @@ pub struct Shingles {
 }
 
 impl Shingles {
-    /// The set of q-grams of `normal`: xxh3 of a q-gram's UTF-8. A text of 1 to q - 1 letters is one q-gram, one of
-    /// none has none.
+    /// Makes the set of q-grams of `normal`: a q-gram's hash is xxh3 of its UTF-8.
+    ///
+    /// A text of 1 to q - 1 letters is one q-gram. A text without letters has none.
     pub fn set(&mut self, normal: &str, q: usize) {
         self.hashes.clear();
         grams(normal, q, |gram| self.hashes.push(xxh3_64(gram)));
         distinct(&mut self.hashes);
     }
 
-    /// The multiset of q-grams: the n-th occurrence of a q-gram, from 0, is xxh3 seeded with n.
+    /// Makes the multiset of q-grams: occurrence n of a q-gram, counted from 0, is xxh3 seeded with
+    /// n.
     pub fn multiset(&mut self, normal: &str, q: usize) {
         let mut found: Vec<(u64, u32)> = Vec::new();
-        // Positions of the q-grams in the letters alone, for the few that occur again.
+        // A q-gram's position counts letters only. It serves to find the few repeated ones again.
         grams(normal, q, |gram| found.push((xxh3_64(gram), found.len() as u32)));
         found.sort_unstable();
         let mut again: Vec<(u32, u64)> = Vec::new();
@@ -53,21 +74,14 @@ impl Shingles {
     }
 }
 
-/// Whether `c` is part of a shingle.
-#[inline]
-pub fn is_letter(c: char) -> bool {
-    // The frequent ones first: asking Unicode's tables takes longer than hashing.
-    c.is_ascii_alphanumeric() || matches!(c, '\u{4e00}'..='\u{9fff}') || !c.is_ascii() && c.is_alphanumeric()
-}
-
-/// Bytes of letters that are laid side by side before the front is cut off.
+/// Size of the buffer in which letters are put side by side, in bytes.
 const WINDOW_BYTES: usize = 4096;
 
 /// Calls `found` with the UTF-8 of every q-gram in order.
 fn grams(normal: &str, q: usize, mut found: impl FnMut(&[u8])) {
     let q = q.clamp(1, Q_MAX);
     let mut bytes = [0u8; WINDOW_BYTES];
-    // Where the last q letters start; `slot` is the place of the next.
+    // A ring of the offsets of the last q letters; `slot` is the place of the next letter.
     let (mut starts, mut slot, mut letters) = ([0usize; Q_MAX], 0, 0usize);
     let mut end = 0;
     for c in normal.chars() {
@@ -93,13 +107,14 @@ fn grams(normal: &str, q: usize, mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// Fewer hashes than this are sorted at once.
+/// Fewer hashes than this are sorted by comparison.
 const SPREAD_MIN: usize = 64;
-/// The most places that hashes are spread to, as a power of two: their ends stay in the first cache.
+/// The most buckets of [`distinct`], as a power of two: their ends fit the first-level cache.
 const PLACE_BITS_MAX: u32 = 11;
 
-/// Sorts hashes and drops repeated ones. Hashes are even, so that one spread by their first bits leaves two to four in
-/// each place.
+/// Sorts hashes and removes duplicates: `sort_unstable` and `dedup`, faster.
+///
+/// Hashes are uniform, so one pass of bucket sort by their top bits leaves two to four in a bucket.
 fn distinct(hashes: &mut Vec<u64>) {
     let n = hashes.len();
     if n < SPREAD_MIN || n > u32::MAX as usize {
@@ -115,7 +130,7 @@ fn distinct(hashes: &mut Vec<u64>) {
     for end in &mut ends[..1 << bits] {
         sum += std::mem::replace(end, sum);
     }
-    // They are spread into the vector's own spare room and come back sorted.
+    // The second half of the vector holds the buckets; the sorted hashes are written to the first.
     hashes.resize(2 * n, 0);
     let (from, to) = hashes.split_at_mut(n);
     for hash in &*from {
@@ -138,7 +153,7 @@ fn distinct(hashes: &mut Vec<u64>) {
     hashes.truncate(kept);
 }
 
-/// Of two ascending sets, how many hashes they share.
+/// The number of hashes that two ascending sets share.
 pub fn shared(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut shared) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -150,7 +165,7 @@ pub fn shared(a: &[u64], b: &[u64]) -> usize {
     shared
 }
 
-/// The Jaccard similarity of two ascending sets in 1/10,000, to the nearest; 0 for two empty ones.
+/// The Jaccard similarity of two ascending sets in 1/10,000, rounded; 0 for two empty sets.
 pub fn jaccard(a: &[u64], b: &[u64]) -> u16 {
     let both = shared(a, b) as u64;
     let either = (a.len() + b.len()) as u64 - both;
@@ -163,7 +178,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// The q-grams the plain way.
+    /// The q-grams by their definition.
     fn plain(normal: &str, q: usize) -> Vec<String> {
         let letters: Vec<char> = normal.chars().filter(|c| c.is_alphanumeric()).collect();
         match letters.len() {
@@ -194,21 +209,21 @@ mod tests {
     }
 
     proptest! {
-        /// Rolling over the text and sorting by places gives what its definition gives, also where the window moves and
-        /// q-grams repeat.
+        /// The rolling window and the bucket sort equal the definition, also where the window moves
+        /// and q-grams repeat.
         #[test]
         fn rolling_is_plain(text in "[a-c1 ,。一-三ⅷ²é\u{1d7d8}\u{20000}]{0,80}", q in 1usize..8, times in 1usize..60) {
             check(&text, q);
             check(&text.repeat(times), q);
         }
 
-        /// The same over all of Unicode.
+        /// They equal the definition on any text.
         #[test]
         fn rolling_is_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
             check(&text, q);
         }
 
-        /// Counting by merging gives what sets give.
+        /// Counting by a merge equals the intersection of sets.
         #[test]
         fn shared_is_intersection(
             a in proptest::collection::btree_set(0u64..60, 0..40),
@@ -220,16 +235,16 @@ mod tests {
         }
     }
 
-    /// Punctuation and white space say nothing; order does.
+    /// Punctuation and white space do not count; the order of letters does.
     #[test]
-    fn letters_alone() {
+    fn only_letters_count() {
         assert_eq!(of(|s| s.set("春眠 不觉晓，处处", 5)), of(|s| s.set("春眠不觉晓处处", 5)));
         assert_ne!(of(|s| s.set("春眠不觉晓", 2)), of(|s| s.set("晓觉不眠春", 2)));
         assert_eq!(of(|s| s.set("!? 。", 5)), [0; 0]);
         assert_eq!(of(|s| s.set("春", 5)), [xxh3_64("春".as_bytes())]);
     }
 
-    /// A text that repeats itself has few q-grams in its set and many in its multiset.
+    /// A repetitive text has few q-grams in its set and many in its multiset.
     #[test]
     fn occurrences() {
         let text = "好".repeat(100);

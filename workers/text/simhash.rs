@@ -1,7 +1,11 @@
-//! SimHash: in come weighted features, out goes a 64-bit fingerprint whose Hamming distance estimates the angle between feature
-//! vectors (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, section 3; Manku, Jain, Das Sarma,
-//! "Detecting near-duplicates for web crawling", WWW 2007, section 2). All arithmetic is on integers, so the order of features and
-//! the machine do not matter; a sum of zero gives bit 0.
+//! SimHash: a 64-bit fingerprint whose Hamming distances estimate angles between feature vectors.
+//!
+//! Each bit of the fingerprint is the sign of a sum over all features: plus the weight where that
+//! bit of the feature's hash is set, minus the weight where it is not (Charikar: "Similarity
+//! estimation techniques from rounding algorithms", STOC 2002, section 3; Manku, Jain, Das Sarma:
+//! "Detecting near-duplicates for web crawling", WWW 2007, section 2). A sum of zero is bit 0. The
+//! arithmetic is on integers, so the result depends neither on the order of features nor on the
+//! machine.
 
 use crate::text::features::{Feature, WEIGHT_MAX};
 use serde::{Deserialize, Serialize};
@@ -12,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Greatest Hamming distance of a candidate pair, in bits, 0 to 8. Default: 3.
     pub k: u32,
-    /// Bands that the 64 bits are cut into, at least k + 1. Default: k + 1.
+    /// Number of bands that the 64 bits are cut into, k + 1 to 64. Default: k + 1.
     pub bands: Option<usize>,
 }
 
@@ -23,10 +27,31 @@ impl Default for Options {
 }
 
 /// The fingerprint of `features`.
+///
+/// ```
+/// use workers::text::features::{Featurizer, Options, Unit};
+/// use workers::text::{normalize, simhash::simhash};
+///
+/// // 4-grams of characters. The default, words, loads a dictionary.
+/// let options = Options { unit: Unit::Characters, ..Options::default() };
+/// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
+/// let mut fingerprint = |normal: &str| {
+///     let mut features = Vec::new();
+///     featurizer.features(normal, &mut features);
+///     simhash(&features)
+/// };
+/// let one = fingerprint("the minister said that the budget is to grow by half in spring");
+/// let near = fingerprint("the minister said that the budget is to grow by half in autumn");
+/// let far = fingerprint("in summer the lake is warm and the boats leave the harbour at seven");
+/// // Distances are in bits, 0 to 64.
+/// assert!((one ^ near).count_ones() < 16);
+/// assert!((one ^ far).count_ones() > 24);
+/// # Ok::<(), workers::error::Error>(())
+/// ```
 pub fn simhash(features: &[Feature]) -> u64 {
     let mut sums = [0i64; 64];
     let mut total = 0i64;
-    // i32 lanes are twice as fast as i64 ones, and a chunk of weights below 2^22 cannot overflow them.
+    // Lanes of i32 are twice as fast as i64, and 256 weights of at most 2^22 cannot overflow them.
     for chunk in features.chunks(LANE_FEATURES) {
         let mut lanes = [0i32; 64];
         for feature in chunk {
@@ -40,7 +65,7 @@ pub fn simhash(features: &[Feature]) -> u64 {
             *sum += i64::from(lane);
         }
     }
-    // Adding w where the bit is set and comparing twice the sum with the total is adding +w and -w.
+    // sum(+w where set, -w elsewhere) = 2 * sum(w where set) - sum(w).
     (0..64).filter(|&bit| 2 * sums[bit] > total).fold(0, |fingerprint, bit| fingerprint | 1 << bit)
 }
 
@@ -51,7 +76,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Charikar's definition, sign by sign.
+    /// Charikar's definition, bit by bit.
     fn plain(features: &[Feature]) -> u64 {
         (0..64).fold(0, |fingerprint, bit| {
             let sum: i64 = features
@@ -63,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// The lanes compute Charikar's definition, whatever the order of features.
+        /// The lanes compute Charikar's definition, in any order of features.
         #[test]
         fn lanes_are_plain(pairs in prop::collection::vec((any::<u64>(), 1..=WEIGHT_MAX), 0..700)) {
             let mut features: Vec<Feature> = pairs.into_iter().map(|(hash, weight)| Feature { hash, weight }).collect();
@@ -74,10 +99,12 @@ mod tests {
         }
     }
 
-    /// Two texts' fingerprints differ in theta/pi of their 64 bits, theta the angle between their weighted features (Charikar,
-    /// section 3), for any angle, flat weights and steep ones. Bits of a pair are independent as far as hashes are: 300 pairs
-    /// are 19,200 trials, held within five standard deviations; and 0.002 for sums that are a little off the normal
-    /// distribution, as there are 400 features and not infinitely many.
+    /// Two fingerprints differ in a share theta/pi of their bits, where theta is the angle between
+    /// the feature vectors (Charikar, section 3): for any angle, and for equal and for steep
+    /// weights.
+    ///
+    /// 300 pairs are 19,200 trials, held to five standard deviations. Another 0.002 is allowed
+    /// because sums over 400 features are only nearly normally distributed.
     #[test]
     fn distance_estimates_the_angle() {
         let mut state = 1u64;
@@ -113,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Nothing but the heaviest feature decides when it outweighs the rest.
+    /// A feature that outweighs all others determines the fingerprint.
     #[test]
     fn weight_decides() {
         let features = [(7, 100), (u64::MAX, 30), (0, 30)].map(|(hash, weight)| Feature { hash, weight });

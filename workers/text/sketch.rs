@@ -1,60 +1,71 @@
-//! Odd sketches: in come a content's shingles, out go a few bytes from which the similarity of two contents is
-//! estimated. Each shingle flips one bit, so that the XOR of two sketches is the sketch of what only one of them has,
-//! and its popcount z tells how many those are (Mitzenmacher, Pagh, Pham: Efficient estimation for high similarities
-//! using odd sketches, WWW 2014, section 3.2):
+//! Odd sketches: a few bytes of each content, from which the similarity of two is estimated.
+//!
+//! Each shingle flips one bit of the sketch. The XOR of two sketches is therefore the sketch of the
+//! symmetric difference of the two sets, and its popcount z estimates the size m of that difference
+//! (Mitzenmacher, Pagh, Pham: "Efficient estimation for high similarities using odd sketches", WWW
+//! 2014, section 3.2):
 //!
 //! ```text
-//! m = -(B / 2) ln(1 - 2 z / B)                        the symmetric difference, of B bits
-//! J = (S - m) / (S + m)                               the Jaccard similarity, S the sum of both sizes
-//! Var z = B / 4 (1 - (1 - 2 z / B)^2 (1 + 4 m / B))   2,048 shingles a side, B = 1,024, J = .8: standard error .011
+//! m = -(B / 2) ln(1 - 2 z / B)                        B bits in a sketch
+//! J = (S - m) / (S + m)                               the Jaccard similarity, S the sum of sizes
+//! Var z = B / 4 (1 - (1 - 2 z / B)^2 (1 + 4 m / B))
 //! ```
 //!
-//! Where we differ: the shingles themselves go in, not their MinHashes, so that the number of bits follows the number
-//! of shingles and J near 0 is estimated, too; and sketches of different sizes are compared, the larger folded by XOR
-//! of its halves. Integers only: a library's logarithm may differ in its last digit, and a verdict may not.
+//! With 2,048 shingles on each side, B = 1,024 and J = 0.8 the standard error of J is 0.011.
+//!
+//! We differ from the paper in two points. A sketch is made of the shingles themselves, not of
+//! their MinHashes, so that low similarities are estimated as well and the number of bits follows
+//! the number of shingles. And sketches of different sizes can be compared: the larger one is
+//! folded by XOR of its halves. All arithmetic is on integers, because a library's logarithm may
+//! differ in its last digit between machines and a verdict may not.
 
+use crate::text::hash::half_finish;
+use crate::text::log2::log2;
 use crate::text::numerals;
-use crate::text::shingles::{Shingles, is_letter};
+use crate::text::shingles::Shingles;
 use crate::text::signatures::Text;
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
 
-/// A text of fewer letters has a short sketch: of the multiset of its 2-grams.
+/// A text of fewer letters has a short sketch, of the multiset of its 2-grams.
 pub const SHORT_LETTERS: usize = 128;
-/// A text of as many letters or more has a long sketch: of the set of its 5-grams. Texts in between have both.
+/// A text of this many letters or more has a long sketch, of the set of its 5-grams. Texts of 64 to
+/// 127 letters have both.
 pub const LONG_LETTERS: usize = 64;
 /// Bits of a short sketch.
 pub const SHORT_BITS: usize = 256;
 /// The fewest bits of a long sketch.
 pub const LONG_BITS_MIN: usize = 1 << 10;
-/// The most bits of a long sketch. With more than about 100,000 shingles a side it says little, and says so by wide
-/// bounds.
+/// The most bits of a long sketch. With more than about 100,000 shingles on a side it says little,
+/// and its bounds are wide.
 pub const LONG_BITS_MAX: usize = 1 << 14;
 
-/// A sketch where it lies.
+/// A borrowed sketch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SketchRef<'a> {
-    /// How many distinct shingles went in.
+    /// The number of distinct shingles in it.
     pub shingles: u32,
-    /// The parity bits, a power of two of bytes, 32 to 2,048.
+    /// The parity bits: 32 to 2,048 bytes, a power of two.
     pub bits: &'a [u8],
 }
 
-/// What the store keeps of a content, little endian: `short shingles u32 | long shingles u32 | numerals u128 | 32 bytes
-/// if short > 0 | 128 to 2,048 bytes if long > 0`.
+/// The sketches of a content as the store keeps them.
+///
+/// The bytes, little endian: `short shingles u32 | long shingles u32 | numerals u128 | 32 bytes if
+/// short > 0 | 128 to 2,048 bytes if long > 0`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sketches<'a> {
-    /// That of a short text.
+    /// The sketch of a short text.
     pub short: Option<SketchRef<'a>>,
-    /// That of a longer one.
+    /// The sketch of a longer text.
     pub long: Option<SketchRef<'a>>,
-    /// The bits of its numbers, see [`numerals::bits`].
+    /// The text's numbers, see [`numerals::bits`].
     pub numerals: u128,
 }
 
 impl<'a> Sketches<'a> {
-    /// Reads what [`write()`] wrote; none if the bytes are anything else.
+    /// Parses what [`write()`] wrote; `None` for bytes of another length.
     pub fn parse(bytes: &'a [u8]) -> Option<Sketches<'a>> {
         let (short, rest) = bytes.split_first_chunk::<4>()?;
         let (long, rest) = rest.split_first_chunk::<4>()?;
@@ -93,33 +104,34 @@ impl Kind {
     }
 }
 
-/// How alike two contents are by their sketches, in 1/10,000.
+/// The similarity of two contents, estimated from their sketches, in 1/10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alike {
     /// The estimate of the Jaccard similarity.
     pub similarity: u16,
-    /// It is hardly less than this: [`SIGMAS`] standard errors below.
+    /// The lower bound, [`SIGMAS`] standard errors below.
     pub low: u16,
-    /// It is hardly more than this: [`SIGMAS`] standard errors above.
+    /// The upper bound, [`SIGMAS`] standard errors above.
     pub high: u16,
 }
 
-/// Standard errors between an estimate and its bounds: 1 in 1,000 lies outside on either side.
+/// Standard errors between an estimate and its bounds: about 1 of 1,000 similarities lies outside
+/// on either side.
 pub const SIGMAS: u64 = 3;
 
-/// What a sketch says of a threshold.
+/// How an estimate relates to a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
-    /// The similarity reaches it.
+    /// The lower bound reaches the threshold.
     Clear,
-    /// It may or may not.
+    /// The threshold lies between the bounds.
     Borderline,
-    /// It does not.
+    /// The upper bound is below the threshold.
     No,
 }
 
 impl Alike {
-    /// Whether the similarity reaches `min`, in 1/10,000.
+    /// Where the similarity lies by the threshold `min`, in 1/10,000.
     pub fn band(&self, min: u16) -> Band {
         match () {
             () if self.low >= min => Band::Clear,
@@ -129,24 +141,46 @@ impl Alike {
     }
 }
 
-/// Bits of a long sketch: half a bit a shingle, as a power of two.
+/// The number of bits of a long sketch: half a bit for each shingle, as a power of two.
 fn long_bits(shingles: u32) -> usize {
     (shingles as usize / 2).next_power_of_two().clamp(LONG_BITS_MIN, LONG_BITS_MAX)
 }
 
-/// Writes the sketches of a text to `out`, which is cleared first. Signatures that want the same shingles find them
-/// made.
+/// Writes the sketches of a text to `out`, which is cleared first.
+///
+/// `text` caches the shingles, which signatures use too.
+///
+/// ```
+/// use workers::text::signatures::{Shinglings, Text};
+/// use workers::text::sketch::{Band, Sketches, compare, write};
+///
+/// let mut shinglings = Shinglings::default();
+/// let mut sketch = |normal: &str| {
+///     let mut bytes = Vec::new();
+///     write(&mut Text::new(normal, &[], &mut shinglings), &mut bytes);
+///     bytes
+/// };
+/// let text: String = ('\u{4e00}'..'\u{5200}').collect();
+/// let (whole, most) = (sketch(&text), sketch(&text[300..]));
+/// // 24 bytes of counts and numbers, and 1,024 bits for up to 2,048 shingles.
+/// assert_eq!(whole.len(), 24 + 128);
+/// let long = |bytes| Sketches::parse(bytes).and_then(|sketches| sketches.long).unwrap();
+/// let alike = compare(long(&whole), long(&most));
+/// // 920 of 1,020 shingles are shared: a similarity of 0.90, estimated in 1/10,000.
+/// assert!(alike.low <= 9_020 && 9_020 <= alike.high);
+/// assert_eq!(alike.band(8_000), Band::Clear);
+/// ```
 pub fn write(text: &mut Text<'_>, out: &mut Vec<u8>) {
     out.clear();
     out.extend([0; 8]);
     out.extend(numerals::bits(text.normal).to_le_bytes());
-    let letters = text.normal.chars().filter(|c| is_letter(*c)).take(SHORT_LETTERS).count();
+    let letters = text.letters(SHORT_LETTERS);
     for (kind, count_at, holds) in [(Kind::Short, 0, letters < SHORT_LETTERS), (Kind::Long, 4, letters >= LONG_LETTERS)]
     {
         if !holds {
             continue;
         }
-        // As [`Kind::shingles`] makes them.
+        // The same shingles as those of [`Kind::shingles`].
         let hashes = match kind {
             Kind::Short => text.multiset(2),
             Kind::Long => text.set(5),
@@ -162,22 +196,22 @@ pub fn write(text: &mut Text<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Flips the bit of every hash. The hash is mixed first: MinHash keys read the same hashes.
+/// Flips the bit of every hash. The hash is mixed first, so that sketches do not depend on the bits
+/// that MinHash reads of the same hashes.
 fn flip(hashes: &[u64], bits: &mut [u8]) {
     let mask = bits.len() * 8 - 1;
     for hash in hashes {
-        let mixed = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        let bit = (mixed ^ mixed >> 33) as usize & mask;
+        let bit = half_finish(*hash) as usize & mask;
         bits[bit / 8] ^= 1 << (bit % 8);
     }
 }
 
-/// How alike two contents are, from their sketches of one kind. Symmetric.
+/// Estimates the similarity of two contents from their sketches of one kind. Symmetric.
 pub fn compare(a: SketchRef<'_>, b: SketchRef<'_>) -> Alike {
     let (larger, smaller) = if a.bits.len() >= b.bits.len() { (a.bits, b.bits) } else { (b.bits, a.bits) };
     let odd = difference(larger, smaller);
     let sum = u64::from(a.shingles) + u64::from(b.shingles);
-    // What is certain of the symmetric difference.
+    // The symmetric difference is surely no smaller than this.
     let least = u64::from(a.shingles.abs_diff(b.shingles)).max(odd);
     let bits = smaller.len().clamp(1, LONG_BITS_MAX / 8) as u64 * 8;
     let [low, middle, high] = estimates(odd, bits).map(|m| similarity(m.max(least << FRACTION), sum << FRACTION));
@@ -199,24 +233,24 @@ fn ones(word: u64) -> u64 {
     u64::from(word.count_ones())
 }
 
-/// Binary digits behind the point of a symmetric difference.
+/// Binary digits after the point of a symmetric difference: it is in units of 1/256.
 const FRACTION: u32 = 8;
-/// A symmetric difference without bound.
+/// An unbounded symmetric difference.
 const FULL: u64 = u64::MAX >> 1;
 
-/// The Jaccard similarity of two sets, in 1/10,000, whose sizes sum to `sum` and whose symmetric difference is `m`,
-/// both in 1/256.
+/// The Jaccard similarity, in 1/10,000, of two sets whose sizes sum to `sum` and whose symmetric
+/// difference is `m`, both in 1/256.
 fn similarity(m: u64, sum: u64) -> u16 {
     let m = m.min(sum);
     if sum == 0 { 0 } else { (((sum - m) * 20_000 + (sum + m)) / (2 * (sum + m))) as u16 }
 }
 
-/// The symmetric difference, in 1/256, that `odd` ones in `bits` bits tell: its lower bound, the estimate, its upper
-/// bound. [`FULL`] where so many ones tell nothing.
+/// The symmetric difference, in 1/256, of a sketch with `odd` ones in `bits` bits: the lower bound,
+/// the estimate and the upper bound. [`FULL`] where there are too many ones for an estimate.
 fn estimates(odd: u64, bits: u64) -> [u64; 3] {
     let middle = estimate(odd << 4, bits);
     let left = bits.saturating_sub(2 * odd);
-    // 16 standard deviations of the ones: the formula above times 4 B^3 / B, in 1/256.
+    // 16 standard deviations of z: the square root of 256 Var z.
     let whole = bits.pow(3) << FRACTION;
     let sure = left * left * ((bits << FRACTION) + 4 * middle.min(bits << (FRACTION + 4)));
     let deviation = (whole.saturating_sub(sure) / (4 * bits * bits)).isqrt();
@@ -224,39 +258,26 @@ fn estimates(odd: u64, bits: u64) -> [u64; 3] {
     [estimate((odd << 4).saturating_sub(margin), bits), middle, estimate((odd << 4) + margin, bits)]
 }
 
-/// m = -(B / 2) ln(1 - 2 z / B), in 1/256, for z in 1/16.
+/// m = -(B / 2) ln(1 - 2 z / B) in units of 1/256, for z in units of 1/16.
 fn estimate(odd_16: u64, bits: u64) -> u64 {
-    /// ln 2 in 2^-20.
+    /// ln 2 in units of 2^-20.
     const LN_2: u64 = 726_817;
     let left = (16 * bits).saturating_sub(2 * odd_16);
     if left == 0 {
         return FULL;
     }
-    (bits / 2 * (log2(16 * bits) - log2(left)) * LN_2) >> (40 - FRACTION)
-}
-
-/// log2(n) in 2^-20, rounded down, for 0 < n < 2^32; by repeated squaring.
-fn log2(n: u64) -> u64 {
-    let whole = n.ilog2();
-    let mut mantissa = n << (31 - whole);
-    let mut log = u64::from(whole);
-    for _ in 0..20 {
-        mantissa = (mantissa * mantissa) >> 31;
-        let carry = mantissa >> 32;
-        mantissa >>= carry;
-        log = log << 1 | carry;
-    }
-    log
+    (bits / 2 * (log2::<20>(16 * bits) - log2::<20>(left)) * LN_2) >> (40 - FRACTION)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::characters::is_letter;
     use crate::text::shingles::jaccard;
     use crate::text::signatures::Shinglings;
     use proptest::prelude::*;
 
-    /// Even hashes, the same for the same range.
+    /// Uniform hashes, the same for the same numbers.
     fn hashes(range: std::ops::Range<u64>) -> Vec<u64> {
         range.map(|n| xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes())).collect()
     }
@@ -267,12 +288,12 @@ mod tests {
         out
     }
 
-    fn see(range: std::ops::Range<u64>, bits: &[u8]) -> SketchRef<'_> {
+    fn of(range: std::ops::Range<u64>, bits: &[u8]) -> SketchRef<'_> {
         SketchRef { shingles: (range.end - range.start) as u32, bits }
     }
 
-    /// The integers are the formula's to 1/10 of a shingle and 1/1,000 of the difference, for every number of ones of
-    /// every size.
+    /// The integers equal the formula within 1/10 of a shingle and 1/1,000 of the difference, for
+    /// every size and every number of ones.
     #[test]
     fn integers_are_the_formula() {
         for bits in [256u64, 1024, 2048, 4096, 8192, 16384] {
@@ -281,7 +302,8 @@ mod tests {
                 let z = odd as f64;
                 let m = |z: f64| if 2.0 * z < b { -b / 2.0 * (1.0 - 2.0 * z / b).ln() } else { f64::INFINITY };
                 let variance = b / 4.0 * (1.0 - (1.0 - 2.0 * z / b).powi(2) * (1.0 + 4.0 * m(z) / b));
-                // The integers' deviation is rounded down to a sixteenth, so that the bounds move by less than .4 ones.
+                // The integer deviation is rounded down to a sixteenth, which moves the bounds by
+                // less than 0.4 ones.
                 let sigma = variance.max(0.0).sqrt();
                 let [low, middle, high] =
                     estimates(odd, bits).map(|m| if m == FULL { f64::INFINITY } else { m as f64 / 256.0 });
@@ -296,8 +318,8 @@ mod tests {
         }
     }
 
-    /// The bounds hold what they promise: of sets with a known similarity next to none lie outside, and near a
-    /// threshold the estimate is as near as the paper says. The hashes are fixed, so this is no matter of luck.
+    /// Almost no similarity lies outside its bounds, and near a threshold the error is as small as
+    /// in the paper. The hashes are fixed, so the test does not depend on chance.
     #[test]
     fn bounds_hold() {
         let (mut outside, mut total, mut squares) = (0, 0, 0.0);
@@ -311,7 +333,7 @@ mod tests {
                     y.sort_unstable();
                     let truth = jaccard(&x, &y);
                     let (p, q) = (sketch(&x, long_bits(n as u32)), sketch(&y, long_bits(n as u32)));
-                    let alike = compare(see(a, &p), see(b, &q));
+                    let alike = compare(of(a, &p), of(b, &q));
                     assert!(alike.low <= alike.similarity && alike.similarity <= alike.high);
                     outside += u32::from(!(alike.low..=alike.high).contains(&truth));
                     if truth >= 7500 {
@@ -327,19 +349,20 @@ mod tests {
     }
 
     proptest! {
-        /// Which side is which does not matter, nor does the size of a sketch beyond what folding leaves of it.
+        /// The comparison is symmetric, and a larger sketch is compared as if it had been made
+        /// smaller.
         #[test]
         fn symmetric_and_folded(n in 1u64..3000, m in 1u64..3000, start in 0u64..2000, up in 0u32..4, down in 0u32..4) {
             let (a, b) = (0..n, start..start + m);
             let (p, q) = (sketch(&hashes(a.clone()), 1024 << up), sketch(&hashes(b.clone()), 1024 << down));
-            let alike = compare(see(a.clone(), &p), see(b.clone(), &q));
-            prop_assert_eq!(alike, compare(see(b.clone(), &q), see(a.clone(), &p)));
+            let alike = compare(of(a.clone(), &p), of(b.clone(), &q));
+            prop_assert_eq!(alike, compare(of(b.clone(), &q), of(a.clone(), &p)));
             let least = 1024 << up.min(down);
             let (p, q) = (sketch(&hashes(a.clone()), least), sketch(&hashes(b.clone()), least));
-            prop_assert_eq!(alike, compare(see(a, &p), see(b, &q)));
+            prop_assert_eq!(alike, compare(of(a, &p), of(b, &q)));
         }
 
-        /// What is written is read, and bytes of another length are not.
+        /// Sketches parse as they were written, and bytes of another length do not parse.
         #[test]
         fn round_trip(text in "[a-c一-十 ]{0,300}", cut in 1usize..40) {
             let (mut shinglings, mut bytes) = (Shinglings::default(), Vec::new());
@@ -359,7 +382,7 @@ mod tests {
             }
         }
 
-        /// Any bytes are read or refused.
+        /// No bytes make it panic.
         #[test]
         fn hostile_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let sketches = Sketches::parse(&bytes).unwrap_or_default();
@@ -370,15 +393,15 @@ mod tests {
         }
     }
 
-    /// A full sketch says that anything may be, and sizes alone bound the similarity.
+    /// A full sketch leaves any similarity possible, but the sizes of the sets bound it.
     #[test]
     fn full_and_lopsided() {
         let (a, b) = (sketch(&hashes(0..400_000), 1024), sketch(&hashes(400_000..800_000), 1024));
-        let alike = compare(see(0..400_000, &a), see(400_000..800_000, &b));
+        let alike = compare(of(0..400_000, &a), of(400_000..800_000, &b));
         assert_eq!(alike.low, 0);
         assert_eq!(alike.band(8000), Band::Borderline);
         let one = sketch(&hashes(0..10), 1024);
-        let alike = compare(see(0..10, &one), see(0..400_000, &a));
+        let alike = compare(of(0..10, &one), of(0..400_000, &a));
         assert_eq!(alike.band(8000), Band::No);
     }
 }

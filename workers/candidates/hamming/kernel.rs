@@ -1,8 +1,10 @@
-//! The inner loop of the pair search: which of two lists of 32-bit lanes are within k bits. In come lanes, out go the places of close
-//! ones; a lane is a fold of a value, so every close pair of values is among them and the caller checks. Each form for a
-//! processor's vectors has `plain` as its twin.
+//! The inner loop of the pair search: finds the pairs of 32-bit lanes that are within k bits.
+//!
+//! A lane is a value folded to 32 bits, so every near pair of values is among the pairs found, and
+//! the caller checks them. There is a form for each generation of vector instructions; `plain` is
+//! the oracle of the others.
 
-/// A form of the inner loop. Only forms that this processor can run can be had.
+/// A form of the inner loop. A value exists only for forms that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(Form);
 
@@ -16,7 +18,7 @@ enum Form {
 }
 
 impl Kernel {
-    /// The form every processor can run, the oracle of the others.
+    /// The form that every processor can run, the oracle of the others.
     pub fn plain() -> Kernel {
         Kernel(Form::Plain)
     }
@@ -53,13 +55,15 @@ impl Kernel {
         }
     }
 
-    /// The threshold of division: pairs compared in the time it takes to count, move and visit one value. At k = 3 it
-    /// divides buckets of more than 8 values for each unit: 160, 320, 960.
+    /// The threshold of division: the number of pairs compared in the time that counting, moving
+    /// and visiting one value takes. At k = 3 buckets of more than 8 values for each unit are
+    /// divided: 160, 320 and 960.
     ///
-    /// Measured per value and group: 9, 7 and 4 ns; per pair: 0.45, 0.16 and 0.016 ns, the last where registers are as
-    /// wide as the vectors. Processors that halve them compare slower, hence 120 and not 240: where they do not, a bucket
-    /// between the two takes up to 1.6 times as long as all its pairs. At k = 7 and 8 the 32-bit filter lets more through:
-    /// 0.04 and 0.12 ns a pair with AVX-512.
+    /// Measured for each value and group: 9, 7 and 4 ns; for each pair: 0.45, 0.16 and 0.016 ns,
+    /// the last with registers as wide as the vectors. Processors that split vectors in two compare
+    /// more slowly, hence 120 and not 240. On the others the division of a bucket between the two
+    /// thresholds takes up to 1.6 times as long as comparing all its pairs. At k = 7 and 8 the
+    /// 32-bit filter passes more pairs: 0.04 and 0.12 ns for each pair with AVX-512.
     pub(super) fn pairs_per_move(self, k: u32) -> u64 {
         match self.0 {
             Form::Plain if k > 7 => 15,
@@ -75,8 +79,8 @@ impl Kernel {
         }
     }
 
-    /// Values aimed at in a part of a divided bucket, as a power of two: with fewer the loop over parts dominates, with
-    /// more the pairs in them. Measured at k = 3, from 2 to 7.
+    /// The wanted number of values in a part of a divided bucket, as a power of two. With fewer the
+    /// loop over parts dominates, with more the pairs in them. Measured at k = 3, from 2 to 7.
     pub(super) fn part_values_log2(self) -> u32 {
         match self.0 {
             Form::Plain => 2,
@@ -118,7 +122,7 @@ impl Kernel {
     }
 }
 
-/// One row against all columns; compilers turn the loop over a chunk into vectors.
+/// One row against all columns. Compilers turn the loop over a chunk into vector instructions.
 mod plain {
     #[inline(always)]
     fn row(row: u32, columns: &[u32], k: u32, hit: &mut impl FnMut(usize)) {
@@ -166,7 +170,8 @@ mod avx2 {
     }
 }
 
-/// Tiles of up to 8 rows by 16 columns in registers: one load, 8 differences and counts, and one comparison for them all.
+/// Tiles of up to 8 rows by 16 columns in registers: one load, 8 differences and popcounts, and one
+/// comparison for all of them.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::*;
@@ -174,18 +179,19 @@ mod avx512 {
     /// Columns of a tile: 32-bit lanes of a register.
     const COLUMNS: usize = 16;
 
-    /// The lanes from `at`, as many as there are up to 16, and the mask of those.
+    /// Up to 16 lanes from `at`, and the mask of those that exist.
     #[target_feature(enable = "avx512f")]
     #[inline]
     #[allow(unsafe_code, reason = "loads through pointers")]
     fn load(lanes: &[u32], at: usize) -> (__m512i, __mmask16) {
         let rest = &lanes[at..];
         let mask = if rest.len() >= COLUMNS { __mmask16::MAX } else { (1 << rest.len()) - 1 };
-        // SAFETY: masked-out lanes are not read, the others lie in `rest`; the load asks for no alignment.
+        // SAFETY: lanes outside the mask are not read, the others are in `rest`, and the load needs
+        // no alignment.
         (unsafe { _mm512_maskz_loadu_epi32(mask, rest.as_ptr().cast()) }, mask)
     }
 
-    /// How many bits each column differs from the row in.
+    /// The number of bits in which each column differs from the row.
     #[target_feature(enable = "avx512f,avx512vpopcntdq")]
     #[inline]
     fn distances(columns: __m512i, row: u32) -> __m512i {
@@ -264,9 +270,9 @@ mod tests {
     use super::*;
     use crate::candidates::hamming::tests::Random;
 
+    /// Each form reports the same lanes as two nested loops, at every length around that of a tile.
     #[test]
     fn every_kernel_reports_what_the_loop_over_lanes_reports() {
-        // Promise: each form of the inner loop reports the same lanes as two plain loops, at every length around a tile's.
         let mut random = Random(21);
         for length in 0..=67 {
             let lanes: Vec<u32> = (0..length).map(|_| (random.next() & random.next() & random.next()) as u32).collect();

@@ -1,39 +1,48 @@
-//! Near pairs of one bucket. In come 64-bit fingerprints that share a band (or their sort keys, see `bands`), out go
-//! exactly the pairs within `k` bits, each once, in no particular order. Nothing is ever left out for being in a large
-//! bucket, and nothing is kept between calls but empty buffers.
+//! Finds the pairs of one bucket that are within k bits, exactly and each once.
 //!
-//! A small bucket is compared pair by pair, 128 pairs at a time where the processor counts bits in vectors. A large one
-//! is divided once more: of `k + 1` disjoint groups of bits, two values within `k` bits agree on at least one (Manku,
-//! Jain, Das Sarma: Detecting Near-Duplicates for Web Crawling, WWW 2007). Where they keep sorted tables for every choice
-//! of groups, we divide only the buckets that need it, down to several levels, by the bits that vary there; so a band
-//! value shared by a fifth of the crawl costs moves, not squares.
+//! The values are fingerprints that share a band, or their sort keys (see
+//! [`crate::candidates::bands`]). No pair is skipped because a bucket is large, and only empty
+//! buffers are kept between calls.
 //!
-//! This is one of the three places where `unsafe` may stand; every form of the inner loop has `Kernel::plain` as its twin.
+//! A small bucket is compared pair by pair, 128 pairs at a time where the processor counts bits in
+//! vectors. A large bucket is divided once more: two values within k bits agree on at least one of
+//! k + 1 disjoint groups of bits (Manku, Jain, Das Sarma: "Detecting near-duplicates for web
+//! crawling", WWW 2007, section 3). The paper keeps sorted tables for every choice of groups. We
+//! divide only the buckets that need it, on several levels, by the bits that vary in them, so that
+//! a band value shared by a fifth of the crawl costs linear moves and not a quadratic number of
+//! comparisons.
+//!
+//! This is one of the three modules that may use `unsafe`. Every form of the inner loop is tested
+//! against [`Kernel::plain`].
 
 mod kernel;
 
 pub use kernel::Kernel;
 
+use crate::text::hash::GOLDEN_RATIO;
+
 /// Bits of a fingerprint.
 const BITS: u32 = u64::BITS;
 
-/// Levels of division, so that scratch memory is at most this many copies of the largest bucket: 8 bytes a value and level,
-/// and for each level up to 0.6 MB of counters.
+/// The most levels of division. Scratch memory is at most this many copies of the largest bucket:
+/// for each level 8 bytes a value and up to 0.6 MB of counters.
 const DEPTH_MAX: usize = 8;
 
-/// Bits of a digit at most: 4,096 parts keep counters and write positions in the first-level cache.
+/// The most bits in a digit. The counters and write positions of 4,096 parts fit the first-level
+/// cache.
 const DIGIT_BITS_MAX: u32 = 12;
 
-/// Values looked at to tell lively bits from dull ones.
+/// The number of values that are sampled to find the bits that vary enough to divide by.
 const SAMPLE_VALUES: usize = 64;
 
-/// A lively bit is set in this many values of the sample and clear in as many: 1 in 16, which a few strays do not reach.
+/// A lively bit is set in this many values of the sample and clear in as many: 1 in 16, which a few
+/// outliers do not reach.
 const LIVELY_VALUES_MIN: usize = 4;
 
-/// Pairs below which the vectors are not worth loading.
+/// Up to this many pairs are compared without vectors.
 const PAIRS_DIRECT_MAX: u64 = 6;
 
-/// Buffers, the chosen kernel and a counter, kept from call to call; one per thread.
+/// Buffers, the kernel and a counter, reused from call to call. Each thread has its own.
 #[derive(Debug)]
 pub struct Scratch {
     kernel: Kernel,
@@ -45,17 +54,17 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Empty buffers, and the fastest kernel of this processor.
+    /// Empty buffers and the fastest kernel of this processor.
     pub fn new() -> Scratch {
         Scratch::with_kernel(Kernel::fastest())
     }
 
-    /// Empty buffers and a given kernel; the pairs are the same with each.
+    /// Empty buffers and the given kernel. All kernels find the same pairs.
     pub fn with_kernel(kernel: Kernel) -> Scratch {
         Scratch { kernel, left: Vec::new(), right: Vec::new(), levels: Vec::new(), depth: 0, compared: 0 }
     }
 
-    /// Pairs compared since this was made: what skew costs, and what division saves.
+    /// The number of pairs compared so far. It shows the cost of skew and the gain of division.
     pub fn compared(&self) -> u64 {
         self.compared
     }
@@ -67,11 +76,22 @@ impl Default for Scratch {
     }
 }
 
-/// Every pair of `bucket` that is within `k` bits and agrees on the bits of `fixed`, each once, in no particular order.
-/// A pair that agrees on all bits of one of the masks in `earlier` belongs to another bucket and is not emitted: the
-/// lowest equal band owns it.
+/// Emits every pair of `bucket` that is within `k` bits and agrees on the bits of `fixed`, each
+/// once, in no particular order.
 ///
-/// The values are distinct, and it is fastest if they all agree on `fixed`, as a bucket's do. `fixed` may be 0.
+/// A pair that agrees on all bits of a mask in `earlier` is not emitted: the lowest equal band owns
+/// it, so it belongs to another bucket. The values are distinct. The search is fastest if they all
+/// agree on `fixed`, as those of a bucket do. `fixed` may be 0.
+///
+/// ```
+/// use workers::candidates::hamming::{Scratch, within};
+///
+/// let mut pairs = Vec::new();
+/// let mut scratch = Scratch::new();
+/// within(&[0b0000, 0b0111, 0b1111], 3, 0, &[], &mut scratch, &mut |a, b| pairs.push((a, b)));
+/// // Distances are 3, 4 and 1 bits.
+/// assert_eq!(pairs, [(0b0000, 0b0111), (0b0111, 0b1111)]);
+/// ```
 pub fn within<F: FnMut(u64, u64)>(
     bucket: &[u64],
     k: u32,
@@ -83,8 +103,8 @@ pub fn within<F: FnMut(u64, u64)>(
     search(bucket, None, Rule { k, fixed, earlier }, scratch, emit);
 }
 
-/// As [`within`], but between two sets of values of one bucket: every pair is emitted as (new, old). A value that stands
-/// in both sets is a pair with itself, at distance 0.
+/// As [`within`], between two sets of values of one bucket. Pairs are emitted as (new, old). A
+/// value that is in both sets is a pair with itself, at distance 0.
 pub fn between<F: FnMut(u64, u64)>(
     new: &[u64],
     old: &[u64],
@@ -97,8 +117,10 @@ pub fn between<F: FnMut(u64, u64)>(
     search(new, Some(old), Rule { k, fixed, earlier }, scratch, emit);
 }
 
-/// The plain twin of [`within`]: all pairs, one after the other, with the popcount instruction of processors that have
-/// one. It is the tests' oracle and the bench's yardstick; only for small buckets otherwise.
+/// The plain form of [`within`]: compares all pairs, one after another.
+///
+/// It is the oracle of tests and the reference of benchmarks, and fast enough for small buckets
+/// only. It uses the popcount instruction where the processor has one.
 #[allow(unsafe_code, reason = "a form for processors with popcount")]
 pub fn within_plain<F: FnMut(u64, u64)>(bucket: &[u64], k: u32, fixed: u64, earlier: &[u64], emit: &mut F) {
     #[cfg(target_arch = "x86_64")]
@@ -115,7 +137,7 @@ pub fn within_plain<F: FnMut(u64, u64)>(bucket: &[u64], k: u32, fixed: u64, earl
     compare_direct(bucket, None, rule, emit);
 }
 
-/// Which pairs of a bucket are its own.
+/// The rule by which a bucket owns a pair.
 #[derive(Clone, Copy)]
 struct Rule<'a> {
     k: u32,
@@ -132,7 +154,8 @@ impl Rule<'_> {
     }
 }
 
-/// Pairs within `left`, or between `left` and `right`: compared at once, or divided where that is cheaper.
+/// Searches `left`, or `left` against `right`: compares all pairs, or divides where that is
+/// cheaper.
 fn search<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
@@ -168,7 +191,7 @@ fn pair_count(left: usize, right: Option<usize>) -> u64 {
     }
 }
 
-/// All pairs, value by value.
+/// Compares all pairs, value by value.
 #[inline(always)]
 fn compare_direct<F: FnMut(u64, u64)>(left: &[u64], right: Option<&[u64]>, rule: Rule<'_>, emit: &mut F) {
     for (at, &a) in left.iter().enumerate() {
@@ -180,8 +203,10 @@ fn compare_direct<F: FnMut(u64, u64)>(left: &[u64], right: Option<&[u64]>, rule:
     }
 }
 
-/// All pairs through the kernel. It sees each value folded to 32 bits, `low ^ high`: folding never makes two values
-/// differ in more bits, so the filter loses nothing, and it is fair to all 64 bits whichever of them are fixed.
+/// Compares all pairs with the kernel, as a filter, and checks what it reports.
+///
+/// The kernel compares values folded to 32 bits, `low ^ high`. Folded values never differ in more
+/// bits, so the filter loses no pair, and it uses all 64 bits equally, whichever of them are fixed.
 fn compare<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
@@ -210,20 +235,22 @@ fn fold(values: &[u64], lanes: &mut Vec<u32>) {
     lanes.extend(values.iter().map(|&value| (value ^ (value >> 32)) as u32));
 }
 
-/// What one level of division needs.
+/// The buffers of one level of division.
 #[derive(Debug, Default)]
 struct Level {
     digits: Vec<Digit>,
     earlier: Vec<u64>,
-    /// For each digit, the counts of its values.
+    /// The counts of the values of every digit.
     left_counts: Vec<usize>,
     right_counts: Vec<usize>,
     left: Vec<u64>,
     right: Vec<u64>,
 }
 
-/// Divides by each of several groups of bits in turn and searches the parts. False, having emitted nothing, if that would
-/// cost more than all pairs: then so many values agree on most bits that most pairs are near ones.
+/// Divides by several groups of bits in turn and searches the parts.
+///
+/// Returns false, without having emitted a pair, if division costs more than all pairs. Then so
+/// many values agree on most bits that most pairs are near.
 fn divide<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
@@ -234,7 +261,7 @@ fn divide<F: FnMut(u64, u64)>(
 ) -> bool {
     let varying = varying(left.iter().chain(right.unwrap_or(&[])));
     if rule.earlier.iter().any(|mask| mask & varying == 0) {
-        return true; // every pair is another bucket's
+        return true; // Another bucket owns every pair.
     }
     plan(left, right, rule, varying, scratch.kernel.part_values_log2(), &mut level.digits);
     let mut cost = 0;
@@ -278,15 +305,18 @@ fn divide<F: FnMut(u64, u64)>(
     true
 }
 
-/// The bits in which some two of `values` differ.
+/// The bits that are not the same in all `values`.
 fn varying<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
     let (all, any) = values.fold((u64::MAX, 0), |(all, any), value| (all & value, any | value));
     any & !all
 }
 
 /// The bits that are set in at least [`LIVELY_VALUES_MIN`] of `values` and clear in as many.
+///
+/// The plain form counts each bit. This counts all 64 at once, up to the minimum, by bit
+/// operations.
 fn lively<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
-    // Bit b of rung r tells that bit b was seen more than r times.
+    // Bit b of rung r is set if bit b was seen more than r times.
     let mut set = [0; LIVELY_VALUES_MIN];
     let mut clear = [0; LIVELY_VALUES_MIN];
     let climb = |rungs: &mut [u64; LIVELY_VALUES_MIN], seen: u64| {
@@ -302,9 +332,12 @@ fn lively<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
     set[LIVELY_VALUES_MIN - 1] & clear[LIVELY_VALUES_MIN - 1]
 }
 
-/// The digits to divide by: `k + 1` disjoint groups of equal width out of the bits that vary and are not fixed, each with
-/// its share of lively bits, lest a group in which nearly all values agree divide nothing. If the values do not even
-/// agree on `fixed`, then that alone. None if too few bits are left.
+/// Plans the digits to divide by: k + 1 disjoint groups of equal width of the bits that vary and
+/// are not fixed.
+///
+/// Each group gets its share of lively bits, because a group in which nearly all values agree
+/// divides nothing. If the values do not agree on `fixed`, that is the only digit. There is no
+/// digit if too few bits vary.
 fn plan(
     left: &[u64],
     right: Option<&[u64]>,
@@ -337,7 +370,7 @@ fn plan(
     digits.extend(masks.into_iter().map(|mask| Digit::new(mask, width)));
 }
 
-/// Takes the lowest `count` bits out of `pool`.
+/// Removes the lowest `count` bits from `pool` and returns them.
 fn take_lowest(pool: &mut u64, count: u32) -> u64 {
     let before = *pool;
     for _ in 0..count {
@@ -346,8 +379,11 @@ fn take_lowest(pool: &mut u64, count: u32) -> u64 {
     before & !*pool
 }
 
-/// A number of `bits` bits made of the bits of `mask`: values that agree on the mask have the same digit. If the mask is
-/// `bits` contiguous bits the digit is their value; otherwise it is a hash of them, and different values may share one.
+/// A number of `bits` bits that is computed from the bits of `mask`.
+///
+/// Values that agree on the mask have the same digit. If the mask is `bits` contiguous bits, the
+/// digit is their value. Otherwise it is a hash of them, and different values may have the same
+/// digit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digit {
     mask: u64,
@@ -361,12 +397,13 @@ impl Digit {
     pub(crate) fn new(mask: u64, bits: u32) -> Digit {
         let shift = mask.trailing_zeros();
         let contiguous = mask >> shift == (1 << bits) - 1;
-        // The golden ratio's multiples spread over the top bits; a power of two moves a contiguous digit there unchanged.
-        let factor = if contiguous { 1 << (BITS - bits) } else { 0x9e37_79b9_7f4a_7c15 };
+        // The multiples of the golden ratio are uniform in the top bits. A power of two moves a
+        // contiguous digit there unchanged.
+        let factor = if contiguous { 1 << (BITS - bits) } else { GOLDEN_RATIO };
         Digit { mask, shift, factor, bits }
     }
 
-    /// How many values the digit has.
+    /// The number of values of the digit.
     pub(crate) fn values(&self) -> usize {
         1 << self.bits
     }
@@ -377,7 +414,8 @@ impl Digit {
     }
 }
 
-/// Appends to `counts` how often each value of the digit occurs, and returns that part of it.
+/// Appends the number of occurrences of each value of the digit to `counts` and returns the new
+/// part.
 pub(crate) fn count<'a>(values: impl Iterator<Item = u64>, digit: &Digit, counts: &'a mut Vec<usize>) -> &'a [usize] {
     let first = counts.len();
     counts.resize(first + digit.values(), 0);
@@ -386,8 +424,10 @@ pub(crate) fn count<'a>(values: impl Iterator<Item = u64>, digit: &Digit, counts
     new
 }
 
-/// Writes `values` to `parts` ordered by their digit, and turns its `counts` into the ends of the parts.
-/// `parts` only grows; what stands behind the last part is stale.
+/// Writes `values` to `parts` in order of their digit and turns its `counts` into the ends of the
+/// parts.
+///
+/// `parts` only grows. Values after the last part are stale.
 pub(crate) fn scatter(values: impl Iterator<Item = u64>, digit: &Digit, counts: &mut [usize], parts: &mut Vec<u64>) {
     let mut total = 0;
     for count in counts.iter_mut() {
@@ -427,7 +467,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Sets of up to `count` distinct values in random order, by what is uneven about them.
+    /// Sets of up to `count` distinct values in random order, each with its kind of skew.
     pub(crate) fn samples(count: usize, seed: u64) -> Vec<(&'static str, Vec<u64>)> {
         let mut random = Random(seed);
         let center = random.next();
@@ -469,7 +509,7 @@ pub(crate) mod tests {
         ]
     }
 
-    /// In one order, so that sets of pairs compare; a pair emitted twice stands there twice.
+    /// The pairs in one order, for comparison. Duplicates stay.
     pub(crate) fn sorted(mut pairs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
         pairs.sort_unstable();
         pairs
@@ -486,9 +526,10 @@ pub(crate) mod tests {
         sorted(pairs)
     }
 
+    /// Every pair within k that the bucket owns is found once, for every k, kernel, skew and choice
+    /// of bits.
     #[test]
     fn finds_what_brute_force_finds() {
-        // Promise: every pair within k that is the bucket's own, each once, for every k, kernel, skew and choice of bits.
         for (seed, count) in [(1, 0), (2, 1), (3, 2), (4, 37), (5, 700), (6, 1500)] {
             println!("seed {seed}");
             for (name, values) in samples(count, seed) {
@@ -511,9 +552,9 @@ pub(crate) mod tests {
         }
     }
 
+    /// `between` finds the pairs of `within` with one value in each set, as (new, old), each once.
     #[test]
     fn between_is_within_restricted_to_pairs_across() {
-        // Promise: `between` finds the pairs of `within` that have one side in each set, as (new, old), each once.
         for (seed, count) in [(11, 3), (12, 90), (13, 2500)] {
             println!("seed {seed}");
             for (name, values) in samples(count, seed) {
@@ -534,9 +575,9 @@ pub(crate) mod tests {
         }
     }
 
+    /// A bit is lively if and only if it is set in at least four values and clear in at least four.
     #[test]
     fn lively_bits_are_counted() {
-        // Promise: exactly the bits that at least four values have set and at least four have clear are lively.
         let mut random = Random(33);
         for length in 0..200 {
             let values: Vec<u64> = (0..length).map(|_| random.next() & random.next() & random.next()).collect();
@@ -547,9 +588,9 @@ pub(crate) mod tests {
         }
     }
 
+    /// A large bucket is not compared pair by pair, even if many bits hardly vary.
     #[test]
     fn skew_does_not_cost_squares() {
-        // Promise: a bucket of distinct values is not compared pair by pair for being large, even if many bits hardly vary.
         let mut random = Random(31);
         let dull = 0x0ff0_0000_0f00_fff0;
         let mut value = || if random.below(100) == 0 { random.next() } else { random.next() & !dull };

@@ -1,20 +1,25 @@
-//! I-Match: in come a text's words, out goes for each lexicon one key, the hash of those of its words that the lexicon
-//! has, sorted and distinct (Chowdhury, Frieder, Grossman, McCabe: "Collection statistics for fast duplicate document
-//! detection", ACM TOIS 20(2), 2002, the I-Match algorithm and its thresholds of idf). The lexicon holds the words of
-//! middle document frequency of a frozen file (`lexicon`): frequent words say nothing, rare ones are names and slips. One
-//! changed word of it changes the key; therefore several lexicons, each but the first thinned at random (Kolcz,
-//! Chowdhury, Alspector: "Improved robustness of signature-based near-replica detection via lexicon randomization", KDD
-//! 2004), so that two texts that differ in n words of the lexicon meet with probability 1 - (1 - d^n)^K, d the share that
-//! is dropped, K the thinned lexicons.
+//! I-Match: one key for each lexicon, the hash of the set of a text's words that are in the
+//! lexicon.
 //!
-//! We differ: thresholds are document frequencies, not normalised idf; which words a thinned lexicon drops is a hash's
-//! doing and so the same for ever; a lexicon's number goes into its keys, so that texts meet in one and the same lexicon
-//! alone. Weak on short texts: one of too few lexicon words gets no key.
+//! A lexicon holds the words of middle document frequency of a frozen file: frequent words carry no
+//! information, and rare ones are names and typing errors (Chowdhury, Frieder, Grossman, McCabe:
+//! "Collection statistics for fast duplicate document detection", ACM TOIS 20(2), 2002). One
+//! changed word of the lexicon changes the key. Therefore there are several lexicons, all but the
+//! first thinned at random (Kolcz, Chowdhury, Alspector: "Improved robustness of signature-based
+//! near-replica detection via lexicon randomization", KDD 2004). Two texts that differ in n words
+//! of the lexicon share a key with probability 1 - (1 - d^n)^K, where d is the share of dropped
+//! words and K the number of thinned lexicons.
+//!
+//! We differ in three points. Thresholds are document frequencies, not normalised idf. A hash
+//! decides which words a thinned lexicon drops, so that keys never change. A lexicon's number is
+//! part of its keys, so that only keys of the same lexicon are equal.
+//!
+//! The signature is weak on short texts: one with too few words of a lexicon gets no key.
 
-use super::hash::{BuildAsIs, chain};
 use super::{KEYS_MAX, Text};
 use crate::error::{Error, Result};
 use crate::text::features::Idf;
+use crate::text::hash::{BuildAsIs, chain};
 use crate::text::normalize;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -28,23 +33,23 @@ pub const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// A frozen file of document frequencies: a line `documents<TAB>N`, then lines `word<TAB>n`; `pagefold lexicon`
-    /// makes one. Must be there.
+    /// A frozen file of document frequencies: a line `documents<TAB>N`, then lines `word<TAB>n`.
+    /// `pagefold lexicon` makes one. Required.
     #[serde(default)]
     pub lexicon: PathBuf,
-    /// Words of fewer documents of that file are too rare. Default: 3.
+    /// Words in fewer documents of that file are too rare. Default: 3.
     #[serde(default = "documents_min")]
     pub documents_min: u64,
-    /// Words of more than this many in 1000 of its documents are too frequent. Default: 200.
+    /// Words in more than this many of 1,000 documents are too frequent. Default: 200.
     #[serde(default = "documents_permille_max")]
     pub documents_permille_max: u64,
-    /// Lexicons, 1 to 64: the whole one and thinned ones. Default: 11.
+    /// Number of lexicons, 1 to 64: the whole one and thinned ones. Default: 11.
     #[serde(default = "lexicons")]
     pub lexicons: usize,
-    /// How many of 100 words a thinned lexicon drops. Default: 33.
+    /// The share of words that a thinned lexicon drops, in percent. Default: 33.
     #[serde(default = "dropped_percent")]
     pub dropped_percent: u64,
-    /// Distinct words that a text must have in a lexicon to get its key. Default: 3.
+    /// Distinct words of a lexicon that a text needs to get its key. Default: 3.
     #[serde(default = "words_min")]
     pub words_min: usize,
 }
@@ -82,7 +87,7 @@ impl Options {
         }
     }
 
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.lexicon.as_os_str().is_empty() {
             return Err("lexicon: names no file; `pagefold lexicon JOB --out FILE` makes one".into());
@@ -102,7 +107,8 @@ impl Options {
         Ok(())
     }
 
-    /// The lexicons that have the word of `hash`, a bit for each; none if its frequency is not a middle one.
+    /// The lexicons that contain the word of `hash`, a bit for each; 0 for a rare or a frequent
+    /// word.
     fn lexicons_of(&self, hash: u64, seen_in: u64, documents: u64) -> u64 {
         let frequent = u128::from(seen_in) * 1000 > u128::from(self.documents_permille_max) * u128::from(documents);
         if frequent || seen_in < self.documents_min {
@@ -114,19 +120,41 @@ impl Options {
     }
 }
 
-/// Makes keys as the options say. Workers share the lexicons.
+/// Makes keys as the options say. Clones share the lexicons.
+///
+/// ```
+/// use workers::text::features::word_hash;
+/// use workers::text::normalize;
+/// use workers::text::signatures::i_match::{IMatch, Options};
+/// use workers::text::signatures::{Shinglings, Text};
+///
+/// let file = tempfile::NamedTempFile::new()?;
+/// std::fs::write(file.path(), "documents\t100\nbudget\t9\nminister\t9\nspring\t9\nthe\t99\n")?;
+/// let mut maker = IMatch::new(&Options::new(file.path().into()), &normalize::Options::default())?;
+/// let mut key_of_whole_lexicon = |text: &str| {
+///     let words: Vec<u64> = text.split(' ').map(word_hash).collect();
+///     let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
+///     maker.keys(&Text::new(text, &words, &mut shinglings), &mut keys);
+///     keys.first().copied()
+/// };
+/// let key = key_of_whole_lexicon("the minister the budget spring");
+/// // Only the set of words of middle frequency counts.
+/// assert_eq!(key, key_of_whole_lexicon("in spring minister budget"));
+/// assert_eq!(key_of_whole_lexicon("the budget"), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct IMatch {
     lexicons: usize,
     words_min: usize,
-    /// Of each word, by its hash, a bit for each lexicon that has it.
+    /// For each word, by its hash, a bit for each lexicon that contains it.
     words: Arc<HashMap<u64, u64, BuildAsIs>>,
     found: Vec<(u64, u64)>,
     bytes: Vec<u8>,
 }
 
 impl IMatch {
-    /// Reads the frozen file, whose words are normalised as texts are; `options` are checked.
+    /// Reads the frozen file of checked `options`, whose words are normalised as texts.
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<IMatch> {
         let frequencies = Idf::read(&options.lexicon, normal)?;
         let of = |(&hash, &seen_in): (&u64, &u64)| (hash, options.lexicons_of(hash, seen_in, frequencies.documents));
@@ -147,7 +175,7 @@ impl IMatch {
         })
     }
 
-    /// Pushes the keys of `text`, one for each lexicon of which it has enough words.
+    /// Appends the keys of `text`, one for each lexicon of which it has enough words.
     pub fn keys(&mut self, text: &Text<'_>, out: &mut Vec<u64>) {
         self.found.clear();
         self.found.extend(text.words.iter().filter_map(|word| self.words.get(word).map(|lexicons| (*word, *lexicons))));
@@ -178,7 +206,8 @@ mod tests {
     use proptest::prelude::*;
     use std::fmt::Write as _;
 
-    /// A lexicon of the words w0, w1 ..., each in 10 of 100 documents, beside a rare and a frequent one.
+    /// A lexicon of the words w0, w1 ..., each in 10 of 100 documents, and a rare and a frequent
+    /// word.
     fn maker(change: impl FnOnce(&mut Options)) -> IMatch {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let mut text = String::from("documents\t100\nrare\t2\nfrequent\t21\n");
@@ -202,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// Only the set of lexicon words matters: neither their order nor repetitions nor words of other frequency do.
+        /// Only the set of lexicon words counts: not their order, repetitions or other words.
         #[test]
         fn a_set_of_middling_words(words in prop::collection::vec(0u64..500, 4..60), turn in 0usize..60) {
             let mut maker = maker(|_| ());
@@ -215,10 +244,10 @@ mod tests {
         }
     }
 
-    /// A thinned lexicon drops a third, and texts that differ in one lexicon word meet in about a third of them and no
-    /// other.
+    /// A thinned lexicon drops a third of the words. Texts that differ in one word share exactly
+    /// the keys of the lexicons that drop it.
     #[test]
-    fn thinned_lexicons_forgive() {
+    fn thinned_lexicons_tolerate_a_word() {
         let mut maker = maker(|options| options.lexicons = 64);
         for lexicon in 1..64 {
             let kept = maker.words.values().filter(|bits| *bits >> lexicon & 1 == 1).count();
@@ -241,14 +270,14 @@ mod tests {
         }
     }
 
-    /// Of texts that differ in n words of the lexicon the published share meets in the default ten thinned lexicons: one
-    /// word lost is forgiven nearly always, four hardly ever.
+    /// Texts that differ in n words of the lexicon share a key of the ten thinned lexicons as often
+    /// as published: one lost word is tolerated nearly always, four hardly ever.
     #[test]
-    fn words_lost_are_forgiven_by_the_formula() {
+    fn lost_words_are_tolerated_by_the_formula() {
         for (seed, lost) in (1..=2u64).flat_map(|seed| [1, 2, 3, 4].map(|lost| (seed, lost))) {
             let mut maker = maker(|_| ());
             let mut random = Random(seed);
-            // Each trial draws other words, for which the lexicons, fixed as they are, are chance.
+            // The lexicons are fixed; each trial draws other words, for which they are random.
             let words: Vec<Vec<String>> = (0..500)
                 .map(|_| {
                     let mut all: Vec<u64> = (0..500).collect();
@@ -262,7 +291,7 @@ mod tests {
                 a.iter().any(|key| b.contains(key))
             });
             let formula = 1.0 - (1.0 - 0.33f64.powi(lost as i32)).powi(10);
-            // The lexicons' real shares of drops, 500 words, are a little off 33 %: room for that.
+            // The lexicons drop not exactly 33 % of 500 words, hence the additional 3 %.
             let seen = met.count();
             println!("seed {seed}, {lost} lost: {seen} of 500 met, formula {:.0}", 500.0 * formula);
             let room = 5.0 * (500.0 * formula * (1.0 - formula)).sqrt() + 0.03 * 500.0;
@@ -270,7 +299,8 @@ mod tests {
         }
     }
 
-    /// A text of too few lexicon words has no key, and one of just enough has those of the lexicons that have them all.
+    /// A text with too few lexicon words has no key. One with just enough has the keys of the
+    /// lexicons that contain them all.
     #[test]
     fn too_few_words() {
         let mut maker = maker(|options| options.words_min = 5);
@@ -282,7 +312,8 @@ mod tests {
         assert!(!keys.is_empty());
     }
 
-    /// A file without a word of middle frequency is refused with the keys to change.
+    /// A file without a word of middle frequency is refused, and the error names the keys to
+    /// change.
     #[test]
     fn an_empty_lexicon() {
         let file = tempfile::NamedTempFile::new().expect("a file");

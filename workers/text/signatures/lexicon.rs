@@ -1,34 +1,35 @@
-//! Lexicon: in come digests and words of normalised texts, out goes the frozen file of document frequencies that I-Match
-//! and the weights of words read, or one of stop words. A text counts once however many pages have it: a mirror says
-//! nothing new of its words.
+//! Counts document frequencies of words, for the frozen files that I-Match and word weights read.
 //!
-//! Memory is bounded by a number of texts and one of words. When more come, only the texts whose digest begins with a 0
-//! bit go on to count, then those with two, and so on (Gibbons: "Distinct sampling for highly-accurate answers to
-//! distinct values queries and event reports", VLDB 2001, the algorithm of its levels). Counts are kept apart by the
-//! digests' leading zeros, so that a level that goes takes along just what its texts have counted. What is left are
-//! exact counts over a sample of distinct texts; which sample is a function of the set of texts and the bounds alone,
-//! whatever the order of texts and whoever read them.
+//! A text counts once, on however many pages it is: a mirror adds no information about its words.
+//!
+//! Memory is bounded by a number of texts and a number of words. Beyond them only texts whose
+//! digest begins with a 0 bit count, then those with two 0 bits, and so on (Gibbons: "Distinct
+//! sampling for highly-accurate answers to distinct values queries and event reports", VLDB 2001).
+//! Counts are kept by level, the number of leading zeros, so that raising the level removes exactly
+//! the counts of the texts that no longer count. The result is exact counts over a sample of the
+//! distinct texts. The sample depends on the set of texts and the bounds only, not on the order of
+//! the texts or on which worker read them.
 
 use crate::document::Id;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-/// The version of the files' format, which their first line names.
+/// The version of the files' format, which is on their first line.
 pub const VERSION: u32 = 1;
 
-/// Leading zeros of a digest beyond which no more are told apart.
+/// The number of levels: leading zeros of a digest are counted up to one less.
 const LEVELS: usize = 64;
 
-/// A longer word, in bytes, is no word but a slip of markup.
+/// The longest word that counts, in bytes. Longer ones are remains of markup.
 const WORD_BYTES_MAX: usize = 128;
 
-/// What may be held at once.
+/// Bounds of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Distinct texts; about 40 bytes each.
+    /// Distinct texts, about 40 bytes each.
     pub texts_max: usize,
-    /// Distinct words of the texts of each level, added up; about 100 bytes each, 250 at most.
+    /// Distinct words of each level, summed over all levels; about 100 bytes each, at most 250.
     pub words_max: usize,
 }
 
@@ -38,12 +39,29 @@ impl Default for Limits {
     }
 }
 
-/// The level of a text: how many zero bits its digest begins with.
+/// The level of a text: the number of zero bits at the start of its digest.
 fn level_of(text: Id) -> usize {
     (text.high.leading_zeros() as usize).min(LEVELS - 1)
 }
 
-/// Counts in how many distinct texts each word is.
+/// Counts the distinct texts that contain each word.
+///
+/// ```
+/// use workers::document::Id;
+/// use workers::text::signatures::lexicon::{Batch, Counter, Limits};
+///
+/// let (mut counter, mut batch) = (Counter::new(Limits::default()), Batch::default());
+/// for text in ["the budget", "the minister", "the budget"] {
+///     // A text that was claimed before does not count again.
+///     if let Some(level) = counter.claim(Id::of(text.as_bytes())) {
+///         batch.text(level);
+///         text.split(' ').for_each(|word| batch.word(word));
+///     }
+/// }
+/// counter.add(&mut batch);
+/// assert_eq!((counter.texts(), counter.one_in()), (2, 1));
+/// assert_eq!(counter.words(1), [("budget", 1), ("minister", 1), ("the", 2)]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Counter {
     limits: Limits,
@@ -51,16 +69,16 @@ pub struct Counter {
     level: usize,
     texts: Vec<HashSet<Id>>,
     words: Vec<HashMap<Box<str>, u32>>,
-    /// Texts, and words, of all levels from `level` on.
+    /// The number of texts and of words of all levels from `level` on.
     held: (usize, usize),
 }
 
-/// What some texts have counted and the counter has not yet.
+/// Counts of some texts that are not yet added to a [`Counter`].
 #[derive(Clone, Debug)]
 pub struct Batch {
     level: usize,
     text: u64,
-    /// Of each word the texts that have it, and the last of them.
+    /// For each word the number of texts that contain it, and the last of them.
     words: Vec<HashMap<Box<str>, (u32, u64)>>,
     held: usize,
 }
@@ -72,13 +90,14 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Begins the next text, at the level that [`Counter::claim`] told; the words that follow are its.
+    /// Begins the next text, at the level that [`Counter::claim`] returned. The next words are its
+    /// words.
     pub fn text(&mut self, level: usize) {
         self.text += 1;
         self.level = level.min(LEVELS - 1);
     }
 
-    /// One word of the text begun last; a repeated one counts once.
+    /// Counts a word of the current text. Repetitions do not count.
     pub fn word(&mut self, word: &str) {
         if word.len() > WORD_BYTES_MAX || word.contains(['\t', '\n', '\r']) {
             return;
@@ -93,14 +112,15 @@ impl Batch {
         }
     }
 
-    /// Words held: the caller hands the batch over before they are many.
+    /// The number of words in the batch. The caller adds the batch to the counter before it is
+    /// large.
     pub fn held(&self) -> usize {
         self.held
     }
 }
 
 impl Counter {
-    /// A counter that has seen nothing.
+    /// An empty counter.
     pub fn new(limits: Limits) -> Counter {
         Counter {
             limits,
@@ -111,7 +131,8 @@ impl Counter {
         }
     }
 
-    /// The level of the text of that digest if it is to be counted: it has not been claimed before and its level counts.
+    /// Claims the text of that digest: its level if it is to be counted, `None` if it was claimed
+    /// before or its level does not count.
     pub fn claim(&mut self, text: Id) -> Option<usize> {
         let level = level_of(text);
         if level < self.level || !self.texts[level].insert(text) {
@@ -124,7 +145,7 @@ impl Counter {
         (level >= self.level).then_some(level)
     }
 
-    /// Takes in what `batch` has counted and leaves it empty.
+    /// Adds the counts of `batch` and empties it.
     pub fn add(&mut self, batch: &mut Batch) {
         for (level, counted) in batch.words.iter_mut().enumerate() {
             for (word, (texts, _)) in counted.drain() {
@@ -146,29 +167,30 @@ impl Counter {
         batch.held = 0;
     }
 
-    /// Lets the texts of the lowest level go, with all that they have counted.
+    /// Removes the texts of the lowest level and their counts.
     fn raise(&mut self) {
         self.held.0 -= std::mem::take(&mut self.texts[self.level]).len();
         self.held.1 -= std::mem::take(&mut self.words[self.level]).len();
         self.level += 1;
     }
 
-    /// Texts and words held.
+    /// The numbers of texts and words in memory.
     pub fn held(&self) -> (usize, usize) {
         self.held
     }
 
-    /// Texts counted: all, or a sample.
+    /// The number of texts counted: all, or those of the sample.
     pub fn texts(&self) -> u64 {
         self.held.0 as u64
     }
 
-    /// The sample is one text in this many, drawn by digest; 1 if all were counted.
+    /// The sample is one text in this many; 1 if all were counted.
     pub fn one_in(&self) -> u128 {
         1 << self.level
     }
 
-    /// The words of `texts_min` texts or more with the number of these, in the order of their bytes.
+    /// The words in `texts_min` texts or more, each with the number of its texts, in the order of
+    /// bytes.
     pub fn words(&self, texts_min: u64) -> Vec<(&str, u64)> {
         let all = self.words.iter().flatten();
         let mut words: Vec<(&str, u64)> = all.map(|(word, texts)| (&**word, u64::from(*texts))).collect();
@@ -183,16 +205,17 @@ impl Counter {
     }
 }
 
-/// Which file is made of the words.
+/// The form of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A line `documents<TAB>N`, then a line `word<TAB>n` for each word.
     Frequencies,
-    /// A word a line.
+    /// A line for each word.
     Words,
 }
 
-/// Writes the file of `words` out of `texts` texts to `out`: lines of `head`, each begun with `# `, then what `form` says.
+/// Writes `words`, counted over `texts` texts, to `out` in the given form, after the lines of
+/// `head` as comments.
 pub fn write(form: Form, head: &[String], texts: u64, words: &[(&str, u64)], out: &mut dyn Write) -> io::Result<()> {
     head.iter().try_for_each(|line| writeln!(out, "# {line}"))?;
     if form == Form::Frequencies {
@@ -213,7 +236,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Texts of words of which few are frequent and many rare; some texts come twice.
+    /// Texts with few frequent and many rare words. Some texts are repeated.
     fn texts(seed: u64, number: u64) -> Vec<Vec<String>> {
         let mut random = Random(seed);
         let mut texts: Vec<Vec<String>> = Vec::new();
@@ -232,7 +255,8 @@ mod tests {
         Id::of(words.join(" ").as_bytes())
     }
 
-    /// Counts through `batches` batches that take turns, each handed over at `batch_words` words; the bounds hold always.
+    /// Counts through `batches` batches in turn, each added at `batch_words` words, and asserts
+    /// that the bounds hold at every moment.
     fn count(texts: &[Vec<String>], limits: Limits, batches: usize, batch_words: usize) -> Counter {
         let mut counter = Counter::new(limits);
         let mut waiting = vec![Batch::default(); batches];
@@ -255,8 +279,8 @@ mod tests {
         counter
     }
 
-    /// The same by the definition: the least level at which the distinct texts from it on are few enough and so are their
-    /// words, counted level by level; then a plain count over these texts.
+    /// The definition: the least level from which on there are few enough distinct texts, and few
+    /// enough words when each level counts its own; then a plain count over these texts.
     fn plain(texts: &[Vec<String>], limits: Limits) -> (u64, u128, BTreeMap<String, u64>) {
         let distinct: BTreeMap<Id, &Vec<String>> = texts.iter().map(|words| (digest(words), words)).collect();
         let from = |level: usize| distinct.iter().filter(move |(id, _)| level_of(**id) >= level);
@@ -275,15 +299,15 @@ mod tests {
         (from(level).count() as u64, 1 << level, counts)
     }
 
-    fn told(counter: &Counter) -> (u64, u128, BTreeMap<String, u64>) {
+    fn result(counter: &Counter) -> (u64, u128, BTreeMap<String, u64>) {
         let words = counter.words(0).into_iter().map(|(word, texts)| (word.to_owned(), texts));
         (counter.texts(), counter.one_in(), words.collect())
     }
 
     proptest! {
-        /// Whatever the bounds, they hold at every moment, and what is counted is what the definition says: exact counts
-        /// over all distinct texts, or over a sample that depends on them and the bounds alone, not on the order of texts
-        /// or on who read which.
+        /// For any bounds they hold at every moment, and the result is that of the definition:
+        /// exact counts over all distinct texts or over a sample that depends on neither the order
+        /// of the texts nor the batches.
         #[test]
         fn a_function_of_the_set_of_texts(
             seed in any::<u64>(), number in 0u64..80, texts_max in 1usize..100, words_max in 1usize..1500,
@@ -292,9 +316,9 @@ mod tests {
             let mut texts = texts(seed, number);
             for limits in [Limits { texts_max, words_max }, Limits::default()] {
                 let expected = plain(&texts, limits);
-                prop_assert_eq!(&told(&count(&texts, limits, batches, batch_words)), &expected);
+                prop_assert_eq!(&result(&count(&texts, limits, batches, batch_words)), &expected);
                 texts.reverse();
-                prop_assert_eq!(&told(&count(&texts, limits, 1, usize::MAX)), &expected);
+                prop_assert_eq!(&result(&count(&texts, limits, 1, usize::MAX)), &expected);
                 if limits == Limits::default() {
                     prop_assert_eq!(expected.1, 1, "room for all");
                 }
@@ -302,10 +326,10 @@ mod tests {
         }
     }
 
-    /// A sample is no less than about half of what there is room for, and its frequencies are those of all texts, but for
-    /// chance: five standard deviations.
+    /// A sample fills at least about half of the bound, and its frequencies are those of all texts
+    /// within five standard deviations.
     #[test]
-    fn a_sample_tells_frequencies() {
+    fn samples_have_the_frequencies() {
         let texts: Vec<Vec<String>> = (0..20_000u64).map(|n| vec![format!("own{n}"), format!("of{}", n % 4)]).collect();
         let counter = count(&texts, Limits { texts_max: 4000, words_max: usize::MAX }, 2, 64);
         let sampled = counter.texts();
@@ -318,8 +342,8 @@ mod tests {
         assert!(words.iter().all(|(_, seen_in)| (*seen_in as f64 - sampled as f64 / 4.0).abs() < 5.0 * deviation));
     }
 
-    /// What is written can be read by those who read such files, its head is passed over, and slips that no file could
-    /// hold are left out.
+    /// The files can be read by I-Match and by word weights, comments are skipped, and words that
+    /// would break a line are left out.
     #[test]
     fn written_is_read() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,32 +1,37 @@
-//! MinHash: in come a text's shingles, out go keys of which two texts of Jaccard similarity J share one with
-//! probability 1 - (1 - J^r)^b, b keys of r bins (Broder: "On the resemblance and containment of documents", SEQUENCES
-//! 1997, theorem 1, for the minimum; Indyk, Motwani: "Approximate nearest neighbors", STOC 1998, section 4.2 on
-//! locality-sensitive hashing, for the keys). One permutation serves all bins (Li, Owen, Zhang: "One permutation
-//! hashing", NIPS 2012); an empty bin borrows from a filled one by a sequence that depends on the bin alone,
-//! so that two bins still agree with probability J (Shrivastava: "Optimal densification for fast and accurate minwise
-//! hashing", ICML 2017, its algorithm 1).
+//! MinHash: keys that two texts share with a probability that rises steeply with their similarity.
 //!
-//! We differ: the permutation is the shingles' own hash and not drawn, so that keys stay; a value has 31 bits, of which
-//! two of different shingles agree once in 2^31 times; a borrowed value is shifted by the lender's number and so differs
-//! from the lender's own.
+//! Two texts of Jaccard similarity J share one of b keys of r bins each with probability 1 - (1 -
+//! J^r)^b. For the minimum of a bin see Broder: "On the resemblance and containment of documents",
+//! SEQUENCES 1997, theorem 1; for keys of several bins see Indyk, Motwani: "Approximate nearest
+//! neighbors", STOC 1998, section 4.2. One permutation serves all bins (Li, Owen, Zhang: "One
+//! permutation hashing", NIPS 2012). An empty bin borrows the value of a filled one, which it finds
+//! by a sequence that depends on the bin alone, so that two bins still agree with probability J
+//! (Shrivastava: "Optimal densification for fast and accurate minwise hashing", ICML 2017,
+//! algorithm 1).
 //!
-//! Shingles are 5 characters, and 2 with their repetitions where the text is shorter than 128; from 64 to 127 both, so
-//! that texts on either side of a limit still meet.
+//! We differ in three points. The permutation is the shingles' hash and is not drawn at random, so
+//! that keys never change. A value has 31 bits, so two different shingles agree once in 2^31 cases.
+//! A borrowed value is shifted by the number of its bin of origin, so that it differs from the
+//! original.
+//!
+//! Shingles are 5-grams, or the multiset of 2-grams in texts shorter than 128 letters. Texts of 64
+//! to 127 letters have the keys of both, so that two texts on either side of a limit can share a
+//! key.
 
-use super::hash::{chain, finish};
 use super::{KEYS_MAX, Text};
+use crate::text::hash::{chain, finish};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
 
-/// A text's shingles are this long, in letters and digits ...
+/// The length of the shingles of a text with at least [`LONG_FROM`] letters, in letters.
 const CHARACTERS: usize = 5;
-/// ... from this length of the text on ...
+/// A text of this many letters or more has keys of 5-grams.
 const LONG_FROM: usize = 64;
-/// ... and this long ...
+/// The length of the shingles of a text with fewer than [`SHORT_BELOW`] letters, in letters.
 const SHORT_CHARACTERS: usize = 2;
-/// ... below this one.
+/// A text of fewer letters has keys of 2-grams.
 const SHORT_BELOW: usize = 128;
 
 /// The most bins.
@@ -36,9 +41,9 @@ const BINS_MAX: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Bins, at most 128. Default: 24.
+    /// Number of bins, at most 128. Default: 24.
     pub bins: usize,
-    /// Bins that make a key; divides `bins` into at most 32 keys. Default: 4.
+    /// Bins in a key; divides `bins` into at most 32 keys. Default: 4.
     pub bins_per_key: usize,
 }
 
@@ -49,7 +54,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=BINS_MAX).contains(&self.bins) {
             return Err(format!("bins: {} is not within 1 to {BINS_MAX}", self.bins));
@@ -57,7 +62,7 @@ impl Options {
         if self.bins_per_key == 0 || !self.bins.is_multiple_of(self.bins_per_key) {
             return Err(format!("bins_per_key: {} does not divide bins = {}", self.bins_per_key, self.bins));
         }
-        // A text of middling length has the keys of both shingles.
+        // A text of 64 to 127 letters has the keys of both kinds of shingles.
         let most = KEYS_MAX / 2;
         if self.bins / self.bins_per_key > most {
             return Err(format!("bins_per_key: {} makes more than {most} keys", self.bins_per_key));
@@ -67,6 +72,16 @@ impl Options {
 }
 
 /// Makes keys as the options say.
+///
+/// ```
+/// use workers::text::signatures::minhash::{MinHash, Options};
+/// use workers::text::signatures::{Shinglings, Text};
+///
+/// let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
+/// let mut maker = MinHash::new(&Options { bins: 24, bins_per_key: 4 });
+/// maker.keys(&mut Text::new("a short text", &[], &mut shinglings), &mut keys);
+/// assert_eq!(keys.len(), 24 / 4);
+/// ```
 #[derive(Clone, Debug)]
 pub struct MinHash {
     options: Options,
@@ -74,14 +89,14 @@ pub struct MinHash {
 }
 
 impl MinHash {
-    /// A maker of keys; `options` are checked.
+    /// A maker of keys by checked `options`.
     pub fn new(options: &Options) -> MinHash {
         MinHash { options: options.clone(), bins: Vec::new() }
     }
 
-    /// Pushes the keys of `text`; none if it has no letter or digit.
+    /// Appends the keys of `text`, if it has a letter or digit.
     pub fn keys(&mut self, text: &mut Text<'_>, out: &mut Vec<u64>) {
-        let characters = text.characters(SHORT_BELOW);
+        let characters = text.letters(SHORT_BELOW);
         if characters >= LONG_FROM {
             self.keys_of(text.set(CHARACTERS), CHARACTERS, out);
         }
@@ -101,16 +116,16 @@ impl MinHash {
     }
 }
 
-/// Writes the `count` bins of a set of hashes, of which there is at least one, to `bins`.
+/// Writes the `count` bins of a non-empty set of hashes to `bins`.
 fn fill(hashes: &[u64], count: usize, bins: &mut Vec<u32>) {
     bins.clear();
     bins.resize(count, u32::MAX);
     for &hash in hashes {
-        // The top 24 bits choose the bin, the low 32 compete in it.
+        // The top 24 bits select the bin; its value is the least of the low 32 bits, halved.
         let bin = &mut bins[(((hash >> 40) * count as u64) >> 24) as usize];
         *bin = (*bin).min(hash as u32 >> 1);
     }
-    // A value has 31 bits, so that u32::MAX is none.
+    // A value has 31 bits, so that u32::MAX marks an empty bin.
     let filled = bins.iter().enumerate().fold(0u128, |filled, (at, bin)| filled | u128::from(*bin != u32::MAX) << at);
     for bin in (0..count).filter(|bin| filled >> bin & 1 == 0) {
         let lender = lender(bin, count, filled);
@@ -118,8 +133,10 @@ fn fill(hashes: &[u64], count: usize, bins: &mut Vec<u32>) {
     }
 }
 
-/// The filled bin that lends to the empty `bin`: the first filled one of a sequence drawn for `bin`. A sequence that
-/// finds none in 4096 draws, where one of 128 bins is missed once in 10^13, falls back on the first one filled.
+/// The bin whose value the empty `bin` borrows: the first filled bin of a sequence drawn for `bin`.
+///
+/// 4,096 draws miss the only filled one of 128 bins once in 10^13 cases. Then it is the first
+/// filled bin.
 fn lender(bin: usize, count: usize, filled: u128) -> usize {
     (0..4096u64)
         .map(|draw| (finish((bin as u64) << 32 | draw) % count as u64) as usize)
@@ -145,8 +162,10 @@ mod tests {
         bins
     }
 
-    /// Two bins agree with probability J, be the sets large or too small to fill the bins. 4000 pairs of 24 bins: an
-    /// error of 0.02 is six standard deviations of the smallest set, whose bins depend on each other.
+    /// Two bins agree with probability J, for large sets and for sets too small to fill the bins.
+    ///
+    /// With 4,000 pairs of 24 bins an error of 0.02 is six standard deviations for the smallest
+    /// set, whose bins depend on each other.
     #[test]
     fn bins_agree_as_often_as_sets_overlap() {
         for (shared, own) in [(800, 100), (300, 300), (8, 1), (6, 6), (30, 5)] {
@@ -162,10 +181,10 @@ mod tests {
         }
     }
 
-    /// A key of two texts is equal with probability J^4, and one of six is with 1 - (1 - J^4)^6, whatever the seed. The six
-    /// share one permutation, which is no matter for large sets.
+    /// A key of two texts is equal with probability J^4, and one of six with 1 - (1 - J^4)^6, for every
+    /// seed. That the six share one permutation does not matter for large sets.
     #[test]
-    fn keys_meet_by_the_formula() {
+    fn keys_agree_by_the_formula() {
         for (seed, (shared, own)) in
             (1..=3).flat_map(|seed| [(900, 50), (800, 100), (600, 200), (400, 300), (50, 5)].map(|sizes| (seed, sizes)))
         {
@@ -181,7 +200,8 @@ mod tests {
             let jaccard = shared as f64 / (shared + 2 * own) as f64;
             let p = jaccard.powi(4);
             assert_binomial(first, trials, p, &format!("seed {seed}, J = {jaccard:.2}, the first key"));
-            // Bins of a small set agree or not together: there the formula is for large sets only.
+            // The bins of a small set are not independent, so the formula holds for large sets
+            // only.
             if shared + 2 * own >= 1000 {
                 let any = 1.0 - (1.0 - p).powi(6);
                 assert_binomial(met, trials, any, &format!("seed {seed}, J = {jaccard:.2}, any key"));
@@ -190,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Neither the order of shingles nor a repeated one changes a key, and no two of a text's keys are equal.
+        /// Order and repetition of shingles do not change the keys, and the keys of a text are
+        /// distinct.
         #[test]
         fn a_set_has_its_keys(mut shingles in prop::collection::vec(any::<u64>(), 1..200)) {
             let before = keys(&shingles);
@@ -204,9 +225,10 @@ mod tests {
         }
     }
 
-    /// Twins whose lengths lie on either side of a limit share a key, as longer and shorter ones do.
+    /// A text and its copy with one more letter share a key, also where the kind of shingles
+    /// changes between them.
     #[test]
-    fn no_cliff_between_shingles() {
+    fn keys_are_shared_across_limits() {
         let mut random = Random(5);
         let letters: Vec<char> = (0..200).filter_map(|_| char::from_u32(0x4e00 + random.below(8000) as u32)).collect();
         for length in [20, 62, 63, 64, 100, 126, 127, 128, 150] {

@@ -1,9 +1,9 @@
-//! Equality signatures: in comes a text, out go 64-bit keys; two contents that share a key of a signature become
-//! candidates. Keys are pure functions of the text and the configuration. They propose and never decide: what a
-//! candidate is worth is for the evidence to say. SimHash is configured beside them and lives elsewhere, as its buckets
-//! are not of equal keys.
+//! Equality signatures: 64-bit keys of a text; two contents that share a key become candidates.
+//!
+//! Keys are pure functions of the text and the configuration. They propose pairs and never decide
+//! them: the evidence does. SimHash is configured in the same list but lives in
+//! [`crate::text::simhash`], because its candidates are near fingerprints, not equal keys.
 
-mod hash;
 pub mod i_match;
 pub mod lexicon;
 pub mod minhash;
@@ -24,7 +24,7 @@ use spotsigs::SpotSigs;
 use std::path::PathBuf;
 use super_shingles::SuperShingles;
 
-/// The most keys that one signature gives a text; a text has at most four times as many in all.
+/// The most keys that one signature makes for a text. A text has at most four times as many in all.
 pub const KEYS_MAX: usize = 64;
 
 /// An equality signature. The numbers are stored; SimHash's is 0.
@@ -34,32 +34,32 @@ pub enum Kind {
     /// One-permutation MinHash.
     #[serde(rename = "minhash")]
     MinHash = 1,
-    /// Pairs of groups of min-hashes.
+    /// Super-shingles: pairs of groups of min-hashes.
     #[serde(rename = "super_shingles")]
     SuperShingles = 2,
-    /// Words of middle frequency.
+    /// I-Match: words of middle frequency.
     #[serde(rename = "i_match")]
     IMatch = 3,
-    /// Words behind stop words.
+    /// SpotSigs: words that follow stop words.
     #[serde(rename = "spotsigs")]
     SpotSigs = 4,
 }
 
 impl Kind {
-    /// All of them, by number.
+    /// All equality signatures, by number.
     pub const ALL: [Kind; 4] = [Kind::MinHash, Kind::SuperShingles, Kind::IMatch, Kind::SpotSigs];
 
-    /// The number by which keys are stored.
+    /// The number that is stored with keys.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// The kind of `number`.
+    /// The signature of `number`, if there is one.
     pub fn of_number(number: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
-    /// Its name in job files and exports.
+    /// The name in job files and exports.
     pub fn name(self) -> &'static str {
         match self {
             Kind::MinHash => "minhash",
@@ -74,7 +74,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields)]
 pub enum Options {
-    /// SimHash: moved to where its options are by [`crate::job::Job::settled`], as it is always there and has a table of its own.
+    /// SimHash. `Job::settled` moves its options to the job's table `[simhash]`.
     #[serde(rename = "simhash")]
     SimHash(simhash::Options),
     /// One-permutation MinHash.
@@ -92,7 +92,7 @@ pub enum Options {
 }
 
 impl Options {
-    /// The kind of an equality signature; none of SimHash.
+    /// The kind of an equality signature; `None` for SimHash.
     pub fn kind(&self) -> Option<Kind> {
         match self {
             Options::SimHash(_) => None,
@@ -108,7 +108,7 @@ impl Options {
         self.kind().map_or("simhash", Kind::name)
     }
 
-    /// The file it reads, if any.
+    /// The file that the signature reads, if any.
     pub fn path(&self) -> Option<&PathBuf> {
         match self {
             Options::IMatch(options) => Some(&options.lexicon),
@@ -116,7 +116,8 @@ impl Options {
         }
     }
 
-    /// The same, if it names one: a job's paths are relative to its file.
+    /// The file that the signature reads, unless it is not named, to be made relative to the job
+    /// file.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             Options::IMatch(options) => Some(&mut options.lexicon).filter(|path| !path.as_os_str().is_empty()),
@@ -124,10 +125,10 @@ impl Options {
         }
     }
 
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         match self {
-            // The job checks SimHash's options with its bands.
+            // `Job::check` checks SimHash's options.
             Options::SimHash(_) => Ok(()),
             Options::MinHash(options) => options.check(),
             Options::SuperShingles(options) => options.check(),
@@ -152,7 +153,7 @@ impl Options {
             Options::SpotSigs(options) => json!({ "version": spotsigs::VERSION, "options": options }),
             Options::IMatch(options) => {
                 let bytes = frozen(&options.lexicon)?;
-                // What the file says counts, not where it lies.
+                // The file's content is the identity, not its path.
                 let digest = PathBuf::from(blake3::hash(&bytes).to_hex().to_string());
                 json!({ "version": i_match::VERSION, "options": i_match::Options { lexicon: digest, ..options.clone() } })
             }
@@ -160,13 +161,14 @@ impl Options {
     }
 }
 
-/// The signatures beside SimHash of a job that names none: MinHash.
+/// The equality signatures of a job that names none: MinHash.
 pub fn default_list() -> Vec<Options> {
     vec![Options::MinHash(minhash::Options::default())]
 }
 
-/// What is wrong with a job's `list`, naming the signature and the key. Each signature is there once at most, so that
-/// its number tells whose a key is, whatever the order of the list.
+/// Checks a job's `list`; the error names the signature and the key.
+///
+/// Each signature may occur once, so that its number identifies its keys in any order of the list.
 pub fn check(list: &[Options]) -> std::result::Result<(), String> {
     for (at, options) in list.iter().enumerate() {
         let name = options.name();
@@ -181,8 +183,7 @@ pub fn check(list: &[Options]) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// The part of the identity configuration that `list` makes: versions, options, digests of files; by name, whatever
-/// their order.
+/// The identity of the signatures: versions, options and digests of files, by name.
 pub fn identity(list: &[Options]) -> Result<Value> {
     let by_name = list.iter().map(|options| Ok((options.name().to_owned(), options.identity()?)));
     Ok(Value::Object(by_name.collect::<Result<_>>()?))
@@ -191,13 +192,33 @@ pub fn identity(list: &[Options]) -> Result<Value> {
 /// A key of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Whose it is: keys of different signatures never meet.
+    /// The signature that made it. Keys of different signatures are never compared.
     pub kind: Kind,
-    /// The key, spread evenly over 64 bits.
+    /// The key, uniform over 64 bits.
     pub key: u64,
 }
 
-/// Makes a text's keys; one for each worker, sharing what is read from files.
+/// Makes a text's keys. Each worker has its own, and clones share what is read from files.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use workers::text::normalize;
+/// use workers::text::signatures::{Shinglings, Signer, Text, default_list};
+///
+/// // By default MinHash: 6 keys of 64 bits, from the 5-grams of a text.
+/// let mut signer = Signer::new(&default_list(), &normalize::Options::default())?;
+/// let mut shinglings = Shinglings::default();
+/// let mut keys = |normal: &str| {
+///     let mut keys = Vec::new();
+///     signer.sign(&mut Text::new(normal, &[], &mut shinglings), &mut keys);
+///     BTreeSet::from_iter(keys)
+/// };
+/// let text: String = ('\u{4e00}'..'\u{5200}').collect();
+/// let (whole, most) = (keys(&text), keys(&text[60..]));
+/// assert_eq!(whole.len(), 6);
+/// assert!(!whole.is_disjoint(&most), "20 of 1,024 letters less");
+/// # Ok::<(), workers::error::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Signer {
     makers: Vec<Maker>,
@@ -213,9 +234,30 @@ enum Maker {
     SpotSigs(SpotSigs),
 }
 
+impl Maker {
+    fn kind(&self) -> Kind {
+        match self {
+            Maker::MinHash(_) => Kind::MinHash,
+            Maker::SuperShingles(_) => Kind::SuperShingles,
+            Maker::IMatch(_) => Kind::IMatch,
+            Maker::SpotSigs(_) => Kind::SpotSigs,
+        }
+    }
+
+    fn keys(&mut self, text: &mut Text<'_>, out: &mut Vec<u64>) {
+        match self {
+            Maker::MinHash(maker) => maker.keys(text, out),
+            Maker::SuperShingles(maker) => maker.keys(text, out),
+            Maker::IMatch(maker) => maker.keys(text, out),
+            Maker::SpotSigs(maker) => maker.keys(text, out),
+        }
+    }
+}
+
 impl Signer {
-    /// A signer for the equality signatures of `list`, which is checked. Reads the files that it names; the words in
-    /// them are normalised as `normal` says.
+    /// A signer for the equality signatures of a checked `list`.
+    ///
+    /// Reads the files that the list names; `normal` says how their words are normalised.
     pub fn new(list: &[Options], normal: &normalize::Options) -> Result<Signer> {
         let mut makers = Vec::new();
         for options in list {
@@ -230,34 +272,19 @@ impl Signer {
         Ok(Signer { makers, uses_words: list.iter().any(Options::uses_words), keys: Vec::new() })
     }
 
-    /// Whether a text must come with its words.
+    /// Whether [`Text`]s need their words.
     pub fn uses_words(&self) -> bool {
         self.uses_words
     }
 
-    /// Appends the keys of `text` to `out`: sorted, distinct, [`KEYS_MAX`] of each signature at most.
+    /// Appends the keys of `text` to `out`: sorted, distinct, at most [`KEYS_MAX`] of each
+    /// signature.
     pub fn sign(&mut self, text: &mut Text<'_>, out: &mut Vec<Key>) {
         let start = out.len();
         for maker in &mut self.makers {
+            let kind = maker.kind();
             self.keys.clear();
-            let kind = match maker {
-                Maker::MinHash(maker) => {
-                    maker.keys(text, &mut self.keys);
-                    Kind::MinHash
-                }
-                Maker::SuperShingles(maker) => {
-                    maker.keys(text, &mut self.keys);
-                    Kind::SuperShingles
-                }
-                Maker::IMatch(maker) => {
-                    maker.keys(text, &mut self.keys);
-                    Kind::IMatch
-                }
-                Maker::SpotSigs(maker) => {
-                    maker.keys(text, &mut self.keys);
-                    Kind::SpotSigs
-                }
-            };
+            maker.keys(text, &mut self.keys);
             self.keys.sort_unstable();
             self.keys.dedup();
             debug_assert!(self.keys.len() <= KEYS_MAX, "{} keys of {}", self.keys.len(), kind.name());

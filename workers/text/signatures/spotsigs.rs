@@ -1,26 +1,33 @@
-//! SpotSigs: in come a text's words in their order, out go keys of which any two texts with enough alike spots share
-//! one. A spot is a stop word and some of the content words that follow it; a text's spots are a multiset, and running
-//! text has many where menus and lists have few (Theobald, Siddharth, Paepcke: "SpotSigs: robust and efficient near
-//! duplicate detection in large web collections", SIGIR 2008, on spot signature extraction). Two multisets of sizes
-//! m <= n have a Jaccard similarity of m/n at most. Therefore sizes are cut into partitions so that partners of the
-//! threshold or more lie in one partition or in neighbouring ones (the paper's optimal partitioning), and a text puts its
-//! keys into its own and the next larger one. Within a partition the first spots in a fixed order suffice as keys, as many
-//! as must hold a shared one (prefix filtering: Chaudhuri, Ganti, Kaushik: "A primitive operator for similarity joins in
-//! data cleaning", ICDE 2006).
+//! SpotSigs: keys that two texts share if their spots, words near stop words, are similar enough.
 //!
-//! We differ from the paper in its matching. It keeps an inverted list of every spot for each partition, walks them from
-//! the rarest spot on, and stops by bounds on the sizes (its inverted index pruning): exact. Here equal keys propose, as
-//! with all signatures, and the evidence decides by another similarity than the spots'. Spots are in order of hash and not
-//! of rarity, as that order must never change; a frequent spot among the first makes a large bucket, which the pivot rule
-//! bounds. What is lost: nothing while the prefix that the threshold asks for is within `prefix_max` spots, that is
-//! nothing at all with texts of few spots; of longer prefixes the first `prefix_max` are taken, which are a sample of the
-//! union, and a pair of similarity J is missed with probability (1 - J)^prefix_max at most. On texts made up in the tests
-//! all pairs of J >= 0.5 are found without the cut, and with the default of 4 787 of 792; and pairs in buckets of
-//! more than 64 contents of which none is a pivot are not proposed by that key.
+//! A spot is a stop word and some of the content words that follow it. A text's spots are a
+//! multiset. Running text has many spots, and menus and lists have few (Theobald, Siddharth,
+//! Paepcke: "SpotSigs: robust and efficient near duplicate detection in large web collections",
+//! SIGIR 2008).
+//!
+//! Two multisets of sizes m <= n have a Jaccard similarity of at most m/n. Therefore sizes are cut
+//! into partitions, such that two texts of the threshold similarity lie in the same partition or in
+//! adjacent ones (the paper's optimal partitioning), and a text has keys for its own partition and
+//! for the next larger one. Within a partition the first spots in a fixed order suffice as keys: as
+//! many as must include a shared one (prefix filtering: Chaudhuri, Ganti, Kaushik: "A primitive
+//! operator for similarity joins in data cleaning", ICDE 2006).
+//!
+//! We differ in the matching. The paper is exact: it keeps an inverted list of every spot for each
+//! partition, reads the lists from the rarest spot on, and stops by bounds on sizes. Here equal
+//! keys propose candidates, as for all signatures, and the evidence decides them by another
+//! similarity. Spots are ordered by hash, not by rarity, because the order must never change. A
+//! frequent spot among the first makes a large bucket, which the pivot rule bounds.
+//!
+//! What is missed: nothing, while the prefix that the threshold requires has at most `prefix_max`
+//! spots, as it has in texts with few spots. Of a longer prefix the first `prefix_max` spots are
+//! taken, a sample of the union, so that a pair of similarity J is missed with probability (1 -
+//! J)^prefix_max at most. On the texts generated in the tests all pairs of J >= 0.5 are found
+//! without that limit, and 787 of 792 with the default limit of 4. Pairs in buckets of more than 64
+//! contents of which none is a pivot are not proposed by that key either.
 
-use super::hash::{BuildAsIs, chain};
 use super::{KEYS_MAX, Text};
 use crate::text::features::word_hash;
+use crate::text::hash::{BuildAsIs, chain};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,11 +35,11 @@ use std::sync::Arc;
 /// The version of these rules, the words below included; part of a store's identity.
 pub const VERSION: u32 = 1;
 
-/// Stop words that begin a spot.
+/// The stop words that begin a spot.
 const ANCHORS: &str = "的 了 在 是 和 有 与 为 也 就 都 及 对 将 从 到 被 把 以 于 \
     the a an is are was were be been to of in and for on that this with as at by it has have said there do did";
 
-/// Stop words that spots pass over: the anchors, and these.
+/// The stop words that begin no spot. Spots skip these and the anchors.
 const PASSED_OVER: &str = "而 或 这 那 一个 我 你 他 我们 你们 他们 它 她 不 会 可以 要 中 上 下 等 并 但 但是 如果 因为 所以 则 该 其 之 地 得 着 过 \
     还 又 很 更 最 时 后 前 来 去 说 人 年 月 日 使用 这个 进行 可 能 需要 没有 通过 个 一 之后 以及 由 让 给 向 \
     or but not we you i he she they his her their its our your which who will would can could if from than then so no";
@@ -41,16 +48,18 @@ const PASSED_OVER: &str = "而 或 这 那 一个 我 你 他 我们 你们 他�
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Content words of a spot, 1 to 16. Default: 2.
+    /// Content words in a spot, 1 to 16. Default: 2.
     pub chain: usize,
-    /// Every how manyth content word behind the stop word belongs to the spot, 1 to 16. Default: 1.
+    /// Steps between the content words of a spot, in content words, 1 to 16. Default: 1.
     pub distance: usize,
-    /// The Jaccard similarity of spots, in 1/100, that two texts must have to meet, 10 to 95. Default: 50.
+    /// The Jaccard similarity of spots at which two texts share a key, in percent, 10 to 95.
+    /// Default: 50.
     pub similarity_percent: u64,
-    /// The most spots of a prefix, 1 to 32: more of them miss fewer pairs near the threshold, and propose more that are
-    /// none. Default: 4, which misses 6 % of the pairs of similarity 0.5 at most, 0.2 % of 0.8.
+    /// The most spots in a prefix, 1 to 32. More spots miss fewer pairs near the threshold, and
+    /// propose more wrong ones. Default: 4, which misses at most 6 % of the pairs of similarity
+    /// 0.5, and 0.2 % of those of 0.8.
     pub prefix_max: usize,
-    /// A text of fewer spots has no key. Default: 2.
+    /// A text with fewer spots has no key. Default: 2.
     pub spots_min: usize,
 }
 
@@ -61,13 +70,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), String> {
         let bounds = [
             ("chain", self.chain, 1, 16),
             ("distance", self.distance, 1, 16),
             ("similarity_percent", usize::try_from(self.similarity_percent).unwrap_or(usize::MAX), 10, 95),
-            // A text puts its prefix into two partitions.
+            // A text has keys for two partitions.
             ("prefix_max", self.prefix_max, 1, KEYS_MAX / 2),
             ("spots_min", self.spots_min, 1, usize::MAX),
         ];
@@ -78,11 +87,29 @@ impl Options {
     }
 }
 
-/// Makes keys as the options say. Workers share the stop words.
+/// Makes keys as the options say. Clones share the stop words.
+///
+/// ```
+/// use workers::text::features::word_hash;
+/// use workers::text::signatures::spotsigs::{Options, SpotSigs};
+/// use workers::text::signatures::{Shinglings, Text};
+///
+/// let mut maker = SpotSigs::new(&Options::default());
+/// let mut keys = |text: &str| {
+///     let words: Vec<u64> = text.split(' ').map(word_hash).collect();
+///     let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
+///     maker.keys(&Text::new(text, &words, &mut shinglings), &mut keys);
+///     keys
+/// };
+/// let (menu, article) = ("home products login", "at a rally to kick off a weeklong campaign");
+/// assert!(!keys(article).is_empty());
+/// assert_eq!(keys(article), keys(&format!("{menu} {article}")));
+/// assert!(keys(menu).is_empty());
+/// ```
 #[derive(Clone, Debug)]
 pub struct SpotSigs {
     options: Options,
-    /// The stop words by hash, and whether one begins a spot.
+    /// The stop words by hash, and whether each begins a spot.
     stop_words: Arc<HashMap<u64, bool, BuildAsIs>>,
     partitions: Arc<Partitions>,
     content: Vec<u64>,
@@ -91,7 +118,7 @@ pub struct SpotSigs {
 }
 
 impl SpotSigs {
-    /// A maker of keys; `options` are checked.
+    /// A maker of keys by checked `options`.
     pub fn new(options: &Options) -> SpotSigs {
         let words =
             |list: &'static str, begins: bool| list.split_whitespace().map(move |word| (word_hash(word), begins));
@@ -105,7 +132,7 @@ impl SpotSigs {
         }
     }
 
-    /// Pushes the keys of `text`; none if it has too few spots.
+    /// Appends the keys of `text`, if it has enough spots.
     pub fn keys(&mut self, text: &Text<'_>, out: &mut Vec<u64>) {
         self.find_spots(text.words);
         number_repetitions(&mut self.spots);
@@ -114,8 +141,10 @@ impl SpotSigs {
         }
     }
 
-    /// Writes the hash of every spot of `words` to `self.spots`: a stop word and `chain` content words, the first of
-    /// them `distance` content words behind it, each other as far behind the one before.
+    /// Writes the hash of every spot of `words` to `self.spots`.
+    ///
+    /// A spot is a stop word and `chain` content words, each `distance` content words after the one
+    /// before.
     fn find_spots(&mut self, words: &[u64]) {
         self.content.clear();
         self.anchors.clear();
@@ -135,7 +164,7 @@ impl SpotSigs {
     }
 }
 
-/// Makes a multiset a set, sorted: the n-th of equal spots becomes another hash than the first.
+/// Turns a multiset into a sorted set: the n-th of equal spots gets a hash of its own.
 fn number_repetitions(spots: &mut [u64]) {
     spots.sort_unstable();
     for equal in spots.chunk_by_mut(|a, b| a == b) {
@@ -146,39 +175,41 @@ fn number_repetitions(spots: &mut [u64]) {
     spots.sort_unstable();
 }
 
-/// Sizes of sets cut into partitions, so that two sets of `percent` similarity lie in one or in neighbouring ones.
+/// Sizes of sets, cut into partitions such that two sets of `percent` similarity lie in the same or
+/// in adjacent partitions.
 #[derive(Clone, Debug)]
 struct Partitions {
     percent: u64,
-    /// The least size of each partition, ascending, from 1 on.
+    /// The least size in each partition, ascending from 1.
     starts: Vec<u64>,
 }
 
 impl Partitions {
     fn new(percent: u64) -> Partitions {
         let mut starts = vec![1];
-        // The sets before `start` have no partner above start * 100 / percent: the partition that begins here must
-        // reach so far, to be the only one beside theirs in which they have partners.
+        // Sets smaller than `start` have no partner larger than start * 100 / percent. The
+        // partition that begins here reaches that far, so their partners lie in no partition after
+        // it.
         while let Some(&start) = starts.last().filter(|start| **start < u64::from(u32::MAX)) {
             starts.push(start * 100 / percent + 1);
         }
         Partitions { percent, starts }
     }
 
-    /// Pushes the keys of a set of distinct `spots`, ascending: those of its own partition and of the next.
+    /// Appends the keys of a set of ascending `spots`: for its own partition and for the next.
     fn keys(&self, spots: &[u64], prefix_max: usize, out: &mut Vec<u64>) {
         let size = spots.len() as u64;
         if size == 0 {
             return;
         }
         let own = self.starts.partition_point(|start| *start <= size) - 1;
-        // The size of the smallest partner that may be met there.
+        // Each partition with the least size of a partner in it.
         let partners = [
             (own, (size * self.percent).div_ceil(100)),
             (own + 1, self.starts.get(own + 1).copied().unwrap_or(u64::MAX)),
         ];
         for (partition, least) in partners {
-            // A partner of `least` spots or more shares this many, and at most all.
+            // A partner of `least` spots or more shares at least this many.
             let shared = (u128::from(self.percent) * (u128::from(size) + u128::from(least)))
                 .div_ceil(100 + u128::from(self.percent));
             if let Ok(shared) = usize::try_from(shared)
@@ -208,10 +239,10 @@ mod tests {
         maker.spots
     }
 
-    /// A spot is a stop word and the content words behind it; stop words between them are passed over, and one without
-    /// enough words behind it begins none.
+    /// A spot is a stop word and the content words after it. Stop words between them are skipped,
+    /// and a stop word without enough words after it begins no spot.
     #[test]
-    fn chains_behind_stop_words() {
+    fn chains_after_stop_words() {
         let spot = |text: &str| chain(words(text)[0], words(text)[1..].iter().copied());
         let text = "at rally to kick off a weeklong campaign for the south";
         let found = spots(Options::default(), text);
@@ -223,9 +254,9 @@ mod tests {
         assert!(spots(Options::default(), &"the ".repeat(1000)).is_empty());
     }
 
-    /// Menus have no spots, hence no keys: a page's chrome does not matter.
+    /// Menus have no spots, hence no keys.
     #[test]
-    fn chrome_has_no_keys() {
+    fn menus_have_no_keys() {
         let menu = words("home products about contact login search 首页 新闻 体育");
         let mut maker = SpotSigs::new(&Options::default());
         assert!(keys_of("", &menu, |text, out| maker.keys(text, out)).is_empty());
@@ -242,7 +273,7 @@ mod tests {
         set
     }
 
-    /// shared * 100 >= percent * union, of multisets, the plain way.
+    /// Whether shared * 100 >= percent * union, for multisets, by the definition.
     fn alike(a: &[u64], b: &[u64], percent: u64) -> bool {
         let mut rest = b.to_vec();
         let shared = a
@@ -262,8 +293,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Two multisets of the threshold or more share a key, always: `b` is `a` with some spots gone and some come,
-        /// as near the threshold as the numbers allow.
+        /// Two multisets at or above the threshold always share a key. `b` is `a` with some spots
+        /// removed and some added, as near the threshold as the numbers allow.
         #[test]
         fn none_of_the_threshold_is_missed(
             percent in 10u64..=95, a in prop::collection::vec(0u64..60, 1..70), gone in 0usize..40,
@@ -280,7 +311,7 @@ mod tests {
             }
         }
 
-        /// Whatever the text, a signature has at most `KEYS_MAX` keys, all distinct.
+        /// Any text has at most `KEYS_MAX` keys, all distinct.
         #[test]
         fn keys_are_few(percent in 10u64..=95, size in 0u64..5000, seed in any::<u64>()) {
             let mut random = Random(seed);
@@ -292,7 +323,8 @@ mod tests {
         }
     }
 
-    /// Of all pairs of some hundred multisets brute force and keys find the same ones of the threshold.
+    /// Of all pairs of 300 multisets the keys find every pair at the threshold that brute force
+    /// finds.
     #[test]
     fn brute_force_finds_no_more() {
         let mut random = Random(11);
@@ -320,12 +352,12 @@ mod tests {
                     }
                 }
             }
-            assert!(pairs > 200, "{pairs} pairs of {percent} % try little");
+            assert!(pairs > 200, "{pairs} pairs of {percent} % are too few for a test");
         }
     }
 
-    /// Where the prefix is cut a pair is missed no more often than the bound says: 1/16 at J = 1/2 and four spots; 2000
-    /// pairs.
+    /// With a cut prefix pairs are missed no more often than by the bound: 1/16 of 2,000 pairs at J
+    /// = 1/2 and four spots.
     #[test]
     fn cut_prefixes_miss_few() {
         let mut random = Random(2);
@@ -340,8 +372,8 @@ mod tests {
         assert!((1..150).contains(&missed), "{missed} of 2000");
     }
 
-    /// Articles of stop words and content words, Chinese or English, and copies in which some words are others, menus around
-    /// them.
+    /// Articles of stop words and content words, Chinese or English, and copies with some words
+    /// replaced, each after a menu.
     fn corpus(seed: u64) -> Vec<Vec<u64>> {
         let mut random = Random(seed);
         let anchors: Vec<Vec<u64>> = [&ANCHORS[..ANCHORS.find("the").expect("English words")], ANCHORS]
@@ -370,8 +402,9 @@ mod tests {
         texts
     }
 
-    /// Of the pairs of a made-up corpus whose multisets of spots have J >= 0.5, exactly, those that share a key: all with
-    /// prefixes uncut, and no fewer with cut ones than the bound allows, five standard deviations aside.
+    /// Of the pairs of a generated corpus whose multisets of spots have exactly J >= 0.5 all share
+    /// a key with uncut prefixes. With cut ones no more are missed than by the bound and five
+    /// standard deviations.
     #[test]
     fn recall_against_exact_jaccard() {
         for (seed, prefix_max) in [(1, usize::MAX), (1, 32), (1, 4), (2, usize::MAX), (2, 32), (2, 4)] {
@@ -402,16 +435,16 @@ mod tests {
                 "seed {seed}, prefixes up to {prefix_max}: {found} of {alike} found, {recall:.4}; {candidates} candidates"
             );
             println!("  at most {missed_most:.1} missed by the bound");
-            assert!(alike > 300, "{alike} pairs try little");
+            assert!(alike > 300, "{alike} pairs are too few for a test");
             let missed = f64::from(alike - found);
             assert!(missed <= missed_most + 5.0 * missed_most.sqrt(), "{missed} missed");
             assert!(prefix_max != usize::MAX || missed == 0.0);
         }
     }
 
-    /// Partitions start at 1, ascend, and no pair of the threshold spans three.
+    /// Partitions start at 1 and ascend, and partners at the threshold lie in adjacent ones.
     #[test]
-    fn partners_are_neighbours() {
+    fn partners_are_adjacent() {
         for percent in 10..=95 {
             let partitions = Partitions::new(percent);
             assert!(partitions.starts.is_sorted() && partitions.starts[0] == 1);

@@ -1,18 +1,22 @@
-//! Super-shingles: in come a text's shingles, out go keys of which two texts share one if and only if two of their
-//! groups of min-hashes are equal (Broder, Glassman, Manasse, Zweig: "Syntactic clustering of the web", WWW 1997,
-//! section "Super shingles"; the rule of two groups of six by fourteen after Broder: "Identifying and filtering
-//! near-duplicate documents", CPM 2000, and Fetterly, Manasse, Najork: "On the evolution of clusters of near-duplicate
-//! web pages", LA-WEB 2003, who call a pair of groups a mega-shingle). Two texts of Jaccard similarity J have a given
-//! group in common with probability p = J^14 and share a key with probability 1 - (1-p)^6 - 6p(1-p)^5: strict, so that
-//! few candidates are wrong and many pairs near the threshold are missed.
+//! Super-shingles: keys that two texts share if two of their groups of min-hashes are equal.
 //!
-//! We differ: each min-hash is a permutation of its own, of 32 bits, where the first paper takes shingles of a sketch in
-//! order; shingles are 5 characters by default, as words need segmentation, and words as in the papers by `unit`; a pair of
-//! groups is a key, so that equal keys alone find what shares two groups; a short text is one shingle.
+//! A super-shingle is the hash of a group of min-hashes (Broder, Glassman, Manasse, Zweig:
+//! "Syntactic clustering of the web", WWW 1997, section "Super shingles"). The rule "two equal
+//! groups of six, each of fourteen min-hashes" follows Broder: "Identifying and filtering
+//! near-duplicate documents", CPM 2000, and Fetterly, Manasse, Najork: "On the evolution of
+//! clusters of near-duplicate web pages", LA-WEB 2003, who call a pair of groups a mega-shingle.
+//! Two texts of Jaccard similarity J have a given group in common with probability p = J^14, and
+//! share a key with probability 1 - (1-p)^6 - 6p(1-p)^5. This is strict: few candidates are wrong,
+//! and many pairs near the threshold are missed.
+//!
+//! We differ in four points. Each min-hash has its own permutation, of 32 bits; the first paper
+//! takes consecutive shingles of a sketch. Shingles are 5 characters by default, because words need
+//! segmentation; `unit` selects words as in the papers. A key is a pair of groups, so that equal
+//! keys find all texts with two equal groups. A text shorter than a shingle is one shingle.
 
-use super::hash::{chain, finish};
 use super::{KEYS_MAX, Text};
 use crate::text::features::Unit;
+use crate::text::hash::{chain, finish};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
@@ -27,13 +31,13 @@ const SHINGLE_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// What a shingle is made of: `characters`, or `words` as the paper has it. Default: characters.
+    /// What a shingle consists of: `characters`, or `words` as in the paper. Default: characters.
     pub unit: Unit,
-    /// Characters or words of a shingle, at most 64. Default: 5.
+    /// Characters or words in a shingle, at most 64. Default: 5.
     pub shingle: usize,
     /// Groups of min-hashes, 2 to 11. Default: 6.
     pub groups: usize,
-    /// Min-hashes of a group. Default: 14.
+    /// Min-hashes in a group. Default: 14.
     pub minima_per_group: usize,
 }
 
@@ -44,7 +48,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is wrong with the values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=SHINGLE_MAX).contains(&self.shingle) {
             return Err(format!("shingle: {} is not within 1 to {SHINGLE_MAX}", self.shingle));
@@ -63,6 +67,17 @@ impl Options {
 }
 
 /// Makes keys as the options say.
+///
+/// ```
+/// use workers::text::signatures::super_shingles::{Options, SuperShingles};
+/// use workers::text::signatures::{Shinglings, Text};
+///
+/// let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
+/// let mut maker = SuperShingles::new(&Options::default());
+/// maker.keys(&mut Text::new("a short text", &[], &mut shinglings), &mut keys);
+/// // The pairs of 6 groups.
+/// assert_eq!(keys.len(), 6 * 5 / 2);
+/// ```
 #[derive(Clone, Debug)]
 pub struct SuperShingles {
     options: Options,
@@ -72,15 +87,15 @@ pub struct SuperShingles {
 }
 
 impl SuperShingles {
-    /// A maker of keys; `options` are checked.
+    /// A maker of keys by checked `options`.
     pub fn new(options: &Options) -> SuperShingles {
         let minima = options.groups * options.minima_per_group;
-        // Whole lanes; what the last one has too many is computed and not looked at.
+        // Rounded up to whole lanes. The surplus minima are computed and not used.
         let seeds = (0..minima.next_multiple_of(LANES) as u64).map(|number| finish(number + 1) as u32).collect();
         SuperShingles { options: options.clone(), seeds, minima: Vec::new(), shingles: Vec::new() }
     }
 
-    /// Pushes the keys of `text`; none if it has no shingle.
+    /// Appends the keys of `text`, if it has a shingle.
     pub fn keys(&mut self, text: &mut Text<'_>, out: &mut Vec<u64>) {
         match self.options.unit {
             Unit::Characters => self.keys_of(text.set(self.options.shingle), out),
@@ -110,7 +125,7 @@ impl SuperShingles {
     }
 }
 
-/// Writes the hash of every `length` consecutive words; of all of them if there are fewer, of none if there are none.
+/// Writes the hash of every `length` consecutive words, or of all words if there are fewer.
 fn word_shingles(words: &[u64], length: usize, out: &mut Vec<u64>) {
     out.clear();
     if !words.is_empty() {
@@ -118,7 +133,7 @@ fn word_shingles(words: &[u64], length: usize, out: &mut Vec<u64>) {
     }
 }
 
-/// Min-hashes computed side by side, for the compiler to put into vector registers.
+/// Min-hashes computed together, so that the compiler uses vector registers.
 const LANES: usize = 12;
 
 /// Writes the minimum of `shingles` under the permutation of each seed.
@@ -136,7 +151,8 @@ fn minima(shingles: &[u64], seeds: &[u32], out: &mut Vec<u32>) {
     }
 }
 
-/// Where the permutation of `seed` puts `shingle`. 32 bits, as vector registers multiply no more at a time.
+/// The value of `shingle` under the permutation of `seed`. It has 32 bits, because vector registers
+/// multiply numbers of 32 bits.
 #[inline]
 fn permuted(shingle: u64, seed: u32) -> u32 {
     let (low, high) = (shingle as u32, (shingle >> 32) as u32);
@@ -163,7 +179,8 @@ mod tests {
         out
     }
 
-    /// Each min-hash of two sets agrees with probability J. 500 pairs of 84: 0.01 is four standard deviations.
+    /// Each min-hash of two sets agrees with probability J. With 500 pairs of 84 min-hashes 0.01 is
+    /// four standard deviations.
     #[test]
     fn minima_agree_as_often_as_sets_overlap() {
         for (shared, own) in [(200, 25), (100, 100), (10, 5)] {
@@ -181,9 +198,9 @@ mod tests {
         }
     }
 
-    /// Two texts meet with the published probability of two equal groups of six or more, whatever the seed.
+    /// Two texts share a key with the published probability of two equal groups, for every seed.
     #[test]
-    fn texts_meet_by_the_formula() {
+    fn texts_share_keys_by_the_formula() {
         for (seed, (shared, own)) in
             (1..=2).flat_map(|seed| [(98, 1), (95, 3), (90, 5), (80, 10), (60, 20)].map(|sizes| (seed, sizes)))
         {
@@ -203,7 +220,7 @@ mod tests {
     }
 
     proptest! {
-        /// A key is shared if and only if two groups are equal, whatever the groups.
+        /// A key is shared if and only if two groups are equal, for any number and size of groups.
         #[test]
         fn a_key_is_two_groups(
             groups in 2usize..=11, minima_per_group in 1usize..4, a in prop::collection::vec(0u64..20, 1..12),
@@ -222,8 +239,8 @@ mod tests {
         }
     }
 
-    /// By words, the characters do not matter, only the words and their order; a short text is one shingle and an empty
-    /// one has no key.
+    /// With words as the unit only words and their order count. A short text is one shingle, and an
+    /// empty one has no key.
     #[test]
     fn word_by_word() {
         let mut maker = maker(Options { unit: Unit::Words, shingle: 3, ..Options::default() });

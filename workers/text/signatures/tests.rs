@@ -1,4 +1,4 @@
-//! Tests of all signatures together, and what the tests of each one share.
+//! Tests of all signatures together, and helpers for the tests of each.
 
 use super::*;
 use crate::text::features::{self, Featurizer};
@@ -30,15 +30,15 @@ pub fn pair(random: &mut Random, shared: u64, own: u64) -> (Vec<u64>, Vec<u64>) 
     (with_own(), with_own())
 }
 
-/// Asserts that of `trials` independent trials, of which each succeeds with probability `p`, `seen` may well have: within five
-/// standard deviations, which chance leaves once in a million times.
+/// Asserts that `seen` successes of `trials` independent trials of probability `p` are within five
+/// standard deviations of the mean, as chance leaves them in all but one of a million cases.
 pub fn assert_binomial(seen: usize, trials: usize, p: f64, what: &str) {
     let (expected, deviation) = (trials as f64 * p, (trials as f64 * p * (1.0 - p)).sqrt());
     println!("{what}: {seen} of {trials}, expected {expected:.0}, deviation {deviation:.1}");
     assert!((seen as f64 - expected).abs() <= 5.0 * deviation + 1.0, "{what}: {seen} for {expected:.1}");
 }
 
-/// The keys that `sign` gives the text of `normal` and `words`.
+/// The keys that `sign` makes for the text of `normal` and `words`.
 pub fn keys_of(normal: &str, words: &[u64], sign: impl FnOnce(&mut Text<'_>, &mut Vec<u64>)) -> Vec<u64> {
     let mut shinglings = Shinglings::default();
     let mut out = Vec::new();
@@ -51,7 +51,7 @@ fn list(toml_like: &str) -> std::result::Result<Vec<Options>, String> {
     check(&list).map(|()| list)
 }
 
-/// Every signature, with a lexicon that has the words of the texts below.
+/// Every signature, with a lexicon of words of the texts below.
 fn all(folder: &std::path::Path) -> Vec<Options> {
     let lexicon = folder.join("lexicon");
     let words: String =
@@ -67,7 +67,8 @@ fn all(folder: &std::path::Path) -> Vec<Options> {
 const ARTICLE: &str = "the minister said in a speech to the house that the budget is to grow by half in spring; \
     会议今天在北京举行, 各国的代表在会上对气候的变化和经济的发展都进行了讨论";
 
-/// An entry says its kind and what differs from the defaults; the names are those of the kinds.
+/// An entry has its kind and the values that differ from the defaults. Kinds have the entries'
+/// names.
 #[test]
 fn entries() {
     let read = list(
@@ -84,12 +85,12 @@ fn entries() {
         assert_eq!(Kind::of_number(kind.number()), Some(kind));
     }
     assert_eq!(Kind::of_number(0), None);
-    // Stored with every pair: these must stay.
+    // Stored with every pair, so these must never change.
     assert_eq!(Kind::ALL.map(Kind::number), [1, 2, 3, 4]);
     assert_eq!(list(&serde_json::to_string(&read).expect("JSON")), Ok(read));
 }
 
-/// A wrong entry is refused by the name of its key.
+/// A wrong entry is refused, and the error names its key.
 #[test]
 fn wrong_entries() {
     for (entry, key) in [
@@ -120,9 +121,10 @@ fn wrong_entries() {
     }
 }
 
-/// The identity names what a lexicon says and not where it lies, and is the same whatever the order of the list.
+/// The identity depends on the content of a lexicon, not on its path, and not on the order of the
+/// list.
 #[test]
-fn identity_is_of_contents() {
+fn identity_is_of_file_contents() {
     let (here, there) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let first = all(here.path());
     let mut second = all(there.path());
@@ -134,8 +136,8 @@ fn identity_is_of_contents() {
     assert!(identity(&second).expect_err("no file").to_string().contains("lexicon"));
 }
 
-/// Keys are appended, each signature gives some to a real text, and a second signer, another order of signatures and
-/// other texts before it change nothing.
+/// Keys are appended, and each signature makes some for a real text. Another signer, another order
+/// of signatures and other texts before change nothing.
 #[test]
 fn keys_are_a_function_of_the_text() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -166,9 +168,9 @@ fn keys_are_a_function_of_the_text() {
     assert!(empty.is_empty());
 }
 
-/// These keys stand in stores: whoever changes one changes a VERSION.
+/// Stores keep these keys. A change of one needs a new `VERSION` of its signature.
 #[test]
-fn keys_stay() {
+fn keys_never_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut signer = Signer::new(&all(folder.path()), &normalize::Options::default()).expect("read");
     let words: Vec<u64> = "the minister said in a speech to the house that the budget is to grow by half in spring"
@@ -187,7 +189,7 @@ fn keys_stay() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// No text has more keys than the bound, or one of them twice, or brings a signature down.
+    /// No text has more keys than the bound or a key twice, and none makes a signature panic.
     #[test]
     fn any_text(text in "\\PC{0,300}", options in 0usize..3) {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,20 +1,23 @@
-//! A text as its signatures and its sketch see it: the normal form, the words in their order, and the shingles, which
-//! are made when first asked for and only once however many ask.
+//! A text as signatures and sketches read it: the normal form, the words, and cached shingles.
+//!
+//! Several signatures and the sketch use the same shingles. They are made on first use, once for
+//! each text.
 
+use crate::text::characters::is_letter;
 use crate::text::shingles::Shingles;
 
-/// How a text is shingled.
+/// Which shingles of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recipe {
     Set(usize),
     Multiset(usize),
 }
 
-/// Shingles of one text after the other, in memory that is reused. As many are kept as there are recipes: a few.
+/// The cache of [`Text`], whose memory is reused from text to text.
 #[derive(Clone, Debug, Default)]
 pub struct Shinglings {
     made: Vec<(Recipe, Shingles)>,
-    /// How many of `made` are of the present text; those behind them are memory to reuse.
+    /// How many of `made` belong to the present text. The rest is memory to reuse.
     fresh: usize,
 }
 
@@ -22,31 +25,32 @@ pub struct Shinglings {
 pub struct Text<'a> {
     /// The normal form.
     pub normal: &'a str,
-    /// The hashes of its words in their order; empty where no signature asks for them.
+    /// The hashes of its words in order; empty where no signature uses them.
     pub words: &'a [u64],
     shinglings: &'a mut Shinglings,
 }
 
 impl<'a> Text<'a> {
-    /// The text of `normal`, whose words are `words`. What `shinglings` held of another text is forgotten.
+    /// The text of `normal`, whose words are `words`. Clears what `shinglings` holds of another
+    /// text.
     pub fn new(normal: &'a str, words: &'a [u64], shinglings: &'a mut Shinglings) -> Text<'a> {
         shinglings.fresh = 0;
         Text { normal, words, shinglings }
     }
 
-    /// The distinct q-grams, hashed, ascending.
+    /// The hashes of the set of q-grams, ascending.
     pub fn set(&mut self, q: usize) -> &[u64] {
         self.shingled(Recipe::Set(q))
     }
 
-    /// The q-grams with their repetitions, hashed, ascending.
+    /// The hashes of the multiset of q-grams, ascending.
     pub fn multiset(&mut self, q: usize) -> &[u64] {
         self.shingled(Recipe::Multiset(q))
     }
 
-    /// How many letters and digits the text has, at most `max`.
-    pub fn characters(&self, max: usize) -> usize {
-        self.normal.chars().filter(|c| c.is_alphanumeric()).take(max).count()
+    /// The number of letters and digits, counted up to `max`.
+    pub fn letters(&self, max: usize) -> usize {
+        self.normal.chars().filter(|c| is_letter(*c)).take(max).count()
     }
 
     fn shingled(&mut self, recipe: Recipe) -> &[u64] {
@@ -75,9 +79,9 @@ impl<'a> Text<'a> {
 mod tests {
     use super::*;
 
-    /// What is remembered of a text is what shingling it afresh gives, and nothing of the text before it.
+    /// Cached shingles equal fresh ones, and nothing of the text before remains.
     #[test]
-    fn remembered_is_fresh() {
+    fn cached_is_fresh() {
         let mut shinglings = Shinglings::default();
         for normal in ["one, two, three, two", "two three", "", "春眠不觉晓 处处闻啼鸟"] {
             let mut text = Text::new(normal, &[], &mut shinglings);
@@ -92,11 +96,11 @@ mod tests {
         assert_eq!(shinglings.made.len(), 6);
     }
 
-    /// Letters and digits count, up to the limit.
+    /// Only letters and digits count, up to the limit.
     #[test]
-    fn characters() {
+    fn letters() {
         let mut shinglings = Shinglings::default();
         let text = Text::new("ab, 春眠 1!", &[], &mut shinglings);
-        assert_eq!([text.characters(100), text.characters(3), text.characters(0)], [5, 3, 0]);
+        assert_eq!([text.letters(100), text.letters(3), text.letters(0)], [5, 3, 0]);
     }
 }

@@ -1,0 +1,48 @@
+//! The job file's `[read]`: which inputs are read, and how.
+
+use crate::read;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The job file's `[read]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Read {
+    /// Files, folders and patterns (`*`, `?`, `[...]`, `**`).
+    pub inputs: Vec<PathBuf>,
+    /// The name of the inputs' source. A page belongs to the source that saw it last.
+    /// Default: `crawl`.
+    #[serde(default = "source")]
+    pub source: String,
+    /// Whether the inputs are a complete snapshot of the source, so that its pages that are not in
+    /// them are removed. Default: false.
+    #[serde(default)]
+    pub complete: bool,
+    /// The share of records that may be bad. More stop the run before it commits. Default: 0.05.
+    #[serde(default = "rejects_max")]
+    pub rejects_max: f64,
+    /// The names of fields.
+    #[serde(default)]
+    pub fields: read::Fields,
+    /// Limits of files and records.
+    #[serde(default)]
+    pub limits: read::Limits,
+}
+
+impl Read {
+    /// The options of the readers.
+    pub fn options(&self) -> read::Options {
+        read::Options { fields: self.fields.clone(), limits: self.limits.clone() }
+    }
+}
+
+/// The longest name of a source, in bytes.
+pub(super) const SOURCE_BYTES_MAX: usize = 256;
+
+fn source() -> String {
+    "crawl".into()
+}
+
+fn rejects_max() -> f64 {
+    0.05
+}
