@@ -4,7 +4,6 @@
 use crate::candidates::bands::Bands;
 use crate::candidates::pivots::PIVOTS;
 use crate::candidates::ranks::{GroupChange, members};
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
