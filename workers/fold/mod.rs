@@ -1,6 +1,10 @@
-//! One epoch, as one worker runs it: a few dataflows, each ended by a barrier. Ingest reads and exchanges nothing; from its barrier on all is a
-//! function of the plan, the finished splits and the store. Every worker builds the same dataflows in the same order, even after
-//! a failure, and hands in a receipt; the launcher commits, or does not.
+//! Runs one epoch: a few dataflows, each complete on all workers before the next starts.
+//!
+//! Ingest reads the inputs, and workers exchange nothing. From then on everything is a function of
+//! the plan, the finished splits and the store, so the number of workers and the order of the
+//! inputs do not matter. Every worker builds the same dataflows in the same order, even after a
+//! failure, because the others would wait for it forever. Each worker returns a receipt, and the
+//! launcher commits all of them or none.
 
 pub mod buckets;
 pub mod clusters;
@@ -41,9 +45,9 @@ use crate::fold::leaders::Led;
 use crate::fold::pages::PageContent;
 use crate::fold::pairs::PairChange;
 use crate::fold::propagate::propagate;
-use crate::fold::resolve::{Candidate, Visitor};
+use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::visit_maker::VisitMaker;
-use crate::fold::wire::Row;
+use crate::fold::wire::WireRow;
 use crate::job::Job;
 use crate::locks::lock;
 use crate::mesh::{self, Mesh};
@@ -64,43 +68,45 @@ use timely::dataflow::operators::core::Filter;
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::worker::Worker;
 
-/// One process's share of an epoch.
-pub struct Share {
+/// What one process does in an epoch.
+pub struct ProcessTask {
     /// The job.
     pub job: Job,
     /// The frozen plan.
     pub plan: Plan,
-    /// Its folder.
+    /// The folder of finished splits.
     pub attempt: PathBuf,
     /// The tables that the epoch builds on.
     pub before: BTreeMap<String, TableState>,
-    /// Workers of this process.
+    /// The number of workers of this process.
     pub threads: usize,
-    /// This process, 0 and up.
+    /// The number of this process, from 0.
     pub process: usize,
-    /// All processes.
+    /// The number of processes.
     pub processes: usize,
-    /// The links to the others, and the listener that they dial; none if there are none.
+    /// The connections to the other processes, and the listener that they dial. None for one
+    /// process.
     pub mesh: Option<(Mesh, TcpListener)>,
 }
 
-/// How long a worker without work sleeps at most; messages wake it sooner.
+/// How long a worker without work sleeps at most. A message wakes it earlier.
 const PARK: Duration = Duration::from_millis(50);
 
-/// Runs this process's share and returns its workers' receipts. `on_lost` is called when a peer is lost while workers run.
+/// Runs this process's part of an epoch, and returns the receipts of its workers. Calls `on_lost`
+/// if the connection to another process is lost while workers run.
 ///
 /// # Errors
 ///
 /// The first failure of any worker of this process.
 pub fn run(
-    share: Share,
+    task: ProcessTask,
     progress: Arc<Progress>,
     failure: Failure,
     on_lost: impl Fn(&Error) + Send + Sync + 'static,
 ) -> Result<Vec<Receipt>> {
-    let Share { job, plan, attempt, before, threads, process, processes, mesh } = share;
+    let ProcessTask { job, plan, attempt, before, threads, process, processes, mesh } = task;
     let bands = job.bands()?;
-    // Each worker has a clone of its own; the lock lets their closure be shared between threads.
+    // Each worker clones these. They are locked because threads share the closure.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let queue = queue(&plan, &attempt, process, processes, &progress);
@@ -111,7 +117,7 @@ pub fn run(
         let featurizer = lock(&featurizer).clone();
         let signer = lock(&signer).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
-        // A worker that cannot make visits still builds the dataflows.
+        // Without a maker the worker still builds the dataflows.
         let maker = epoch.attempt(|| VisitMaker::new(&epoch.shared.job, featurizer, signer).map(Some));
         stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
@@ -122,7 +128,8 @@ pub fn run(
     }
 }
 
-/// The unfinished splits of this process, largest first, so that no worker begins a large one last.
+/// The unfinished splits of this process. The largest are first, so that no worker starts a large
+/// one when the others are done.
 fn queue(plan: &Plan, attempt: &std::path::Path, process: usize, processes: usize, progress: &Progress) -> Queue {
     let size = |id: usize| plan.splits[id].end - plan.splits[id].start;
     let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
@@ -143,7 +150,8 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     while !probe.done() {
         let began = Instant::now();
         worker.step_or_park(Some(PARK));
-        // Who sleeps to the end of its time was not woken by anything to do. (Nothing is decided by this but whether the process is stuck.)
+        // A worker that slept the whole time had no work. This only serves to detect a stuck
+        // process.
         epoch.turned(began.elapsed() >= PARK);
     }
 }
@@ -165,8 +173,8 @@ fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, m
     barrier(worker, epoch, &stage.probe);
 }
 
-/// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs. Returns whether some worker retracted an
-/// accepted pair.
+/// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
+/// Returns whether any worker retracted an accepted pair.
 pub fn fold(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
@@ -185,7 +193,7 @@ pub fn fold(
     });
     barrier(worker, epoch, stage.probe());
 
-    // A verdict needs the evidence of contents that other workers own.
+    // Verdicts need the evidence of contents that other workers own.
     let evidence: Shared<Vec<SegmentRef>> = Shared::default();
     let (stage, store) = (Stage::new(epoch), evidence.clone());
     worker.dataflow::<(), _, _>(|scope| {
@@ -215,7 +223,8 @@ pub fn fold(
     retracted.take()
 }
 
-/// Content changes -> groups -> buckets -> candidates, and content changes -> keys -> candidates; candidates -> verdicts -> pairs.
+/// Proposes pairs by fingerprint (groups, buckets, resolve) and by keys, and decides and stores
+/// them.
 fn propose<'s>(
     stage: &Stage,
     bands: &Bands,
@@ -246,21 +255,23 @@ fn propose<'s>(
         move |epoch, touched, emit| buckets::buckets(epoch, &of, touched, emit),
     );
     let key = by_bucket(0);
-    let visitors: Flow<'s, Visitor> = stage.then(near, "resolve.visitors", move |pair| key(pair.a), resolve::visitors);
+    let members: Flow<'s, GroupMember> =
+        stage.then(near, "resolve.group_members", move |pair| key(pair.a), resolve::group_members);
     let (key, of) = (by_bucket(0), bands.clone());
-    let candidates: Flow<'s, Candidate> = stage.then(
-        visitors,
+    let by_fingerprint: Flow<'s, Candidate> = stage.then(
+        members,
         "resolve",
-        move |visitor: &Visitor| key(visitor.to),
-        move |epoch, visitors, emit| {
+        move |member: &GroupMember| key(member.to),
+        move |epoch, members, emit| {
             let distance = |a, b| (of.unkey(0, a) ^ of.unkey(0, b)).count_ones();
-            resolve::resolve(epoch, visitors, distance, emit)
+            resolve::resolve(epoch, members, distance, emit)
         },
     );
     let keys: Flow<'s, KeyTouch> = stage.begin(scope, "keys.touched", keys::touched);
-    let alike: Flow<'s, Candidate> = stage.then(keys, "keys", |touch| touch.key, keys::keys);
-    let gone: Flow<'s, Candidate> = stage.then(changes, "pairs.gone", |change| change.content.high, pairs::gone);
-    let candidates = both(both(candidates, alike), gone);
+    let by_key: Flow<'s, Candidate> = stage.then(keys, "keys", |touch| touch.key, keys::keys);
+    let deleted: Flow<'s, Candidate> =
+        stage.then(changes, "pairs.deleted", |change| change.content.high, pairs::deleted);
+    let candidates = both(both(by_fingerprint, by_key), deleted);
     let pairs: Flow<'s, PairChange> = stage.then(
         candidates,
         "pairs.confirm",
@@ -278,13 +289,14 @@ fn propose<'s>(
     )
 }
 
-/// Changed pairs -> touched components, whole -> forests or, if a pair was `retracted`, all pairs -> labels -> components.
+/// Computes the components that changed pairs touch: with union-find over the forests of all
+/// workers or, if an accepted pair was `retracted`, by label propagation.
 pub fn join<'s>(stage: &Stage, retracted: bool, scope: Scope<'s, ()>) {
     let content = |content: &Id| content.high;
     let touched: Flow<'s, Touch> = stage.begin(scope, "components.touched", components::touched);
     let spread: Flow<'s, Id> =
         stage.then(touched, "components.spread", |touch| touch.component.high, components::spread);
-    // `label` runs where `edges` ran: both at the owner of a content.
+    // `edges` and `label` run on the same worker: the owner of a content.
     let alone: Shared<Vec<Id>> = Shared::default();
     let store = alone.clone();
     let edges: Flow<'s, Edge> = stage.then(spread, "components.edges", content, move |epoch, contents, emit| {
@@ -304,12 +316,12 @@ pub fn join<'s>(stage: &Stage, retracted: bool, scope: Scope<'s, ()>) {
     stage.end(members, "components", |member| member.component.high, components::components);
 }
 
-/// Changed pages and components -> touched components -> their pages, ranked, and pairs -> clusters and leaders.
+/// Computes the clusters and leaders of the components that changed pages and pairs touch.
 pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
     let redated: Flow<'s, Id> = stage.begin(scope, "clusters.redated", clusters::redated);
     let touched: Flow<'s, Id> = stage.then(redated, "clusters.touched", |id| id.high, clusters::touched);
-    // `clusters` runs where `contents` ran: both at the owner of a component.
+    // `contents` and `clusters` run on the same worker: the owner of a component.
     let components: Shared<Vec<Id>> = Shared::default();
     let store = components.clone();
     let contents: Flow<'s, TouchedContent> = stage.then(
@@ -337,10 +349,10 @@ pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
     stage.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
 
-/// A value that one operator leaves for a later one of the same worker.
+/// A value that one operator stores for a later one on the same worker.
 type Shared<T> = Rc<RefCell<T>>;
 
-/// Builds the operators of one dataflow: each gathers by key, and logics unless something has failed.
+/// Builds the operators of one dataflow. An operator does not run its logic after a failure.
 pub struct Stage {
     epoch: Rc<Epoch>,
     probe: Handle<()>,
@@ -355,13 +367,13 @@ impl Stage {
         Stage { epoch: epoch.clone(), probe: Handle::new() }
     }
 
-    /// Done when the dataflow's last operator is, on all workers.
+    /// Done when the dataflow is complete on all workers.
     pub fn probe(&self) -> &Handle<()> {
         &self.probe
     }
 
-    /// The first operator, which looks at what lies there.
-    pub fn begin<'s, O: Row>(
+    /// Adds an operator without input, which reads the store.
+    pub fn begin<'s, O: WireRow>(
         &self,
         scope: Scope<'s, ()>,
         name: &'static str,
@@ -374,8 +386,9 @@ impl Stage {
         })
     }
 
-    /// An operator between others; `key` gives the leading bits of the key whose owner gets a row.
-    fn then<'s, R: Row, O: Row>(
+    /// Adds an operator that receives `rows`. `key` is the leading bits of the key whose owner gets
+    /// a row.
+    fn then<'s, R: WireRow, O: WireRow>(
         &self,
         rows: Flow<'s, R>,
         name: &'static str,
@@ -390,8 +403,8 @@ impl Stage {
         })
     }
 
-    /// An operator between others that gathers two flows; each key routes as in [`Stage::then`].
-    fn then_both<'s, A: Row, B: Row, O: Row>(
+    /// Adds an operator that receives two flows, with a key for each as in [`Stage::then`].
+    fn then_both<'s, A: WireRow, B: WireRow, O: WireRow>(
         &self,
         (left, left_key): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
         (right, right_key): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
@@ -407,8 +420,8 @@ impl Stage {
         })
     }
 
-    /// The last operator, which gives nothing on.
-    fn end<R: Row>(
+    /// Adds the last operator, which emits nothing.
+    fn end<R: WireRow>(
         &self,
         rows: Flow<'_, R>,
         name: &'static str,
@@ -420,7 +433,7 @@ impl Stage {
     }
 }
 
-/// Adds up the counts of all workers, of each of which there must be one receipt.
+/// Adds up the counts of all workers. There must be one receipt of each worker.
 pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
     let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
     indices.sort_unstable();

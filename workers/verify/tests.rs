@@ -6,7 +6,7 @@ use crate::commit::commit;
 use crate::document::{Id, host_key};
 use crate::fold::epoch::{Failure, Progress};
 use crate::fold::splits::{Counts, SplitDone};
-use crate::fold::{self, Share};
+use crate::fold::{self, ProcessTask};
 use crate::job::Job;
 use crate::plan;
 use crate::store::manifest::{self, Head};
@@ -169,10 +169,18 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
     let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
     let (job_too, plan_too) = (job.clone(), plan.clone());
-    let share =
-        Share { job: job_too, plan: plan_too, attempt, before, threads: workers, process: 0, processes: 1, mesh: None };
+    let task = ProcessTask {
+        job: job_too,
+        plan: plan_too,
+        attempt,
+        before,
+        threads: workers,
+        process: 0,
+        processes: 1,
+        mesh: None,
+    };
     let progress = std::sync::Arc::<Progress>::default();
-    let receipts = fold::run(share, progress, Failure::default(), |_| {}).expect("folded");
+    let receipts = fold::run(task, progress, Failure::default(), |_| {}).expect("folded");
     commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
 }
 
