@@ -86,7 +86,7 @@ impl Progress {
     }
 }
 
-/// The stages in the order of the road. Each is named like its file.
+/// The stages in the order of the road. Each is a file of this folder.
 pub const STAGES: [&str; 12] = [
     "ingest",
     "pages",
@@ -98,6 +98,40 @@ pub const STAGES: [&str; 12] = [
     "keys",
     "pairs",
     "components",
+    "clusters",
+    "leaders",
+];
+
+/// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
+pub const OPERATORS: [&str; 30] = [
+    "ingest",
+    "pages",
+    "contents",
+    "evidence.broadcast",
+    "evidence",
+    "contents.changes",
+    "groups",
+    "buckets",
+    "resolve.group_members",
+    "resolve",
+    "keys.touched",
+    "keys",
+    "pairs.deleted",
+    "pairs.confirm",
+    "pairs.store",
+    "pairs",
+    "components.touched",
+    "components.spread",
+    "components.edges",
+    "components.join",
+    "components.label",
+    "components",
+    "clusters.redated",
+    "clusters.touched",
+    "clusters.contents",
+    "clusters.accepted_pairs",
+    "clusters.pages",
+    "clusters.rank",
     "clusters",
     "leaders",
 ];
@@ -116,6 +150,18 @@ pub struct Receipt {
     pub stage_ms: BTreeMap<String, u64>,
     /// Rows looked up in each table. Only for `run.json`.
     pub rows_read: BTreeMap<String, u64>,
+}
+
+/// Adds up the counts of all workers. There must be one receipt of each worker.
+pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
+    let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
+    indices.sort_unstable();
+    if indices != (0..workers).collect::<Vec<_>>() {
+        return Err(Error::internal(format!("{workers} workers, receipts of {indices:?}")));
+    }
+    let mut counters = Counters::default();
+    receipts.iter().for_each(|receipt| counters.add(&receipt.counters));
+    Ok(counters)
 }
 
 /// The part of an epoch that all workers of a process share.
@@ -305,14 +351,15 @@ impl Epoch {
         }
     }
 
-    /// Records that this worker's part of the operator `stage` ended.
-    pub fn ended(&self, stage: &str) {
+    /// Records that this worker's part of `operator`, which is one of [`OPERATORS`], ended.
+    pub fn ended(&self, operator: &str) {
+        debug_assert!(OPERATORS.contains(&operator), "operator {operator} is not listed");
         let at = self.started.elapsed().as_millis() as u64;
-        self.receipt.borrow_mut().stage_ms.insert(stage.to_owned(), at);
-        if let Some(n) = STAGES.iter().position(|known| *known == stage) {
+        self.receipt.borrow_mut().stage_ms.insert(operator.to_owned(), at);
+        if let Some(n) = STAGES.iter().position(|stage| *stage == operator) {
             self.shared.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
         }
-        tracing::debug!(worker = self.index, stage, ms = at, "stage ended");
+        tracing::debug!(worker = self.index, stage = operator, ms = at, "stage ended");
     }
 
     /// The receipt of this worker so far.
@@ -321,5 +368,29 @@ impl Epoch {
         let rows_read = self.rows_read.borrow();
         receipt.rows_read = rows_read.iter().map(|(name, n)| (name.clone(), n.load(Ordering::Relaxed))).collect();
         receipt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each operator is named after the file of its stage, the stages are listed in the order of the
+    /// road, and the table in `export/README.md` lists every operator.
+    #[test]
+    fn operators_are_named_after_files() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let table = std::fs::read_to_string(root.join("export/README.md")).expect("the table of operators");
+        let mut stages: Vec<&str> = Vec::new();
+        for operator in OPERATORS {
+            let stage = operator.split('.').next().unwrap_or_default();
+            assert!(root.join(format!("fold/{stage}.rs")).is_file(), "{operator} is not named after a file");
+            assert!(table.contains(&format!("| `{stage}.rs` |")), "{stage}.rs is not in the table");
+            assert!(table.contains(&format!("`{operator}`")), "{operator} is not in the table");
+            if !stages.contains(&stage) {
+                stages.push(stage);
+            }
+        }
+        assert_eq!(stages, STAGES);
     }
 }

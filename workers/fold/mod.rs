@@ -11,6 +11,7 @@ pub mod clusters;
 pub mod components;
 pub mod contents;
 pub mod counters;
+pub mod dataflow;
 pub mod epoch;
 pub mod evidence;
 pub mod gather;
@@ -34,10 +35,10 @@ use crate::fold::buckets::NearFingerprints;
 use crate::fold::clusters::{AcceptedPair, RankedPage, TouchedContent, TouchedPage};
 use crate::fold::components::{Edge, Label, Membership, Retracted, Touch};
 use crate::fold::contents::ContentChange;
-use crate::fold::counters::Counters;
+use crate::fold::dataflow::Dataflow;
 use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, SharedEpoch};
 use crate::fold::evidence::EvidenceSegment;
-use crate::fold::gather::{Flow, both, gather, gather_both, produce};
+use crate::fold::gather::{Flow, both};
 use crate::fold::groups::Touched;
 use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
@@ -47,7 +48,6 @@ use crate::fold::pairs::PairChange;
 use crate::fold::propagate::propagate;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::visit_maker::VisitMaker;
-use crate::fold::wire::WireRow;
 use crate::job::Job;
 use crate::locks::lock;
 use crate::mesh::{self, Mesh};
@@ -65,7 +65,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use timely::dataflow::Scope;
 use timely::dataflow::operators::core::Filter;
-use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
 /// What one process does in an epoch.
@@ -162,15 +162,15 @@ fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, m
     barrier(worker, epoch, &probe);
     epoch.ended("ingest");
 
-    let retracted = fold(worker, epoch, bands, |stage, scope| stage.begin(scope, "pages", pages::pages));
+    let retracted = fold(worker, epoch, bands, |dataflow, scope| dataflow.begin(scope, "pages", pages::pages));
 
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| join(&stage, retracted, scope));
-    barrier(worker, epoch, &stage.probe);
+    let dataflow = Dataflow::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| join(&dataflow, retracted, scope));
+    barrier(worker, epoch, dataflow.probe());
 
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| publish(&stage, scope));
-    barrier(worker, epoch, &stage.probe);
+    let dataflow = Dataflow::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| publish(&dataflow, scope));
+    barrier(worker, epoch, dataflow.probe());
 }
 
 /// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
@@ -179,37 +179,37 @@ pub fn fold(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
     bands: &Bands,
-    page_changes: impl for<'s> FnOnce(&Stage, Scope<'s, ()>) -> Flow<'s, PageContent>,
+    page_changes: impl for<'s> FnOnce(&Dataflow, Scope<'s, ()>) -> Flow<'s, PageContent>,
 ) -> bool {
     let changed: Shared<Vec<ContentChange>> = Shared::default();
-    let (stage, store) = (Stage::new(epoch), changed.clone());
+    let (dataflow, store) = (Dataflow::new(epoch), changed.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let page_changes = page_changes(&stage, scope);
+        let page_changes = page_changes(&dataflow, scope);
         let content = |row: &PageContent| row.content.high;
-        stage.end(page_changes, "contents", content, move |epoch, changes| {
+        dataflow.end(page_changes, "contents", content, move |epoch, changes| {
             store.replace(contents::contents(epoch, changes)?);
             Ok(())
         });
     });
-    barrier(worker, epoch, stage.probe());
+    barrier(worker, epoch, dataflow.probe());
 
     // Verdicts need the evidence of contents that other workers own.
     let evidence: Shared<Vec<SegmentRef>> = Shared::default();
-    let (stage, store) = (Stage::new(epoch), evidence.clone());
+    let (dataflow, store) = (Dataflow::new(epoch), evidence.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let segments: Flow<'_, EvidenceSegment> = stage.begin(scope, "evidence.broadcast", evidence::broadcast);
-        stage.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
+        let segments: Flow<'_, EvidenceSegment> = dataflow.begin(scope, "evidence.broadcast", evidence::broadcast);
+        dataflow.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
             store.replace(segments.iter().map(EvidenceSegment::segment).collect());
             Ok(())
         });
     });
-    barrier(worker, epoch, stage.probe());
+    barrier(worker, epoch, dataflow.probe());
 
     let retracted: Shared<bool> = Shared::default();
-    let (stage, store) = (Stage::new(epoch), retracted.clone());
+    let (dataflow, store) = (Dataflow::new(epoch), retracted.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let broadcast = propose(&stage, bands, changed.take(), evidence.take(), scope);
-        stage.end(
+        let broadcast = propose(&dataflow, bands, changed.take(), evidence.take(), scope);
+        dataflow.end(
             broadcast,
             "pairs",
             |row: &Retracted| row.to,
@@ -219,14 +219,14 @@ pub fn fold(
             },
         );
     });
-    barrier(worker, epoch, stage.probe());
+    barrier(worker, epoch, dataflow.probe());
     retracted.take()
 }
 
 /// Proposes pairs by fingerprint (groups, buckets, resolve) and by keys, and decides and stores
 /// them.
 fn propose<'s>(
-    stage: &Stage,
+    dataflow: &Dataflow,
     bands: &Bands,
     changes: Vec<ContentChange>,
     evidence: Vec<SegmentRef>,
@@ -236,19 +236,19 @@ fn propose<'s>(
         let bands = bands.clone();
         move |key: u64| bands.route(band, key)
     };
-    let changes: Flow<'s, ContentChange> = stage.begin(scope, "contents.changes", move |_, emit| {
+    let changes: Flow<'s, ContentChange> = dataflow.begin(scope, "contents.changes", move |_, emit| {
         changes.into_iter().for_each(emit);
         Ok(())
     });
     let (key, of) = (bands.clone(), bands.clone());
-    let touched: Flow<'s, Touched> = stage.then(
+    let touched: Flow<'s, Touched> = dataflow.then(
         changes.clone(),
         "groups",
         move |change: &ContentChange| key.route(0, key.key(0, change.fingerprint)),
         move |epoch, changes, emit| groups::groups(epoch, &of, changes, emit),
     );
     let (key, of) = (bands.clone(), bands.clone());
-    let near: Flow<'s, NearFingerprints> = stage.then(
+    let near: Flow<'s, NearFingerprints> = dataflow.then(
         touched,
         "buckets",
         move |touch: &Touched| key.route(touch.band as usize, touch.key),
@@ -256,9 +256,9 @@ fn propose<'s>(
     );
     let key = by_bucket(0);
     let members: Flow<'s, GroupMember> =
-        stage.then(near, "resolve.group_members", move |pair| key(pair.a), resolve::group_members);
+        dataflow.then(near, "resolve.group_members", move |pair| key(pair.a), resolve::group_members);
     let (key, of) = (by_bucket(0), bands.clone());
-    let by_fingerprint: Flow<'s, Candidate> = stage.then(
+    let by_fingerprint: Flow<'s, Candidate> = dataflow.then(
         members,
         "resolve",
         move |member: &GroupMember| key(member.to),
@@ -267,18 +267,18 @@ fn propose<'s>(
             resolve::resolve(epoch, members, distance, emit)
         },
     );
-    let keys: Flow<'s, KeyTouch> = stage.begin(scope, "keys.touched", keys::touched);
-    let by_key: Flow<'s, Candidate> = stage.then(keys, "keys", |touch| touch.key, keys::keys);
+    let keys: Flow<'s, KeyTouch> = dataflow.begin(scope, "keys.touched", keys::touched);
+    let by_key: Flow<'s, Candidate> = dataflow.then(keys, "keys", |touch| touch.key, keys::keys);
     let deleted: Flow<'s, Candidate> =
-        stage.then(changes, "pairs.deleted", |change| change.content.high, pairs::deleted);
+        dataflow.then(changes, "pairs.deleted", |change| change.content.high, pairs::deleted);
     let candidates = both(both(by_fingerprint, by_key), deleted);
-    let pairs: Flow<'s, PairChange> = stage.then(
+    let pairs: Flow<'s, PairChange> = dataflow.then(
         candidates,
         "pairs.confirm",
         |candidate| candidate.content.high,
         move |epoch, candidates, emit| pairs::confirm(epoch, &evidence, candidates, emit),
     );
-    stage.then(
+    dataflow.then(
         pairs,
         "pairs.store",
         |row| row.content.high,
@@ -291,40 +291,40 @@ fn propose<'s>(
 
 /// Computes the components that changed pairs touch: with union-find over the forests of all
 /// workers or, if an accepted pair was `retracted`, by label propagation.
-pub fn join<'s>(stage: &Stage, retracted: bool, scope: Scope<'s, ()>) {
+pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
     let content = |content: &Id| content.high;
-    let touched: Flow<'s, Touch> = stage.begin(scope, "components.touched", components::touched);
+    let touched: Flow<'s, Touch> = dataflow.begin(scope, "components.touched", components::touched);
     let spread: Flow<'s, Id> =
-        stage.then(touched, "components.spread", |touch| touch.component.high, components::spread);
+        dataflow.then(touched, "components.spread", |touch| touch.component.high, components::spread);
     // `edges` and `label` run on the same worker: the owner of a content.
     let alone: Shared<Vec<Id>> = Shared::default();
     let store = alone.clone();
-    let edges: Flow<'s, Edge> = stage.then(spread, "components.edges", content, move |epoch, contents, emit| {
+    let edges: Flow<'s, Edge> = dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
         store.replace(components::edges(epoch, contents, retracted, emit)?);
         Ok(())
     });
     let forests = edges.clone().filter(move |_: &Edge| !retracted);
     let pairs = edges.filter(move |_: &Edge| retracted);
-    let joined: Flow<'s, Label> = stage.then(forests, "components.join", |_| 0, components::join);
+    let joined: Flow<'s, Label> = dataflow.then(forests, "components.join", |_| 0, components::join);
     let labels = both(joined, propagate(pairs));
-    let members: Flow<'s, Membership> = stage.then(
+    let members: Flow<'s, Membership> = dataflow.then(
         labels,
         "components.label",
         |label: &Label| label.content.high,
         move |epoch, labels, emit| components::label(epoch, labels, &alone.take(), retracted, emit),
     );
-    stage.end(members, "components", |member| member.component.high, components::components);
+    dataflow.end(members, "components", |member| member.component.high, components::components);
 }
 
 /// Computes the clusters and leaders of the components that changed pages and pairs touch.
-pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
+fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
-    let redated: Flow<'s, Id> = stage.begin(scope, "clusters.redated", clusters::redated);
-    let touched: Flow<'s, Id> = stage.then(redated, "clusters.touched", |id| id.high, clusters::touched);
+    let redated: Flow<'s, Id> = dataflow.begin(scope, "clusters.redated", clusters::redated);
+    let touched: Flow<'s, Id> = dataflow.then(redated, "clusters.touched", |id| id.high, clusters::touched);
     // `contents` and `clusters` run on the same worker: the owner of a component.
     let components: Shared<Vec<Id>> = Shared::default();
     let store = components.clone();
-    let contents: Flow<'s, TouchedContent> = stage.then(
+    let contents: Flow<'s, TouchedContent> = dataflow.then(
         touched,
         "clusters.contents",
         |id| id.high,
@@ -337,110 +337,17 @@ pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
         },
     );
     let pairs: Flow<'s, AcceptedPair> =
-        stage.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
-    let pages: Flow<'s, TouchedPage> = stage.then(contents, "clusters.pages", content, clusters::pages);
-    let ranked: Flow<'s, RankedPage> = stage.then(pages, "clusters.rank", |page| page.doc.high, clusters::rank);
-    let led: Flow<'s, Led> = stage.then_both(
+        dataflow.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
+    let pages: Flow<'s, TouchedPage> = dataflow.then(contents, "clusters.pages", content, clusters::pages);
+    let ranked: Flow<'s, RankedPage> = dataflow.then(pages, "clusters.rank", |page| page.doc.high, clusters::rank);
+    let led: Flow<'s, Led> = dataflow.then_both(
         (ranked, |page: &RankedPage| page.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),
         "clusters",
         move |epoch, pages, pairs, emit| clusters::clusters(epoch, &components.take(), pages, pairs, emit),
     );
-    stage.end(led, "leaders", |led| led.content.high, leaders::leaders);
+    dataflow.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
 
 /// A value that one operator stores for a later one on the same worker.
 type Shared<T> = Rc<RefCell<T>>;
-
-/// Builds the operators of one dataflow. An operator does not run its logic after a failure.
-pub struct Stage {
-    epoch: Rc<Epoch>,
-    probe: Handle<()>,
-}
-
-/// Sends a row to the next operator.
-type Emit<'a, O> = &'a mut dyn FnMut(O);
-
-impl Stage {
-    /// The builder of a dataflow of `epoch`.
-    pub fn new(epoch: &Rc<Epoch>) -> Stage {
-        Stage { epoch: epoch.clone(), probe: Handle::new() }
-    }
-
-    /// Done when the dataflow is complete on all workers.
-    pub fn probe(&self) -> &Handle<()> {
-        &self.probe
-    }
-
-    /// Adds an operator without input, which reads the store.
-    pub fn begin<'s, O: WireRow>(
-        &self,
-        scope: Scope<'s, ()>,
-        name: &'static str,
-        logic: impl FnOnce(&Epoch, Emit<'_, O>) -> Result<()> + 'static,
-    ) -> Flow<'s, O> {
-        let epoch = self.epoch.clone();
-        produce(scope, name, move |emit| {
-            epoch.attempt(|| logic(&epoch, emit));
-            epoch.ended(name);
-        })
-    }
-
-    /// Adds an operator that receives `rows`. `key` is the leading bits of the key whose owner gets
-    /// a row.
-    fn then<'s, R: WireRow, O: WireRow>(
-        &self,
-        rows: Flow<'s, R>,
-        name: &'static str,
-        key: impl Fn(&R) -> u64 + 'static,
-        logic: impl FnOnce(&Epoch, &[R], Emit<'_, O>) -> Result<()> + 'static,
-    ) -> Flow<'s, O> {
-        let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
-        let owner = move |row: &R| router.owner(key(row));
-        gather(rows, name, owner, move |rows, emit| {
-            epoch.attempt(|| logic(&epoch, &rows, emit));
-            epoch.ended(name);
-        })
-    }
-
-    /// Adds an operator that receives two flows, with a key for each as in [`Stage::then`].
-    fn then_both<'s, A: WireRow, B: WireRow, O: WireRow>(
-        &self,
-        (left, left_key): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
-        (right, right_key): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
-        name: &'static str,
-        logic: impl FnOnce(&Epoch, &[A], &[B], Emit<'_, O>) -> Result<()> + 'static,
-    ) -> Flow<'s, O> {
-        let [left_router, right_router, epoch] = [(); 3].map(|()| self.epoch.clone());
-        let left = (left, move |row: &A| left_router.owner(left_key(row)));
-        let right = (right, move |row: &B| right_router.owner(right_key(row)));
-        gather_both(left, right, name, move |lefts, rights, emit| {
-            epoch.attempt(|| logic(&epoch, &lefts, &rights, emit));
-            epoch.ended(name);
-        })
-    }
-
-    /// Adds the last operator, which emits nothing.
-    fn end<R: WireRow>(
-        &self,
-        rows: Flow<'_, R>,
-        name: &'static str,
-        key: impl Fn(&R) -> u64 + 'static,
-        logic: impl FnOnce(&Epoch, &[R]) -> Result<()> + 'static,
-    ) {
-        let nothing: Flow<'_, Id> = self.then(rows, name, key, |epoch, rows, _| logic(epoch, rows));
-        nothing.probe_with(&self.probe);
-    }
-}
-
-/// Adds up the counts of all workers. There must be one receipt of each worker.
-pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
-    let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
-    indices.sort_unstable();
-    if indices != (0..workers).collect::<Vec<_>>() {
-        return Err(Error::internal(format!("{workers} workers, receipts of {indices:?}")));
-    }
-    let mut counters = Counters::default();
-    receipts.iter().for_each(|receipt| counters.add(&receipt.counters));
-    Ok(counters)
-}

@@ -4,7 +4,7 @@
 use crate::candidates::hamming::tests::Random;
 use crate::commit::commit;
 use crate::document::{Id, host_key};
-use crate::fold::epoch::{Failure, Progress};
+use crate::fold::epoch::{Failure, OPERATORS, Progress};
 use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;
@@ -181,6 +181,9 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     };
     let progress = std::sync::Arc::<Progress>::default();
     let receipts = fold::run(task, progress, Failure::default(), |_| {}).expect("folded");
+    // Every worker ran each of the listed operators.
+    let operators = BTreeSet::from(OPERATORS);
+    assert!(receipts.iter().all(|receipt| receipt.stage_ms.keys().eq(operators.iter())));
     commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
 }
 
