@@ -207,7 +207,7 @@ pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedP
 
 /// The clusters of a component.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct ComponentClusters {
     /// The clusters of two or more pages, in order of leader.
     pub(crate) rows: Vec<ClusterRow>,
     /// The leader of each content, in order of content. Empty without a radius, and for a content
@@ -216,7 +216,12 @@ pub(crate) struct Made {
 }
 
 /// Computes the clusters of `component` from all its `pages` and accepted `pairs`, both sorted.
-pub(crate) fn made(component: Id, pages: &[RankedPage], pairs: &[AcceptedPair], radius: Option<u8>) -> Made {
+pub(crate) fn clusters_of(
+    component: Id,
+    pages: &[RankedPage],
+    pairs: &[AcceptedPair],
+    radius: Option<u8>,
+) -> ComponentClusters {
     let mut contents: BTreeMap<Id, Precedence> = BTreeMap::new();
     for page in pages {
         let precedence = (page.rank, page.doc);
@@ -227,7 +232,7 @@ pub(crate) fn made(component: Id, pages: &[RankedPage], pairs: &[AcceptedPair], 
         _ => {
             let cluster =
                 cluster(component, component, &Vec::from_iter(pages), pairs.iter().map(|pair| (pair.a, pair.b)));
-            return Made { rows: cluster.into_iter().collect(), led: Vec::new() };
+            return ComponentClusters { rows: cluster.into_iter().collect(), led: Vec::new() };
         }
     };
     let led = leaders::lead(contents.into_iter().collect(), pairs.iter().map(|pair| (pair.a, pair.b)), radius);
@@ -250,7 +255,7 @@ pub(crate) fn made(component: Id, pages: &[RankedPage], pairs: &[AcceptedPair], 
         let pages: Vec<&RankedPage> = pages.iter().map(|(_, page)| *page).collect();
         rows.extend(cluster(component, led[at].content, &pages, pairs.iter().map(|(_, a, b)| (*a, *b))));
     }
-    Made { rows, led }
+    ComponentClusters { rows, led }
 }
 
 /// The cluster of `pages`, whose contents are connected by `pairs`. None for fewer than two pages.
@@ -302,7 +307,8 @@ pub fn clusters(
         let (own_pages, own_pairs);
         (own_pages, pages) = pages.split_at(pages.partition_point(|page| page.component <= component));
         (own_pairs, pairs) = pairs.split_at(pairs.partition_point(|pair| pair.component <= component));
-        let Made { rows: new, led } = made(component, own_pages, own_pairs, epoch.shared.job.clusters.radius);
+        let ComponentClusters { rows: new, led } =
+            clusters_of(component, own_pages, own_pairs, epoch.shared.job.clusters.radius);
         led.into_iter().for_each(&mut *emit);
         let retracted = old.iter().map(|row| ClusterRow { diff: -1, ..row.clone() });
         let changes = consolidate(retracted.chain(new).collect());
@@ -335,9 +341,9 @@ mod tests {
             rank: [0, rank, 0, 0],
         };
         let pages = [page(1, 5, 7), page(1, 9, 3), page(2, 8, 3)];
-        let made = |pages: &[RankedPage]| made(id(1), pages, &[], None).rows;
-        let row = &made(&pages)[0];
+        let rows = |pages: &[RankedPage]| clusters_of(id(1), pages, &[], None).rows;
+        let row = &rows(&pages)[0];
         assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
-        assert_eq!(made(&pages[..1]), []);
+        assert_eq!(rows(&pages[..1]), []);
     }
 }

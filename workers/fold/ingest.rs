@@ -6,16 +6,18 @@
 
 use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;
-use crate::fold::epoch::Epoch;
+use crate::fold::epoch::{Epoch, Progress};
 use crate::fold::split_writer::SplitWriter;
+use crate::fold::splits;
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
-use crate::plan::PlannedSplit;
+use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::Item;
 use crate::read::{self, Reader, Split};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -103,6 +105,23 @@ impl SplitReader {
 
 /// The splits that the workers of one process still have to read.
 pub type Queue = Arc<Mutex<VecDeque<usize>>>;
+
+/// The unfinished splits of this process. The largest are first, so that no worker starts a large
+/// one when the others are done.
+pub fn queue(plan: &Plan, attempt: &Path, process: usize, processes: usize, progress: &Progress) -> Queue {
+    let size = |id: usize| plan.splits[id].end - plan.splits[id].start;
+    let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
+    ids.sort_by_key(|&id| (Reverse(size(id)), id));
+    let mine = ids.into_iter().skip(process).step_by(processes);
+    let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
+        Some(done) => {
+            progress.resumed(done.counts.bytes, done.counts.read);
+            false
+        }
+        None => true,
+    });
+    Arc::new(Mutex::new(unfinished.collect()))
+}
 
 /// Builds the operator that reads splits from `queue` until none is left. `maker` is none after a
 /// failure.

@@ -109,7 +109,7 @@ pub fn run(
     // Each worker clones these. They are locked because threads share the closure.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
-    let queue = queue(&plan, &attempt, process, processes, &progress);
+    let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
@@ -128,23 +128,6 @@ pub fn run(
     }
 }
 
-/// The unfinished splits of this process. The largest are first, so that no worker starts a large
-/// one when the others are done.
-fn queue(plan: &Plan, attempt: &std::path::Path, process: usize, processes: usize, progress: &Progress) -> Queue {
-    let size = |id: usize| plan.splits[id].end - plan.splits[id].start;
-    let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
-    ids.sort_by_key(|&id| (std::cmp::Reverse(size(id)), id));
-    let mine = ids.into_iter().skip(process).step_by(processes);
-    let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
-        Some(done) => {
-            progress.resumed(done.counts.bytes, done.counts.read);
-            false
-        }
-        None => true,
-    });
-    Arc::new(Mutex::new(unfinished.collect()))
-}
-
 /// Steps the worker until the dataflow behind `probe` is complete on all workers.
 fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     while !probe.done() {
@@ -156,6 +139,7 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     }
 }
 
+/// Builds and runs all dataflows of an epoch on one worker.
 fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, maker: Option<VisitMaker>) {
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, maker, &probe));
