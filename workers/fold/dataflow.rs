@@ -13,7 +13,8 @@ use std::rc::Rc;
 use timely::dataflow::Scope;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
-/// Builds the operators of one dataflow. An operator does not run its logic after a failure.
+/// A dataflow of an epoch that is being built. Its operators do not run their logic after a
+/// failure.
 pub struct Dataflow {
     epoch: Rc<Epoch>,
     probe: Handle<()>,

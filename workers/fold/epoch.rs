@@ -375,8 +375,8 @@ impl Epoch {
 mod tests {
     use super::*;
 
-    /// Each operator is named after the file of its stage, the stages are listed in the order of the
-    /// road, and the table in `export/README.md` lists every operator.
+    /// Each operator is named after the file of its stage, the stages are listed in the order of
+    /// the road, and the table in `export/README.md` lists every operator.
     #[test]
     fn operators_are_named_after_files() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
