@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::fold::epoch::{Failure, Progress};
-use workers::fold::{self, Share};
+use workers::fold::{self, ProcessTask};
 use workers::job::Job;
 use workers::locks::lock;
 use workers::mesh::{self, Mesh, Refused};
@@ -281,10 +281,10 @@ pub fn share(
     prepared: Prepared,
     addresses: Vec<String>,
     listener: TcpListener,
-) -> Result<Share> {
+) -> Result<ProcessTask> {
     let Prepared { plan, before, agreed } = prepared;
     let mesh = mesh(assignment, addresses, agreed.into_bytes(), &listener)?;
-    Ok(Share {
+    Ok(ProcessTask {
         before,
         mesh: Some((mesh, listener)),
         attempt: task.attempt,
@@ -314,7 +314,7 @@ fn work(
 
 /// Does a share, and says what there is to say of it.
 pub fn run_share(
-    share: Share,
+    share: ProcessTask,
     progress: &Arc<Progress>,
     on_lost: impl Fn(&Error) + Send + Sync + 'static,
 ) -> Result<Message> {

@@ -25,7 +25,7 @@ use workers::commit::{self, Committed};
 use workers::error::{Error, Result};
 use workers::export;
 use workers::fold::epoch::Failure;
-use workers::fold::{self, Share};
+use workers::fold::{self, ProcessTask};
 use workers::job::{Job, When};
 use workers::plan::inputs;
 use workers::plan::{self, Plan};
@@ -169,7 +169,7 @@ fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar
     let began = Instant::now();
     let observed = Arc::new(ObservedProcess::new("process 0"));
     bar.follow(vec![observed.clone()]);
-    let share = Share {
+    let task = ProcessTask {
         job: job.clone(),
         plan: plan.clone(),
         attempt: plan.attempt(&job.store),
@@ -179,7 +179,7 @@ fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar
         processes: 1,
         mesh: None,
     };
-    let receipts = fold::run(share, observed.progress.clone(), Failure::default(), |_| {})?;
+    let receipts = fold::run(task, observed.progress.clone(), Failure::default(), |_| {})?;
     let memory_bytes = memory_bytes();
     observed.memory_bytes.store(memory_bytes, Ordering::Relaxed);
     let processes = vec![attempts::ProcessSummary::of(&observed, &receipts)];

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 use workers::commit::commit;
 use workers::fold::epoch::{Failure, Receipt};
-use workers::fold::{self, Share};
+use workers::fold::{self, ProcessTask};
 use workers::job::Job;
 use workers::plan;
 use workers::store::Store;
@@ -61,7 +61,7 @@ fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
     let plan = plan::plan(job, &store, head.as_ref(), 0).expect("planned").expect("something new");
     let plan = plan.freeze(&job.store).expect("frozen");
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let share = Share {
+    let task = ProcessTask {
         job: job.clone(),
         plan: plan.clone(),
         attempt: plan.attempt(&job.store),
@@ -71,7 +71,7 @@ fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
         processes: 1,
         mesh: None,
     };
-    let receipts = fold::run(share, Default::default(), Failure::default(), |_| {}).expect("done");
+    let receipts = fold::run(task, Default::default(), Failure::default(), |_| {}).expect("done");
     let committed = commit(job, &store, head.as_ref(), &plan, receipts.clone(), threads, &[]).expect("committed");
     (start.elapsed().as_secs_f64(), receipts, committed.head)
 }

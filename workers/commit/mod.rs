@@ -6,9 +6,8 @@ pub mod guards;
 use crate::candidates::pivots;
 use crate::commit::guards::{Figures, Guard};
 use crate::error::{Error, Kind, Result};
-use crate::fold;
 use crate::fold::counters::{Counter, Counters};
-use crate::fold::epoch::Receipt;
+use crate::fold::epoch::{self, Receipt};
 use crate::fold::splits::{self, Counts, RejectLine};
 use crate::job::Job;
 use crate::plan::{self, Plan};
@@ -101,7 +100,7 @@ pub fn commit(
 ) -> Result<Committed> {
     let counts = counts(plan, store)?;
     receipts.sort_by_key(|receipt| receipt.worker);
-    let counters = fold::counters(&receipts, workers)?;
+    let counters = epoch::counters(&receipts, workers)?;
     let tables = tables(store, head, plan, &receipts)?;
     let folded = head.map_or(0, |head| head.manifest.folded) + counters.get(Counter::FoldedMore);
     let folded = folded

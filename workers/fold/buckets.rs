@@ -1,33 +1,38 @@
-//! Buckets: in come touched fingerprints under each band's key, out go pairs of fingerprints within k bits of which one is
-//! touched. Every probing fingerprint is held against all that live in its bucket (old - gone + new); the lowest band on which
-//! a pair agrees owns it, so each is found once (Manku, Jain, Das Sarma 2007, section 3; in place of their permuted tables a
-//! bucket that is large is divided once more, see [`crate::candidates::hamming`]).
+//! Finds the pairs of fingerprints within k bits that involve a changed fingerprint.
+//!
+//! Two fingerprints within k bits agree in at least one band, so only fingerprints in the same
+//! bucket are compared (Manku, Jain, Das Sarma 2007, section 3). A pair may agree in several bands;
+//! the lowest of them reports it, so each pair is found once. Where the paper keeps permuted
+//! tables, we split a large bucket once more: see [`crate::candidates::hamming`].
 
 use crate::candidates::bands::Bands;
 use crate::candidates::hamming::{self, Scratch};
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{BORN, GONE, INSIDE, PROBE, Touched};
+use crate::fold::groups::{CREATED, DELETED, INSIDE, PROBE, Touched};
 use crate::store::cursor::Keys;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::{BandRow, GroupRow};
 
-/// Two fingerprints within k bits, or one and itself where a group is to be examined inside.
+/// Two fingerprints within k bits, or one fingerprint twice if its group must be examined inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct NearFingerprints {
-    /// The one with the lesser key of band 0, as that key.
+    /// The lesser fingerprint, as the sort key of band 0.
     pub a: u64,
-    /// The other, likewise.
+    /// The greater fingerprint, as the sort key of band 0.
     pub b: u64,
 }
 
-/// Calls `emit` with the pairs that `band` owns of its `touched`, which ascend, and all that live in their buckets after the epoch
-/// (old - gone + new): keys of the band that differ in at most k bits, each pair once. `before` is the band's table as
-/// the epoch found it; only buckets in which something probes are read, and whether an old key lives is looked up for
-/// those within k alone, since they are few. Needs 8 bytes a row of the largest bucket, and 16 bytes a pair in it.
+/// Calls `emit` once with each pair that `band` reports: a probing fingerprint and another one that
+/// is live after the epoch, as keys of the band.
+///
+/// `touched` ascend, and `before` is the band's table before the epoch. Only buckets with a probing
+/// fingerprint are read. Whether an old key is still live is looked up only for keys within k bits,
+/// because they are few. Memory is 8 bytes for each row of the largest bucket and 16 bytes for each
+/// pair in it.
 pub fn near<R: Row<Key = u64>>(
     before: &Table<R>,
     touched: &[Touched],
@@ -46,12 +51,12 @@ pub fn near<R: Row<Key = u64>>(
         resting.clear();
         old.range(key & fixed..=key | !fixed, |keys| resting.extend_from_slice(keys));
         hamming::between(&probing, &resting, bands.k(), fixed, &earlier, scratch, &mut |a, b| pairs.push((a, b)));
-        // An old key that several runs have was met several times.
+        // A key that several runs contain was compared several times.
         pairs.sort_unstable();
         pairs.dedup();
         for (a, b) in pairs.drain(..) {
             let touch = touched.binary_search_by_key(&b, |touch| touch.key).map(|at| &touched[at]);
-            if touch.map_or(true, |touch| touch.bits & GONE == 0 && !probes(touch)) && old.lives(b) {
+            if touch.map_or(true, |touch| touch.bits & DELETED == 0 && !probes(touch)) && old.lives(b) {
                 emit(a, b);
             }
         }
@@ -59,38 +64,38 @@ pub fn near<R: Row<Key = u64>>(
     }
 }
 
-/// Whether a touched fingerprint is held against all others of its bucket.
+/// Whether a touched fingerprint is compared with all others of its bucket.
 fn probes(touch: &Touched) -> bool {
-    touch.bits & GONE == 0 && touch.bits & PROBE != 0
+    touch.bits & DELETED == 0 && touch.bits & PROBE != 0
 }
 
-/// Finds pairs in the buckets that this worker owns; `touched` are sorted.
+/// Emits the near pairs of the buckets that this worker owns, and stores the changed fingerprints.
 pub fn buckets(
     epoch: &Epoch,
     bands: &Bands,
     touched: &[Touched],
-    give: &mut dyn FnMut(NearFingerprints),
+    emit: &mut dyn FnMut(NearFingerprints),
 ) -> Result<()> {
     let mut scratch = Scratch::new();
     for touched in touched.chunk_by(|a, b| a.band == b.band) {
         let band = touched[0].band as usize;
         let in_band_0 = |key: u64| if band == 0 { key } else { bands.key(0, bands.unkey(band, key)) };
         let mut found = 0;
-        let mut emit = |x: u64, y: u64| {
+        let mut emit_keys = |x: u64, y: u64| {
             let (x, y) = (in_band_0(x), in_band_0(y));
-            give(NearFingerprints { a: x.min(y), b: x.max(y) });
+            emit(NearFingerprints { a: x.min(y), b: x.max(y) });
             found += 1;
         };
         if band == 0 {
             let before = epoch.before::<GroupRow>()?;
-            near(&before, touched, bands, band, &mut scratch, &mut emit);
-            touched.iter().filter(|touch| touch.bits & INSIDE != 0).for_each(|touch| emit(touch.key, touch.key));
+            near(&before, touched, bands, band, &mut scratch, &mut emit_keys);
+            touched.iter().filter(|touch| touch.bits & INSIDE != 0).for_each(|touch| emit_keys(touch.key, touch.key));
         } else {
             let before = epoch.band_before(band)?;
-            near(&before, touched, bands, band, &mut scratch, &mut emit);
+            near(&before, touched, bands, band, &mut scratch, &mut emit_keys);
             let row = |touch: &Touched| match touch.bits {
-                bits if bits & BORN != 0 => Some(BandRow { key: touch.key, diff: 1 }),
-                bits if bits & GONE != 0 => Some(BandRow { key: touch.key, diff: -1 }),
+                bits if bits & CREATED != 0 => Some(BandRow { key: touch.key, diff: 1 }),
+                bits if bits & DELETED != 0 => Some(BandRow { key: touch.key, diff: -1 }),
                 _ => None,
             };
             epoch.write_band(band, touched.iter().filter_map(row))?;
@@ -107,8 +112,8 @@ mod tests {
     use crate::store::segment::{Segment, write};
     use std::collections::BTreeSet;
 
-    /// Exact: the pairs are those of brute force, each once, between what probes and what lives after the epoch, whatever runs added
-    /// and took back before and whatever is touched.
+    /// The pairs equal those of brute force, each once, for any history of runs and any touched
+    /// fingerprints.
     #[test]
     fn near_is_brute_force() {
         println!("seeds 1 to 40");
@@ -116,7 +121,8 @@ mod tests {
             let mut random = Random(seed);
             let (k, band) = (random.below(4) as u32, random.below(4));
             let bands = Bands::new(k, Some(4)).expect("bands");
-            // Few distinct keys in three buckets, so that they come, go and come again, and are near each other.
+            // Few distinct keys in three buckets, so that many are added again after a removal, and
+            // many are near each other.
             let mut draw = |count: usize| -> BTreeSet<u64> {
                 let key = |_| (random.below(3) as u64) << 60 | (random.next() & random.next() & 0x8421_0842_1084);
                 (0..count).map(key).collect()
@@ -133,8 +139,8 @@ mod tests {
             }
             let touch = |key| {
                 let bits = match (live.contains(&key), key % 3) {
-                    (false, _) => BORN | PROBE,
-                    (true, 0) => GONE,
+                    (false, _) => CREATED | PROBE,
+                    (true, 0) => DELETED,
                     (true, 1) => PROBE,
                     (true, _) => 0,
                 };
@@ -145,9 +151,9 @@ mod tests {
             near(&table, &touched, &bands, band, &mut Scratch::new(), &mut |a, b| found.push((a.min(b), a.max(b))));
 
             let after = |bits: u64| touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key);
-            let gone: BTreeSet<u64> = after(GONE).collect();
+            let deleted: BTreeSet<u64> = after(DELETED).collect();
             let lives: BTreeSet<u64> =
-                live.iter().copied().chain(after(BORN)).filter(|key| !gone.contains(key)).collect();
+                live.iter().copied().chain(after(CREATED)).filter(|key| !deleted.contains(key)).collect();
             let earlier = bands.key_earlier(band);
             let owns = |difference: u64| {
                 difference != 0

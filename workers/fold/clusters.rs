@@ -1,15 +1,16 @@
 //! Computes the clusters that users see, for the components that an epoch touched.
 //!
-//! A cluster is the pages of a component's contents; or, where the job sets a radius, of the contents that one of them leads
-//! ([`crate::fold::leaders`]); or of one content that has several pages and no accepted pair. It is named after its least
-//! DocId and represented by the page that the keep rule prefers. A cluster of one page has no row. A touched component is
-//! computed again whole.
+//! A cluster is the set of pages of a component's contents. If the job sets a radius, it is the set
+//! of pages of the contents with the same leader ([`crate::fold::leaders`]). A content with several
+//! pages and no accepted pair is a cluster of its own. A cluster is named after its least DocId and
+//! represented by the page that the keep rule prefers; a cluster of one page has no row. Touched
+//! components are computed again as a whole.
 
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::leaders::{self, Led, Turn};
+use crate::fold::leaders::{self, Led, Precedence};
 use crate::fold::pairs;
 use crate::graph::Graph;
 use crate::graph::keep::{KeepRule, Rank};
@@ -42,7 +43,7 @@ pub struct TouchedPage {
     pub chars: u64,
 }
 
-/// The same with its rank, sent to the component's owner.
+/// A page of a touched component with its rank, sent to the component's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RankedPage {
@@ -70,7 +71,8 @@ pub struct AcceptedPair {
     pub b: Id,
 }
 
-/// Emits the content of each page whose date changed while its text did not: another page may represent the cluster now.
+/// Emits the content of each page whose date changed and whose text did not, because another page
+/// may represent the cluster now.
 pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<PageRow>()? else { return Ok(()) };
     let mut before: Option<PageRow> = None;
@@ -85,8 +87,11 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     Ok(())
 }
 
-/// Emits the components that the epoch touched: those in which a content with changed pages, component or accepted pairs is or was. A
-/// content in no component stands for itself. Where the view changed, every cluster is touched.
+/// Emits the components that the epoch touched.
+///
+/// Those are the components, before and after the epoch, of every content with changed pages, a
+/// changed component or changed accepted pairs. A content that is in no component counts as its own
+/// component. If the view changed, every cluster is touched.
 pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     if epoch.shared.plan.view_changed {
         let (from, to) = epoch.id_range();
@@ -99,7 +104,7 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
     if let Some(fresh) = epoch.fresh::<ComponentRow>()? {
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
-    // A changed pair may leave the component as it is and still change its diameter and who leads whom.
+    // A changed pair can change the diameter and the leaders of a component whose contents stay.
     contents.extend(pairs::accepted(epoch)?.into_iter().map(|(content, _, _)| content));
     contents.sort_unstable();
     contents.dedup();
@@ -117,7 +122,7 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
             match component.get(content) {
                 Some(component) => emit(*component),
                 None if pages.get(content).is_some_and(|pages| *pages > 1) => emit(*content),
-                // One page of one content is no cluster.
+                // A single page is not a cluster.
                 None => {}
             }
         }
@@ -125,7 +130,8 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
     Ok(())
 }
 
-/// Emits the contents of the touched `components`, which ascend; a content that stands for itself is its own.
+/// Emits the contents of the touched `components`, which ascend. A content that is its own
+/// component is its only content.
 pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedContent)) -> Result<()> {
     let members = epoch.after::<MemberRow>()?.matching(components);
     let mut members = members.chunk_by(|a, b| a.component == b.component).peekable();
@@ -138,9 +144,11 @@ pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedCo
     Ok(())
 }
 
-/// The touched contents of this worker, each with its component. One that stood for itself and has joined others since is no cluster of its
-/// own any more, and is left out.
-fn standing(epoch: &Epoch, touched: &[TouchedContent]) -> Result<Vec<TouchedContent>> {
+/// The touched contents whose component is the current one, in order of content.
+///
+/// A content that was its own component and has joined another in this epoch is left out: it is not
+/// a cluster of its own any more.
+fn current(epoch: &Epoch, touched: &[TouchedContent]) -> Result<Vec<TouchedContent>> {
     let mut touched = touched.to_vec();
     touched.sort_unstable_by_key(|touched| touched.content);
     let mut contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
@@ -153,7 +161,7 @@ fn standing(epoch: &Epoch, touched: &[TouchedContent]) -> Result<Vec<TouchedCont
 
 /// Emits the pages of touched contents.
 pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(TouchedPage)) -> Result<()> {
-    let touched = standing(epoch, touched)?;
+    let touched = current(epoch, touched)?;
     let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     let chars = epoch.after::<ContentRow>()?.matching(&contents);
     let chars: BTreeMap<Id, u32> = chars.into_iter().map(|row| (row.content, row.chars)).collect();
@@ -167,9 +175,9 @@ pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(Tou
     Ok(())
 }
 
-/// Emits the accepted pairs of touched contents, each at its lesser content.
+/// Emits the accepted pairs of touched contents, each from its lesser content.
 pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(AcceptedPair)) -> Result<()> {
-    let touched = standing(epoch, touched)?;
+    let touched = current(epoch, touched)?;
     let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     let rows = epoch.after::<PairRow>()?.matching(&contents);
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
@@ -182,7 +190,7 @@ pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn 
     Ok(())
 }
 
-/// Ranks the pages that this worker owns.
+/// Emits the touched pages with their ranks by the keep rule.
 pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedPage)) -> Result<()> {
     let rule = KeepRule::new(&epoch.shared.job.keep);
     let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
@@ -199,32 +207,38 @@ pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedP
 
 /// The clusters of a component.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Made {
-    /// Those of two pages or more, by leader.
+pub(crate) struct ComponentClusters {
+    /// The clusters of two or more pages, in order of leader.
     pub(crate) rows: Vec<ClusterRow>,
-    /// Who leads whom, by content; empty without a radius and for a content that stands for itself.
+    /// The leader of each content, in order of content. Empty without a radius, and for a content
+    /// that is its own component.
     pub(crate) led: Vec<Led>,
 }
 
-/// The clusters of `component`, which has `pages` and accepted `pairs`, both sorted.
-pub(crate) fn made(component: Id, pages: &[RankedPage], pairs: &[AcceptedPair], radius: Option<u8>) -> Made {
-    let mut contents: BTreeMap<Id, Turn> = BTreeMap::new();
+/// Computes the clusters of `component` from all its `pages` and accepted `pairs`, both sorted.
+pub(crate) fn clusters_of(
+    component: Id,
+    pages: &[RankedPage],
+    pairs: &[AcceptedPair],
+    radius: Option<u8>,
+) -> ComponentClusters {
+    let mut contents: BTreeMap<Id, Precedence> = BTreeMap::new();
     for page in pages {
-        let turn = (page.rank, page.doc);
-        contents.entry(page.content).and_modify(|best| *best = turn.min(*best)).or_insert(turn);
+        let precedence = (page.rank, page.doc);
+        contents.entry(page.content).and_modify(|best| *best = precedence.min(*best)).or_insert(precedence);
     }
     let radius = match radius {
         Some(radius) if contents.len() > 1 => radius,
         _ => {
             let cluster =
                 cluster(component, component, &Vec::from_iter(pages), pairs.iter().map(|pair| (pair.a, pair.b)));
-            return Made { rows: cluster.into_iter().collect(), led: Vec::new() };
+            return ComponentClusters { rows: cluster.into_iter().collect(), led: Vec::new() };
         }
     };
     let led = leaders::lead(contents.into_iter().collect(), pairs.iter().map(|pair| (pair.a, pair.b)), radius);
     let number = |content: Id| led.binary_search_by_key(&content, |led| led.content).ok();
     let leader = |content: Id| number(led[number(content)?].leader);
-    // By leader: its pages, and the pairs of which it leads both contents.
+    // In order of leader: its pages, and the pairs of which it leads both contents.
     let mut led_pages: Vec<(usize, &RankedPage)> =
         pages.iter().filter_map(|page| Some((leader(page.content)?, page))).collect();
     let both = |pair: &AcceptedPair| leader(pair.a).filter(|one| leader(pair.b) == Some(*one));
@@ -241,10 +255,10 @@ pub(crate) fn made(component: Id, pages: &[RankedPage], pairs: &[AcceptedPair], 
         let pages: Vec<&RankedPage> = pages.iter().map(|(_, page)| *page).collect();
         rows.extend(cluster(component, led[at].content, &pages, pairs.iter().map(|(_, a, b)| (*a, *b))));
     }
-    Made { rows, led }
+    ComponentClusters { rows, led }
 }
 
-/// The cluster of `pages`, whose contents `pairs` join; none for fewer than two pages.
+/// The cluster of `pages`, whose contents are connected by `pairs`. None for fewer than two pages.
 fn cluster(
     component: Id,
     leader: Id,
@@ -274,7 +288,10 @@ fn cluster(
     })
 }
 
-/// Stores the changed clusters of the touched `components`, of which `pages` and `pairs` are all; all three ascend. Emits who leads whom.
+/// Stores the changed clusters of the touched `components`, and emits the leaders of their
+/// contents.
+///
+/// `pages` and `pairs` are all pages and accepted pairs of these components. All three ascend.
 pub fn clusters(
     epoch: &Epoch,
     components: &[Id],
@@ -290,7 +307,8 @@ pub fn clusters(
         let (own_pages, own_pairs);
         (own_pages, pages) = pages.split_at(pages.partition_point(|page| page.component <= component));
         (own_pairs, pairs) = pairs.split_at(pairs.partition_point(|pair| pair.component <= component));
-        let Made { rows: new, led } = made(component, own_pages, own_pairs, epoch.shared.job.clusters.radius);
+        let ComponentClusters { rows: new, led } =
+            clusters_of(component, own_pages, own_pairs, epoch.shared.job.clusters.radius);
         led.into_iter().for_each(&mut *emit);
         let retracted = old.iter().map(|row| ClusterRow { diff: -1, ..row.clone() });
         let changes = consolidate(retracted.chain(new).collect());
@@ -311,7 +329,8 @@ mod tests {
         Id { high, low: 0 }
     }
 
-    /// A cluster is named after its least DocId and represented by the page of least rank, ties by DocId; one page is none.
+    /// A cluster is named after its least DocId and represented by the page of least rank, ties by
+    /// DocId. A single page is not a cluster.
     #[test]
     fn least_rank_represents() {
         let page = |content, doc, rank| RankedPage {
@@ -322,9 +341,9 @@ mod tests {
             rank: [0, rank, 0, 0],
         };
         let pages = [page(1, 5, 7), page(1, 9, 3), page(2, 8, 3)];
-        let made = |pages: &[RankedPage]| made(id(1), pages, &[], None).rows;
-        let row = &made(&pages)[0];
+        let rows = |pages: &[RankedPage]| clusters_of(id(1), pages, &[], None).rows;
+        let row = &rows(&pages)[0];
         assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
-        assert_eq!(made(&pages[..1]), []);
+        assert_eq!(rows(&pages[..1]), []);
     }
 }

@@ -1,14 +1,16 @@
 //! Finds which contents belong together after an epoch changed accepted pairs.
 //!
-//! A component is a set of contents that accepted pairs connect; it is named after its least content. A content without an accepted
-//! pair is in none. Only components that a changed pair touches are computed again, and those whole: the contents of a
-//! touched component read their stored pairs. The whole graph is never loaded.
+//! A component is a set of contents that accepted pairs connect, named after its least content. A
+//! content without an accepted pair is in no component. Only components that a changed pair touches
+//! are computed again, each as a whole, from the stored pairs of its contents. The whole graph is
+//! never loaded.
 //!
-//! An epoch that only adds accepted pairs (a first build is one) takes the fast way: each worker reduces its pairs to a forest and one
-//! worker joins the forests with union-find. Where an accepted pair was retracted, any touched component may come apart, and
-//! the pairs that are left go to [`crate::fold::propagate`], which spreads them over all workers. Every worker builds the
-//! same dataflow either way; the way that is not taken gets no rows. A worker sees only its own part of the epoch's pairs,
-//! so each broadcasts whether one was retracted ([`Retracted`]).
+//! An epoch that only adds accepted pairs, such as a first build, is fast: each worker reduces its
+//! pairs to a forest, and one worker joins the forests with union-find. If an accepted pair was
+//! retracted, any touched component may split. Then all remaining pairs go to
+//! [`crate::fold::propagate`], which distributes the work over all workers. Every worker builds
+//! both branches of the dataflow; the branch that is not used receives no rows. A worker sees only
+//! its own part of the epoch's pairs, so each broadcasts whether it retracted one ([`Retracted`]).
 
 use crate::document::{Id, range_start};
 use crate::error::Result;
@@ -18,7 +20,7 @@ use crate::fold::pairs;
 use crate::graph::unionfind;
 use crate::tables::{ComponentRow, MemberRow, PairRow};
 
-/// This epoch retracted an accepted pair; sent to every worker.
+/// Says that this epoch retracted an accepted pair. Sent to every worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Retracted {
@@ -26,11 +28,12 @@ pub struct Retracted {
     pub to: u64,
 }
 
-/// A content whose accepted pairs changed, sent to the owner of the component that it was in, or that is named after it.
+/// A content whose accepted pairs changed, sent to the owner of its component before the epoch, or
+/// of the content itself if it was in none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Touch {
-    /// The component.
+    /// The component before the epoch; the content itself if it was in none.
     pub component: Id,
     /// The content.
     pub content: Id,
@@ -68,7 +71,7 @@ pub struct Membership {
     pub diff: i64,
 }
 
-/// Tells every worker if this one retracted an accepted pair.
+/// Emits a row for every worker if this worker retracted an accepted pair.
 pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
     if pairs::accepted(epoch)?.iter().any(|(_, _, diff)| *diff < 0) {
         (0..epoch.peers).for_each(|worker| emit(Retracted { to: range_start(worker, epoch.peers) }));
@@ -76,7 +79,7 @@ pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
     Ok(())
 }
 
-/// Sends the contents whose accepted pairs changed to the owners of their components.
+/// Emits the contents whose accepted pairs changed.
 pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Touch)) -> Result<()> {
     let mut contents: Vec<Id> = pairs::accepted(epoch)?.iter().map(|(content, _, _)| *content).collect();
     contents.dedup();
@@ -88,7 +91,7 @@ pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Touch)) -> Result<()> {
     Ok(())
 }
 
-/// Sends each content of a touched component to its owner, once.
+/// Emits each content of the touched components once.
 pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Result<()> {
     let mut components: Vec<Id> = touched.iter().map(|touch| touch.component).collect();
     components.dedup();
@@ -100,8 +103,8 @@ pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Res
     Ok(())
 }
 
-/// Emits the accepted pairs of the touched `contents`, which ascend: a forest of them or, if a pair was `retracted`, all. Returns the
-/// contents that have none.
+/// Emits the accepted pairs of the touched `contents`, which ascend: a spanning forest, or all of
+/// them if a pair was `retracted`. Returns the contents without an accepted pair.
 pub fn edges(epoch: &Epoch, contents: &[Id], retracted: bool, emit: &mut dyn FnMut(Edge)) -> Result<Vec<Id>> {
     let mut contents = contents.to_vec();
     contents.dedup();
@@ -113,17 +116,18 @@ pub fn edges(epoch: &Epoch, contents: &[Id], retracted: bool, emit: &mut dyn FnM
     Ok(contents)
 }
 
-/// What `pairs` contribute to their components. They are sorted; each is there once under each content of this worker.
+/// The edges that a worker emits for its `pairs`, which ascend. A pair is listed under each of its
+/// contents that this worker owns.
 fn edges_of(pairs: &[(Id, Id)], retracted: bool) -> Vec<Edge> {
     let edge = |(a, b): (Id, Id)| Edge { a, b };
     match retracted {
-        // A pair whose lesser content comes second is emitted by the owner of that content.
+        // The owner of the lesser content emits the pair.
         true => pairs.iter().copied().filter(|(a, b)| a < b).map(edge).collect(),
         false => unionfind::forest(pairs).into_iter().map(edge).collect(),
     }
 }
 
-/// Joins the forests of all workers.
+/// Joins the forests of all workers, and emits the component of each of their contents.
 pub fn join(_: &Epoch, forests: &[Edge], emit: &mut dyn FnMut(Label)) -> Result<()> {
     let edges: Vec<(Id, Id)> = forests.iter().map(|edge| (edge.a, edge.b)).collect();
     let labels = unionfind::components(&edges).into_iter();
@@ -131,8 +135,10 @@ pub fn join(_: &Epoch, forests: &[Edge], emit: &mut dyn FnMut(Label)) -> Result<
     Ok(())
 }
 
-/// Stores the changed components of contents. `labels` and the contents `alone`, which are in no component, ascend; together they are the
-/// touched contents of this worker.
+/// Stores the changed components of contents, and emits their changed memberships.
+///
+/// The touched contents of this worker are those of `labels` and those `alone`, which are in no
+/// component. Both ascend.
 pub fn label(
     epoch: &Epoch,
     labels: &[Label],
@@ -150,7 +156,7 @@ pub fn label(
     let mut rows = Vec::new();
     for (content, new) in touched {
         let old = before.next_if(|row| row.content == content).map(|row| row.component);
-        // Each component is counted once, at the content that it is named after.
+        // A component is counted once: at the content that it is named after.
         if new == Some(content) {
             epoch.count(computed, 1);
         }
@@ -181,7 +187,7 @@ pub fn components(epoch: &Epoch, changes: &[Membership]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A worker contributes enough of its pairs to join their contents or, where a pair was retracted, every pair once.
+    /// A worker emits a spanning forest of its pairs or, if a pair was retracted, every pair once.
     #[test]
     fn forests_or_all_pairs() {
         let id = |high| Id { high, low: 0 };

@@ -1,5 +1,7 @@
-//! Contents: in comes which pages begin and cease to have a text, out goes which texts were born and which are gone. A text is alive
-//! while one page has it; its evidence moves from the splits to the store when it is born, and goes with it.
+//! Keeps the contents that pages have, and their evidence.
+//!
+//! A content is live while at least one page has it. When a content appears, its evidence is copied
+//! from the finished splits to the store; when it disappears, its evidence is deleted.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -12,7 +14,7 @@ use crate::tables::evidence::Archive;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{ContentPageRow, ContentRow, EvidenceRow};
 
-/// A content that was born (+1) or is gone (-1).
+/// A content that appeared (+1) or disappeared (-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct ContentChange {
@@ -22,11 +24,11 @@ pub struct ContentChange {
     pub content: Id,
     /// +1 or -1.
     pub diff: i32,
-    /// 1 if it is too short for its fingerprint to mean anything.
+    /// 1 if it is too short to be compared by its fingerprint.
     pub too_short: u32,
 }
 
-/// The net changes to one content's pages, given in (doc, diff) order, and its facts as one of them tells.
+/// The net changes of one content's pages. `changes` ascend by page.
 pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_ {
     changes.chunk_by(|a, b| a.doc == b.doc).filter_map(|of_page| {
         let sum: i16 = of_page.iter().map(|change| change.diff).sum();
@@ -35,8 +37,8 @@ pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_
     })
 }
 
-/// Counts pages by content and stores what is known of contents; `changes` are sorted and this worker's own. Returns changed
-/// in order of content.
+/// Stores the changed pages of contents, and the contents that appeared or disappeared with their
+/// evidence. Returns those contents, in order.
 pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentChange>> {
     let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
     touched.dedup();
@@ -84,11 +86,11 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
     Ok(changed)
 }
 
-/// Births whose evidence is looked up at once.
-const PORTION_BIRTHS: usize = 1 << 16;
+/// Content changes whose evidence is looked up at once.
+const PORTION_CHANGES: usize = 1 << 16;
 
-/// Stores the evidence of contents that were born, as the splits have it, and takes back that of those gone. One row is
-/// held at a time, and none is read but theirs.
+/// Copies the evidence of contents that appeared from the splits, and deletes that of contents that
+/// disappeared. One row is in memory at a time, and only rows of changed contents are read.
 fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
     let changed: Vec<&ContentChange> = changed.iter().filter(|change| change.too_short == 0).collect();
     if changed.is_empty() {
@@ -103,12 +105,12 @@ fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
         false => Archive::new(Lookup::default()),
     };
     let mut writer = epoch.writer::<EvidenceRow>()?;
-    for changed in changed.chunks(PORTION_BIRTHS) {
-        let mut born = read.places(&of(changed, 1))?.into_iter();
-        let mut gone = stored.places(&of(changed, -1))?.into_iter();
+    for changed in changed.chunks(PORTION_CHANGES) {
+        let mut created = read.places(&of(changed, 1))?.into_iter();
+        let mut deleted = stored.places(&of(changed, -1))?.into_iter();
         for change in changed {
-            let (archive, places) = if change.diff > 0 { (&read, &mut born) } else { (&stored, &mut gone) };
-            // As many places as changed of either kind.
+            let (archive, places) = if change.diff > 0 { (&read, &mut created) } else { (&stored, &mut deleted) };
+            // `places` returned one place for each change.
             if let Some(place) = places.next() {
                 writer.push(EvidenceRow { diff: change.diff as i8, ..archive.row(place)? })?;
             }

@@ -1,7 +1,7 @@
-//! What an epoch counts.
+//! The counts of an epoch.
 //!
-//! The manifest keeps the counts and `summary.json` shows them, so each has a fixed name. A name that is typed wrong does not
-//! compile.
+//! They are kept in the manifest and shown in `summary.json`, so their names are part of the
+//! format. Each count is a variant of [`Counter`], so a misspelt one does not compile.
 
 use crate::candidates::pivots::{self, UnexaminedChange};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Something that an epoch counts.
+        /// A count of an epoch.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Counter {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
@@ -39,60 +39,60 @@ counters! {
     PagesSeen = "pages_seen",
     /// Pages that a visit removed.
     PagesRemoved = "pages_removed",
-    /// Pages that were not seen for too long.
+    /// Pages that were last seen too long ago.
     PagesExpired = "pages_expired",
     /// Pages that a complete snapshot lacks.
     PagesMissing = "pages_missing",
-    /// Pages of the source before a complete snapshot of it.
+    /// Live pages of a source before the epoch that read a complete snapshot of it.
     PagesKnown = "pages_known",
     /// Contents that got their first page.
     ContentsNew = "contents_born",
     /// Contents that lost their last page.
     ContentsGone = "contents_gone",
-    /// Pairs of fingerprints that the epoch found within k.
+    /// Pairs of fingerprints within k bits that the epoch found.
     FingerprintPairs = "fingerprint_pairs",
-    /// Groups of equal fingerprints that are too large to be examined whole.
+    /// Touched groups of equal fingerprints that are too large to compare all pairs.
     GroupsOverPivots = "groups_over_pivots",
-    /// Buckets of equal keys that are too large to be examined whole.
+    /// Touched buckets of equal keys that are too large to compare all pairs.
     BucketsOverPivots = "buckets_over_pivots",
-    /// Pairs that SimHash began to propose.
+    /// Pairs that SimHash proposes now and did not before.
     CandidatesNew = "candidates_new",
-    /// Pairs that SimHash ceased to propose.
+    /// Pairs that SimHash proposed before and does not now.
     CandidatesDropped = "candidates_dropped",
-    /// Pairs that an equal key began to propose.
+    /// Pairs that an equal key proposes now and did not before.
     KeyCandidatesNew = "key_candidates_new",
-    /// Pairs that an equal key ceased to propose.
+    /// Pairs that an equal key proposed before and does not now.
     KeyCandidatesDropped = "key_candidates_dropped",
     /// Pairs that were decided for the first time.
     PairsNew = "pairs_new",
     /// Pairs that were deleted.
     PairsGone = "pairs_gone",
-    /// Pairs that were decided again, with another verdict.
+    /// Pairs that were decided again and got another verdict.
     PairsRedecided = "pairs_redecided",
-    /// Pairs that other signatures propose than before.
+    /// Pairs whose proposing signatures changed.
     PairsReproposed = "pairs_reproposed",
     /// Components that were computed or removed.
     ComponentsTouched = "components_touched",
     /// Components that union-find computed.
     ComponentsJoined = "components_joined",
-    /// Components that propagation computed.
+    /// Components that label propagation computed.
     ComponentsPropagated = "components_propagated",
-    /// Pages folded by clusters that are new or changed.
+    /// Pages that fold into another, in clusters that are new or changed.
     FoldedMore = "folded_more",
-    /// Pages folded by the same clusters before.
+    /// Pages that folded into another before, in clusters that were deleted or changed.
     FoldedLess = "folded_less",
 }
 
-/// The counts of one worker, or of all.
+/// The counts of one worker, or the sums over all workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     counts: BTreeMap<Counter, u64>,
-    /// By the signature's number.
+    /// Keyed by the signature's number.
     unexamined: BTreeMap<u8, UnexaminedChange>,
 }
 
 impl Counters {
-    /// Adds `n` to `counter`, which is then listed even if it is 0.
+    /// Adds `n` to `counter`. A counter that was counted is listed even if it is 0.
     pub fn count(&mut self, counter: Counter, n: u64) {
         *self.counts.entry(counter).or_default() += n;
     }
@@ -118,7 +118,7 @@ impl Counters {
         self.counts.get(&counter).copied().unwrap_or(0)
     }
 
-    /// How the epoch changed what is unexamined, by the signature's number.
+    /// The changes of the unexamined pairs, keyed by the signature's number.
     pub fn unexamined(&self) -> &BTreeMap<u8, UnexaminedChange> {
         &self.unexamined
     }

@@ -1,6 +1,9 @@
-//! What the stages of one epoch share on one worker: where it stands among its peers, the tables before and after, the receipt that it will
-//! hand in, and the first failure. A stage that fails leaves its error here and goes on with empty hands, so that every worker
-//! still builds the same dataflows; nothing of such an epoch is committed.
+//! The state that the stages of one epoch share on one worker.
+//!
+//! It has the worker's range of keys, the tables before and after the epoch, the receipt, and the
+//! first failure of the process. A stage that fails records its error here and emits nothing, and
+//! later stages do nothing, so that every worker still builds the same dataflows. An epoch with a
+//! failure is not committed.
 
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
@@ -25,12 +28,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// The first error of a process, where its workers, its progress bar and its launcher find it.
+/// The first error of this process, shared by its workers, the progress bar and the launcher.
 #[derive(Clone, Debug, Default)]
 pub struct Failure(Arc<Mutex<Option<Error>>>);
 
 impl Failure {
-    /// Remembers `error` if it is the first.
+    /// Keeps `error` if it is the first.
     pub fn report(&self, error: Error) {
         let mut slot = lock(&self.0);
         slot.get_or_insert(error);
@@ -47,33 +50,35 @@ impl Failure {
     }
 }
 
-/// How far a process is; written by its workers, read by whoever draws the bar.
+/// The progress of a process, written by its workers and read by the progress bar.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Bytes of input consumed, as they lie on disk.
+    /// Bytes of input consumed, on disk.
     pub bytes: AtomicU64,
     /// Records read.
     pub records: AtomicU64,
-    /// Splits that this process finished, and those that it found finished by an earlier attempt or run.
+    /// Splits that this process finished.
     pub splits_done: AtomicU64,
-    /// See `splits_done`.
+    /// Splits that an earlier attempt or run had finished.
     pub splits_resumed: AtomicU64,
-    /// Number of the stage in [`STAGES`] that some worker has reached.
+    /// The position in [`STAGES`] of the latest stage that some worker has reached.
     pub stage: AtomicU64,
-    /// For each worker by its index how often it has come back from its operators: of one that is lost in an operator it stands still.
+    /// How often each worker, by index, has returned from its operators. The count of a worker that
+    /// is stuck in an operator does not change.
     pub turns: Mutex<BTreeMap<usize, Arc<AtomicU64>>>,
-    /// Turns in which some worker had something to do: stands still when all wait for each other.
+    /// Turns in which some worker had work. The count does not change while all workers wait for
+    /// each other.
     pub busy_turns: AtomicU64,
 }
 
 impl Progress {
-    /// The turns so far, of all workers that have begun.
+    /// The turns so far of all workers that have started.
     pub fn turns(&self) -> Vec<(usize, u64)> {
         let turns = lock(&self.turns);
         turns.iter().map(|(worker, turns)| (*worker, turns.load(Ordering::Relaxed))).collect()
     }
 
-    /// Takes in a split that an earlier attempt finished.
+    /// Adds a split that an earlier attempt finished.
     pub fn resumed(&self, bytes: u64, records: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.records.fetch_add(records, Ordering::Relaxed);
@@ -81,7 +86,7 @@ impl Progress {
     }
 }
 
-/// The stages that a progress bar names, in order.
+/// The stages in the order of the road. Each is a file of this folder.
 pub const STAGES: [&str; 12] = [
     "ingest",
     "pages",
@@ -97,46 +102,93 @@ pub const STAGES: [&str; 12] = [
     "leaders",
 ];
 
-/// What one worker did, handed to the launcher, which checks and commits.
+/// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
+pub const OPERATORS: [&str; 30] = [
+    "ingest",
+    "pages",
+    "contents",
+    "evidence.broadcast",
+    "evidence",
+    "contents.changes",
+    "groups",
+    "buckets",
+    "resolve.group_members",
+    "resolve",
+    "keys.touched",
+    "keys",
+    "pairs.deleted",
+    "pairs.confirm",
+    "pairs.store",
+    "pairs",
+    "components.touched",
+    "components.spread",
+    "components.edges",
+    "components.join",
+    "components.label",
+    "components",
+    "clusters.redated",
+    "clusters.touched",
+    "clusters.contents",
+    "clusters.accepted_pairs",
+    "clusters.pages",
+    "clusters.rank",
+    "clusters",
+    "leaders",
+];
+
+/// What one worker wrote and counted. The launcher checks the receipts of all workers and commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The worker.
     pub worker: usize,
-    /// The segment that it wrote for each table that it had rows for.
+    /// The segment that it wrote of each table, if it had rows.
     pub segments: BTreeMap<String, SegmentRef>,
-    /// Its counts; the launcher adds them up.
+    /// Its counts.
     pub counters: Counters,
-    /// Milliseconds after the start at which each stage ended here; for `run.json` alone.
+    /// When each operator ended on this worker, in milliseconds after the start. Only for
+    /// `run.json`.
     pub stage_ms: BTreeMap<String, u64>,
-    /// Rows that stages looked up in each table, likewise.
+    /// Rows looked up in each table. Only for `run.json`.
     pub rows_read: BTreeMap<String, u64>,
 }
 
-/// What all workers of a process share.
+/// Adds up the counts of all workers. There must be one receipt of each worker.
+pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
+    let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
+    indices.sort_unstable();
+    if indices != (0..workers).collect::<Vec<_>>() {
+        return Err(Error::internal(format!("{workers} workers, receipts of {indices:?}")));
+    }
+    let mut counters = Counters::default();
+    receipts.iter().for_each(|receipt| counters.add(&receipt.counters));
+    Ok(counters)
+}
+
+/// The part of an epoch that all workers of a process share.
 pub struct SharedEpoch {
-    /// What is to be done.
+    /// The frozen plan.
     pub plan: Plan,
-    /// How.
+    /// The job.
     pub job: Job,
-    /// Where finished splits lie.
+    /// The folder of finished splits.
     pub attempt: PathBuf,
     /// The tables that the epoch builds on.
     pub before: BTreeMap<String, TableState>,
-    /// How far the process is.
+    /// The progress of the process.
     pub progress: Arc<Progress>,
-    /// What went wrong first.
+    /// The first failure of the process.
     pub failure: Failure,
 }
 
 /// One worker's view of the epoch.
 pub struct Epoch {
-    /// This worker, 0 and up.
+    /// The number of this worker, from 0.
     pub index: usize,
-    /// All workers.
+    /// The number of workers of all processes.
     pub peers: usize,
-    /// The store's tables.
+    /// The folder of the store's tables.
     pub data: PathBuf,
-    /// What it shares with the other workers of its process.
+    /// The part that the workers of this process share.
     pub shared: Arc<SharedEpoch>,
     fresh: RefCell<BTreeMap<String, SegmentRef>>,
     receipt: RefCell<Receipt>,
@@ -146,7 +198,7 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// The view of worker `index` of `peers`.
+    /// The view of worker `index` of `peers` workers.
     pub fn new(index: usize, peers: usize, shared: Arc<SharedEpoch>) -> Rc<Epoch> {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
@@ -158,30 +210,32 @@ impl Epoch {
         Rc::new(Epoch { index, peers, data, shared, fresh, receipt, rows_read, turns, started: Instant::now() })
     }
 
-    /// The worker that owns a key whose evenly spread leading bits are `top`.
+    /// The worker that owns a key with the leading bits `top`, which are evenly distributed.
     pub fn owner(&self, top: u64) -> u64 {
         owner(top, self.peers)
     }
 
-    /// The leading bits of the keys that this worker owns, `[from, to)`; no `to` is the end.
+    /// The leading bits of the keys that this worker owns, from the first up to but not including
+    /// the second. None is the end.
     pub fn range(&self) -> (u64, Option<u64>) {
         let end = (self.index + 1 < self.peers).then(|| range_start(self.index + 1, self.peers));
         (range_start(self.index, self.peers), end)
     }
 
-    /// The ids that this worker owns, `[from, to)`; no `to` is the end.
+    /// The ids that this worker owns, likewise.
     pub fn id_range(&self) -> (Id, Option<Id>) {
         let first = |high| Id { high, low: 0 };
         let (from, to) = self.range();
         (first(from), to.map(first))
     }
 
-    /// Whether something failed in this process.
+    /// Whether a worker of this process failed.
     pub fn has_failed(&self) -> bool {
         self.shared.failure.is_set()
     }
 
-    /// Runs `step`; if it fails the error is kept and the stage has nothing to give. After a failure nothing runs any more.
+    /// Runs `step`. Returns the default if it fails, and does not run it after a failure of any
+    /// worker of this process.
     pub fn attempt<T: Default>(&self, step: impl FnOnce() -> Result<T>) -> T {
         if self.has_failed() {
             return T::default();
@@ -202,7 +256,7 @@ impl Epoch {
         Ok(self.snapshot().band(band)?.counted(self.rows_read(&band_table(band))))
     }
 
-    /// The table of `R` before the epoch, for looking up few large rows.
+    /// The table of `R` before the epoch, for few lookups of large rows.
     pub fn lookup<R: Row>(&self) -> Result<Lookup<R>> {
         self.snapshot().lookup(self.rows_read(R::NAME))
     }
@@ -216,22 +270,22 @@ impl Epoch {
         Ok(table)
     }
 
-    /// The segment of the table of `R` that this worker wrote in this epoch.
+    /// The segment that this worker wrote of the table of `R` in this epoch.
     pub fn written<R: Row>(&self) -> Option<SegmentRef> {
         self.fresh.borrow().get(R::NAME).cloned()
     }
 
-    /// The same, mapped.
+    /// The same segment, mapped.
     pub fn fresh<R: Row>(&self) -> Result<Option<Segment<R>>> {
         self.written::<R>().map(|segment| Segment::open(&self.folder(R::NAME), &segment)).transpose()
     }
 
-    /// Writes this worker's segment of the table of `R`: the sorted net changes `rows`.
+    /// Writes this worker's segment of the table of `R`. `rows` are net changes and ascend.
     pub fn write<R: Row>(&self, rows: impl IntoIterator<Item = R>) -> Result<()> {
         self.write_named(R::NAME, rows)
     }
 
-    /// Writes this worker's segment of the table of `band`.
+    /// Writes this worker's segment of the table of `band`, likewise.
     pub fn write_band(&self, band: usize, rows: impl IntoIterator<Item = BandRow>) -> Result<()> {
         self.write_named(&band_table(band), rows)
     }
@@ -241,7 +295,8 @@ impl Epoch {
         Ok(())
     }
 
-    /// A writer of this worker's segment of the table of `R`, for rows that do not fit in memory; [`Epoch::finish`] ends it.
+    /// A writer of this worker's segment of the table of `R`, for rows that do not fit in memory.
+    /// Must be finished with [`Epoch::finish`].
     pub fn writer<R: Row>(&self) -> Result<SegmentWriter<R>> {
         SegmentWriter::create(&self.folder(R::NAME), &self.tag())
     }
@@ -265,7 +320,8 @@ impl Epoch {
         self.rows_read.borrow_mut().entry(table.to_owned()).or_default().clone()
     }
 
-    /// A file tag that no other worker of any attempt uses at the same time, not even one that has lost its launcher and not noticed.
+    /// A tag for temporary files that no other worker uses at the same time, not even a worker of
+    /// an earlier attempt that still runs after it lost its launcher.
     pub fn tag(&self) -> String {
         format!("{}-{}.{}", self.shared.plan.digest, self.index, durable::tag())
     }
@@ -287,7 +343,7 @@ impl Epoch {
         self.receipt.borrow_mut().counters.bucket(signature, before, after);
     }
 
-    /// Notes that this worker came back from its operators; `idle` if there was nothing for them to do.
+    /// Records that this worker returned from its operators; `idle` if they had no work.
     pub fn turned(&self, idle: bool) {
         self.turns.fetch_add(1, Ordering::Relaxed);
         if !idle {
@@ -295,21 +351,46 @@ impl Epoch {
         }
     }
 
-    /// Notes that this worker's part of `stage` ended.
-    pub fn ended(&self, stage: &str) {
+    /// Records that this worker's part of `operator`, which is one of [`OPERATORS`], ended.
+    pub fn ended(&self, operator: &str) {
+        debug_assert!(OPERATORS.contains(&operator), "operator {operator} is not listed");
         let at = self.started.elapsed().as_millis() as u64;
-        self.receipt.borrow_mut().stage_ms.insert(stage.to_owned(), at);
-        if let Some(n) = STAGES.iter().position(|known| *known == stage) {
+        self.receipt.borrow_mut().stage_ms.insert(operator.to_owned(), at);
+        if let Some(n) = STAGES.iter().position(|stage| *stage == operator) {
             self.shared.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
         }
-        tracing::debug!(worker = self.index, stage, ms = at, "stage ended");
+        tracing::debug!(worker = self.index, stage = operator, ms = at, "stage ended");
     }
 
-    /// The receipt.
+    /// The receipt of this worker so far.
     pub fn receipt(&self) -> Receipt {
         let mut receipt = self.receipt.borrow().clone();
         let rows_read = self.rows_read.borrow();
         receipt.rows_read = rows_read.iter().map(|(name, n)| (name.clone(), n.load(Ordering::Relaxed))).collect();
         receipt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each operator is named after the file of its stage, the stages are listed in the order of
+    /// the road, and the table in `export/README.md` lists every operator.
+    #[test]
+    fn operators_are_named_after_files() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let table = std::fs::read_to_string(root.join("export/README.md")).expect("the table of operators");
+        let mut stages: Vec<&str> = Vec::new();
+        for operator in OPERATORS {
+            let stage = operator.split('.').next().unwrap_or_default();
+            assert!(root.join(format!("fold/{stage}.rs")).is_file(), "{operator} is not named after a file");
+            assert!(table.contains(&format!("| `{stage}.rs` |")), "{stage}.rs is not in the table");
+            assert!(table.contains(&format!("`{operator}`")), "{operator} is not in the table");
+            if !stages.contains(&stage) {
+                stages.push(stage);
+            }
+        }
+        assert_eq!(stages, STAGES);
     }
 }

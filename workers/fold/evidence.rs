@@ -1,7 +1,12 @@
-//! Evidence: what the store keeps of a content to decide by. In comes a normalised text, out goes a row: its fingerprint,
-//! length, keys, sketches and, where it is kept, the text itself, compressed. A row is a pure function of the text and the
-//! identity configuration, so whichever split, run or worker has one has the right one. It is written once, where the text
-//! is read, and moves from table to table as bytes; nothing here decides.
+//! Builds the evidence of contents, and shares it between workers.
+//!
+//! Evidence is what verdicts are decided from: a content's fingerprint, length, keys, sketches and,
+//! where the job keeps it, the compressed text. It is a pure function of the normalised text and
+//! the identity configuration, so equal contents have equal evidence in every split, run and
+//! worker. It is built once, where the text is read, and then copied from table to table as bytes.
+//!
+//! A pair's contents may have different owners. So every worker broadcasts the segment of evidence
+//! that it wrote, and each can read the evidence of all contents.
 
 use crate::document::{Id, range_start};
 use crate::error::{Error, Result};
@@ -14,10 +19,10 @@ use crate::tables::evidence::{Archive, KEY_BYTES, RAW, ZSTD};
 use crate::text::signatures::{Key, Shinglings, Signer, Text};
 use crate::text::sketch::{self};
 
-/// Texts of fewer bytes are kept as they are: a frame would save little.
+/// Shorter texts are stored uncompressed, because a zstd frame would save little.
 const ZSTD_BYTES_MIN: usize = 200;
 
-/// `keys` as [`EvidenceRow::keys`] has them.
+/// Encodes `keys` as in [`EvidenceRow::keys`].
 fn pack_keys(keys: &[Key]) -> Box<[u8]> {
     let bytes = |key: &Key| {
         let mut bytes = [key.kind.number(); KEY_BYTES];
@@ -27,7 +32,7 @@ fn pack_keys(keys: &[Key]) -> Box<[u8]> {
     keys.iter().flat_map(bytes).collect()
 }
 
-/// Makes evidence; one for each worker.
+/// Builds evidence. Each worker has one, and reuses its buffers.
 pub struct EvidenceBuilder {
     options: contents::Options,
     signer: Signer,
@@ -38,7 +43,7 @@ pub struct EvidenceBuilder {
 }
 
 impl EvidenceBuilder {
-    /// A witness that obeys `options` and has keys made by `signer`.
+    /// A builder that keeps texts by `options` and computes keys with `signer`.
     pub fn new(options: &contents::Options, signer: Signer) -> Result<EvidenceBuilder> {
         let zstd = zstd::bulk::Compressor::new(1).map_err(|e| Error::internal("no compressor").caused_by(e))?;
         Ok(EvidenceBuilder {
@@ -51,13 +56,13 @@ impl EvidenceBuilder {
         })
     }
 
-    /// Whether a text must come with its words.
+    /// Whether [`EvidenceBuilder::evidence`] needs the words of a text.
     pub fn uses_words(&self) -> bool {
         self.signer.uses_words()
     }
 
-    /// The evidence of the text `normal`, which is `content` of `chars` characters; `words` are the hashes of its words in
-    /// their order, if they are used.
+    /// The evidence of the normalised text `normal`, which has `chars` characters and the id
+    /// `content`. `words` are the hashes of its words in order, or empty if they are not used.
     pub fn evidence(
         &mut self,
         content: Id,
@@ -85,7 +90,7 @@ impl EvidenceBuilder {
     }
 }
 
-/// A worker's fresh segment of evidence, told to another worker.
+/// A reference to the segment of evidence that one worker wrote, sent to another worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EvidenceSegment {
@@ -132,7 +137,7 @@ impl EvidenceSegment {
     }
 }
 
-/// Tells every worker which segment this one wrote.
+/// Emits a reference to the segment that this worker wrote, for every worker.
 pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result<()> {
     let Some(segment) = epoch.written::<EvidenceRow>() else { return Ok(()) };
     for worker in 0..epoch.peers {
@@ -141,7 +146,8 @@ pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result
     Ok(())
 }
 
-/// All evidence after the epoch: the table before it, and the `segments` that the workers wrote. Nothing is read until it is asked for.
+/// The evidence after the epoch: the table before it and the `segments` that all workers wrote.
+/// Rows are read when they are looked up.
 pub fn archive(epoch: &Epoch, segments: &[SegmentRef]) -> Result<Archive> {
     let mut rows = epoch.lookup::<EvidenceRow>()?;
     for segment in segments {
@@ -172,10 +178,11 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// What a text's evidence says after it was stored and mapped is what was known of the text, whatever texts came
-        /// before it, and the text is there exactly where it is to be kept.
+        /// Evidence that is stored and read again says what was computed from the text, and does
+        /// not depend on the texts before it. The text itself is there exactly if it should be
+        /// kept.
         #[test]
-        fn evidence_comes_back(texts in prop::collection::btree_set("[a-c一-三 0-9]{1,400}", 1..12)) {
+        fn stored_evidence_is_read_unchanged(texts in prop::collection::btree_set("[a-c一-三 0-9]{1,400}", 1..12)) {
             let folder = tempfile::tempdir().expect("a folder");
             for keep in [Keep::All, Keep::Short, Keep::None] {
                 let mut shared = builder(keep);
@@ -197,8 +204,8 @@ mod tests {
                     let content = archive.read(id, place).expect("sound");
                     let chars = text.chars().count() as u32;
                     let kept = keep == Keep::All || keep == Keep::Short && chars < 160;
-                    let told = content.text();
-                    prop_assert_eq!(told.as_deref(), kept.then_some(text.as_str()));
+                    let stored = content.text();
+                    prop_assert_eq!(stored.as_deref(), kept.then_some(text.as_str()));
                     prop_assert_eq!((content.fingerprint, content.chars(), content.is_damaged()), (7, chars, false));
                     let (mut shinglings, mut sketches) = (Shinglings::default(), Vec::new());
                     sketch::write(&mut Text::new(text, &[], &mut shinglings), &mut sketches);
@@ -213,17 +220,17 @@ mod tests {
             }
         }
 
-        /// Any bytes are a text or none, and never more than a text may have.
+        /// Arbitrary bytes decode to no text or to one within the size limit.
         #[test]
-        fn hostile_text(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             prop_assert!(unpack_text(&bytes).is_none_or(|text| text.len() <= TEXT_BYTES_MAX));
             keys(&bytes).for_each(drop);
         }
     }
 
-    /// A long text is kept smaller than it is, a longer one than is kept not at all.
+    /// A long text is compressed; a text over the size limit is not kept.
     #[test]
-    fn large_texts() {
+    fn long_texts_are_compressed_or_dropped() {
         let mut builder = builder(Keep::All);
         let text = "会议今天在北京举行, ".repeat(1000);
         let row = builder.evidence(Id::MAX, 1, 9, &text, &[]).expect("made");
@@ -232,7 +239,7 @@ mod tests {
         assert!(row.text.is_empty());
     }
 
-    /// A segment is the same after it was broadcast.
+    /// A reference equals the original after it was broadcast.
     #[test]
     fn segments_survive_broadcast() {
         let digest = blake3::hash(b"x").to_hex().to_string();

@@ -1,20 +1,23 @@
-//! The one shape of a stage after ingest: rows arrive by key at the worker that owns it; when none can come any more they are sorted
-//! and handed to a function that logics, and what it gives goes to the next stage. Operators here only move rows.
+//! The operators that move rows between workers, and know nothing about what the rows mean.
+//!
+//! Every operator after ingest has the same form: it sends each row to the worker that owns the
+//! row's key, waits until no more can arrive, sorts the rows, and calls a function once. Sorting
+//! makes the result independent of the order of arrival.
 
-use crate::fold::wire::{Row, Rows};
+use crate::fold::wire::{Rows, WireRow};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::channels::pact::ExchangeCore;
 use timely::dataflow::operators::core::Concat;
 use timely::dataflow::operators::generic::operator::{Operator, source};
 use timely::dataflow::{Scope, Stream};
 
-/// Rows of one kind on their way; one epoch is one time.
+/// A stream of rows of one type. An epoch is a single timestamp, so the timestamp type is `()`.
 pub type Flow<'s, R> = Stream<'s, (), Rows<R>>;
 
 type Builder<R> = CapacityContainerBuilder<Rows<R>>;
 
-/// Sends each row to worker `owner(row)`; there, when all have arrived, calls `logic` once with the rows, sorted.
-pub fn gather<'s, R: Row, O: Row>(
+/// Sends each row to worker `owner(row)`, which calls `logic` once with all its rows, sorted.
+pub fn gather<'s, R: WireRow, O: WireRow>(
     rows: Flow<'s, R>,
     name: &str,
     owner: impl Fn(&R) -> u64 + 'static,
@@ -42,8 +45,8 @@ pub fn gather<'s, R: Row, O: Row>(
     })
 }
 
-/// Sends the rows of two flows to their owners; there, when all have arrived, calls `logic` once with both, each sorted.
-pub fn gather_both<'s, A: Row, B: Row, O: Row>(
+/// Sends the rows of two flows to their owners, which call `logic` once with both, each sorted.
+pub fn gather_both<'s, A: WireRow, B: WireRow, O: WireRow>(
     (left, left_owner): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
     (right, right_owner): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
     name: &str,
@@ -71,8 +74,8 @@ pub fn gather_both<'s, A: Row, B: Row, O: Row>(
     })
 }
 
-/// Calls `logic` once, without input.
-pub fn produce<'s, O: Row>(
+/// Calls `logic` once on each worker, without input.
+pub fn produce<'s, O: WireRow>(
     scope: Scope<'s, ()>,
     name: &str,
     logic: impl FnOnce(&mut dyn FnMut(O)) + 'static,
@@ -88,8 +91,8 @@ pub fn produce<'s, O: Row>(
     })
 }
 
-/// Both flows as one.
-pub fn both<'s, R: Row>(a: Flow<'s, R>, b: Flow<'s, R>) -> Flow<'s, R> {
+/// Merges two flows.
+pub fn both<'s, R: WireRow>(a: Flow<'s, R>, b: Flow<'s, R>) -> Flow<'s, R> {
     a.concat(b)
 }
 
@@ -100,7 +103,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use timely::dataflow::operators::Probe;
 
-    /// Every row reaches the worker that owns its key, once and in order, whatever the number of workers.
+    /// Every row reaches the owner of its key once, in order, for any number of workers.
     #[test]
     fn rows_reach_their_owner_sorted() {
         for workers in [1, 2, 3, 4] {
@@ -109,8 +112,8 @@ mod tests {
             timely::execute(timely::Config::process(workers), move |worker| {
                 let (me, peers, seen) = (worker.index(), worker.peers(), shared.clone());
                 let probe = worker.dataflow::<(), _, _>(|scope| {
-                    let rows = produce(scope, "numbers", move |give| {
-                        (0..10_000u64).filter(|n| *n as usize % peers == me).for_each(|n| give(n << 50));
+                    let rows = produce(scope, "numbers", move |emit| {
+                        (0..10_000u64).filter(|n| *n as usize % peers == me).for_each(|n| emit(n << 50));
                     });
                     let (probe, _) = gather(
                         rows,

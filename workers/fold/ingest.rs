@@ -1,20 +1,23 @@
-//! Reads the splits of input files: each accepted record becomes a visit, and each text its evidence.
+//! Reads the splits of the input files, and writes the visits and the evidence of their records.
 //!
-//! Nothing is exchanged: a worker takes the next split when it has time and finishes each record before the next, so memory does not
+//! Workers exchange nothing here. Each takes the next split when it is done with the last, so large
+//! splits delay only one worker. A record is finished before the next is read, so memory does not
 //! grow with the input. A finished split is durable and is never read again.
 
 use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;
-use crate::fold::epoch::Epoch;
+use crate::fold::epoch::{Epoch, Progress};
 use crate::fold::split_writer::SplitWriter;
+use crate::fold::splits;
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
-use crate::plan::PlannedSplit;
+use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::Item;
 use crate::read::{self, Reader, Split};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -23,12 +26,12 @@ use timely::dataflow::Scope;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
-/// Records that a worker handles before it looks at the dataflow again.
+/// Records that a worker reads before it returns to the dataflow.
 const TURN_RECORDS: usize = 256;
 
 /// Opens the reader of a split of one of the job's inputs.
 pub fn open(job: &Job, split: &Split) -> Result<Box<dyn Reader>> {
-    // A file that the job names is meant; one come upon in a folder may be anything.
+    // A file that the job names must be readable; a file found in a folder may be anything.
     let is_named = job.read.inputs.contains(&split.path);
     let open = if is_named { read::open } else { read::open_or_reject };
     open(split, &job.read.options())
@@ -53,7 +56,7 @@ impl SplitReader {
         Ok(SplitReader { planned, reader, writer, reported_bytes: 0 })
     }
 
-    /// Handles some records. Returns whether the split has more.
+    /// Reads some records. Returns whether the split may have more.
     fn turn(&mut self, epoch: &Epoch, maker: &mut VisitMaker) -> Result<bool> {
         let writer = &mut self.writer;
         for _ in 0..TURN_RECORDS {
@@ -100,16 +103,34 @@ impl SplitReader {
     }
 }
 
-/// The splits that the workers of one process share; each takes the next when it has time.
+/// The splits that the workers of one process still have to read.
 pub type Queue = Arc<Mutex<VecDeque<usize>>>;
 
-/// The ingest of one worker: takes splits from `queue` until none is left. It has no `maker` if something has failed.
+/// The unfinished splits of this process. The largest are first, so that no worker starts a large
+/// one when the others are done.
+pub fn queue(plan: &Plan, attempt: &Path, process: usize, processes: usize, progress: &Progress) -> Queue {
+    let size = |id: usize| plan.splits[id].end - plan.splits[id].start;
+    let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
+    ids.sort_by_key(|&id| (Reverse(size(id)), id));
+    let mine = ids.into_iter().skip(process).step_by(processes);
+    let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
+        Some(done) => {
+            progress.resumed(done.counts.bytes, done.counts.read);
+            false
+        }
+        None => true,
+    });
+    Arc::new(Mutex::new(unfinished.collect()))
+}
+
+/// Builds the operator that reads splits from `queue` until none is left. `maker` is none after a
+/// failure.
 pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, maker: Option<VisitMaker>, probe: &Handle<()>) {
     let epoch = epoch.clone();
     let mut maker = maker;
     source::<_, CapacityContainerBuilder<Vec<()>>, _, _>(scope, "ingest", move |capability, info| {
         let activator = scope.activator_for(info.address);
-        // Held until the last split is done: its release is the barrier.
+        // Held until the queue is empty. The dataflow is complete when all workers released theirs.
         let mut capability = Some(capability);
         let mut reading: Option<SplitReader> = None;
         move |_output| {

@@ -1,6 +1,9 @@
-//! Keys: in come the keys of contents born and gone, out go the pairs of contents that equal keys propose or propose no
-//! longer. Contents that share a key of a signature are a bucket, in which the pivot rule of groups says which two are examined
-//! ([`crate::candidates::pivots`]). A pair is told once for each key that proposes it.
+//! Finds the pairs of contents that equal signature keys begin or cease to propose.
+//!
+//! Contents that share a key of a signature are a bucket. As in groups of equal fingerprints, the
+//! pivot rule ([`crate::candidates::pivots`]) decides which contents of a bucket are compared. A
+//! pair is emitted once for each key that proposes it, and the proposals are added up in
+//! [`crate::fold::pairs`].
 
 use crate::candidates::pivots::PIVOTS;
 use crate::candidates::ranks::{changes_within, members};
@@ -13,11 +16,11 @@ use crate::store::table::consolidate;
 use crate::tables::evidence::row_keys;
 use crate::tables::{EvidenceRow, KeyRow};
 
-/// A key that a content has now (+1) or took along when it went (-1).
+/// A key of a content that appeared (+1) or disappeared (-1), sent to the key's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct KeyTouch {
-    /// The key, whose owner is told.
+    /// The key.
     pub key: u64,
     /// The content.
     pub content: Id,
@@ -27,21 +30,23 @@ pub struct KeyTouch {
     pub diff: i32,
 }
 
-/// The keys of contents born and gone, as this worker's fresh evidence has them; nothing else of it is read.
-pub fn touched(epoch: &Epoch, give: &mut dyn FnMut(KeyTouch)) -> Result<()> {
+/// Emits the keys of contents that appeared or disappeared. Of the new evidence only these columns
+/// are read.
+pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(KeyTouch)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<EvidenceRow>()? else { return Ok(()) };
     for position in 0..fresh.len() {
         let (columns, row) = fresh.place(position);
         let (content, diff, keys) = row_keys(columns, row);
         for (kind, key) in keys {
-            give(KeyTouch { key, content, kind: u32::from(kind), diff: i32::from(diff) });
+            emit(KeyTouch { key, content, kind: u32::from(kind), diff: i32::from(diff) });
         }
     }
     Ok(())
 }
 
-/// Finds pairs in the buckets that this worker owns and stores the keys; `touched` are sorted.
-pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)) -> Result<()> {
+/// Stores the changed keys, and emits the pairs of their buckets that begin or cease to be
+/// proposed.
+pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)) -> Result<()> {
     let row = |touch: &KeyTouch| KeyRow {
         key: touch.key,
         kind: touch.kind as u8,
@@ -56,13 +61,13 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], give: &mut dyn FnMut(Candidate)
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
     for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
         let bucket = (changes[0].key, changes[0].kind);
-        // The same key of other signatures was not touched.
+        // Skip buckets of the same key of other signatures, which were not touched.
         while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}
         let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();
         let new = consolidate([old, changes].concat());
         let signature = u16::from(bucket.1);
         changes_within(&members(old, &new, |row: &KeyRow| row.content), |content, other, diff| {
-            give(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
+            emit(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
             epoch.count(if diff > 0 { Counter::KeyCandidatesNew } else { Counter::KeyCandidatesDropped }, 1);
         });
         epoch.count_bucket(bucket.1, old.len(), new.len());

@@ -1,12 +1,16 @@
-//! Leaders: in comes a component whole, out goes who leads whom where the job sets a radius, so that a chain of texts, each
-//! near the next, does not become one cluster. The first content by the keep rule leads and takes the others within the
-//! radius; of those that are left the first leads, and so on: the leader algorithm (Hartigan, "Clustering Algorithms", 1975),
-//! with pairs for distances and the keep rule for the order of the data, so that the page which represents a cluster is
-//! always one of its leader's, and a radius of 1 gives it an accepted pair with every text that folds into it.
+//! Splits a component around leaders if the job sets a radius.
 //!
-//! Whoever comes late can change who leads whom in all of its component, so one that is touched is led anew, whole: a
-//! component of a million contents with 64 pairs each takes its owner about 100 bytes a page and a pair (what tells it of
-//! them), 16 more a pair and 200 a content while it is led, and time in the order of its pairs.
+//! Without a radius a chain of texts, each near the next, becomes one cluster. With one, the first
+//! content by the keep rule leads all contents within the radius; the first of the remaining
+//! contents leads next, and so on. This is the leader algorithm (Hartigan, "Clustering Algorithms",
+//! 1975), where distance is the number of accepted pairs on a path and the data are ordered by the
+//! keep rule. So the page that represents a cluster is always a page of its leader, and with a
+//! radius of 1 its text has an accepted pair with every other text of the cluster.
+//!
+//! One new content can change all leaders of its component, so a touched component is computed
+//! again as a whole. The owner of a component needs about 100 bytes for each page and each pair
+//! that it receives, 16 more for each pair and 200 for each content during the computation, and
+//! time proportional to the pairs.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -15,33 +19,36 @@ use crate::graph::Graph;
 use crate::graph::keep::Rank;
 use crate::tables::{ComponentRow, LeaderRow};
 
-/// A content and its leader, on the way to the content's owner.
+/// A content and its leader, sent to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Led {
     /// The content.
     pub content: Id,
-    /// The content that leads it, maybe itself.
+    /// Its leader, which may be the content itself.
     pub leader: Id,
 }
 
-/// A content in the order in which contents lead: the rank and the DocId of the page that the keep rule prefers of it.
-pub type Turn = (Rank, Id);
+/// The place of a content in the order of leaders: rank and DocId of its page that the keep rule
+/// prefers.
+pub type Precedence = (Rank, Id);
 
-/// Who leads whom: the content whose turn comes first leads, and takes every content that is at most `radius` of `pairs` away from
-/// it by way of contents which nobody has taken; and so on, until all are taken. Neither order matters; what comes out
-/// ascends by content.
-pub fn lead(mut contents: Vec<(Id, Turn)>, pairs: impl Iterator<Item = (Id, Id)>, radius: u8) -> Vec<Led> {
-    const NOBODY: u32 = u32::MAX;
+/// Assigns a leader to each content; the result ascends by content.
+///
+/// The first content by precedence leads every content that is at most `radius` of `pairs` away on
+/// a path through contents without a leader. Then the next content without a leader leads, until
+/// all have one. The order of `contents` and of `pairs` does not matter.
+pub fn lead(mut contents: Vec<(Id, Precedence)>, pairs: impl Iterator<Item = (Id, Id)>, radius: u8) -> Vec<Led> {
+    const NONE: u32 = u32::MAX;
     contents.sort_unstable();
     contents.dedup_by_key(|content| content.0);
     let ids: Vec<Id> = contents.iter().map(|content| content.0).collect();
     let graph = Graph::new(&ids, pairs);
-    let mut turns: Vec<usize> = (0..ids.len()).collect();
-    turns.sort_unstable_by_key(|&at| (contents[at].1, at));
-    let mut leaders = vec![NOBODY; ids.len()];
-    for leader in turns {
-        if leaders[leader] != NOBODY {
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_unstable_by_key(|&at| (contents[at].1, at));
+    let mut leaders = vec![NONE; ids.len()];
+    for leader in order {
+        if leaders[leader] != NONE {
             continue;
         }
         leaders[leader] = leader as u32;
@@ -50,7 +57,7 @@ pub fn lead(mut contents: Vec<(Id, Turn)>, pairs: impl Iterator<Item = (Id, Id)>
             let mut next = Vec::new();
             for at in outermost {
                 for other in graph.neighbours(at) {
-                    if leaders[other] == NOBODY {
+                    if leaders[other] == NONE {
                         leaders[other] = leader as u32;
                         next.push(other);
                     }
@@ -62,12 +69,12 @@ pub fn lead(mut contents: Vec<(Id, Turn)>, pairs: impl Iterator<Item = (Id, Id)>
     ids.iter().zip(leaders).map(|(&content, leader)| Led { content, leader: ids[leader as usize] }).collect()
 }
 
-/// Stores what changed about the leaders of contents; `led` are this worker's own, sorted: all contents of touched components.
+/// Stores the changed leaders. `led` are all contents of touched components that this worker owns.
 pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
     let table = epoch.before::<LeaderRow>()?;
     let mut contents: Vec<Id> = led.iter().map(|led| led.content).collect();
     if let Some(fresh) = epoch.fresh::<ComponentRow>()? {
-        // Of these whoever is not led is in no component any more.
+        // A content that is in no component any more has no leader either.
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
     let before = if epoch.shared.plan.view_changed {
@@ -81,7 +88,7 @@ pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
     epoch.write(changes(&before, led))
 }
 
-/// What turns the leaders `before` into those that `led` says; both ascend by content.
+/// The changes from the leaders `before` to `led`. Both ascend by content.
 fn changes(before: &[LeaderRow], led: &[Led]) -> Vec<LeaderRow> {
     let new = |led: &Led| LeaderRow { content: led.content, leader: led.leader, diff: 1 };
     let (mut before, mut led) = (before.iter().peekable(), led.iter().map(new).peekable());
@@ -114,7 +121,7 @@ mod tests {
 
     type Pairs = BTreeSet<(u64, u64)>;
 
-    /// The number of pairs on a shortest chain between two contents by way of `open` ones, itself among them.
+    /// The length of a shortest path between two contents that passes through `open` contents only.
     fn distance(from: u64, to: u64, open: &BTreeSet<u64>, pairs: &Pairs) -> Option<usize> {
         let mut near = BTreeSet::from([from]);
         for distance in 0..=open.len() {
@@ -128,7 +135,7 @@ mod tests {
         None
     }
 
-    /// The rule word by word.
+    /// The rule, literally.
     fn plain(turns: &[(u64, u64)], pairs: &Pairs, radius: u8) -> BTreeMap<u64, u64> {
         let mut order: Vec<(u64, u64)> = turns.iter().map(|&(content, turn)| (turn, content)).collect();
         order.sort_unstable();
@@ -148,17 +155,19 @@ mod tests {
         led
     }
 
-    fn told(turns: &[(u64, u64)], pairs: &[(u64, u64)], radius: u8) -> BTreeMap<u64, u64> {
-        let contents: Vec<(Id, Turn)> = turns.iter().map(|&(n, turn)| (id(n), ([0, turn, 0, 0], id(n)))).collect();
+    fn computed(turns: &[(u64, u64)], pairs: &[(u64, u64)], radius: u8) -> BTreeMap<u64, u64> {
+        let contents: Vec<(Id, Precedence)> =
+            turns.iter().map(|&(n, turn)| (id(n), ([0, turn, 0, 0], id(n)))).collect();
         let led = lead(contents, pairs.iter().map(|&(a, b)| (id(a), id(b))), radius);
         assert!(led.is_sorted_by(|a, b| a.content < b.content));
         led.into_iter().map(|led| (led.content.high, led.leader.high)).collect()
     }
 
     proptest! {
-        /// Whoever leads whom is what the rule says word by word, in whatever order and direction its input comes; each content is
-        /// within the radius of its leader by way of its cluster, so that a cluster's diameter is twice the radius at most;
-        /// no leader is within the radius of an earlier one by way of what that one could take.
+        /// Leaders equal those of the literal rule, for any order and direction of the input. Each
+        /// content is within the radius of its leader on a path inside its cluster, so the diameter
+        /// of a cluster is at most twice the radius. No leader is within the radius of an earlier
+        /// one on a path through contents that the earlier one could lead.
         #[test]
         fn equals_the_rule(
             turns in prop::collection::vec(0u64..12, 1..24),
@@ -170,14 +179,14 @@ mod tests {
             let contents = turns.len() as u64;
             let pairs: Pairs = pairs.into_iter().filter(|(a, b)| a < b && *b < contents).collect();
             let list: Vec<(u64, u64)> = pairs.iter().copied().collect();
-            let led = told(&turns, &list, radius);
+            let led = computed(&turns, &list, radius);
             prop_assert_eq!(&led, &plain(&turns, &pairs, radius));
 
             let mut others = turns.clone();
             others.rotate_left(turn % turns.len());
             let mut mirrored: Vec<(u64, u64)> = list.iter().map(|&(a, b)| (b, a)).rev().collect();
             mirrored.extend(list.iter().take(3));
-            prop_assert_eq!(&led, &told(&others, &mirrored, radius));
+            prop_assert_eq!(&led, &computed(&others, &mirrored, radius));
 
             let mut open: BTreeSet<u64> = led.keys().copied().collect();
             let mut leaders: Vec<u64> = led.iter().filter(|(content, leader)| content == leader).map(|(_, l)| *l).collect();
@@ -199,7 +208,8 @@ mod tests {
             }
         }
 
-        /// Changes lead from any leaders before to those that are told, and say nothing of what stays.
+        /// The changes turn any old leaders into any new ones, and list only contents whose leader
+        /// changed.
         #[test]
         fn changes_add_up(
             before in prop::collection::btree_map(0u64..30, 0u64..4, 0..20),
@@ -208,21 +218,22 @@ mod tests {
             let row = |(content, leader): (&u64, &u64)| LeaderRow { content: id(*content), leader: id(*leader), diff: 1 };
             let rows: Vec<LeaderRow> = before.iter().map(row).collect();
             let led: Vec<Led> = after.iter().map(|(c, l)| Led { content: id(*c), leader: id(*l) }).collect();
-            let told = changes(&rows, &led);
-            prop_assert!(told.is_sorted());
+            let changes = changes(&rows, &led);
+            prop_assert!(changes.is_sorted());
             let differ = |content: &u64| before.get(content) != after.get(content);
-            prop_assert!(told.iter().all(|row| differ(&row.content.high)));
-            let whole = crate::store::table::consolidate([rows, told].concat());
+            prop_assert!(changes.iter().all(|row| differ(&row.content.high)));
+            let whole = crate::store::table::consolidate([rows, changes].concat());
             prop_assert_eq!(whole, after.iter().map(row).collect::<Vec<_>>());
         }
     }
 
-    /// A chain is one cluster without a radius; with one its first content takes its neighbours alone, and the next begins behind them.
+    /// A chain is cut into clusters: its first content leads only contents within the radius, and
+    /// the next content after them leads again.
     #[test]
     fn a_chain_is_cut() {
         let chain: Vec<(u64, u64)> = (1..9).map(|n| (n - 1, n)).collect();
         let turns: Vec<(u64, u64)> = (0..9).map(|n| (n, n)).collect();
-        let leaders = |radius| told(&turns, &chain, radius).into_values().collect::<Vec<u64>>();
+        let leaders = |radius| computed(&turns, &chain, radius).into_values().collect::<Vec<u64>>();
         assert_eq!(leaders(1), [0, 0, 2, 2, 4, 4, 6, 6, 8]);
         assert_eq!(leaders(2), [0, 0, 0, 3, 3, 3, 6, 6, 6]);
         assert_eq!(leaders(8), [0; 9]);

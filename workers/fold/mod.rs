@@ -1,12 +1,17 @@
-//! One epoch, as one worker runs it: a few dataflows, each ended by a barrier. Ingest reads and exchanges nothing; from its barrier on all is a
-//! function of the plan, the finished splits and the store. Every worker builds the same dataflows in the same order, even after
-//! a failure, and hands in a receipt; the launcher commits, or does not.
+//! Runs one epoch: a few dataflows, each complete on all workers before the next starts.
+//!
+//! Ingest reads the inputs, and workers exchange nothing. From then on everything is a function of
+//! the plan, the finished splits and the store, so the number of workers and the order of the
+//! inputs do not matter. Every worker builds the same dataflows in the same order, even after a
+//! failure, because the others would wait for it forever. Each worker returns a receipt, and the
+//! launcher commits all of them or none.
 
 pub mod buckets;
 pub mod clusters;
 pub mod components;
 pub mod contents;
 pub mod counters;
+pub mod dataflow;
 pub mod epoch;
 pub mod evidence;
 pub mod gather;
@@ -30,10 +35,10 @@ use crate::fold::buckets::NearFingerprints;
 use crate::fold::clusters::{AcceptedPair, RankedPage, TouchedContent, TouchedPage};
 use crate::fold::components::{Edge, Label, Membership, Retracted, Touch};
 use crate::fold::contents::ContentChange;
-use crate::fold::counters::Counters;
+use crate::fold::dataflow::Dataflow;
 use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, SharedEpoch};
 use crate::fold::evidence::EvidenceSegment;
-use crate::fold::gather::{Flow, both, gather, gather_both, produce};
+use crate::fold::gather::{Flow, both};
 use crate::fold::groups::Touched;
 use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
@@ -41,9 +46,8 @@ use crate::fold::leaders::Led;
 use crate::fold::pages::PageContent;
 use crate::fold::pairs::PairChange;
 use crate::fold::propagate::propagate;
-use crate::fold::resolve::{Candidate, Visitor};
+use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::visit_maker::VisitMaker;
-use crate::fold::wire::Row;
 use crate::job::Job;
 use crate::locks::lock;
 use crate::mesh::{self, Mesh};
@@ -61,49 +65,51 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use timely::dataflow::Scope;
 use timely::dataflow::operators::core::Filter;
-use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
-/// One process's share of an epoch.
-pub struct Share {
+/// What one process does in an epoch.
+pub struct ProcessTask {
     /// The job.
     pub job: Job,
     /// The frozen plan.
     pub plan: Plan,
-    /// Its folder.
+    /// The folder of finished splits.
     pub attempt: PathBuf,
     /// The tables that the epoch builds on.
     pub before: BTreeMap<String, TableState>,
-    /// Workers of this process.
+    /// The number of workers of this process.
     pub threads: usize,
-    /// This process, 0 and up.
+    /// The number of this process, from 0.
     pub process: usize,
-    /// All processes.
+    /// The number of processes.
     pub processes: usize,
-    /// The links to the others, and the listener that they dial; none if there are none.
+    /// The connections to the other processes, and the listener that they dial. None for one
+    /// process.
     pub mesh: Option<(Mesh, TcpListener)>,
 }
 
-/// How long a worker without work sleeps at most; messages wake it sooner.
+/// How long a worker without work sleeps at most. A message wakes it earlier.
 const PARK: Duration = Duration::from_millis(50);
 
-/// Runs this process's share and returns its workers' receipts. `on_lost` is called when a peer is lost while workers run.
+/// Runs this process's part of an epoch, and returns the receipts of its workers. Calls `on_lost`
+/// if the connection to another process is lost while workers run.
 ///
 /// # Errors
 ///
 /// The first failure of any worker of this process.
 pub fn run(
-    share: Share,
+    task: ProcessTask,
     progress: Arc<Progress>,
     failure: Failure,
     on_lost: impl Fn(&Error) + Send + Sync + 'static,
 ) -> Result<Vec<Receipt>> {
-    let Share { job, plan, attempt, before, threads, process, processes, mesh } = share;
+    let ProcessTask { job, plan, attempt, before, threads, process, processes, mesh } = task;
     let bands = job.bands()?;
-    // Each worker has a clone of its own; the lock lets their closure be shared between threads.
+    // Each worker clones these. They are locked because threads share the closure.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
-    let queue = queue(&plan, &attempt, process, processes, &progress);
+    let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
@@ -111,7 +117,7 @@ pub fn run(
         let featurizer = lock(&featurizer).clone();
         let signer = lock(&signer).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
-        // A worker that cannot make visits still builds the dataflows.
+        // Without a maker the worker still builds the dataflows.
         let maker = epoch.attempt(|| VisitMaker::new(&epoch.shared.job, featurizer, signer).map(Some));
         stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
@@ -122,86 +128,72 @@ pub fn run(
     }
 }
 
-/// The unfinished splits of this process, largest first, so that no worker begins a large one last.
-fn queue(plan: &Plan, attempt: &std::path::Path, process: usize, processes: usize, progress: &Progress) -> Queue {
-    let size = |id: usize| plan.splits[id].end - plan.splits[id].start;
-    let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
-    ids.sort_by_key(|&id| (std::cmp::Reverse(size(id)), id));
-    let mine = ids.into_iter().skip(process).step_by(processes);
-    let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
-        Some(done) => {
-            progress.resumed(done.counts.bytes, done.counts.read);
-            false
-        }
-        None => true,
-    });
-    Arc::new(Mutex::new(unfinished.collect()))
-}
-
 /// Steps the worker until the dataflow behind `probe` is complete on all workers.
 fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     while !probe.done() {
         let began = Instant::now();
         worker.step_or_park(Some(PARK));
-        // Who sleeps to the end of its time was not woken by anything to do. (Nothing is decided by this but whether the process is stuck.)
+        // A worker that slept the whole time had no work. This only serves to detect a stuck
+        // process.
         epoch.turned(began.elapsed() >= PARK);
     }
 }
 
+/// Builds and runs all dataflows of an epoch on one worker.
 fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, maker: Option<VisitMaker>) {
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, maker, &probe));
     barrier(worker, epoch, &probe);
     epoch.ended("ingest");
 
-    let retracted = fold(worker, epoch, bands, |stage, scope| stage.begin(scope, "pages", pages::pages));
+    let retracted = fold(worker, epoch, bands, |dataflow, scope| dataflow.begin(scope, "pages", pages::pages));
 
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| join(&stage, retracted, scope));
-    barrier(worker, epoch, &stage.probe);
+    let dataflow = Dataflow::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| join(&dataflow, retracted, scope));
+    barrier(worker, epoch, dataflow.probe());
 
-    let stage = Stage::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| publish(&stage, scope));
-    barrier(worker, epoch, &stage.probe);
+    let dataflow = Dataflow::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| publish(&dataflow, scope));
+    barrier(worker, epoch, dataflow.probe());
 }
 
-/// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs. Returns whether some worker retracted an
-/// accepted pair.
+/// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
+/// Returns whether any worker retracted an accepted pair.
 pub fn fold(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
     bands: &Bands,
-    page_changes: impl for<'s> FnOnce(&Stage, Scope<'s, ()>) -> Flow<'s, PageContent>,
+    page_changes: impl for<'s> FnOnce(&Dataflow, Scope<'s, ()>) -> Flow<'s, PageContent>,
 ) -> bool {
     let changed: Shared<Vec<ContentChange>> = Shared::default();
-    let (stage, store) = (Stage::new(epoch), changed.clone());
+    let (dataflow, store) = (Dataflow::new(epoch), changed.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let page_changes = page_changes(&stage, scope);
+        let page_changes = page_changes(&dataflow, scope);
         let content = |row: &PageContent| row.content.high;
-        stage.end(page_changes, "contents", content, move |epoch, changes| {
+        dataflow.end(page_changes, "contents", content, move |epoch, changes| {
             store.replace(contents::contents(epoch, changes)?);
             Ok(())
         });
     });
-    barrier(worker, epoch, stage.probe());
+    barrier(worker, epoch, dataflow.probe());
 
-    // A verdict needs the evidence of contents that other workers own.
+    // Verdicts need the evidence of contents that other workers own.
     let evidence: Shared<Vec<SegmentRef>> = Shared::default();
-    let (stage, store) = (Stage::new(epoch), evidence.clone());
+    let (dataflow, store) = (Dataflow::new(epoch), evidence.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let segments: Flow<'_, EvidenceSegment> = stage.begin(scope, "evidence.broadcast", evidence::broadcast);
-        stage.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
+        let segments: Flow<'_, EvidenceSegment> = dataflow.begin(scope, "evidence.broadcast", evidence::broadcast);
+        dataflow.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
             store.replace(segments.iter().map(EvidenceSegment::segment).collect());
             Ok(())
         });
     });
-    barrier(worker, epoch, stage.probe());
+    barrier(worker, epoch, dataflow.probe());
 
     let retracted: Shared<bool> = Shared::default();
-    let (stage, store) = (Stage::new(epoch), retracted.clone());
+    let (dataflow, store) = (Dataflow::new(epoch), retracted.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let broadcast = propose(&stage, bands, changed.take(), evidence.take(), scope);
-        stage.end(
+        let broadcast = propose(&dataflow, bands, changed.take(), evidence.take(), scope);
+        dataflow.end(
             broadcast,
             "pairs",
             |row: &Retracted| row.to,
@@ -211,13 +203,14 @@ pub fn fold(
             },
         );
     });
-    barrier(worker, epoch, stage.probe());
+    barrier(worker, epoch, dataflow.probe());
     retracted.take()
 }
 
-/// Content changes -> groups -> buckets -> candidates, and content changes -> keys -> candidates; candidates -> verdicts -> pairs.
+/// Proposes pairs by fingerprint (groups, buckets, resolve) and by keys, and decides and stores
+/// them.
 fn propose<'s>(
-    stage: &Stage,
+    dataflow: &Dataflow,
     bands: &Bands,
     changes: Vec<ContentChange>,
     evidence: Vec<SegmentRef>,
@@ -227,47 +220,49 @@ fn propose<'s>(
         let bands = bands.clone();
         move |key: u64| bands.route(band, key)
     };
-    let changes: Flow<'s, ContentChange> = stage.begin(scope, "contents.changes", move |_, emit| {
+    let changes: Flow<'s, ContentChange> = dataflow.begin(scope, "contents.changes", move |_, emit| {
         changes.into_iter().for_each(emit);
         Ok(())
     });
     let (key, of) = (bands.clone(), bands.clone());
-    let touched: Flow<'s, Touched> = stage.then(
+    let touched: Flow<'s, Touched> = dataflow.then(
         changes.clone(),
         "groups",
         move |change: &ContentChange| key.route(0, key.key(0, change.fingerprint)),
         move |epoch, changes, emit| groups::groups(epoch, &of, changes, emit),
     );
     let (key, of) = (bands.clone(), bands.clone());
-    let near: Flow<'s, NearFingerprints> = stage.then(
+    let near: Flow<'s, NearFingerprints> = dataflow.then(
         touched,
         "buckets",
         move |touch: &Touched| key.route(touch.band as usize, touch.key),
         move |epoch, touched, emit| buckets::buckets(epoch, &of, touched, emit),
     );
     let key = by_bucket(0);
-    let visitors: Flow<'s, Visitor> = stage.then(near, "resolve.visitors", move |pair| key(pair.a), resolve::visitors);
+    let members: Flow<'s, GroupMember> =
+        dataflow.then(near, "resolve.group_members", move |pair| key(pair.a), resolve::group_members);
     let (key, of) = (by_bucket(0), bands.clone());
-    let candidates: Flow<'s, Candidate> = stage.then(
-        visitors,
+    let by_fingerprint: Flow<'s, Candidate> = dataflow.then(
+        members,
         "resolve",
-        move |visitor: &Visitor| key(visitor.to),
-        move |epoch, visitors, emit| {
+        move |member: &GroupMember| key(member.to),
+        move |epoch, members, emit| {
             let distance = |a, b| (of.unkey(0, a) ^ of.unkey(0, b)).count_ones();
-            resolve::resolve(epoch, visitors, distance, emit)
+            resolve::resolve(epoch, members, distance, emit)
         },
     );
-    let keys: Flow<'s, KeyTouch> = stage.begin(scope, "keys.touched", keys::touched);
-    let alike: Flow<'s, Candidate> = stage.then(keys, "keys", |touch| touch.key, keys::keys);
-    let gone: Flow<'s, Candidate> = stage.then(changes, "pairs.gone", |change| change.content.high, pairs::gone);
-    let candidates = both(both(candidates, alike), gone);
-    let pairs: Flow<'s, PairChange> = stage.then(
+    let keys: Flow<'s, KeyTouch> = dataflow.begin(scope, "keys.touched", keys::touched);
+    let by_key: Flow<'s, Candidate> = dataflow.then(keys, "keys", |touch| touch.key, keys::keys);
+    let deleted: Flow<'s, Candidate> =
+        dataflow.then(changes, "pairs.deleted", |change| change.content.high, pairs::deleted);
+    let candidates = both(both(by_fingerprint, by_key), deleted);
+    let pairs: Flow<'s, PairChange> = dataflow.then(
         candidates,
         "pairs.confirm",
         |candidate| candidate.content.high,
         move |epoch, candidates, emit| pairs::confirm(epoch, &evidence, candidates, emit),
     );
-    stage.then(
+    dataflow.then(
         pairs,
         "pairs.store",
         |row| row.content.high,
@@ -278,41 +273,42 @@ fn propose<'s>(
     )
 }
 
-/// Changed pairs -> touched components, whole -> forests or, if a pair was `retracted`, all pairs -> labels -> components.
-pub fn join<'s>(stage: &Stage, retracted: bool, scope: Scope<'s, ()>) {
+/// Computes the components that changed pairs touch: with union-find over the forests of all
+/// workers or, if an accepted pair was `retracted`, by label propagation.
+pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
     let content = |content: &Id| content.high;
-    let touched: Flow<'s, Touch> = stage.begin(scope, "components.touched", components::touched);
+    let touched: Flow<'s, Touch> = dataflow.begin(scope, "components.touched", components::touched);
     let spread: Flow<'s, Id> =
-        stage.then(touched, "components.spread", |touch| touch.component.high, components::spread);
-    // `label` runs where `edges` ran: both at the owner of a content.
+        dataflow.then(touched, "components.spread", |touch| touch.component.high, components::spread);
+    // `edges` and `label` run on the same worker: the owner of a content.
     let alone: Shared<Vec<Id>> = Shared::default();
     let store = alone.clone();
-    let edges: Flow<'s, Edge> = stage.then(spread, "components.edges", content, move |epoch, contents, emit| {
+    let edges: Flow<'s, Edge> = dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
         store.replace(components::edges(epoch, contents, retracted, emit)?);
         Ok(())
     });
     let forests = edges.clone().filter(move |_: &Edge| !retracted);
     let pairs = edges.filter(move |_: &Edge| retracted);
-    let joined: Flow<'s, Label> = stage.then(forests, "components.join", |_| 0, components::join);
+    let joined: Flow<'s, Label> = dataflow.then(forests, "components.join", |_| 0, components::join);
     let labels = both(joined, propagate(pairs));
-    let members: Flow<'s, Membership> = stage.then(
+    let members: Flow<'s, Membership> = dataflow.then(
         labels,
         "components.label",
         |label: &Label| label.content.high,
         move |epoch, labels, emit| components::label(epoch, labels, &alone.take(), retracted, emit),
     );
-    stage.end(members, "components", |member| member.component.high, components::components);
+    dataflow.end(members, "components", |member| member.component.high, components::components);
 }
 
-/// Changed pages and components -> touched components -> their pages, ranked, and pairs -> clusters and leaders.
-pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
+/// Computes the clusters and leaders of the components that changed pages and pairs touch.
+fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
-    let redated: Flow<'s, Id> = stage.begin(scope, "clusters.redated", clusters::redated);
-    let touched: Flow<'s, Id> = stage.then(redated, "clusters.touched", |id| id.high, clusters::touched);
-    // `clusters` runs where `contents` ran: both at the owner of a component.
+    let redated: Flow<'s, Id> = dataflow.begin(scope, "clusters.redated", clusters::redated);
+    let touched: Flow<'s, Id> = dataflow.then(redated, "clusters.touched", |id| id.high, clusters::touched);
+    // `contents` and `clusters` run on the same worker: the owner of a component.
     let components: Shared<Vec<Id>> = Shared::default();
     let store = components.clone();
-    let contents: Flow<'s, TouchedContent> = stage.then(
+    let contents: Flow<'s, TouchedContent> = dataflow.then(
         touched,
         "clusters.contents",
         |id| id.high,
@@ -325,109 +321,17 @@ pub fn publish<'s>(stage: &Stage, scope: Scope<'s, ()>) {
         },
     );
     let pairs: Flow<'s, AcceptedPair> =
-        stage.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
-    let pages: Flow<'s, TouchedPage> = stage.then(contents, "clusters.pages", content, clusters::pages);
-    let ranked: Flow<'s, RankedPage> = stage.then(pages, "clusters.rank", |page| page.doc.high, clusters::rank);
-    let led: Flow<'s, Led> = stage.then_both(
+        dataflow.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
+    let pages: Flow<'s, TouchedPage> = dataflow.then(contents, "clusters.pages", content, clusters::pages);
+    let ranked: Flow<'s, RankedPage> = dataflow.then(pages, "clusters.rank", |page| page.doc.high, clusters::rank);
+    let led: Flow<'s, Led> = dataflow.then_both(
         (ranked, |page: &RankedPage| page.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),
         "clusters",
         move |epoch, pages, pairs, emit| clusters::clusters(epoch, &components.take(), pages, pairs, emit),
     );
-    stage.end(led, "leaders", |led| led.content.high, leaders::leaders);
+    dataflow.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
 
-/// A value that one operator leaves for a later one of the same worker.
+/// A value that one operator stores for a later one on the same worker.
 type Shared<T> = Rc<RefCell<T>>;
-
-/// Builds the operators of one dataflow: each gathers by key, and logics unless something has failed.
-pub struct Stage {
-    epoch: Rc<Epoch>,
-    probe: Handle<()>,
-}
-
-/// Sends a row to the next operator.
-type Emit<'a, O> = &'a mut dyn FnMut(O);
-
-impl Stage {
-    /// The builder of a dataflow of `epoch`.
-    pub fn new(epoch: &Rc<Epoch>) -> Stage {
-        Stage { epoch: epoch.clone(), probe: Handle::new() }
-    }
-
-    /// Done when the dataflow's last operator is, on all workers.
-    pub fn probe(&self) -> &Handle<()> {
-        &self.probe
-    }
-
-    /// The first operator, which looks at what lies there.
-    pub fn begin<'s, O: Row>(
-        &self,
-        scope: Scope<'s, ()>,
-        name: &'static str,
-        logic: impl FnOnce(&Epoch, Emit<'_, O>) -> Result<()> + 'static,
-    ) -> Flow<'s, O> {
-        let epoch = self.epoch.clone();
-        produce(scope, name, move |emit| {
-            epoch.attempt(|| logic(&epoch, emit));
-            epoch.ended(name);
-        })
-    }
-
-    /// An operator between others; `key` gives the leading bits of the key whose owner gets a row.
-    fn then<'s, R: Row, O: Row>(
-        &self,
-        rows: Flow<'s, R>,
-        name: &'static str,
-        key: impl Fn(&R) -> u64 + 'static,
-        logic: impl FnOnce(&Epoch, &[R], Emit<'_, O>) -> Result<()> + 'static,
-    ) -> Flow<'s, O> {
-        let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
-        let owner = move |row: &R| router.owner(key(row));
-        gather(rows, name, owner, move |rows, emit| {
-            epoch.attempt(|| logic(&epoch, &rows, emit));
-            epoch.ended(name);
-        })
-    }
-
-    /// An operator between others that gathers two flows; each key routes as in [`Stage::then`].
-    fn then_both<'s, A: Row, B: Row, O: Row>(
-        &self,
-        (left, left_key): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
-        (right, right_key): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
-        name: &'static str,
-        logic: impl FnOnce(&Epoch, &[A], &[B], Emit<'_, O>) -> Result<()> + 'static,
-    ) -> Flow<'s, O> {
-        let [left_router, right_router, epoch] = [(); 3].map(|()| self.epoch.clone());
-        let left = (left, move |row: &A| left_router.owner(left_key(row)));
-        let right = (right, move |row: &B| right_router.owner(right_key(row)));
-        gather_both(left, right, name, move |lefts, rights, emit| {
-            epoch.attempt(|| logic(&epoch, &lefts, &rights, emit));
-            epoch.ended(name);
-        })
-    }
-
-    /// The last operator, which gives nothing on.
-    fn end<R: Row>(
-        &self,
-        rows: Flow<'_, R>,
-        name: &'static str,
-        key: impl Fn(&R) -> u64 + 'static,
-        logic: impl FnOnce(&Epoch, &[R]) -> Result<()> + 'static,
-    ) {
-        let nothing: Flow<'_, Id> = self.then(rows, name, key, |epoch, rows, _| logic(epoch, rows));
-        nothing.probe_with(&self.probe);
-    }
-}
-
-/// Adds up the counts of all workers, of each of which there must be one receipt.
-pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
-    let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
-    indices.sort_unstable();
-    if indices != (0..workers).collect::<Vec<_>>() {
-        return Err(Error::internal(format!("{workers} workers, receipts of {indices:?}")));
-    }
-    let mut counters = Counters::default();
-    receipts.iter().for_each(|receipt| counters.add(&receipt.counters));
-    Ok(counters)
-}

@@ -1,7 +1,10 @@
-//! Pages: in come the visits of an epoch, out goes what changed about live URLs. A worker reads the range of DocIds that it owns straight from
-//! every split, so visits cross no wire; it picks each URL's winner, holds it against the page as it was, lets go of pages that nobody saw for
-//! too long or that a complete snapshot lacks, writes its segments of `pages` and `urls`, and tells the owners of contents
-//! who points at them now.
+//! Applies the visits of an epoch to the live pages.
+//!
+//! Of several visits to a URL one wins, by a rule that does not depend on their order. Pages that
+//! were last seen too long ago, or that a complete snapshot of their source lacks, are deleted.
+//! Each worker reads its range of DocIds directly from all finished splits, in passes of bounded
+//! memory, so visits are never sent over the network. Only pages that gain or lose a content are
+//! emitted.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id};
 use crate::error::Result;
@@ -14,7 +17,7 @@ use crate::tables::pages::{Going, has_expired};
 use crate::tables::visits::{PAGE, REMOVED, SEEN};
 use crate::tables::{PageRow, UrlRow, Visit};
 
-/// A page that begins or ceases to have a content; on its way to the content's owner.
+/// A page that gained (+1) or lost (-1) a content, sent to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PageContent {
@@ -22,36 +25,38 @@ pub struct PageContent {
     pub content: Id,
     /// The page.
     pub doc: Id,
-    /// The content's fingerprint; 0 where the page ceases.
+    /// The content's fingerprint; 0 if the page lost it.
     pub fingerprint: u64,
-    /// The content's length in characters; 0 where the page ceases.
+    /// The content's length in characters; 0 if the page lost it.
     pub chars: u32,
-    /// Its flags; 0 where the page ceases.
+    /// The content's flags; 0 if the page lost it.
     pub flags: u16,
     /// +1 or -1.
     pub diff: i16,
 }
 
-/// The visit that says what a URL is now: the greatest by (date, removal over page, digest, the other columns); none if the page was only
-/// seen. `visits` are of one URL.
+/// The visit that decides what a URL is now; none if the page was only seen.
+///
+/// Of the `visits` to one URL the greatest wins, by date, removal over page, digest, and then the
+/// other columns.
 pub fn winner(visits: &[Visit], logical_time: i64) -> Option<&Visit> {
     let latest = logical_time.saturating_add(FUTURE_SECONDS_MAX);
     let rank = |visit: &&Visit| (visit.date.min(latest), visit.kind, visit.content, (*visit).clone());
     visits.iter().filter(|visit| visit.kind != SEEN).max_by_key(rank)
 }
 
-/// The epoch that sees.
+/// The epoch that applies visits.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     /// Its number.
     pub epoch: u32,
-    /// Its frozen time, seconds since 1970.
+    /// Its logical time in seconds since 1970.
     pub time: i64,
-    /// Number of the source that it reads.
+    /// The number of the source that it reads.
     pub source: u16,
 }
 
-/// The page that `visits` leave, if any.
+/// The page after `visits`, if it is live.
 pub fn fold(before: Option<&PageRow>, visits: &[Visit], now: Now) -> Option<PageRow> {
     let Now { epoch, time, source } = now;
     let seen_now = |page: &PageRow| PageRow { last_epoch: epoch, last_time: time, source, ..page.clone() };
@@ -77,11 +82,12 @@ pub fn fold(before: Option<&PageRow>, visits: &[Visit], now: Now) -> Option<Page
     }
 }
 
-/// Visits that a worker holds in memory at once.
+/// Visits that a worker has in memory at once.
 const PASS_ROWS: u64 = 1 << 19;
 
-/// Folds the visits of the DocIds that this worker owns and gives what changed about contents.
-pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
+/// Stores the changed pages and URLs of this worker, and emits the pages that gained or lost a
+/// content.
+pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let plan = &epoch.shared.plan;
     let visits = splits::visits(epoch)?;
     let before = epoch.before::<PageRow>()?;
@@ -91,39 +97,39 @@ pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let rows = visits.iter().map(|segment| segment.len() as u64);
-    // Every known page may have to go.
+    // Every known page may have to be deleted.
     let total = rows.sum::<u64>() + if going.is_never() { 0 } else { before.rows() as u64 };
     for (from, to) in passes(epoch, total.div_ceil(PASS_ROWS * epoch.peers as u64)) {
         let mut rows = in_range(&visits, from, to);
         rows.sort_unstable();
-        let mut leaving = Vec::new();
+        let mut lapsed = Vec::new();
         if !going.is_never() {
-            before.segments().iter().for_each(|segment| leaving.extend(going.rows(segment, from, to)));
-            leaving = consolidate(leaving);
+            before.segments().iter().for_each(|segment| lapsed.extend(going.rows(segment, from, to)));
+            lapsed = consolidate(lapsed);
             epoch.count(
                 Counter::PagesKnown,
-                leaving.iter().filter(|page| Some(page.source) == going.complete).count() as u64,
+                lapsed.iter().filter(|page| Some(page.source) == going.complete).count() as u64,
             );
         }
         let mut docs: Vec<Id> = rows.iter().map(|visit| visit.doc).collect();
         docs.dedup();
-        leaving.retain(|page| docs.binary_search(&page.doc).is_err());
-        let gone: Vec<Id> = leaving.iter().map(|page| page.doc).collect();
-        let gone_urls = known_urls.matching(&gone);
-        assert_eq!(gone_urls.len(), gone.len(), "each page has its URL");
-        let mut leaving = leaving.into_iter().zip(gone_urls).peekable();
+        lapsed.retain(|page| docs.binary_search(&page.doc).is_err());
+        let lapsed_docs: Vec<Id> = lapsed.iter().map(|page| page.doc).collect();
+        let lapsed_urls = known_urls.matching(&lapsed_docs);
+        assert_eq!(lapsed_urls.len(), lapsed_docs.len(), "each page has its URL");
+        let mut lapsed = lapsed.into_iter().zip(lapsed_urls).peekable();
         let mut old = before.matching(&docs).into_iter().peekable();
         for visits in rows.chunk_by(|a, b| a.doc == b.doc) {
             let doc = visits[0].doc;
-            while let Some((page, url)) = leaving.next_if(|(page, _)| page.doc < doc) {
-                leave(epoch, &page, give);
+            while let Some((page, url)) = lapsed.next_if(|(page, _)| page.doc < doc) {
+                emit_lapsed(epoch, &page, emit);
                 urls.push(url.with_diff(-1))?;
                 pages.push(page.with_diff(-1))?;
             }
             let old = old.next_if(|page| page.doc == doc);
             let new = fold(old.as_ref(), visits, now);
             count(epoch, old.as_ref(), new.as_ref(), visits);
-            tell(doc, old.as_ref(), new.as_ref(), visits, give);
+            emit_changes(doc, old.as_ref(), new.as_ref(), visits, emit);
             let url = || visits[0].url.clone();
             match (&old, &new) {
                 (None, Some(_)) => urls.push(UrlRow { doc, url: url(), diff: 1 })?,
@@ -137,8 +143,8 @@ pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
                 changes.into_iter().try_for_each(|row| pages.push(row))?;
             }
         }
-        for (page, url) in leaving {
-            leave(epoch, &page, give);
+        for (page, url) in lapsed {
+            emit_lapsed(epoch, &page, emit);
             urls.push(url.with_diff(-1))?;
             pages.push(page.with_diff(-1))?;
         }
@@ -148,7 +154,7 @@ pub fn pages(epoch: &Epoch, give: &mut dyn FnMut(PageContent)) -> Result<()> {
     Ok(())
 }
 
-/// This worker's range of leading bits in `n` equal passes.
+/// Divides this worker's range of leading bits into `n` equal passes.
 fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
     let (from, to) = epoch.range();
     let n = n.max(1);
@@ -168,28 +174,35 @@ fn in_range(visits: &[Segment<Visit>], from: u64, to: Option<u64>) -> Vec<Visit>
     rows
 }
 
-/// A page that no visit of this epoch is about goes.
-fn leave(epoch: &Epoch, page: &PageRow, give: &mut dyn FnMut(PageContent)) {
+/// Counts and emits the deletion of a page that no visit of this epoch concerns.
+fn emit_lapsed(epoch: &Epoch, page: &PageRow, emit: &mut dyn FnMut(PageContent)) {
     epoch.count(
         if has_expired(page, epoch.shared.plan.retention) { Counter::PagesExpired } else { Counter::PagesMissing },
         1,
     );
-    tell(page.doc, Some(page), None, &[], give);
+    emit_changes(page.doc, Some(page), None, &[], emit);
 }
 
-fn tell(doc: Id, old: Option<&PageRow>, new: Option<&PageRow>, visits: &[Visit], give: &mut dyn FnMut(PageContent)) {
+/// Emits the content that a page lost and the content that it gained, unless they are the same.
+fn emit_changes(
+    doc: Id,
+    old: Option<&PageRow>,
+    new: Option<&PageRow>,
+    visits: &[Visit],
+    emit: &mut dyn FnMut(PageContent),
+) {
     let (before, after) = (old.map(|page| page.content), new.map(|page| page.content));
     if before == after {
         return;
     }
     if let Some(content) = before.filter(|content| !content.is_none()) {
-        give(PageContent { content, doc, fingerprint: 0, chars: 0, flags: 0, diff: -1 });
+        emit(PageContent { content, doc, fingerprint: 0, chars: 0, flags: 0, diff: -1 });
     }
     if let Some(content) = after.filter(|content| !content.is_none())
         && let Some(visit) = visits.iter().find(|visit| visit.kind == PAGE && visit.content == content)
     {
         let (fingerprint, chars, flags) = (visit.fingerprint, visit.chars, u16::from(visit.flags));
-        give(PageContent { content, doc, fingerprint, chars, flags, diff: 1 });
+        emit(PageContent { content, doc, fingerprint, chars, flags, diff: 1 });
     }
 }
 
@@ -232,9 +245,10 @@ mod tests {
         }
     }
 
-    /// The latest valid date wins, then a removal over a page, then the digest; the order of visits never matters.
+    /// The latest valid date wins, then a removal over a page, then the digest. The order of visits
+    /// does not matter.
     #[test]
-    fn who_wins() {
+    fn the_winner_of_a_url() {
         let cases = [
             (vec![visit(5, PAGE, 1), visit(NO_DATE, PAGE, 9)], (5, PAGE, 1)),
             (vec![visit(5, PAGE, 9), visit(5, REMOVED, 0)], (5, REMOVED, 0)),
@@ -251,9 +265,10 @@ mod tests {
         assert!(winner(&[visit(5, SEEN, 0)], NOW).is_none());
     }
 
-    /// A page that was only seen keeps all but the time of it; an unknown URL that was only seen is no page.
+    /// A page that was only seen keeps everything except when it was last seen. An unknown URL that
+    /// was only seen does not become a page.
     #[test]
-    fn seen_keeps() {
+    fn a_seen_page_is_kept() {
         let now = |epoch: u32| Now { epoch, time: NOW + i64::from(epoch), source: epoch as u16 };
         let page = fold(None, &[visit(5, PAGE, 1)], now(1)).expect("a page");
         let seen = fold(Some(&page), &[visit(9, SEEN, 0)], now(2)).expect("still a page");

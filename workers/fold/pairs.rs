@@ -1,7 +1,9 @@
-//! Pairs: in come candidates of all signatures and contents that are gone, out go the stored pairs. All that is said of a
-//! pair meets at the owner of its lesser content, which adds up who proposes it and decides it once, from the evidence of
-//! both (`confirm`); a pair is stored under both its contents, so that each finds its own (`pairs`). It stands while a
-//! signature proposes it and goes with either content. Components begin with what this epoch wrote here.
+//! Decides and stores the pairs of contents that signatures propose.
+//!
+//! All proposals of a pair go to the owner of its lesser content. It adds up which signatures
+//! propose the pair and decides it once, from the evidence of both contents ([`confirm`]). A pair
+//! is kept while some signature proposes it, and is deleted with either content. It is stored under
+//! both contents, so that the owner of each can read its pairs ([`pairs`]).
 
 use crate::confirm::{By, Options, Verdict, by_fingerprint, decide};
 use crate::document::Id;
@@ -10,18 +12,18 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::resolve::{Candidate, GONE, NO_DISTANCE};
+use crate::fold::resolve::{CONTENT_DELETED, Candidate, NO_DISTANCE};
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
 use crate::tables::evidence::{Archive, Content, damaged};
 use std::cell::OnceCell;
 
-/// A row that was added (+1) or taken back (-1), on its way to the owner of the content that it stands under. Ordered as
-/// rows are.
+/// A stored pair that is added (+1) or retracted (-1), sent to the owner of `content`. Ordered like
+/// [`PairRow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PairChange {
-    /// The content.
+    /// The content under which the pair is stored.
     pub content: Id,
     other: Id,
     distance: u16,
@@ -64,29 +66,28 @@ impl PairChange {
     }
 }
 
-/// A gone content takes its stored pairs with it: tells the owner of the lesser content of each. `births` are this worker's
-/// own.
-pub fn gone(epoch: &Epoch, births: &[ContentChange], give: &mut dyn FnMut(Candidate)) -> Result<()> {
-    let mut contents: Vec<Id> = births.iter().filter(|birth| birth.diff < 0).map(|birth| birth.content).collect();
+/// Emits the stored pairs of contents that disappeared, so that they are deleted.
+pub fn deleted(epoch: &Epoch, changes: &[ContentChange], emit: &mut dyn FnMut(Candidate)) -> Result<()> {
+    let mut contents: Vec<Id> = changes.iter().filter(|change| change.diff < 0).map(|change| change.content).collect();
     if contents.is_empty() {
         return Ok(());
     }
     contents.sort_unstable();
     for row in epoch.before::<PairRow>()?.matching(&contents) {
         let (content, other) = (row.content.min(row.other), row.content.max(row.other));
-        give(Candidate { content, other, diff: -1, signature: GONE, distance: NO_DISTANCE });
+        emit(Candidate { content, other, diff: -1, signature: CONTENT_DELETED, distance: NO_DISTANCE });
     }
     Ok(())
 }
 
-/// Who proposes a pair after all that `told` says of it was added to what was stored; 0 if a content is gone. None if
-/// the sums are not such as they can be.
-fn proposals(before: u64, told: &[Candidate]) -> Option<u64> {
-    if told.iter().any(|candidate| candidate.signature == GONE) {
+/// The proposals of a pair after `changes`: a count in one byte for each signature, 0 if a content
+/// was deleted. None if a count is out of range.
+fn proposals(before: u64, changes: &[Candidate]) -> Option<u64> {
+    if changes.iter().any(|candidate| candidate.signature == CONTENT_DELETED) {
         return Some(0);
     }
     let mut sums = before.to_le_bytes().map(i64::from);
-    for candidate in told {
+    for candidate in changes {
         *sums.get_mut(usize::from(candidate.signature))? += i64::from(candidate.diff);
     }
     let mut bytes = [0; 8];
@@ -100,11 +101,11 @@ fn proposals(before: u64, told: &[Candidate]) -> Option<u64> {
 struct Due {
     content: Id,
     other: Id,
-    /// As it is stored, if it is.
+    /// The stored pair, if there is one.
     before: Option<PairRow>,
-    /// Who proposes it now.
+    /// As in [`PairRow`].
     proposals: u64,
-    /// Bits in which the fingerprints differ, if they were at hand.
+    /// The number of bits in which the fingerprints differ, if it is known.
     distance: Option<u32>,
 }
 
@@ -123,7 +124,7 @@ impl Due {
     }
 }
 
-/// Decides pairs by the evidence of both contents. The archive is opened when a verdict first needs it.
+/// Decides pairs by the evidence of both contents. The archive is opened when it is first needed.
 pub struct Judge<'a> {
     options: Options,
     archive: OnceCell<Archive>,
@@ -131,7 +132,8 @@ pub struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// A judge by `options`, in which every default is filled in, over the evidence that `open` opens.
+    /// A judge that decides by `options`, in which every default is filled in, from the evidence
+    /// that `open` opens.
     pub fn new(options: Options, open: impl Fn() -> Result<Archive> + 'a) -> Judge<'a> {
         Judge { options, archive: OnceCell::new(), open: Box::new(open) }
     }
@@ -146,8 +148,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The distance and the verdict of each of `pairs`, which ascend, given in that order. A distance that is known is not
-    /// looked up where fingerprints alone decide.
+    /// Calls `found` with the position, the distance and the verdict of each of `pairs`, which
+    /// ascend. If only fingerprints decide and the distance is known, no evidence is read.
     pub fn verdicts(
         &self,
         pairs: &[(Id, Id, Option<u32>)],
@@ -163,7 +165,7 @@ impl<'a> Judge<'a> {
             let at = contents.binary_search(&content).map_err(|_| damaged(content, "is missing"))?;
             self.archive()?.read(content, places[at])
         };
-        // Pairs of one content follow one another, so that its text is unpacked once.
+        // Pairs with the same first content are adjacent, so its text is unpacked only once.
         let mut first: Option<(Id, Content<'_>)> = None;
         for (at, pair) in pairs.iter().enumerate() {
             if let Some(distance) = by_distance(pair) {
@@ -189,16 +191,17 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Candidates and stored pairs that are held against each other at once.
+/// Candidates and stored pairs that are merged at once.
 const PORTION_ROWS: usize = 1 << 16;
 
-/// Adds up who proposes pairs and decides those that are new; `candidates` are sorted and this worker's own. Where the
-/// decision changed, every stored pair is decided again, from evidence alone. Tells the owners of both contents.
+/// Adds up the proposals of pairs, decides new pairs, and emits every changed pair under both
+/// contents. If the configuration of decisions changed, every stored pair is decided again from the
+/// evidence alone.
 pub fn confirm(
     epoch: &Epoch,
     segments: &[SegmentRef],
     candidates: &[Candidate],
-    give: &mut dyn FnMut(PairChange),
+    emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
     let judge = Judge::new(epoch.shared.job.verdicts(), || evidence::archive(epoch, segments));
     let table = epoch.before::<PairRow>()?;
@@ -207,31 +210,32 @@ pub fn confirm(
         let (from, to) = epoch.id_range();
         for stored in table.portions_in(from, to, PORTION_ROWS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
-            let (told, later) = rest.split_at(rest.partition_point(|candidate| candidate.content <= last));
+            let (changes, later) = rest.split_at(rest.partition_point(|candidate| candidate.content <= last));
             rest = later;
-            portion(epoch, &judge, stored, told, true, give)?;
+            portion(epoch, &judge, stored, changes, true, emit)?;
         }
     }
     while let Some(last) = rest.get(PORTION_ROWS.min(rest.len()).wrapping_sub(1)) {
-        let (told, later) = rest.split_at(rest.partition_point(|candidate| candidate.content <= last.content));
+        let (changes, later) = rest.split_at(rest.partition_point(|candidate| candidate.content <= last.content));
         rest = later;
-        let mut contents: Vec<Id> = told.iter().map(|candidate| candidate.content).collect();
+        let mut contents: Vec<Id> = changes.iter().map(|candidate| candidate.content).collect();
         contents.dedup();
-        // What is left where all are decided again has no stored pair.
+        // If all were decided again above, the remaining candidates have no stored pair.
         let stored = if epoch.shared.plan.decision_changed { Vec::new() } else { table.matching(&contents) };
-        portion(epoch, &judge, stored, told, false, give)?;
+        portion(epoch, &judge, stored, changes, false, emit)?;
     }
     Ok(())
 }
 
-/// Holds the stored pairs of some contents against what is told of pairs with them; both are sorted. `again` decides all.
+/// Merges the stored pairs of some contents with the changes of their proposals; both are sorted.
+/// If `again`, stored pairs are decided again.
 fn portion(
     epoch: &Epoch,
     judge: &Judge<'_>,
     stored: Vec<PairRow>,
-    told: &[Candidate],
+    changes: &[Candidate],
     again: bool,
-    give: &mut dyn FnMut(PairChange),
+    emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
     let mut put = |before: Option<&PairRow>, after: Option<&PairRow>| {
         if before == after {
@@ -246,31 +250,32 @@ fn portion(
         epoch.count(counter, 1);
         let changes = before.map(|row| PairChange::new(row, -1)).into_iter();
         for change in changes.chain(after.map(|row| PairChange::new(row, 1))) {
-            give(change);
-            give(change.mirrored());
+            emit(change);
+            emit(change.mirrored());
         }
     };
     let mut due = Vec::new();
     let mut stored = stored.into_iter().filter(|row| row.content < row.other).peekable();
-    let mut told = told.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
+    let mut changes = changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
     loop {
-        let pair = |told: &[Candidate]| (told[0].content, told[0].other);
-        let key = match (stored.peek().map(|row| (row.content, row.other)), told.peek().map(|told| pair(told))) {
+        let pair = |changes: &[Candidate]| (changes[0].content, changes[0].other);
+        let key = match (stored.peek().map(|row| (row.content, row.other)), changes.peek().map(|one| pair(one))) {
             (Some(a), Some(b)) => a.min(b),
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => break,
         };
         let before = stored.next_if(|row| (row.content, row.other) == key);
-        let told = told.next_if(|told| pair(told) == key).unwrap_or_default();
+        let changes = changes.next_if(|changes| pair(changes) == key).unwrap_or_default();
         let proposed = before.as_ref().map_or(0, |row| row.proposals);
-        let proposals = proposals(proposed, told).ok_or_else(|| {
-            Error::internal(format!("pair {} {}: {proposed:016x} and {told:?} do not add up", key.0, key.1))
+        let proposals = proposals(proposed, changes).ok_or_else(|| {
+            Error::internal(format!("pair {} {}: {proposed:016x} and {changes:?} do not add up", key.0, key.1))
         })?;
         match &before {
             _ if proposals == 0 => put(before.as_ref(), None),
             Some(row) if !again => put(before.as_ref(), Some(&PairRow { proposals, ..row.clone() })),
             _ => {
-                let known = told.iter().map(|candidate| candidate.distance).find(|distance| *distance != NO_DISTANCE);
+                let known =
+                    changes.iter().map(|candidate| candidate.distance).find(|distance| *distance != NO_DISTANCE);
                 let distance = before.as_ref().map(|row| row.distance.into()).or(known).map(u32::from);
                 due.push(Due { content: key.0, other: key.1, before, proposals, distance });
             }
@@ -283,13 +288,14 @@ fn portion(
     })
 }
 
-/// Stores pairs; `changes` are sorted and this worker's own.
+/// Stores the changed pairs of contents that this worker owns.
 pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
     epoch.write(changes.iter().map(PairChange::row))
 }
 
-/// The pairs that this epoch began to accept (+1) or accepts no longer (-1), as this worker's contents see them: content,
-/// other, diff. Another verdict of the same outcome, or another who proposes, is no change.
+/// The accepted pairs that this epoch added (+1) or retracted (-1), as (content, other, diff) under
+/// each content that this worker owns. A pair that stays accepted is no change, even if its reason
+/// or its proposals changed.
 pub fn accepted(epoch: &Epoch) -> Result<Vec<(Id, Id, i8)>> {
     let Some(fresh) = epoch.fresh::<PairRow>()? else { return Ok(Vec::new()) };
     let mut changes: Vec<(Id, Id, i8)> = Vec::new();
@@ -307,20 +313,21 @@ pub fn accepted(epoch: &Epoch) -> Result<Vec<(Id, Id, i8)>> {
 mod tests {
     use super::*;
 
-    fn told(signature: u16, diff: i32) -> Candidate {
+    fn candidate(signature: u16, diff: i32) -> Candidate {
         Candidate { content: Id::NONE, other: Id::MAX, diff, signature, distance: NO_DISTANCE }
     }
 
-    /// Each signature's proposals add up by themselves, a gone content ends them all, and sums that cannot be are refused.
+    /// Proposals are counted for each signature apart, a deleted content ends all of them, and a
+    /// count out of range is an error.
     #[test]
     fn proposals_add_up() {
-        assert_eq!(proposals(0, &[told(0, 1), told(1, 1), told(1, 1)]), Some(0x0201));
-        assert_eq!(proposals(0x0201, &[told(1, -1), told(3, 1), told(0, -1)]), Some(0x0100_0100));
-        assert_eq!(proposals(0x0201, &[told(0, -1), told(1, -1), told(1, -1)]), Some(0));
-        assert_eq!(proposals(0x0201, &[told(1, 1), told(GONE, -1)]), Some(0));
+        assert_eq!(proposals(0, &[candidate(0, 1), candidate(1, 1), candidate(1, 1)]), Some(0x0201));
+        assert_eq!(proposals(0x0201, &[candidate(1, -1), candidate(3, 1), candidate(0, -1)]), Some(0x0100_0100));
+        assert_eq!(proposals(0x0201, &[candidate(0, -1), candidate(1, -1), candidate(1, -1)]), Some(0));
+        assert_eq!(proposals(0x0201, &[candidate(1, 1), candidate(CONTENT_DELETED, -1)]), Some(0));
         assert_eq!(proposals(0x0201, &[]), Some(0x0201));
-        assert_eq!(proposals(0x0100, &[told(0, -1)]), None);
-        assert_eq!(proposals(0xff00, &[told(1, 1)]), None);
-        assert_eq!(proposals(0, &[told(8, 1)]), None);
+        assert_eq!(proposals(0x0100, &[candidate(0, -1)]), None);
+        assert_eq!(proposals(0xff00, &[candidate(1, 1)]), None);
+        assert_eq!(proposals(0, &[candidate(8, 1)]), None);
     }
 }

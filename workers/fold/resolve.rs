@@ -1,5 +1,8 @@
-//! Resolve: in come pairs of near fingerprints, out go the pairs of contents that the pivot rule begins or ceases to examine. The first members of
-//! one group travel to the owner of the other and meet its members there.
+//! Turns pairs of near fingerprints into pairs of contents that SimHash begins or ceases to
+//! propose.
+//!
+//! The two groups of a pair may have different owners. So the pivots of one group are sent to the
+//! owner of the other, where the pivot rule ([`crate::candidates::pivots`]) is applied to both.
 
 use crate::candidates::ranks::{Member, changes_between, changes_within, members};
 use crate::document::Id;
@@ -11,25 +14,26 @@ use crate::store::runs::Table;
 use crate::tables::GroupRow;
 use std::collections::BTreeMap;
 
-/// A member of one group on its way to the owner of a near one.
+/// A member of one group, sent to the owner of a group with a near fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Visitor {
-    /// The near fingerprint, as band 0's key.
+pub struct GroupMember {
+    /// The near fingerprint, as the sort key of band 0.
     pub to: u64,
-    /// The member's own.
+    /// The member's own fingerprint, as the sort key of band 0.
     pub from: u64,
     /// The content.
     pub content: Id,
-    /// Its rank before, `u64::MAX` if it was not alive.
+    /// Its rank before the epoch; `u64::MAX` if it was not live.
     pub before: u64,
-    /// Its rank after.
+    /// Its rank after the epoch; `u64::MAX` if it is not live.
     pub after: u64,
 }
 
 const NO_RANK: u64 = u64::MAX;
 
-/// Two contents that a signature proposes (+1) or proposes no longer (-1), told to the owner of the lesser.
+/// Two contents that a signature begins (+1) or ceases (-1) to propose, sent to the owner of the
+/// lesser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Candidate {
@@ -39,18 +43,19 @@ pub struct Candidate {
     pub other: Id,
     /// +1 or -1.
     pub diff: i32,
-    /// The signature's number, 0 for SimHash; or [`GONE`].
+    /// The signature's number, 0 for SimHash; or [`CONTENT_DELETED`].
     pub signature: u16,
-    /// Bits in which the fingerprints differ, or [`NO_DISTANCE`].
+    /// The number of bits in which the fingerprints differ, or [`NO_DISTANCE`].
     pub distance: u16,
 }
 
-/// `signature` of a stored pair of which a content is gone: it goes, whatever proposes it.
-pub const GONE: u16 = u16::MAX;
-/// `distance` where the fingerprints are not at hand.
+/// `signature` of a stored pair with a deleted content: the pair is deleted, regardless of its
+/// proposals.
+pub const CONTENT_DELETED: u16 = u16::MAX;
+/// `distance` if the fingerprints are not known.
 pub const NO_DISTANCE: u16 = u16::MAX;
 
-/// The groups of some keys, before and after the epoch.
+/// The members of the groups of `keys`, before and after the epoch.
 fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
     let before: Table<GroupRow> = epoch.before()?;
     let after: Table<GroupRow> = epoch.after()?;
@@ -65,49 +70,49 @@ fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
     Ok(keys.iter().map(group).collect())
 }
 
-/// Sends the members of each pair's first group that may meet others to the second; `pairs` are sorted and this worker owns their firsts.
-pub fn visitors(epoch: &Epoch, pairs: &[NearFingerprints], give: &mut dyn FnMut(Visitor)) -> Result<()> {
+/// Emits the pivots of the first group of each pair. This worker owns the first groups.
+pub fn group_members(epoch: &Epoch, pairs: &[NearFingerprints], emit: &mut dyn FnMut(GroupMember)) -> Result<()> {
     let mut keys: Vec<u64> = pairs.iter().map(|pair| pair.a).collect();
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
     let rank = |rank: Option<usize>| rank.map_or(NO_RANK, |rank| rank as u64);
     for pair in pairs {
-        // A group that is to be held against itself is at home: one member calls for that.
-        let travel = if pair.a == pair.b { 1 } else { usize::MAX };
-        for member in groups[&pair.a].iter().filter(|member| member.was_or_is_pivot()).take(travel) {
+        // A group that is compared with itself is known to its owner: one member is enough to say
+        // so.
+        let needed = if pair.a == pair.b { 1 } else { usize::MAX };
+        for member in groups[&pair.a].iter().filter(|member| member.was_or_is_pivot()).take(needed) {
             let (before, after) = (rank(member.before), rank(member.after));
-            give(Visitor { to: pair.b, from: pair.a, content: member.content, before, after });
+            emit(GroupMember { to: pair.b, from: pair.a, content: member.content, before, after });
         }
     }
     Ok(())
 }
 
-/// Lets visitors meet the members of the group that they come to; `visitors` are sorted and this worker owns the groups. `distance`
-/// counts the bits in which two fingerprints, as band 0's keys, differ.
+/// Compares the `received` members with the group that they were sent to, and emits the pairs that
+/// begin or cease to be proposed. `distance` counts the bits in which two fingerprints differ, as
+/// sort keys of band 0.
 pub fn resolve(
     epoch: &Epoch,
-    visitors: &[Visitor],
+    received: &[GroupMember],
     distance: impl Fn(u64, u64) -> u32,
-    give: &mut dyn FnMut(Candidate),
+    emit: &mut dyn FnMut(Candidate),
 ) -> Result<()> {
-    let mut keys: Vec<u64> = visitors.iter().map(|visitor| visitor.to).collect();
+    let mut keys: Vec<u64> = received.iter().map(|member| member.to).collect();
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
     let rank = |rank: u64| (rank != NO_RANK).then_some(rank as usize);
-    for visitors in visitors.chunk_by(|a, b| (a.to, a.from) == (b.to, b.from)) {
-        let (to, from) = (visitors[0].to, visitors[0].from);
+    let member = |m: &GroupMember| Member { content: m.content, before: rank(m.before), after: rank(m.after) };
+    for received in received.chunk_by(|a, b| (a.to, a.from) == (b.to, b.from)) {
+        let (to, from) = (received[0].to, received[0].from);
         let distance = distance(to, from);
-        let guests: Vec<Member> = visitors
-            .iter()
-            .map(|v| Member { content: v.content, before: rank(v.before), after: rank(v.after) })
-            .collect();
+        let others: Vec<Member> = received.iter().map(member).collect();
         let mut found = |content: Id, other: Id, diff: i32| {
-            give(Candidate { content, other, diff, signature: 0, distance: distance as u16 });
+            emit(Candidate { content, other, diff, signature: 0, distance: distance as u16 });
             epoch.count(if diff > 0 { Counter::CandidatesNew } else { Counter::CandidatesDropped }, 1);
         };
         match to == from {
             true => changes_within(&groups[&to], &mut found),
-            false => changes_between(&guests, &groups[&to], &mut found),
+            false => changes_between(&others, &groups[&to], &mut found),
         }
     }
     Ok(())

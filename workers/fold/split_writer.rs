@@ -1,4 +1,6 @@
-//! Writes what ingest makes of one split, in portions, so that memory does not grow with the split.
+//! Writes the visits, evidence and rejects of one split.
+//!
+//! Rows are written in portions, so that memory does not grow with the split.
 
 use crate::document::Id;
 use crate::error::{Error, Result};
@@ -9,18 +11,19 @@ use crate::store::segment::{self, SegmentRef};
 use crate::tables::{EvidenceRow, Visit};
 use std::collections::BTreeMap;
 
-/// Rows of visits held in memory by one worker before they are sorted and written.
+/// Visits that one worker has in memory before it sorts and writes them.
 pub const PORTION_ROWS: usize = 1 << 17;
-/// Bytes of evidence held in memory by one worker before they are written.
+/// Bytes of evidence that one worker has in memory before it writes them.
 pub const EVIDENCE_BYTES: usize = 64 << 20;
-/// Bad records of one split that are named; those beyond are counted like all others, and noted as `rejects_unnamed`.
+/// Bad records of one split that are listed in its rejects. Further ones are only counted, and
+/// noted as `rejects_unnamed`.
 pub const REJECTS_NAMED_MAX: u64 = 100_000;
 
 /// A split that is being written.
 pub struct SplitWriter {
     id: usize,
     file: String,
-    /// What became of its records so far.
+    /// The counts of its records so far.
     pub counts: Counts,
     visits: Vec<Visit>,
     visit_segments: Vec<SegmentRef>,
@@ -32,7 +35,7 @@ pub struct SplitWriter {
 }
 
 impl SplitWriter {
-    /// A writer of split `id`, which is `bytes` of the input `file`.
+    /// A writer of split `id`, which has `bytes` bytes of the input `file`.
     pub fn new(id: usize, file: String, bytes: u64) -> SplitWriter {
         SplitWriter {
             id,
@@ -48,12 +51,12 @@ impl SplitWriter {
         }
     }
 
-    /// Whether the portion at hand has the evidence of `content`.
+    /// Whether the current portion has the evidence of `content`.
     pub fn has_evidence(&self, content: Id) -> bool {
         self.evidence.contains_key(&content)
     }
 
-    /// Adds a visit, and the evidence of its text if that is new.
+    /// Adds a visit, and the evidence of its text if the current portion does not have it.
     pub fn push(&mut self, epoch: &Epoch, visit: Visit, evidence: Option<EvidenceRow>) -> Result<()> {
         if let Some(row) = evidence {
             self.evidence_bytes += row.bytes();
@@ -69,7 +72,7 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Counts a bad record and names it, unless very many are named already.
+    /// Counts a bad record, and lists it unless [`REJECTS_NAMED_MAX`] are listed already.
     pub fn reject(&mut self, offset: u64, reason: &str, detail: String) -> Result<()> {
         *self.counts.rejected.entry(reason.to_owned()).or_default() += 1;
         if self.rejects_named == REJECTS_NAMED_MAX {
@@ -104,7 +107,7 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Makes the split durable. Its JSON file comes last, so that a split which has one is whole.
+    /// Makes the split durable. Its JSON file is written last, so a split that has one is complete.
     pub fn finish(mut self, epoch: &Epoch) -> Result<()> {
         self.flush_visits(epoch)?;
         self.flush_evidence(epoch)?;

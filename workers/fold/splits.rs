@@ -1,7 +1,8 @@
-//! Finished splits: what ingest left of them on disk, and how later stages read it.
+//! Reads the files of finished splits.
 //!
-//! A split is finished when its JSON file is there. The file names the segments of visits and evidence by their digests, so a run
-//! that resumes can tell a whole split from a damaged one, and never ingests a whole one again.
+//! A split is finished when its JSON file exists. The file lists the digests of the segments of
+//! visits and evidence, so a run that resumes can tell a complete split from a damaged one, and
+//! does not ingest a complete one again.
 
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
@@ -13,12 +14,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is known of a finished split.
+/// The JSON file of a finished split.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SplitDone {
     /// Its visits, in portions of at most [`crate::fold::split_writer::PORTION_ROWS`].
     pub visits: Vec<SegmentRef>,
-    /// The evidence of its texts, in portions likewise or of [`crate::fold::split_writer::EVIDENCE_BYTES`]; a text may stand in several.
+    /// The evidence of its texts, in portions that are also limited by
+    /// [`crate::fold::split_writer::EVIDENCE_BYTES`]. A text may be in several portions.
     pub evidence: Vec<SegmentRef>,
     /// Its counts.
     pub counts: Counts,
@@ -26,25 +28,25 @@ pub struct SplitDone {
     pub rejects_digest: String,
 }
 
-/// What became of the records that were read: read = accepted + skipped + rejected.
+/// The counts of records. Every record is accounted for: read = accepted + skipped + rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Bytes of input, as they lie on disk.
+    /// Bytes of input on disk.
     pub bytes: u64,
-    /// Records.
+    /// Records that were read.
     pub read: u64,
     /// Records that became visits.
     pub accepted: u64,
-    /// Records that are no pages, by reason.
+    /// Records that are not pages, by reason.
     pub skipped: BTreeMap<String, u64>,
     /// Bad records, by reason.
     pub rejected: BTreeMap<String, u64>,
-    /// What was remarkable about accepted records, by name.
+    /// Notes about accepted records, by word.
     pub noted: BTreeMap<String, u64>,
 }
 
 impl Counts {
-    /// Takes another split's counts in.
+    /// Adds the counts of another split.
     pub fn add(&mut self, other: &Counts) {
         self.bytes += other.bytes;
         self.read += other.read;
@@ -61,7 +63,7 @@ impl Counts {
         }
     }
 
-    /// Notes something remarkable about `n` accepted records.
+    /// Adds the note `word` about `n` accepted records.
     pub fn note(&mut self, word: &str, n: u64) {
         *self.noted.entry(word.to_owned()).or_default() += n;
     }
@@ -81,16 +83,16 @@ pub struct RejectLine {
     pub offset: u64,
     /// A fixed word.
     pub reason: String,
-    /// More, for a person.
+    /// Details for a person.
     pub detail: String,
 }
 
-/// The file `suffix` of split `id`.
+/// The path of the file `suffix` of split `id`.
 pub fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
     attempt.join("split").join(format!("{id:06}.{suffix}"))
 }
 
-/// The finished split `id`; none if it is not finished or its files are not whole.
+/// The finished split `id`; none if it is not finished or a file of it is damaged.
 pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     let done = done(attempt, id).ok()?;
     let whole = |path: &Path, digest: &str| durable::digest(path).is_ok_and(|now| now == digest);
@@ -103,20 +105,20 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     sound.then_some(done)
 }
 
-/// What is known of the finished split `id`, without a look at its files.
+/// The finished split `id`, without a check of its files.
 pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
     let path = split_path(attempt, id, "json");
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
     serde_json::from_slice(&text).map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 
-/// The rejects of the finished split `id`, as lines.
+/// The rejects of the finished split `id`, a [`RejectLine`] in JSON on each line.
 pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
     let path = split_path(attempt, id, "rejects.jsonl");
     std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
 }
 
-/// What all finished splits say, mapped.
+/// The mapped segments of visits of all splits.
 pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
     let folder = epoch.shared.attempt.join("visits");
     let mut segments = Vec::new();
@@ -128,7 +130,8 @@ pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
     Ok(segments)
 }
 
-/// The evidence of all texts of all finished splits, mapped; of a text in several splits several times the same.
+/// The evidence of all texts of all splits. A text that is in several splits has several equal
+/// rows.
 pub fn evidence(epoch: &Epoch) -> Result<Lookup<EvidenceRow>> {
     let folder = epoch.shared.attempt.join("evidence");
     let mut lookup = Lookup::default();

@@ -1,6 +1,7 @@
-//! Turns a record into a visit and the evidence of its text: extract, normalise, features, SimHash, evidence.
+//! Turns a record into a visit and the evidence of its text.
 //!
-//! What comes out depends on the record and the job alone, not on the split, the worker or the epoch.
+//! The steps are extraction of the main text, normalisation, features, SimHash and evidence. The
+//! result depends on the record and the job only, not on the split, the worker or the epoch.
 
 use crate::document::{Id, NO_DATE, canonical_url};
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::text::normalize;
 use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
 
-/// The text of a record's body; none if it says that the page is gone, or was only seen.
+/// The text of a record's body; none if the record says that the page was removed or only seen.
 pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
     match body {
         Body::Removed | Body::Seen => None,
@@ -25,7 +26,7 @@ pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
     }
 }
 
-/// Makes visits; one for each worker, whose buffers it reuses.
+/// Makes visits. Each worker has one, and reuses its buffers.
 pub struct VisitMaker {
     extract: extract::Options,
     normalize: normalize::Options,
@@ -50,8 +51,10 @@ impl VisitMaker {
         })
     }
 
-    /// The visit that `record` makes, and the evidence of its text unless the text is too short or `has_evidence` says that it is there
-    /// already. Calls `note` with a word for whatever is remarkable.
+    /// The visit of `record`, and the evidence of its text.
+    ///
+    /// There is no evidence if the text is too short to be compared or if `has_evidence` says that
+    /// it is known already. Calls `note` with a word for each note about the record.
     pub fn visit(
         &mut self,
         record: Record,
@@ -87,7 +90,7 @@ impl VisitMaker {
         }
         visit.content = Id::of(self.normal.as_bytes());
         visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
-        // Counted in the normal form, so that every page with this content gets the same flag.
+        // Counted in the normalised text, so that all pages with this content get the same flag.
         let replaced = memchr::memmem::find_iter(self.normal.as_bytes(), "\u{FFFD}").count() as u64;
         if replaced * 10 > u64::from(visit.chars) {
             visit.flags |= REPLACED;

@@ -1,30 +1,34 @@
-//! Rows between workers: a flat container of plain-old-data rows. Within a process a batch moves as a `Vec`; between processes
-//! it is the rows' bytes and nothing else, borrowed from the receive buffer where that is aligned. Received lengths are
-//! checked, never trusted. With the feature `abomonation` the same container travels in that crate's encoding.
+//! The batches of rows that workers exchange.
 //!
-//! Rows must be a multiple of 8 bytes, so that every message on a link keeps its successor aligned.
+//! Rows are plain old data. Within a process a batch moves as a `Vec`. Between processes it is sent
+//! as the bytes of its rows and nothing else, and the receiver borrows them from the receive buffer
+//! if they are aligned. The length of a message is checked before it is read. With the feature
+//! `abomonation` the same batches are sent in that crate's encoding.
+//!
+//! The size of a row must be a multiple of 8 bytes, so that each message on a connection leaves the
+//! next one aligned.
 
 use bytemuck::Pod;
 use timely::bytes::arc::Bytes;
 use timely::container::{DrainContainer, PushInto, SizableContainer};
 use timely::dataflow::channels::ContainerBytes;
 
-/// A row that may cross a process boundary.
-pub trait Row: Pod + Ord + std::fmt::Debug + Send + 'static {}
-impl<T: Pod + Ord + std::fmt::Debug + Send + 'static> Row for T {}
+/// A row that may be sent to another process.
+pub trait WireRow: Pod + Ord + std::fmt::Debug + Send + 'static {}
+impl<T: Pod + Ord + std::fmt::Debug + Send + 'static> WireRow for T {}
 
-/// Bytes of one batch: large enough to amortise a message, small enough to stay in cache.
+/// Bytes of a batch: enough to amortise the cost of a message, few enough to stay in the cache.
 const BATCH_BYTES: usize = 1 << 15;
 
 /// A batch of rows.
 pub enum Rows<T> {
-    /// Built here.
+    /// Built by this worker.
     Own(Vec<T>),
-    /// Received, and left where it arrived.
+    /// Received, and still in the receive buffer.
     Wire(Bytes),
 }
 
-impl<T: Row> Rows<T> {
+impl<T: WireRow> Rows<T> {
     const BATCH_ROWS: usize = BATCH_BYTES / std::mem::size_of::<T>();
 
     /// The rows.
@@ -37,8 +41,8 @@ impl<T: Row> Rows<T> {
 
     /// The rows of a received message.
     ///
-    /// A length that is no whole number of rows means that the link is corrupt; the panic ends the process, as the peer
-    /// cannot be asked again.
+    /// Panics if the length is not a whole number of rows. The connection is corrupt then, and the
+    /// peer cannot send the message again, so the process must end.
     fn received(bytes: Bytes) -> Rows<T> {
         const { assert!(std::mem::size_of::<T>().is_multiple_of(8) && std::mem::align_of::<T>() <= 8) };
         assert!(
@@ -60,7 +64,7 @@ impl<T> Default for Rows<T> {
     }
 }
 
-impl<T: Row> Clone for Rows<T> {
+impl<T: WireRow> Clone for Rows<T> {
     fn clone(&self) -> Self {
         match self {
             Rows::Own(rows) => Rows::Own(rows.clone()),
@@ -69,13 +73,13 @@ impl<T: Row> Clone for Rows<T> {
     }
 }
 
-impl<T: Row> timely::Accountable for Rows<T> {
+impl<T: WireRow> timely::Accountable for Rows<T> {
     fn record_count(&self) -> i64 {
         self.as_slice().len() as i64
     }
 }
 
-impl<T: Row> DrainContainer for Rows<T> {
+impl<T: WireRow> DrainContainer for Rows<T> {
     type Item<'a> = T;
     type DrainIter<'a> = std::iter::Copied<std::slice::Iter<'a, T>>;
 
@@ -84,7 +88,7 @@ impl<T: Row> DrainContainer for Rows<T> {
     }
 }
 
-impl<T: Row> SizableContainer for Rows<T> {
+impl<T: WireRow> SizableContainer for Rows<T> {
     fn at_capacity(&self) -> bool {
         match self {
             Rows::Own(rows) => rows.len() >= Self::BATCH_ROWS,
@@ -104,7 +108,7 @@ impl<T: Row> SizableContainer for Rows<T> {
     }
 }
 
-impl<T: Row> PushInto<T> for Rows<T> {
+impl<T: WireRow> PushInto<T> for Rows<T> {
     #[inline]
     fn push_into(&mut self, row: T) {
         match self {
@@ -119,7 +123,7 @@ impl<T: Row> PushInto<T> for Rows<T> {
 }
 
 #[cfg(not(feature = "abomonation"))]
-impl<T: Row> ContainerBytes for Rows<T> {
+impl<T: WireRow> ContainerBytes for Rows<T> {
     fn from_bytes(bytes: Bytes) -> Self {
         Rows::received(bytes)
     }
@@ -133,12 +137,14 @@ impl<T: Row> ContainerBytes for Rows<T> {
     }
 }
 
-/// abomonation's form of `Vec<u64>`: its 24-byte header (which holds a heap address of the sender) and the rows as words. Encoding
-/// words rather than rows needs no `unsafe impl` for any row; decoding reads the words after the header, with the length of
-/// the frame and not the header's claim, so the crate's unsound `decode` is never called.
+/// The form of a `Vec<u64>` in abomonation: its 24-byte header, which contains a heap address of
+/// the sender, and the rows as words.
+///
+/// Because words are encoded and not rows, no row needs an `unsafe impl`. Decoding takes the length
+/// from the message and not from the header, so the crate's unsound `decode` is never called.
 #[cfg(feature = "abomonation")]
 #[allow(unsafe_code)]
-impl<T: Row> ContainerBytes for Rows<T> {
+impl<T: WireRow> ContainerBytes for Rows<T> {
     fn from_bytes(mut bytes: Bytes) -> Self {
         assert!(bytes.len() >= ABOMONATED_HEADER_BYTES, "corrupt message: {} bytes have no header", bytes.len());
         bytes.extract_to(ABOMONATED_HEADER_BYTES);
@@ -151,7 +157,8 @@ impl<T: Row> ContainerBytes for Rows<T> {
 
     fn into_bytes<W: std::io::Write>(&self, writer: &mut W) {
         let words: Vec<u64> = bytemuck::cast_slice(self.as_slice()).to_vec();
-        // Safety: `u64` has no padding, and the vector outlives the call; the header's pointer is never followed.
+        // Safety: `u64` has no padding and the vector outlives the call. The pointer in the header
+        // is never followed.
         unsafe { abomonation::encode(&words, writer) }.expect("the send buffer has the announced length");
     }
 }
@@ -168,11 +175,9 @@ mod tests {
         BytesMut::from(of.to_vec()).freeze()
     }
 
-    /// What one process writes another reads back, whichever codec is built in.
+    /// A batch is the same after it was written and read, with either encoding.
     #[test]
     fn round_trip() {
-        let rows: Vec<(u64, u64)> = Vec::new();
-        assert!(rows.is_empty());
         for n in [0usize, 1, 5, 4096] {
             let sent: Vec<[u64; 2]> = (0..n as u64).map(|i| [i, i * i]).collect();
             let mut wire = Vec::new();
@@ -183,7 +188,7 @@ mod tests {
         }
     }
 
-    /// A message that is no whole number of rows is refused, not read past its end.
+    /// A message that is not a whole number of rows panics and is not read past its end.
     #[test]
     #[should_panic(expected = "corrupt message")]
     fn short_message() {

@@ -4,7 +4,7 @@
 //! (`component_members`) and one leader (`leaders`), these a row.
 
 use crate::document::Id;
-use crate::fold::clusters::{AcceptedPair, Made, RankedPage, TouchedContent, TouchedPage, made};
+use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
 use crate::fold::leaders::Led;
 use crate::graph::DIAMETER_CONTENTS_MAX;
 use crate::graph::keep::KeepRule;
@@ -85,7 +85,7 @@ impl Components {
             let component = stored[0].component;
             let pages = of_component(&pages, component, |page| page.component);
             let pairs = of_component(&pairs, component, |pair| pair.component);
-            let Made { rows: anew, led } = made(component, pages, pairs, self.radius);
+            let ComponentClusters { rows: anew, led } = clusters_of(component, pages, pairs, self.radius);
             all_led.extend(led);
             for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader) {
                 match sides {
@@ -232,7 +232,7 @@ mod tests {
     fn fields_that_differ() {
         let id = |high| Id { high, low: 0 };
         let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host: 0, rank: Default::default() };
-        let anew = made(id(1), &[page(4), page(5)], &[], None).rows.remove(0);
+        let anew = clusters_of(id(1), &[page(4), page(5)], &[], None).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };
         assert_eq!(differences(&stored, &anew), "pages 7, its pages say 2");

@@ -7,11 +7,12 @@ use crate::candidates::hamming::tests::Random;
 use crate::candidates::pivots::{self, BySignature, Unexamined};
 use crate::document::Id;
 use crate::fold::counters::{Counter, Counters};
-use crate::fold::epoch::{Epoch, Failure, Receipt, SharedEpoch};
+use crate::fold::dataflow::Dataflow;
+use crate::fold::epoch::{Epoch, Failure, Receipt, SharedEpoch, counters};
 use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
 use crate::fold::splits::{Counts, SplitDone};
-use crate::fold::{Stage, counters, fold, join};
+use crate::fold::{fold, join};
 use crate::graph::unionfind;
 use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
@@ -115,9 +116,9 @@ fn counted_epoch(
                 changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
             })
         });
-        let stage = Stage::new(&epoch);
-        worker.dataflow::<(), _, _>(|scope| join(&stage, retracted, scope));
-        while !stage.probe().done() {
+        let dataflow = Dataflow::new(&epoch);
+        worker.dataflow::<(), _, _>(|scope| join(&dataflow, retracted, scope));
+        while !dataflow.probe().done() {
             worker.step_or_park(None);
         }
         epoch.receipt()

@@ -4,9 +4,9 @@
 use crate::candidates::hamming::tests::Random;
 use crate::commit::commit;
 use crate::document::{Id, host_key};
-use crate::fold::epoch::{Failure, Progress};
+use crate::fold::epoch::{Failure, OPERATORS, Progress};
 use crate::fold::splits::{Counts, SplitDone};
-use crate::fold::{self, Share};
+use crate::fold::{self, ProcessTask};
 use crate::job::Job;
 use crate::plan;
 use crate::store::manifest::{self, Head};
@@ -169,10 +169,21 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
     let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
     let (job_too, plan_too) = (job.clone(), plan.clone());
-    let share =
-        Share { job: job_too, plan: plan_too, attempt, before, threads: workers, process: 0, processes: 1, mesh: None };
+    let task = ProcessTask {
+        job: job_too,
+        plan: plan_too,
+        attempt,
+        before,
+        threads: workers,
+        process: 0,
+        processes: 1,
+        mesh: None,
+    };
     let progress = std::sync::Arc::<Progress>::default();
-    let receipts = fold::run(share, progress, Failure::default(), |_| {}).expect("folded");
+    let receipts = fold::run(task, progress, Failure::default(), |_| {}).expect("folded");
+    // Every worker ran each of the listed operators.
+    let operators = BTreeSet::from(OPERATORS);
+    assert!(receipts.iter().all(|receipt| receipt.stage_ms.keys().eq(operators.iter())));
     commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
 }
 
