@@ -1,14 +1,14 @@
-//! Labels: in comes a file of JSON lines, plain, gzip or zstd, that says which pages are the same, out goes what it says,
-//! by canonical URL. One form a file:
+//! Reads labels, which say which pages are the same: JSON lines, plain, gzip or zstd, with one of
+//! three forms in a file.
 //!
 //! ```text
-//! {"url": "...", "label": "..."}            pages of one label are the same; any two others of the file are different
-//! {"a": "...", "b": "...", "same": true}    these pairs are judged; nothing is said of any other
-//! {"a": "...", "b": "..."}                  these pairs are the same; any two others of the store are different
+//! {"url": "...", "label": "..."}          pages with one label are the same, all others differ
+//! {"a": "...", "b": "...", "same": true}  pairs are judged, nothing is known of others
+//! {"a": "...", "b": "..."}                pairs are the same, all others of the store differ
 //! ```
 //!
-//! Other fields are passed over. A line that says something else, or the opposite of an earlier one, is an error that
-//! names file and line: a truth with holes is none. Never looks at a store.
+//! Other fields are ignored. A line of another form, or one that contradicts an earlier line, is an
+//! error that names file and line, because incomplete labels would give wrong measures.
 
 use crate::document::{Id, canonical_url};
 use crate::error::{Error, Kind, Result};
@@ -20,36 +20,37 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of a line: two URLs and some words about them.
+/// The bytes of a line: two URLs and some more fields.
 const LINE_BYTES_MAX: usize = 1 << 20;
-/// Rows of a file; each is held in memory with its URLs.
+/// The rows of a file. Each is held in memory with its URLs.
 const ROWS_MAX: usize = 1 << 24;
-/// Bytes by which the window grows while a line's end is looked for.
+/// The bytes by which the window grows while a line's end is searched for.
 const STEP_BYTES: usize = 64 << 10;
 
-/// What is said of pages, which are named by their places in [`Labels::urls`].
+/// What the labels say. Pages are indices into [`Labels::urls`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The label of each page, by number.
+    /// The number of each page's label.
     Labels(Vec<u32>),
-    /// Pairs, the lesser page first, ascending, and whether they are the same; of others nothing is known.
+    /// Judged pairs, the lesser page first, ascending, and whether they are the same. Other pairs
+    /// are unknown.
     Judged(Vec<(u32, u32, bool)>),
-    /// All pairs that are the same, likewise.
+    /// All pairs that are the same, the lesser page first, ascending.
     Listed(Vec<(u32, u32)>),
 }
 
 /// A file of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    /// The canonical URLs and their DocIds, in the order in which the file first names them.
+    /// The canonical URLs and their DocIds, in the order of their first occurrence.
     pub urls: Vec<(String, Id)>,
-    /// What is said of them.
+    /// What the labels say.
     pub said: Said,
-    /// Lines that are not blank.
+    /// The number of lines that are not blank.
     pub rows: u64,
 }
 
-/// One line as it stands.
+/// The fields of a line.
 #[derive(Deserialize)]
 struct Row {
     url: Option<String>,
@@ -59,7 +60,7 @@ struct Row {
     same: Option<bool>,
 }
 
-/// The form of a row.
+/// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Label,
@@ -77,10 +78,10 @@ impl Form {
     }
 }
 
-/// What the lines so far say.
+/// The result of the lines read so far.
 #[derive(Default)]
 struct Reading {
-    /// The form, and the line that had it first.
+    /// The form, and the line that first had it.
     form: Option<(Form, u64)>,
     urls: Vec<(String, Id)>,
     places: BTreeMap<Id, u32>,
@@ -91,7 +92,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The place of the page at `url`.
+    /// The index of the page at `url`.
     fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
         let url = record::url(url.as_bytes()).map_err(|_| "a URL that is empty or too long".to_owned())?;
         let url = canonical_url(&url);
@@ -103,7 +104,7 @@ impl Reading {
         Ok(place)
     }
 
-    /// Takes in line `number`; else says what is wrong with it.
+    /// Adds line `number`; the error says what is wrong with it.
     fn line(&mut self, number: u64, line: &[u8]) -> std::result::Result<(), String> {
         let row: Row = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
         let form = match (&row.url, &row.label, &row.a, &row.b, row.same) {
@@ -167,7 +168,7 @@ impl Reading {
 ///
 /// # Errors
 ///
-/// `NoInput` if there is no such file, `Data` if a line is no row of labels, naming file and line.
+/// `NoInput` if the file does not exist, `Data` if a line is wrong, naming file and line.
 pub fn read(path: &Path) -> Result<Labels> {
     let size = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?.len();
     let mut source = Source::open(path, 0, size, &Limits::default())?;
@@ -192,7 +193,8 @@ pub fn read(path: &Path) -> Result<Labels> {
     reading.finish().map_err(data)
 }
 
-/// The bytes of the next line, its newline counted; 0 at the end; or why there is none to be had.
+/// The length of the next line including its newline, 0 at the end. The inner error says why the
+/// line cannot be read.
 fn line(source: &mut Source) -> Result<std::result::Result<usize, String>> {
     let (mut seen, mut want) = (0, 1);
     loop {
@@ -232,7 +234,8 @@ mod tests {
     const ROWS: &str = "{\"url\":\"HTTP://a.example:80\",\"label\":\"x\"}\n\n{\"url\":\"b\",\"label\":7,\"more\":[]}\r\n\
                         {\"url\":\"http://a.example/#top\",\"label\":\"x\"}";
 
-    /// URLs are those of the store whatever their spelling, and compression, line ends and a mark change nothing.
+    /// Spellings of a URL give the store's URL. Compression, line ends and a byte order mark change
+    /// nothing.
     #[test]
     fn labels_in_every_dress() {
         let plain = of(ROWS.as_bytes()).expect("sound");
@@ -247,7 +250,7 @@ mod tests {
         }
     }
 
-    /// A pair is the same in either order and told once.
+    /// A pair is the same in either order and counts once.
     #[test]
     fn pairs_are_unordered() {
         let listed =
@@ -258,7 +261,7 @@ mod tests {
         assert_eq!(judged.said, Said::Judged(vec![(0, 1, true), (1, 2, false)]));
     }
 
-    /// Every line that is no row, or contradicts another, is named with its number; it is data that is wrong.
+    /// A line of no form, or one that contradicts another, is an error of data that names the line.
     #[test]
     fn bad_lines_are_named() {
         let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true}\n";
@@ -286,7 +289,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Any bytes are labels or an error in one line.
+        /// Any bytes give labels or an error.
         #[test]
         fn hostile_bytes(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
             if let Err(error) = of(&bytes) {

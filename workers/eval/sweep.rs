@@ -1,9 +1,9 @@
-//! Sweep: in come a store's evidence and a scene, out goes how right other settings would be, one knob at a time around the
-//! job's own: SimHash's k and MinHash's bins, made anew for the scene's texts, and the thresholds that decide, over the
-//! stored pairs. Everything else is as the job has it. Nothing is written.
+//! Measures how right a store would be under other settings, changing one key of the job at a time.
 //!
-//! A signature is tried alone: its candidates, by the pivot rule among the scene's texts, decided as the job decides. A
-//! threshold is tried over what is stored, so that what no signature proposed is not found by it either.
+//! SimHash's k and MinHash's bins are tried by computing the candidates of that signature alone
+//! among the scene's texts, by the pivot rule, and deciding them as the job decides. Thresholds are
+//! tried over the stored pairs; so a threshold cannot find a pair that no signature proposed.
+//! Nothing is written.
 
 use crate::candidates::bands::K_MAX;
 use crate::confirm::{self, By, Veto, decide};
@@ -33,27 +33,28 @@ const COVERAGE_MIN: [u16; 7] = [8500, 8800, 9000, 9200, 9400, 9600, 9800];
 const COVERAGE_CHARS_MAX: [u32; 7] = [0, 80, 160, 320, 640, 1280, u32::MAX];
 const LEADING_TOKENS_MAX: [u32; 6] = [0, 15, 30, 60, 120, 240];
 
-/// Columns of a text, in bytes: its fingerprint in `evidence`, its row of `fingerprint_contents`, of each further band.
+/// The bytes of a text as columns: its fingerprint in `evidence`, its row of
+/// `fingerprint_contents`, its row of each further band.
 const SIMHASH_BYTES: [u32; 3] = [8, 25, 9];
-/// The same of a key: in `evidence`, and its row of `keys`.
+/// The bytes of a key: in `evidence`, and its row of `keys`.
 const KEY_BYTES: [u32; 2] = [9, 26];
 
-/// One setting.
+/// The measures of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The value.
+    /// The value of the setting.
     pub setting: String,
     /// Whether it is the job's own.
     pub is_job: bool,
-    /// Pairs of texts that are verified.
+    /// The number of pairs of texts that are verified.
     pub verified: u64,
     /// The same for each true pair of texts.
     pub verified_per_true: Option<f64>,
-    /// If all that is verified was joined, identical texts too.
+    /// The measure if all verified pairs were joined, identical texts included.
     pub proposed: Measure,
-    /// If what is accepted of that was joined, identical texts too.
+    /// The measure if the accepted of them were joined, identical texts included.
     pub confirmed: Measure,
-    /// Bytes that a signature takes for each text, as columns; none of a threshold.
+    /// The bytes that a signature takes for each text, as columns. None for a threshold.
     pub bytes_per_text: Option<f64>,
 }
 
@@ -62,7 +63,7 @@ pub struct Row {
 pub struct Knob {
     /// The key.
     pub key: &'static str,
-    /// One row a setting.
+    /// One row for each setting.
     pub rows: Vec<Row>,
 }
 
@@ -71,13 +72,13 @@ pub struct Knob {
 pub struct Sweep {
     /// The stored answers.
     pub stored: Row,
-    /// By key.
+    /// The settings, by key.
     pub knobs: Vec<Knob>,
     /// What was not tried, and why.
     pub notes: Vec<String>,
 }
 
-/// What all rows share.
+/// What the measures of all settings share.
 struct Frame<'a> {
     scale: &'a Scale<'a>,
     same: u64,
@@ -102,7 +103,8 @@ impl Frame<'_> {
         }
     }
 
-    /// The sums of pairs of texts and whether each is accepted. Pairs that the labels do not speak of are left out.
+    /// The sums over pairs of texts and whether each is accepted. Pairs that the labels do not
+    /// judge are left out.
     fn sums(&self, pairs: impl Iterator<Item = (u32, u32, bool)>) -> Sums {
         let mut sums = Sums::default();
         let judged = matches!(self.scale.scene.truth, Truth::Judged(_));
@@ -113,7 +115,7 @@ impl Frame<'_> {
     }
 }
 
-/// What a setting joins, identical texts aside.
+/// What a setting joins, without identical texts.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     verified: u64,
@@ -156,7 +158,8 @@ pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale
     Ok(Sweep { stored, knobs, notes })
 }
 
-/// Verdicts on pairs of texts by the job's own decision, each made once; those that are stored are known.
+/// The verdicts on pairs of texts under the job's own rules. Stored verdicts are reused, and each
+/// other pair is decided once.
 struct Verdicts<'a> {
     world: &'a World,
     judge: Judge<'a>,
@@ -169,7 +172,7 @@ impl<'a> Verdicts<'a> {
         Verdicts { world, judge, known }
     }
 
-    /// Decides those of `pairs` that are not known yet.
+    /// Decides those of `pairs` that have no verdict yet.
     fn decide(&mut self, pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         let content = |text: u32| self.world.texts[text as usize].content;
         let new = pairs.filter(|pair| !self.known.contains_key(pair));
@@ -204,7 +207,7 @@ fn simhash(
     notes: &mut Vec<String>,
 ) -> Result<Knob> {
     let texts: Vec<(u64, Numbered)> = known(world).map(|(text, fingerprint)| (fingerprint, text)).collect();
-    // The greatest k whose candidates can be held.
+    // The greatest k whose candidates fit in memory.
     let mut k_max = K_MAX;
     let pairs = loop {
         match near(&texts, k_max) {
@@ -217,7 +220,7 @@ fn simhash(
         notes.push(format!("simhash.k beyond {k_max}: more than {CANDIDATES_MAX} candidates"));
     }
     verdicts.decide(pairs.iter().map(|(a, b, _)| (*a, *b)))?;
-    // Where fingerprints alone decide, another k is another limit.
+    // If fingerprints alone decide, another k is another limit.
     let k_decides = job.confirm.by == By::Fingerprint && job.confirm.distance_max.is_none();
     let rows = (0..=k_max).map(|k| {
         let within = pairs.iter().filter(|(_, _, distance)| *distance <= k);
@@ -228,7 +231,7 @@ fn simhash(
     Ok(Knob { key: "simhash.k", rows: rows.collect() })
 }
 
-/// Every MinHash of the list and the job's own, of texts that are kept.
+/// Tries every MinHash of the list and the job's own, over the texts that the store has kept.
 fn minhash_knob(
     frame: &Frame<'_>,
     job: &Job,
@@ -293,7 +296,7 @@ fn minhash_knob(
     Ok(Some(Knob { key: "minhash.bins x bins_per_key", rows }))
 }
 
-/// Where the evidence of a world's texts lies.
+/// The places of the evidence of a world's texts.
 struct Places<'a> {
     world: &'a World,
     archive: &'a Archive,
@@ -328,7 +331,7 @@ struct Tried {
     options: confirm::Options,
 }
 
-/// Every threshold one at a time.
+/// The settings of every threshold; each changes one value of `own`.
 fn tried(own: &confirm::Options, k: u32) -> Vec<Tried> {
     let mut all = Vec::new();
     let mut try_all = |key, values: Vec<(String, confirm::Options)>| {
@@ -368,14 +371,14 @@ fn tried(own: &confirm::Options, k: u32) -> Vec<Tried> {
     all
 }
 
-/// Decides the stored pairs by every threshold, from evidence that is read once.
+/// Decides the stored pairs under every threshold. Evidence is read once.
 fn thresholds(frame: &Frame<'_>, job: &Job, world: &World, archive: &Archive) -> Result<Vec<Knob>> {
     let own = job.verdicts();
     let tried = tried(&own, job.simhash.k);
     let mut sums = vec![Sums::default(); tried.len()];
     let judged = matches!(frame.scale.scene.truth, Truth::Judged(_));
     let places = Places::of(world, archive)?;
-    // Pairs of one text follow one another, so that it is unpacked once.
+    // Pairs with the same first text are adjacent, so its evidence is unpacked once.
     let mut first: Option<(u32, Content<'_>)> = None;
     for pair in &frame.scale.scene.pairs {
         if judged && frame.scale.told_of(pair.a, pair.b).is_empty() {

@@ -1,10 +1,10 @@
-//! Made-up scenes, and what is true of two pages by definition: the plain twins' material.
+//! Random scenes, and the truth about two pages by definition, for tests.
 
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What `truth` says of two pages, by definition.
+/// Whether two pages are the same by `truth`, by definition.
 pub fn judge(truth: &Truth, x: u32, y: u32) -> Option<bool> {
     let pair = (x.min(y), x.max(y));
     match truth {
@@ -14,7 +14,7 @@ pub fn judge(truth: &Truth, x: u32, y: u32) -> Option<bool> {
     }
 }
 
-/// Scenes of up to 14 pages, of every form of labels.
+/// Scenes of up to 14 pages, with every form of labels.
 pub fn scenes() -> impl Strategy<Value = Scene> {
     let lengths = prop_oneof![0u32..300, 400u32..4000];
     let pages = prop::collection::vec((0u64..3, 0u32..6, 0u32..4), 0..14);

@@ -1,12 +1,15 @@
-//! Changes: in come two states of a store, out comes what happened from the one to the other, to clusters first and then to pages. Work goes with
-//! what differs: a segment of both states is never read through, a cluster is looked at if its row differs or a page left it
-//! for another. Pages are streamed; held are 48 bytes for each row about a cluster, the clusters between which pages went, and 16
+//! Writes `changes`: what happened to clusters and pages between two states of a store.
+//!
+//! The cost follows the difference. Segments that both states share are not read; a cluster is
+//! looked at if its row differs or if a page left it for another cluster. Pages are streamed.
+//! Memory holds 48 bytes for each row about a cluster, the clusters that exchanged pages, and 16
 //! bytes for each page that moved.
 //!
-//! What became of clusters is for `transitions` to judge; here is found out, without reading what stayed, how many pages they share.
-//! A cluster keeps its key, (component, leader), until its component's least content changes or, where a radius is set, another content
-//! leads it. A page whose text and key stayed needs no look, so two clusters of one key share the pages of the later less those
-//! that came to it.
+//! `transitions` decides what happened to clusters from the number of pages that they share. This
+//! module counts those pages without reading what stayed. A cluster keeps its key (component,
+//! leader) until the component's least content changes or, if a radius is set, until another
+//! content leads it. So two clusters with the same key share all pages of the later one except
+//! those that came to it.
 
 use super::rows::Change;
 use super::sink::Sink;
@@ -21,19 +24,20 @@ use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PageRow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which pages went where, as far as the keys of clusters tell.
+/// The pages that changed to a cluster with another key.
 #[derive(Default)]
 struct Traffic {
-    /// Pages alive in both states in clusters of different keys, by ClusterId before and after.
+    /// The number of pages that live in both states, by ClusterId before and after.
     between: BTreeMap<(Id, Id), u64>,
-    /// Components of those clusters. All others exchanged no page.
+    /// The components of those clusters. Other components exchanged no page.
     busy: BTreeSet<Id>,
-    /// Pages of a cluster that its key did not have before, by ClusterId after.
+    /// The number of pages that came to a cluster from a cluster with another key, by ClusterId
+    /// after.
     arrived: BTreeMap<Id, u64>,
 }
 
 impl Traffic {
-    /// A page that was in `from` is in `to`.
+    /// Counts a page that was in `from` and is in `to`.
     fn see(&mut self, from: Home<'_>, to: Home<'_>) {
         let Some(to) = to.filter(|to| from.map(key) != Some(key(to))) else { return };
         *self.arrived.entry(to.cluster).or_default() += 1;
@@ -43,7 +47,7 @@ impl Traffic {
         }
     }
 
-    /// The pages that stayed in a cluster of one key.
+    /// The pages that stayed in a cluster that kept its key.
     fn stayed(&self, before: &ClusterRow, after: &ClusterRow) -> Option<Shared> {
         let arrived = self.arrived.get(&after.cluster).copied().unwrap_or(0);
         let pages = u64::from(after.pages).saturating_sub(arrived);
@@ -51,29 +55,31 @@ impl Traffic {
     }
 }
 
-/// What was found out about clusters.
+/// What happened to clusters.
 struct Transitions {
-    /// Rows about clusters, in order.
+    /// The rows about clusters, in order.
     events: Vec<Event>,
-    /// Clusters that share pages and are no heirs, by ClusterId.
+    /// Pairs of clusters, before and after, that share pages where the later is not the heir of the
+    /// earlier.
     strangers: BTreeSet<(Id, Id)>,
-    /// Components of clusters that kept their key and are strangers to what they were.
+    /// The components of clusters that kept their key and are not the heirs of the earlier
+    /// clusters.
     estranged: Vec<Id>,
 }
 
 impl Transitions {
-    /// Whether a page of unchanged text moved when it went from `from` to `to`.
+    /// Whether a page whose content stayed moved when its cluster changed from `from` to `to`.
     fn moved(&self, from: Home<'_>, to: Home<'_>) -> bool {
         match (from, to) {
             (None, None) => false,
-            // Whoever exchanged no page with others is its own heir.
+            // A cluster that exchanged no page is its own heir.
             (Some(from), Some(to)) => self.strangers.contains(&(from.cluster, to.cluster)),
             _ => true,
         }
     }
 }
 
-/// Two states and what differs.
+/// Two states and the rows in which they differ.
 struct Difference {
     before: Tables,
     after: Tables,
@@ -99,7 +105,7 @@ impl Difference {
     fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
         if self.before.clusters.is_empty() {
-            // Where no cluster was nothing is shared; a first epoch counts nothing.
+            // Without clusters before, no pages are shared. So a first epoch counts nothing.
             return traffic;
         }
         for rows in self.pages.portions(PORTION_ROWS) {
@@ -112,7 +118,7 @@ impl Difference {
         traffic
     }
 
-    /// Counts new and changed pages.
+    /// Counts pages that are new or whose content changed.
     fn see_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
         let step = |rows: &[PageRow]| {
             let (before, after) = sides(rows);
@@ -126,15 +132,18 @@ impl Difference {
         let known = self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
-            // Who comes from nowhere to a cluster that was not there is no loss to any other.
+            // A new page in a new cluster takes nothing from another cluster.
             if from.is_some() || to.is_some_and(|to| find_cluster(&known, key(to)).is_some()) {
                 traffic.see(from, to);
             }
         }
     }
 
-    /// All contents whose cluster may have another key though their pages did not change, each once: those whose component is another,
-    /// those that another leads in the same component, and those that are a cluster by themselves and began or ceased to be one.
+    /// All contents whose cluster may have got another key although their pages did not change,
+    /// each once.
+    ///
+    /// These are the contents whose component changed, those whose leader changed within their
+    /// component, and those that form a cluster alone and began or ceased to do so.
     fn rehomed(&self) -> impl Iterator<Item = Vec<Id>> {
         let joined = self.components.portions(PORTION_ROWS).map(|rows| sorted(rows.iter().map(|row| row.content)));
         let led = self.leaders.portions(PORTION_ROWS).map(|rows| {
@@ -144,7 +153,7 @@ impl Difference {
         });
         let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
             let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
-            // Whom its leader leads besides is led by another where the cluster is not, and was told above.
+            // A content that leads others too has changed leaders above if its cluster is gone.
             let mut contents = sorted(rows.map(|rows| rows[0].leader));
             without(&mut contents, &self.components);
             without(&mut contents, &self.leaders);
@@ -153,7 +162,8 @@ impl Difference {
         joined.chain(led).chain(alone)
     }
 
-    /// Calls `see` for each page that has one of `contents`, which ascend, before and after, if `wanted` wants its clusters.
+    /// Calls `visit` for each page that has one of `contents` (ascending) in both states, if its
+    /// clusters are `wanted`.
     fn unchanged(
         &self,
         contents: &[Id],
@@ -172,7 +182,7 @@ impl Difference {
 
     fn transitions(&self, traffic: &Traffic) -> Transitions {
         let mut events = Vec::new();
-        // Clusters that exchanged no page are judged as they come by.
+        // Clusters that exchanged no page are decided as they are read.
         for rows in self.clusters.portions(PORTION_ROWS) {
             let (mut before, mut after, mut shared) = (Vec::new(), Vec::new(), Vec::new());
             let quiet = |rows: &&[ClusterRow]| !traffic.busy.contains(&rows[0].component);
@@ -220,18 +230,18 @@ impl Difference {
     }
 }
 
-/// Takes those of `contents`, which ascend, away that have a row in `table`.
+/// Removes those of `contents` (ascending) that have a row in `table`.
 fn without<R: Row<Key = Id>>(contents: &mut Vec<Id>, table: &Table<R>) {
     let there = table.matching(contents);
     contents.retain(|content| there.binary_search_by_key(content, Row::key).is_err());
 }
 
-/// The row that was taken back and the one that was added, of `rows` that differ in nothing else that matters.
+/// The retracted row and the added row of one key.
 fn sides<R: Row>(rows: &[R]) -> (Option<&R>, Option<&R>) {
     (rows.iter().find(|row| row.diff() < 0), rows.iter().find(|row| row.diff() > 0))
 }
 
-/// Some pages as one state has them.
+/// Some pages as they are in one state.
 struct Shown {
     pages: Vec<PageRow>,
     homes: Homes,
@@ -247,14 +257,16 @@ impl Shown {
         Shown { pages, homes, urls }
     }
 
-    /// ClusterId and representative of `doc`, its own where it is in no cluster; none where it is not alive.
+    /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. None
+    /// if it does not live.
     fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
         let page = find(&self.pages, doc)?;
         Some(self.homes.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
     }
 }
 
-/// Writes rows in portions. A ClusterId is a page of its cluster, so that rows of both kinds are filled in alike.
+/// Writes rows in portions. Rows about clusters and pages are filled in alike, because a ClusterId
+/// is the DocId of a page of the cluster.
 struct Writer<'a> {
     difference: &'a Difference,
     sink: Sink<Change>,
@@ -293,8 +305,8 @@ impl Writer<'_> {
     }
 }
 
-/// Writes what happened from `before` to `after`, two states of `store`. A page that is gone is "expired" if `is_expired` says so
-/// of its last row, else "removed".
+/// Writes what happened between two states of `store`. A page that disappeared is "expired" if
+/// `is_expired` is true of its last row, else "removed".
 pub(super) fn changes(
     store: &Store,
     before: &States,

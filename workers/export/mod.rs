@@ -1,6 +1,10 @@
-//! Export: in comes the head of a store, out come the tables that people read: members, pairs, redirects, clusters, changes and rejects, as JSON
-//! lines and Parquet, and `summary.json` with their digests. A function of the store alone, streamed in portions; every file is
-//! written aside and gets its name by a rename, the summary last, so that a folder with a summary of the head's digest is whole.
+//! Exports the head of a store as the tables that people read, and `summary.json` with their
+//! digests.
+//!
+//! The tables are members, redirects, pairs, clusters, changes and rejects, as JSON lines and
+//! Parquet. An export depends on the store and the job's view only, and is streamed in portions.
+//! Each file is written under a temporary name and then renamed, the summary last: a folder whose
+//! summary names the head's epoch and view is complete.
 
 mod changes;
 mod large;
@@ -34,43 +38,43 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
-/// Rows of a table that are held in memory at once, for each of its segments.
+/// The rows of a table that are held in memory at once, for each of its segments.
 const PORTION_ROWS: usize = 1 << 17;
-/// Clusters that the summary for people names.
+/// The number of largest clusters that are returned for display.
 const LARGEST: usize = 5;
 
-/// `summary.json`: counts, and the digests of its siblings.
+/// `summary.json`: counts, and the digests of the other files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// The epoch.
     pub epoch: u64,
-    /// Digest of the view configuration by which it was exported.
+    /// The digest of the view configuration that was used.
     pub view: String,
-    /// Live pages.
+    /// The number of live pages.
     pub pages: u64,
-    /// Distinct texts.
+    /// The number of distinct texts.
     pub contents: u64,
-    /// Clusters of two pages or more.
+    /// The number of clusters; each has at least two pages.
     pub clusters: u64,
-    /// Pages that stay when every cluster is folded to its representative.
+    /// The number of pages that remain if every cluster is folded to its representative.
     pub kept: u64,
-    /// Pages that fold into another: with an identical text.
+    /// The number of pages that fold into a page with the identical text.
     pub folded_identical: u64,
-    /// Pages that fold into another: with a near one.
+    /// The number of pages that fold into a page with a similar text.
     pub folded_near: u64,
-    /// Pairs of contents that were decided.
+    /// The number of decided pairs of contents.
     pub pairs: u64,
-    /// Buckets of more contents than pivots.
+    /// The buckets with more contents than pivots.
     pub unexamined: pivots::BySignature,
-    /// Clusters of more pages than the job's `[clusters] pages_warn`.
+    /// The clusters with more pages than the job's `[clusters] pages_warn`.
     pub large: LargeClusters,
-    /// What became of the last epoch's records, and what its stages counted.
+    /// What happened to the last epoch's records, and what its stages counted.
     pub counters: BTreeMap<String, u64>,
-    /// blake3 of the exported files, in hex, by name.
+    /// The blake3 digests of the exported files in hex, by file name.
     pub files: BTreeMap<String, String>,
 }
 
-/// What was exported, for a person.
+/// The result of an export.
 #[derive(Clone, Debug)]
 pub struct Exported {
     /// The summary.
@@ -111,7 +115,7 @@ impl Tables {
         })
     }
 
-    /// The clusters of `contents`, which ascend.
+    /// The clusters of `contents` (ascending).
     fn homes(&self, contents: &[Id]) -> Homes {
         let components = self.components.matching(contents);
         let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
@@ -119,13 +123,13 @@ impl Tables {
         Homes { components, leaders: self.leaders.matching(contents), clusters }
     }
 
-    /// The URLs of `docs`, sorted by DocId.
+    /// The URLs of `docs`.
     fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
         Urls(self.urls.matching(&sorted(docs)))
     }
 }
 
-/// Some URLs by DocId.
+/// Some URLs, sorted by DocId.
 struct Urls(Vec<UrlRow>);
 
 impl Urls {
@@ -137,15 +141,15 @@ impl Urls {
 /// The clusters of some contents.
 struct Homes {
     components: Vec<ComponentRow>,
-    /// Empty in a state without a radius.
+    /// Empty if no radius is set.
     leaders: Vec<LeaderRow>,
     /// All clusters of the contents' components.
     clusters: Vec<ClusterRow>,
 }
 
 impl Homes {
-    /// The cluster of the pages of `content`: its leader's, without one its component's, or its own where it has several pages; none
-    /// of a page without text.
+    /// The cluster that contains the pages of `content`. None for a page without text, and for a
+    /// content with one page and no accepted pair.
     fn of(&self, content: Id) -> Option<&ClusterRow> {
         let component = find(&self.components, content).map_or(content, |row| row.component);
         let leader = find(&self.leaders, content).map_or(component, |row| row.leader);
@@ -153,12 +157,12 @@ impl Homes {
     }
 }
 
-/// The cluster of `wanted`, a component and a leader, among `rows`, which are sorted by these.
+/// The cluster of component and leader `wanted` in `rows`, which are sorted by them.
 fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&ClusterRow> {
     rows.binary_search_by_key(&wanted, transitions::key).ok().map(|at| &rows[at])
 }
 
-/// The row of `key` among rows that are sorted by it and have each key once.
+/// The row of `key` in `rows`, which are sorted by key and have each key once.
 fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
     rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
 }
@@ -170,16 +174,16 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     ids
 }
 
-/// Where exports go.
+/// The folder and the formats of an export.
 struct Place<'a> {
     dir: &'a Path,
     forms: &'a [Form],
 }
 
-/// Names and digests of written files.
+/// The names and digests of written files.
 type Files = Vec<(String, String)>;
 
-/// Whether the job's output folder has the export of `head` by the job's view.
+/// Whether the job's output folder has the export of `head` under the job's view.
 pub fn is_current(job: &Job, head: &Head) -> bool {
     let summary = std::fs::read(job.output.dir.join("summary.json")).ok();
     summary
@@ -187,14 +191,15 @@ pub fn is_current(job: &Job, head: &Head) -> bool {
         .is_some_and(|summary| (summary.epoch, summary.view) == (head.manifest.epoch, digest_of(&job.view())))
 }
 
-/// Clears away what an export that was stopped had written aside in `dir`. Best effort, as nothing reads it and the next export writes over it.
+/// Removes the temporary files of an interrupted export from `dir`. Errors are ignored: these files
+/// are never read, and the next export overwrites them.
 pub fn sweep(dir: &Path) {
     let tables = ["members", "redirects", "pairs", "clusters", "changes"];
     let parts =
         tables.into_iter().flat_map(|table| ["jsonl", "parquet"].map(|form| format!(".{table}.{form}.writing")));
     let whole = ["rejects.writing", "summary.writing", "run.writing"].map(str::to_owned);
     for name in parts.chain(whole) {
-        // Most are not there.
+        // Most of them do not exist.
         let _ = std::fs::remove_file(dir.join(name));
     }
 }
@@ -208,7 +213,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let tables = Tables::open(store, states)?;
     let rule = KeepRule::new(&job.keep);
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
-    // These tables have nothing to do with each other; each is written by a thread of its own.
+    // The tables are independent of each other, so each has a thread.
     let (members, pairs, clusters, changes) = thread::scope(|scope| {
         let pairs = scope.spawn(|| pairs(&tables, &rule, &place));
         let clusters = scope.spawn(|| clusters(&tables, job.clusters.pages_warn, &place));
@@ -243,9 +248,9 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     Ok(Exported { summary, largest })
 }
 
-/// The tables as the head's epoch found them.
+/// The tables before the head's epoch.
 fn before(store: &Store, head: &Head) -> Result<States> {
-    // A rollback leaves no run of its own; and none follows it under the same epoch.
+    // A rollback adds no run, and no run follows it under the same epoch.
     if head.manifest.op == Op::Rollback {
         return Ok(manifest::read(store.root(), head.manifest.version - 1)?.manifest.tables);
     }
@@ -257,7 +262,7 @@ fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
     outcome.unwrap_or_else(|_| Err(Error::internal("an export panicked")))
 }
 
-/// What became of pages.
+/// How many pages there are and how they fold.
 #[derive(Default)]
 struct Folds {
     pages: u64,
@@ -336,7 +341,7 @@ fn pairs(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Fi
     Ok((pairs, sink.finish()?))
 }
 
-/// The page by which the keep rule would show each content.
+/// The page with the best rank by the keep rule, for each content.
 fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id, Id> {
     let facts = tables.contents.matching(contents);
     let docs = sorted(tables.content_pages.matching(contents).into_iter().map(|row| row.doc));
@@ -353,7 +358,7 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id,
 type Largest = Vec<(u32, u32, u32, String)>;
 
 fn clusters(tables: &Tables, pages_warn: u32, place: &Place<'_>) -> Result<(u64, Largest, LargeClusters, Files)> {
-    // Components order the table, ClusterIds its export: 48 bytes a cluster are held to sort them.
+    // The table is ordered by component, its export by ClusterId. Sorting takes 48 bytes a cluster.
     let mut order: Vec<(Id, (Id, Id))> = Vec::new();
     let mut large = Gathering::new(pages_warn);
     for rows in tables.clusters.portions(PORTION_ROWS) {

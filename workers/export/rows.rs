@@ -1,4 +1,4 @@
-//! The rows that people read. Ids and fingerprints are fixed-width lower-case hex.
+//! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
 use crate::export::sink::exported;
 
@@ -42,8 +42,9 @@ exported! {
 }
 
 exported! {
-    /// A cluster of two pages or more. `diameter` is the greatest number of accepted pairs between two of its contents, by way of its
-    /// contents; above 256 contents a lower bound, of which the true one is at most twice.
+    /// A cluster of two pages or more. `diameter` is the greatest number of accepted pairs on a
+    /// shortest path between two of its contents. Above 256 contents it is a lower bound; the true
+    /// diameter is at most twice as large.
     pub struct Cluster {
         cluster: String,
         pages: u32,

@@ -1,5 +1,7 @@
-//! Where exported rows go: JSON lines and Parquet side by side. Row groups and pages are cut at row numbers of the whole table, so that
-//! the bytes do not depend on who exports or in which portions.
+//! Writes exported rows as JSON lines and Parquet.
+//!
+//! Row groups and pages end at row numbers of the whole table. So the bytes do not depend on the
+//! process that exports or on the size of portions.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Form;
@@ -15,28 +17,28 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows that are encoded at once.
+/// The rows that are encoded at once.
 const BATCH_ROWS: usize = 1 << 16;
-/// Rows of a row group.
+/// The rows of a Parquet row group.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// A row that people read.
+/// A row of an exported table.
 pub trait Exported: Serialize {
-    /// Its columns.
+    /// The columns.
     fn schema() -> SchemaRef;
-    /// Rows as columns.
+    /// `rows` as columns.
     fn arrays(rows: &[Self]) -> Vec<ArrayRef>
     where
         Self: Sized;
 }
 
-/// A field of such a row.
+/// The type of a field of an exported row.
 pub trait Cell {
-    /// Its type.
+    /// The column's type.
     fn data_type() -> DataType;
-    /// Whether it may be missing.
+    /// Whether the column may have nulls.
     const NULLABLE: bool = false;
-    /// The column of `cells`.
+    /// `cells` as a column.
     fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
@@ -62,7 +64,7 @@ cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.
 cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()));
 cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>());
 
-/// Declares a row whose fields are its columns, in JSON and in Parquet.
+/// Declares a row whose fields are the columns of both formats.
 macro_rules! exported {
     ($(#[$meta:meta])* pub struct $Row:ident { $($field:ident: $Field:ty),* $(,)? }) => {
         $(#[$meta])*
@@ -88,7 +90,7 @@ macro_rules! exported {
 }
 pub(crate) use exported;
 
-/// One file, hashed while it is written.
+/// A file that is hashed while it is written.
 struct Hashed {
     file: BufWriter<File>,
     hasher: blake3::Hasher,
@@ -106,7 +108,7 @@ impl Write for Hashed {
     }
 }
 
-/// Takes rows in order and writes them in every form asked for.
+/// Writes the rows of one table, in order, in all requested formats.
 pub struct Sink<R: Exported> {
     dir: PathBuf,
     name: &'static str,
@@ -116,7 +118,7 @@ pub struct Sink<R: Exported> {
 }
 
 impl<R: Exported> Sink<R> {
-    /// A sink for the table `name` in `dir`.
+    /// Creates the temporary files of table `name` in `dir`.
     pub fn create(dir: &Path, name: &'static str, forms: &[Form]) -> Result<Sink<R>> {
         let open = |form: Form| -> Result<Option<Hashed>> {
             if !forms.contains(&form) {
@@ -167,7 +169,7 @@ impl<R: Exported> Sink<R> {
         Ok(())
     }
 
-    /// Publishes the files. Returns their names and blake3.
+    /// Renames the files to their final names. Returns these and the blake3 digests.
     pub fn finish(mut self) -> Result<Vec<(String, String)>> {
         self.flush()?;
         let parquet = self.parquet.take().map(ArrowWriter::into_inner).transpose();

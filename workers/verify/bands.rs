@@ -1,4 +1,5 @@
-//! Fingerprints: in come `contents`, `fingerprint_contents` and the tables of the bands above 0, out goes where one has what another lacks.
+//! Checks that `fingerprint_contents` and the tables of the bands above 0 have exactly the
+//! fingerprints of the live contents.
 
 use crate::store::manifest::Head;
 use crate::tables::band_table;
@@ -6,7 +7,8 @@ use crate::tables::visits::TOO_SHORT;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, distinct, portions};
 
-/// `fingerprint_contents` has exactly the contents that are not too short, each under its fingerprint.
+/// `fingerprint_contents` has exactly the contents that are not too short, each under its
+/// fingerprint.
 pub fn fingerprint_contents(tables: &Tables) -> Check {
     const TABLE: &str = "fingerprint_contents";
     let bands = &tables.bands;

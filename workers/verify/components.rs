@@ -1,13 +1,15 @@
-//! Components: in come `pairs`, `components` and `component_members`, out goes where components are not what the accepted pairs join.
-//! Components are joined again a portion at a time, each whole; what crosses from one to another is found on the way, so that
-//! the whole graph is never held.
+//! Checks that `components` and `component_members` are what the accepted pairs connect.
+//!
+//! Components are computed again from `pairs`, a portion at a time, each whole. Pairs that cross
+//! from one component to another are found on the way, so the whole graph is never held in memory.
 
 use crate::document::Id;
 use crate::graph::unionfind;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, portions};
 
-/// Edges that are held, or twice the contents at hand if these are more, before they are reduced to a forest.
+/// The edges that are held before they are reduced to a forest; twice the number of contents if
+/// that is more.
 const EDGES_MAX: usize = 4 * PORTION_ROWS;
 
 /// `component_members` is the reverse of `components`.
@@ -39,7 +41,8 @@ pub fn component_members(tables: &Tables) -> Check {
     check
 }
 
-/// Exactly the contents with an accepted pair are in a component; a component is what such pairs join, and bears its least digest.
+/// Exactly the contents with an accepted pair are in a component. A component is what such pairs
+/// connect, and is named after its least content.
 pub fn components(tables: &Tables) -> Check {
     let mut check = Check::new("components");
     let paired = distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
@@ -62,7 +65,7 @@ pub fn components(tables: &Tables) -> Check {
     check
 }
 
-/// Joins the contents of whole components again; `members` are (content, component).
+/// Computes whole components again; `members` are (content, component).
 fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
     members.sort_unstable();
     let component =
@@ -95,7 +98,8 @@ fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
     }
 }
 
-/// The contents that `edges` join otherwise than `members` say: with the component stored and the one that should be.
+/// The contents whose component by `edges` is not that of `members`: content, stored component,
+/// computed component.
 fn misnamed<'a>(members: &'a [(Id, Id)], edges: &[(Id, Id)]) -> impl Iterator<Item = (Id, Id, Id)> + 'a {
     let labels = unionfind::components(edges);
     let label = move |content: Id| labels.binary_search_by_key(&content, |label| label.0).ok().map(|at| labels[at].1);
@@ -109,7 +113,8 @@ fn misnamed<'a>(members: &'a [(Id, Id)], edges: &[(Id, Id)]) -> impl Iterator<It
 mod tests {
     use super::*;
 
-    /// A component that falls apart, or bears another name than its least digest, is told content by content.
+    /// Each content of a component that falls apart, or that is not named after its least content,
+    /// is found.
     #[test]
     fn who_is_misnamed() {
         let id = |high| Id { high, low: 0 };

@@ -1,7 +1,10 @@
-//! A deep look: in come the tables of a store's head, whose bytes are sound, out goes where they do not agree with one another, check by check.
-//! Tables are streamed: a check holds one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes; where
-//! clusters are made anew, up to 100 MB of pairs, or the largest single component with about 256 bytes for each of its pages and, where
-//! a radius is set, 100 for each of its accepted pairs.
+//! Compares the tables of a store's head with one another, and a sample of fingerprints and keys
+//! with all.
+//!
+//! [`crate::verify::verify`] has found the bytes sound before. Tables are streamed. A check holds
+//! one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes. The
+//! check of clusters holds up to 100 MB of pairs, or the largest component: about 256 bytes for
+//! each of its pages and, if a radius is set, 100 for each accepted pair.
 
 use crate::document::Id;
 use crate::error::{Error, Result};
@@ -17,12 +20,12 @@ use crate::verify::large_buckets;
 use crate::verify::live::{Live, Tables};
 use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall};
 
-/// Holds the tables of `head` against one another, and `sample` fingerprints against all.
+/// Compares the tables of `head` with one another, and `sample` fingerprints and keys with all.
 ///
 /// # Errors
 ///
-/// `Config` if the job decides or ranks otherwise than the head did: nothing could be recomputed. `Io` if a segment
-/// cannot be mapped.
+/// `Config` if the job's decisions or view differ from the head's, because then nothing can be
+/// computed again. `Io` if a segment cannot be mapped.
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
     let configured = [
         ("decision configuration", digest_of(&job.decision()), &head.manifest.decision),
@@ -52,7 +55,8 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     Ok(Deep { checks, recall: Some(recall) })
 }
 
-/// The manifest's number of folded pages is that of the clusters: all pages of each but its representative.
+/// The manifest's number of folded pages is that of the clusters: all pages except the
+/// representatives.
 fn folded(tables: &Tables, head: &Head) -> Check {
     let mut check = Check::new("folded");
     let (stored, counted) = (
@@ -65,7 +69,7 @@ fn folded(tables: &Tables, head: &Head) -> Check {
     check
 }
 
-/// The manifest's sums of what the pivot rule leaves unexamined are those of the tables.
+/// The manifest's sums of unexamined pairs are those of the tables.
 fn unexamined(tables: &Tables, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
     let (told, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
@@ -78,7 +82,7 @@ fn unexamined(tables: &Tables, head: &Head) -> Check {
     check
 }
 
-/// Every row of every table is there once or not at all, and no key has two.
+/// In every table the diffs of a row sum to 0 or 1, and no key has two rows.
 fn rows(tables: &Tables) -> Check {
     let mut check = Check::new("rows");
     add_up(&tables.pages, "pages", Row::key, |doc| doc.to_string(), &mut check);
@@ -105,7 +109,7 @@ fn both([a, b]: [Id; 2]) -> String {
     format!("{a} {b}")
 }
 
-/// Looks at one table; `key` is what stands once in it, `name` what people call that.
+/// Checks one table. `key` occurs once in it; `name` shows it in findings.
 fn add_up<R: Row, K: Copy + PartialEq>(
     table: &Table<R>,
     table_name: &str,

@@ -1,5 +1,7 @@
-//! Evidence: in come `contents`, `evidence` and `keys`, out goes where one has what another lacks, and evidence that is not of
-//! its content as far as that can be told without reading its page again.
+//! Checks `evidence` against `contents`, and `keys` against `evidence`.
+//!
+//! Pages are not read again. So evidence is checked only as far as it contradicts its content or
+//! itself.
 
 use crate::document::Id;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
@@ -10,7 +12,7 @@ use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, joined, portions};
 
-/// What is wrong with the evidence of a content.
+/// The first thing that is wrong with the evidence of a content.
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let (keys, rest) = row.keys.as_chunks::<KEY_BYTES>();
     let number = |key: &[u8; KEY_BYTES]| Kind::of_number(key[0]);
@@ -48,7 +50,7 @@ pub fn evidence(tables: &Tables) -> Check {
     check
 }
 
-/// `keys` has exactly the keys that `evidence` has, each under itself.
+/// `keys` has exactly the keys that `evidence` has.
 pub fn keys(tables: &Tables) -> Check {
     let mut check = Check::new("keys");
     let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));

@@ -1,5 +1,7 @@
-//! Crowds: in come the tables of groups and keys, read through, out go what the pivot rule leaves unexamined in all of them and the largest bucket of
-//! each signature: the slow twin of what epochs count, and what a person asks for.
+//! Counts the unexamined pairs and finds the largest bucket of each signature by reading the whole
+//! tables.
+//!
+//! Epochs update the same counts from changes only, so this is their plain form.
 
 use crate::candidates::bands::Bands;
 use crate::candidates::pivots::{BySignature, Unexamined, name, unexamined};
@@ -17,22 +19,22 @@ use std::collections::BTreeMap;
 /// The largest bucket of a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Largest {
-    /// Its key, SimHash's the fingerprint, in hex.
+    /// The bucket's key in hex; for SimHash the fingerprint.
     pub key: String,
-    /// Its contents.
+    /// The number of contents.
     pub contents: u64,
-    /// The URL of a page of its first content.
+    /// The URL of a page of the first content.
     pub url: String,
 }
 
-/// Rows of a table that are held at once, for each of its segments.
+/// The rows of a table that are held in memory at once, for each of its segments.
 const PORTION_ROWS: usize = 1 << 16;
 
 /// The largest bucket so far: its key, size and first content.
 type Found = Option<(u64, usize, Id)>;
 
-/// Reads `groups` and `keys` through: what is unexamined and, of each signature that leaves something, the largest bucket, ties to
-/// the one that comes first.
+/// The unexamined pairs, and the largest bucket of each signature that has some. Of equal buckets
+/// the first is taken.
 fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
     let mut sums = [Unexamined::default(); 1 + Kind::ALL.len()];
     let mut largest: [Found; 1 + Kind::ALL.len()] = Default::default();
@@ -60,12 +62,13 @@ fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMa
     (sums, (0u8..).zip(largest).filter_map(|(signature, found)| Some((signature, found?))).collect())
 }
 
-/// What `groups` and `keys`, read through, leave unexamined.
+/// The unexamined pairs of whole tables.
 pub fn counted(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> BySignature {
     scan(groups, keys).0
 }
 
-/// What the tables of `head`, read through, leave unexamined, and the largest bucket of each signature that leaves something.
+/// The unexamined pairs in the tables of `head`, and the largest bucket of each signature that has
+/// some.
 ///
 /// # Errors
 ///

@@ -1,12 +1,14 @@
-//! Pages and their contents: in come `pages`, `urls`, `content_pages` and `contents`, out goes where one has what another lacks. Tables of one
-//! order are merged; of two that differ in order, the keys of one are sought in the other in sorted portions.
+//! Checks that `pages`, `urls`, `content_pages` and `contents` agree.
+//!
+//! Tables of the same order are merged. If the orders differ, the keys of one table are looked up
+//! in the other in sorted portions.
 
 use crate::document::{Id, canonical_url};
 use crate::tables::{ContentPageRow, PageRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, Tables, distinct, joined, portions};
 
-/// What of a page does not fit its URL.
+/// What is wrong between a page and its URL.
 fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
     if Id::of(url) != page.doc {
         return Some("its DocId is not the digest of its URL");
@@ -16,7 +18,7 @@ fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
     }
     let Ok(text) = std::str::from_utf8(url) else { return Some("its URL is no UTF-8") };
     let again = canonical_url(text);
-    // Only of a form that stays as it is can more be said.
+    // The host can only be checked if the stored form is canonical.
     let differs = again.canonical == text && (again.host, u8::from(again.https)) != (page.host, page.https);
     differs.then_some("host or https are not those of its URL")
 }

@@ -1,5 +1,6 @@
-//! Pairs: in come `pairs`, `contents`, `fingerprint_contents`, `evidence` and `keys`, out go the pairs that are stored and should not be, or
-//! should be stored otherwise. Those that are not stored and should be are [`crate::verify::recall`]'s.
+//! Checks that every stored pair may be stored, and is stored with the right verdict.
+//!
+//! Pairs that are missing are found by [`crate::verify::recall`].
 
 use crate::candidates::pivots::{examined_before, examined_between};
 use crate::document::Id;
@@ -19,20 +20,20 @@ use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Pairs whose keys are held at once: contents have up to 256 keys of 40 bytes each.
+/// The pairs whose keys are held in memory at once. A content has up to 256 keys of 40 bytes each.
 const KEYED_PAIRS: usize = PORTION_ROWS.div_ceil(16);
 
-/// What the pair rule asks of a content.
+/// What the checks of a pair need of each content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
     content: Id,
     fingerprint: u64,
     too_short: bool,
-    /// By digest, in its group.
+    /// The rank by digest in the group.
     rank: usize,
 }
 
-/// Whether the pivot rule has two contents of near fingerprints examined.
+/// Whether the pivot rule examines two contents of near fingerprints.
 fn examined(a: &Standing, b: &Standing) -> bool {
     match a.fingerprint == b.fingerprint {
         true => a.rank.min(b.rank) < examined_before(a.rank.max(b.rank)),
@@ -40,12 +41,13 @@ fn examined(a: &Standing, b: &Standing) -> bool {
     }
 }
 
-/// For [`Live::next_if`]: takes a row or leaves it.
+/// For [`Live::next_if`]: `Equal` accepts a row, `Greater` does not.
 fn lesser(is: bool) -> Ordering {
     if is { Ordering::Equal } else { Ordering::Greater }
 }
 
-/// What is wrong with a pair whose contents stand so, verdict and keys aside; none of a content that does not live.
+/// What is wrong with a pair, apart from its verdict and its keys. None stands for a content that
+/// does not live.
 fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32) -> Option<String> {
     let (Some(a), Some(b)) = (a, b) else { return Some("of a content that does not live".into()) };
     if row.content == row.other {
@@ -72,7 +74,7 @@ fn verdict(row: &PairRow) -> String {
     format!("distance {distance}, similarity {similarity}, reason {reason}, accepted {accepted}")
 }
 
-/// How `contents`, which ascend, stand; those that do not live are left out.
+/// The standings of `contents` (ascending) that live.
 fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
     let mut live = Live::of(&tables.contents);
     let rows = contents.iter().filter_map(|content| live.find(|row| row.content.cmp(content)));
@@ -111,7 +113,7 @@ struct Keyed {
     rank: usize,
 }
 
-/// The keys of `contents`, which ascend, in order of content.
+/// The keys of `contents` (ascending), by content.
 fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
     let mut keyed = Vec::new();
     let mut rows = Live::of(&tables.evidence);
@@ -137,7 +139,8 @@ fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
     keyed
 }
 
-/// Who proposes two contents that have these keys, as [`PairRow::proposals`] has it, SimHash aside.
+/// The signatures except SimHash that propose two contents with these keys, in the form of
+/// [`PairRow::proposals`].
 fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
     let mut bytes = [0u8; 8];
     for one in a {
@@ -151,12 +154,14 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Every pair stands under both its contents with the same verdict, which is the one that the evidence gives, and the same
-/// who propose it (`pairs`); and where that is SimHash the pivot rule examines it (`pivots`).
+/// Every pair is stored under both contents, with the verdict that the evidence gives and the
+/// signatures that propose it (check `pairs`). If SimHash proposes it, the pivot rule examines it
+/// (check `pivots`).
 ///
 /// # Errors
 ///
-/// `Io` if a segment cannot be mapped, or kept text cannot be read though its bytes are sound.
+/// `Io` if a segment cannot be mapped, or if a stored text cannot be read though its bytes are
+/// sound.
 pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[Check; 2]> {
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
@@ -178,7 +183,8 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
             } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b)) {
                 pivots.find("pairs", name(row), "the pivot rule does not examine it");
             } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
-                // What has no evidence is the business of another check, the other direction of `mirrors`.
+                // The check of `evidence` finds contents without evidence, and `mirrors` checks the
+                // other direction.
                 sound.push(row);
             }
         }
@@ -213,7 +219,7 @@ fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
     contents
 }
 
-/// Holds what is stored of who proposes `rows`, SimHash aside, against their contents' keys.
+/// Compares the stored proposals of `rows`, SimHash's aside, with the contents' keys.
 fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
     let keyed = keyed(tables, &contents_of(rows.iter().copied()));
     let of = |content: Id| {
@@ -229,7 +235,7 @@ fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
     }
 }
 
-/// Seeks the other direction of each of `rows`.
+/// Checks that the other direction of each of `rows` is stored.
 fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
     let mirrored = |row: PairRow| PairRow { content: row.other, other: row.content, ..row };
     let mut rows: Vec<PairRow> = rows.into_iter().map(mirrored).collect();
@@ -249,7 +255,8 @@ fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
 mod tests {
     use super::*;
 
-    /// A pair is right only if both contents live, are long enough, at their distance, and somebody proposes it that may.
+    /// A pair is right only if both contents live, are long enough and have its distance, and if a
+    /// signature that may propose it does.
     #[test]
     fn what_is_wrong() {
         let id = |high| Id { high, low: 0 };
@@ -278,7 +285,7 @@ mod tests {
         assert!(told(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
     }
 
-    /// Keys of one signature propose, each once, if the ranks are such as the pivot rule examines.
+    /// Each common key proposes a pair once, if the pivot rule examines the ranks.
     #[test]
     fn keys_propose() {
         let keyed = |kind, key, rank| Keyed { content: Id::NONE, kind, key, rank };

@@ -1,5 +1,5 @@
-//! Tampers: what is done to a store's tables so that no digest and no sum can tell, and the checks of a deep look that must tell, all of them and
-//! no other.
+//! Changes to a store's tables that no digest and no sum shows, each with exactly the checks of a
+//! deep look that must find it.
 
 use crate::candidates::pivots::PIVOTS;
 use crate::confirm::{Options, by_fingerprint};
@@ -15,7 +15,7 @@ use crate::tables::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A store's tables, open to change.
+/// A store's tables, to be changed.
 pub struct Tamper<'a> {
     pub store: &'a Store,
     pub tables: BTreeMap<String, TableState>,
@@ -27,7 +27,7 @@ impl Tamper<'_> {
         table.portions(1000).flatten().collect()
     }
 
-    /// Adds `rows` to table `name` in a run of their own.
+    /// Adds `rows` to table `name` as a run of their own.
     fn add<R: Row>(&mut self, name: &str, mut rows: Vec<R>) {
         rows.sort_unstable();
         let written = segment::write(&self.store.data().join(name), "tamper", rows).expect("written");
@@ -35,7 +35,7 @@ impl Tamper<'_> {
         self.tables.entry(name.to_owned()).or_default().append(run).expect("appended");
     }
 
-    /// Makes table `name` what `change` makes of its rows.
+    /// Replaces the rows of table `name` by those that `change` makes of them.
     fn edit<R: Row>(&mut self, name: &str, change: impl FnOnce(&mut Vec<R>)) {
         let mut rows = self.rows(name);
         let before = rows.clone();
@@ -69,7 +69,7 @@ impl Tamper<'_> {
         self.edit("pairs", |rows: &mut Vec<PairRow>| rows.retain(|row| !ends.contains(&(row.content, row.other))));
     }
 
-    /// The contents of the largest group, of 80: the first 64 are pivots.
+    /// The contents of the largest group, which has 80: the first 64 are pivots.
     fn large_group(&self) -> Vec<Id> {
         let rows: Vec<GroupRow> = self.rows("fingerprint_contents");
         let largest = rows.chunk_by(|a, b| a.key == b.key).max_by_key(|group| group.len()).expect("a group");
@@ -77,7 +77,8 @@ impl Tamper<'_> {
         largest.iter().map(|row| row.content).collect()
     }
 
-    /// A component of two contents with a page each: its name, which is the lesser, and the other; the `nth` such.
+    /// The `nth` component of two contents with a page each: the lesser content, which names it,
+    /// and the other.
     fn small_component(&self, nth: usize) -> (Id, Id) {
         let clusters: Vec<ClusterRow> = self.rows("clusters");
         let row = clusters.iter().filter(|row| (row.pages, row.contents) == (2, 2)).nth(nth).expect("small ones");
@@ -86,7 +87,7 @@ impl Tamper<'_> {
         (row.component, members.iter().find(of).expect("another content").content)
     }
 
-    /// Gives component `from` the name `to` in the tables of components.
+    /// Renames component `from` to `to` in the tables of components.
     fn rename(&mut self, from: Id, to: Id) {
         let renamed = |component: &mut Id| *component = if *component == from { to } else { *component };
         self.edit("components", |rows: &mut Vec<ComponentRow>| {
@@ -129,7 +130,7 @@ impl Tamper<'_> {
         });
     }
 
-    /// A content that is too short, of one page.
+    /// A content that is too short and has one page.
     fn short_content(&self) -> Id {
         let contents: Vec<ContentRow> = self.rows("contents");
         let short: BTreeSet<Id> = contents.iter().filter(|row| row.flags == TOO_SHORT).map(|row| row.content).collect();
@@ -150,7 +151,7 @@ impl Tamper<'_> {
         self.rows::<PageRow>("pages").iter().find(|row| row.content.is_none()).expect("one").doc
     }
 
-    /// Changes the row of a cluster of at least so many pages.
+    /// Changes the first cluster of at least `pages_min` pages.
     fn change_cluster(&mut self, pages_min: u32, change: impl FnOnce(&mut ClusterRow)) {
         self.edit("clusters", |rows: &mut Vec<ClusterRow>| {
             change(rows.iter_mut().find(|row| row.pages >= pages_min).expect("a cluster"));
@@ -171,10 +172,10 @@ impl Tamper<'_> {
     }
 }
 
-/// What is done, how, and the checks that tell, sorted by name.
+/// The name of a change, the change, and the checks that find it, sorted by name.
 pub type Case = (&'static str, fn(&mut Tamper<'_>), &'static [&'static str]);
 
-/// The table.
+/// The changes to a store without a radius.
 pub const TAMPERS: &[Case] = &[
     ("a row added twice", |t| t.add("pages", vec![t.rows::<PageRow>("pages")[7].clone()]), &["rows"]),
     ("a row taken back that never was", |t| t.add("band_2", vec![BandRow { key: 5, diff: -1 }]), &["rows"]),
@@ -257,7 +258,7 @@ pub const TAMPERS: &[Case] = &[
     ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "recall"]),
 ];
 
-/// The same where a radius of 1 is set.
+/// The changes to a store with a radius of 1.
 pub const LED_TAMPERS: &[Case] = &[
     ("a key with two rows", |t| t.add("leaders", vec![odd_leader(t.small_component(0).0)]), &["rows"]),
     ("another leader", |t| t.edit::<LeaderRow>("leaders", |rows| rows[11].leader = Id::MAX), &["leaders"]),
@@ -334,7 +335,7 @@ fn change_pairs(t: &mut Tamper<'_>, change: impl Fn(&mut PairRow)) {
     });
 }
 
-/// Forgets a component of two contents with a page each in all three tables.
+/// Removes a component of two contents with a page each from all three tables.
 fn drop_component(t: &mut Tamper<'_>) {
     let (name, _) = t.small_component(0);
     t.edit("components", |rows: &mut Vec<ComponentRow>| rows.retain(|row| row.component != name));
@@ -342,7 +343,7 @@ fn drop_component(t: &mut Tamper<'_>) {
     t.drop_cluster(|row| row.component == name);
 }
 
-/// Names a component after its greater digest in all three tables.
+/// Names a component after its greater content in all three tables.
 fn rename_component(t: &mut Tamper<'_>) {
     let (name, other) = t.small_component(0);
     t.rename(name, other);
@@ -374,7 +375,7 @@ fn drop_keyed_pair(t: &mut Tamper<'_>) {
     t.drop_pair(row.content, row.other);
 }
 
-/// Drops a pair of two fingerprints that is not the only way from one content to the other.
+/// Drops a pair of two fingerprints whose contents other pairs connect too.
 fn drop_distant_pair(t: &mut Tamper<'_>) {
     let pivot = t.large_group()[0];
     let rows: Vec<PairRow> = t.rows("pairs");
@@ -382,7 +383,7 @@ fn drop_distant_pair(t: &mut Tamper<'_>) {
     t.drop_pair(pivot, other);
 }
 
-/// Drops the pair that alone makes a component.
+/// Drops the only pair of a component.
 fn drop_joint(t: &mut Tamper<'_>) {
     let (a, b) = t.small_component(0);
     t.drop_pair(a, b);
