@@ -27,13 +27,13 @@ pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
     texts.iter().for_each(|(fingerprint, text)| groups.entry(*fingerprint).or_default().push(*text));
     groups.values_mut().for_each(|group| group.sort_unstable());
     let mut pairs = Vec::new();
-    let mut give = |a: u32, b: u32, distance: u32| {
+    let mut emit = |a: u32, b: u32, distance: u32| {
         if pairs.len() <= CANDIDATES_MAX {
             pairs.push((a.min(b), a.max(b), distance));
         }
     };
     for group in groups.values() {
-        inside(group, |a, b| give(a, b, 0));
+        inside(group, |a, b| emit(a, b, 0));
     }
     let fingerprints: Vec<u64> = groups.keys().copied().collect();
     within(&fingerprints, k, 0, &[], &mut Scratch::new(), &mut |a, b| {
@@ -41,16 +41,16 @@ pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
         let (a, b) = (&groups[&a], &groups[&b]);
         for (i, x) in a.iter().take(PIVOTS).enumerate() {
             let others = b.iter().enumerate().take_while(|(j, _)| examined_between(i, *j));
-            others.for_each(|(_, y)| give(x.text, y.text, distance));
+            others.for_each(|(_, y)| emit(x.text, y.text, distance));
         }
     });
     (pairs.len() <= CANDIDATES_MAX).then_some(pairs)
 }
 
 /// The pairs of a group that the pivot rule examines; `group` ascends.
-fn inside(group: &[Numbered], mut give: impl FnMut(u32, u32)) {
+fn inside(group: &[Numbered], mut emit: impl FnMut(u32, u32)) {
     for (rank, text) in group.iter().enumerate() {
-        group[..examined_before(rank)].iter().for_each(|other| give(other.text, text.text));
+        group[..examined_before(rank)].iter().for_each(|other| emit(other.text, text.text));
     }
 }
 

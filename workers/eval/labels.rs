@@ -12,6 +12,7 @@
 
 use crate::document::{Id, canonical_url};
 use crate::error::{Error, Kind, Result};
+use crate::eval::scene::Truth;
 use crate::read::jsonl::BOM;
 use crate::read::source::{End, Source};
 use crate::read::{Limits, record};
@@ -27,32 +28,20 @@ const ROWS_MAX: usize = 1 << 24;
 /// The bytes by which the window grows while a line's end is searched for.
 const STEP_BYTES: usize = 64 << 10;
 
-/// What the labels say. Pages are indices into [`Labels::urls`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// The number of each page's label.
-    Labels(Vec<u32>),
-    /// Judged pairs, the lesser page first, ascending, and whether they are the same. Other pairs
-    /// are unknown.
-    Judged(Vec<(u32, u32, bool)>),
-    /// All pairs that are the same, the lesser page first, ascending.
-    Listed(Vec<(u32, u32)>),
-}
-
 /// A file of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
     /// The canonical URLs and their DocIds, in the order of their first occurrence.
     pub urls: Vec<(String, Id)>,
-    /// What the labels say.
-    pub said: Said,
+    /// What the labels say; a page is an index into [`Labels::urls`].
+    pub truth: Truth,
     /// The number of lines that are not blank.
     pub rows: u64,
 }
 
 /// The fields of a line.
 #[derive(Deserialize)]
-struct Row {
+struct LabelLine {
     url: Option<String>,
     label: Option<Value>,
     a: Option<String>,
@@ -62,18 +51,18 @@ struct Row {
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum LabelForm {
     Label,
     Judged,
     Listed,
 }
 
-impl Form {
+impl LabelForm {
     fn name(self) -> &'static str {
         match self {
-            Form::Label => "url and label",
-            Form::Judged => "a, b and same",
-            Form::Listed => "a and b",
+            LabelForm::Label => "url and label",
+            LabelForm::Judged => "a, b and same",
+            LabelForm::Listed => "a and b",
         }
     }
 }
@@ -82,7 +71,7 @@ impl Form {
 #[derive(Default)]
 struct Reading {
     /// The form, and the line that first had it.
-    form: Option<(Form, u64)>,
+    form: Option<(LabelForm, u64)>,
     urls: Vec<(String, Id)>,
     places: BTreeMap<Id, u32>,
     label_numbers: BTreeMap<String, u32>,
@@ -106,11 +95,11 @@ impl Reading {
 
     /// Adds line `number`; the error says what is wrong with it.
     fn line(&mut self, number: u64, line: &[u8]) -> std::result::Result<(), String> {
-        let row: Row = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
+        let row: LabelLine = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
         let form = match (&row.url, &row.label, &row.a, &row.b, row.same) {
-            (Some(_), Some(_), None, None, None) => Form::Label,
-            (None, None, Some(_), Some(_), Some(_)) => Form::Judged,
-            (None, None, Some(_), Some(_), None) => Form::Listed,
+            (Some(_), Some(_), None, None, None) => LabelForm::Label,
+            (None, None, Some(_), Some(_), Some(_)) => LabelForm::Judged,
+            (None, None, Some(_), Some(_), None) => LabelForm::Listed,
             _ => return Err("neither url and label, nor a and b, nor a, b and same".into()),
         };
         match self.form {
@@ -152,15 +141,15 @@ impl Reading {
     }
 
     fn finish(self) -> std::result::Result<Labels, String> {
-        let said = match self.form {
+        let truth = match self.form {
             None => return Err("says nothing: no rows".into()),
-            Some((Form::Label, _)) => Said::Labels(self.labels),
-            Some((Form::Judged, _)) => {
-                Said::Judged(self.pairs.into_iter().map(|((a, b), same)| (a, b, same)).collect())
+            Some((LabelForm::Label, _)) => Truth::Labels(self.labels),
+            Some((LabelForm::Judged, _)) => {
+                Truth::Judged(self.pairs.into_iter().map(|((a, b), same)| (a, b, same)).collect())
             }
-            Some((Form::Listed, _)) => Said::Listed(self.pairs.into_keys().collect()),
+            Some((LabelForm::Listed, _)) => Truth::Listed(self.pairs.into_keys().collect()),
         };
-        Ok(Labels { urls: self.urls, said, rows: self.rows })
+        Ok(Labels { urls: self.urls, truth, rows: self.rows })
     }
 }
 
@@ -237,11 +226,11 @@ mod tests {
     /// Spellings of a URL give the store's URL. Compression, line ends and a byte order mark change
     /// nothing.
     #[test]
-    fn labels_in_every_dress() {
+    fn spelling_and_compression_do_not_matter() {
         let plain = of(ROWS.as_bytes()).expect("sound");
         let urls: Vec<&str> = plain.urls.iter().map(|(url, _)| url.as_str()).collect();
         assert_eq!(urls, ["http://a.example/", "b"]);
-        assert_eq!((&plain.said, plain.rows), (&Said::Labels(vec![0, 1]), 3));
+        assert_eq!((&plain.truth, plain.rows), (&Truth::Labels(vec![0, 1]), 3));
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(ROWS.as_bytes()).expect("written");
         let zstd = zstd::bulk::compress(ROWS.as_bytes(), 1).expect("compressed");
@@ -255,15 +244,15 @@ mod tests {
     fn pairs_are_unordered() {
         let listed =
             of(b"{\"a\":\"p\",\"b\":\"q\"}\n{\"a\":\"q\",\"b\":\"p\"}\n{\"a\":\"r\",\"b\":\"p\"}").expect("sound");
-        assert_eq!(listed.said, Said::Listed(vec![(0, 1), (0, 2)]));
+        assert_eq!(listed.truth, Truth::Listed(vec![(0, 1), (0, 2)]));
         let judged =
             of(b"{\"a\":\"q\",\"b\":\"p\",\"same\":true}\n{\"a\":\"r\",\"b\":\"p\",\"same\":false}").expect("sound");
-        assert_eq!(judged.said, Said::Judged(vec![(0, 1, true), (1, 2, false)]));
+        assert_eq!(judged.truth, Truth::Judged(vec![(0, 1, true), (1, 2, false)]));
     }
 
     /// A line of no form, or one that contradicts another, is an error of data that names the line.
     #[test]
-    fn bad_lines_are_named() {
+    fn wrong_lines_are_named() {
         let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true}\n";
         for (line, expected) in [
             ("{\"a\":\"p\"", "line 2: no row of labels"),

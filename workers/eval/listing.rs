@@ -90,9 +90,11 @@ pub fn misses(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
             }
         }
         Truth::Judged(_) | Truth::Listed(_) => {
-            let mut of_texts = scale.told().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
-            of_texts
-                .all(|told| told[0].a == told[0].b || !told.iter().any(|told| told.same) || miss(told[0].a, told[0].b));
+            let mut of_texts = scale.labelled_pairs().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
+            of_texts.all(|pairs| {
+                let (a, b) = (pairs[0].a, pairs[0].b);
+                a == b || !pairs.iter().any(|pair| pair.same) || miss(a, b)
+            });
         }
     }
     wrong
@@ -101,7 +103,7 @@ pub fn misses(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
 /// The first pages of texts `a` <= `b` whose label is `same`.
 fn example(scale: &Scale<'_>, a: u32, b: u32, same: bool) -> Option<(u32, u32)> {
     // If the labels name pairs one by one, only those of these texts are searched.
-    let named = || scale.told_of(a, b).iter().find(|told| told.same == same).map(|told| (told.x, told.y));
+    let named = || scale.labelled_pairs_of(a, b).iter().find(|pair| pair.same == same).map(|pair| (pair.x, pair.y));
     match (&scale.scene.truth, same) {
         (Truth::Judged(_), _) | (Truth::Listed(_), true) => return named(),
         _ => {}
@@ -115,7 +117,7 @@ fn example(scale: &Scale<'_>, a: u32, b: u32, same: bool) -> Option<(u32, u32)> 
             continue;
         }
         let mut others = scale.pages_of(b).filter(|y| a != b || x < *y);
-        if let Some(y) = others.find(|y| scale.says(x, *y) == Some(same)) {
+        if let Some(y) = others.find(|y| scale.is_same(x, *y) == Some(same)) {
             return Some((x, y));
         }
     }

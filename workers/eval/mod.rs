@@ -21,9 +21,9 @@ use crate::job::Job;
 use crate::store::manifest::Head;
 use crate::store::{Store, digest_of};
 use crate::text::signatures;
-use labels::{Labels, Said};
+use labels::Labels;
 use listing::Wrong;
-use scene::Scale;
+use scene::{Scale, Truth};
 use score::Score;
 use serde::Serialize;
 use sweep::Sweep;
@@ -114,10 +114,10 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
     Ok(Report {
         epoch: head.manifest.epoch,
         labels: Facts {
-            form: match labels.said {
-                Said::Labels(_) => "labels",
-                Said::Judged(_) => "judged_pairs",
-                Said::Listed(_) => "listed_pairs",
+            form: match labels.truth {
+                Truth::Labels(_) => "labels",
+                Truth::Judged(_) => "judged_pairs",
+                Truth::Listed(_) => "listed_pairs",
             },
             rows: labels.rows,
             urls: labels.urls.len() as u64,

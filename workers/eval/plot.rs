@@ -5,7 +5,7 @@
 //! is written by hand, because a drawing library would bring fonts and back ends for what is only
 //! circles, lines and words.
 
-use crate::eval::sweep::{Row, Sweep};
+use crate::eval::sweep::{SettingScore, Sweep};
 use std::fmt::Write;
 
 const WIDTH: f64 = 1080.0;
@@ -68,13 +68,13 @@ impl Axis {
 }
 
 /// The point of a setting, if it has both numbers.
-type Of = fn(&Row) -> Option<(f64, f64)>;
+type Of = fn(&SettingScore) -> Option<(f64, f64)>;
 
-fn precision_recall(row: &Row) -> Option<(f64, f64)> {
+fn precision_recall(row: &SettingScore) -> Option<(f64, f64)> {
     row.confirmed.recall.zip(row.confirmed.precision)
 }
 
-fn cost_recall(row: &Row) -> Option<(f64, f64)> {
+fn cost_recall(row: &SettingScore) -> Option<(f64, f64)> {
     row.verified_per_true.filter(|cost| *cost > 0.0).zip(row.confirmed.recall)
 }
 
@@ -145,7 +145,7 @@ fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], l
     // A name that would cover another is omitted.
     let mut named: Vec<(f64, f64)> = Vec::new();
     for (knob, colour) in knobs() {
-        let rows: Vec<(&Row, (f64, f64))> =
+        let rows: Vec<(&SettingScore, (f64, f64))> =
             knob.rows.iter().filter_map(|row| of(row).map(|point| (row, at(point)))).collect();
         // Bins and bins of a key have no order, so no line connects them.
         if !knob.key.starts_with("minhash") {
@@ -228,9 +228,9 @@ mod tests {
     use crate::eval::sweep::Knob;
     use proptest::prelude::*;
 
-    fn row(right: u64, verified: Option<f64>) -> Row {
+    fn row(right: u64, verified: Option<f64>) -> SettingScore {
         let measure = Measure::new(100, 90, right);
-        Row {
+        SettingScore {
             setting: format!("<{right}>"),
             is_job: false,
             verified: 7,

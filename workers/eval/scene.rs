@@ -36,7 +36,7 @@ pub struct TextPair {
     pub proposals: u64,
 }
 
-/// What is true of pairs of pages.
+/// What labels say about pairs of pages. A page is a number, its index in the labels or the scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Truth {
     /// The label of each page. Pages with the same label are the same.
@@ -63,7 +63,7 @@ pub struct Scene {
 
 /// A pair of pages that the labels name, sorted by texts. `a` <= `b`, and `x` is a page of `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct LabelledPair {
     /// The lesser text.
     pub a: u32,
     /// The other text; the same one if the texts are identical.
@@ -127,7 +127,7 @@ pub struct Scale<'a> {
     hosts: Index<u64>,
     labels: Index<u32>,
     labels_hosts: Index<(u32, u64)>,
-    told: Vec<Told>,
+    labelled_pairs: Vec<LabelledPair>,
 }
 
 impl<'a> Scale<'a> {
@@ -135,17 +135,17 @@ impl<'a> Scale<'a> {
     pub fn new(scene: &'a Scene) -> Scale<'a> {
         let texts = scene.chars.len();
         let each = || scene.pages.iter().enumerate();
-        let told = |x: u32, y: u32, same: bool| {
+        let labelled_pair = |x: u32, y: u32, same: bool| {
             let of = |page: u32| (scene.pages[page as usize].text, page);
             let ((a, x), (b, y)) = (of(x).min(of(y)), of(x).max(of(y)));
-            Told { a, b, x, y, same }
+            LabelledPair { a, b, x, y, same }
         };
-        let (labels, mut told): (&[u32], Vec<Told>) = match &scene.truth {
+        let (labels, mut labelled_pairs): (&[u32], Vec<LabelledPair>) = match &scene.truth {
             Truth::Labels(labels) => (labels, Vec::new()),
-            Truth::Judged(pairs) => (&[], pairs.iter().map(|&(x, y, same)| told(x, y, same)).collect()),
-            Truth::Listed(pairs) => (&[], pairs.iter().map(|&(x, y)| told(x, y, true)).collect()),
+            Truth::Judged(pairs) => (&[], pairs.iter().map(|&(x, y, same)| labelled_pair(x, y, same)).collect()),
+            Truth::Listed(pairs) => (&[], pairs.iter().map(|&(x, y)| labelled_pair(x, y, true)).collect()),
         };
-        told.sort_unstable();
+        labelled_pairs.sort_unstable();
         let labelled = || scene.pages.iter().zip(labels);
         Scale {
             scene,
@@ -153,7 +153,7 @@ impl<'a> Scale<'a> {
             hosts: Index::new(texts, each().map(|(_, page)| (page.text, page.host))),
             labels: Index::new(texts, labelled().map(|(page, label)| (page.text, *label))),
             labels_hosts: Index::new(texts, labelled().map(|(page, label)| (page.text, (*label, page.host)))),
-            told,
+            labelled_pairs,
         }
     }
 
@@ -168,19 +168,24 @@ impl<'a> Scale<'a> {
     }
 
     /// The pairs of pages that the labels name, by texts.
-    pub fn told(&self) -> &[Told] {
-        &self.told
+    pub fn labelled_pairs(&self) -> &[LabelledPair] {
+        &self.labelled_pairs
     }
 
     /// Those of texts `a` <= `b`.
-    pub fn told_of(&self, a: u32, b: u32) -> &[Told] {
-        let range: Range<usize> = self.told.partition_point(|told| (told.a, told.b) < (a, b))
-            ..self.told.partition_point(|told| (told.a, told.b) <= (a, b));
-        &self.told[range]
+    pub fn labelled_pairs_of(&self, a: u32, b: u32) -> &[LabelledPair] {
+        let range: Range<usize> = self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) < (a, b))
+            ..self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) <= (a, b));
+        &self.labelled_pairs[range]
+    }
+
+    /// Whether the labels judge any pair of pages of texts `a` <= `b`.
+    pub fn is_judged(&self, a: u32, b: u32) -> bool {
+        !matches!(self.scene.truth, Truth::Judged(_)) || !self.labelled_pairs_of(a, b).is_empty()
     }
 
     /// Whether two pages are the same by the labels. None if the labels do not say.
-    pub fn says(&self, x: u32, y: u32) -> Option<bool> {
+    pub fn is_same(&self, x: u32, y: u32) -> Option<bool> {
         let pair = (x.min(y), x.max(y));
         match &self.scene.truth {
             Truth::Labels(labels) => Some(labels[x as usize] == labels[y as usize]),
@@ -216,10 +221,10 @@ impl<'a> Scale<'a> {
     /// The page pairs of these texts that the labels name one by one.
     fn named(&self, a: u32, b: u32) -> Weight {
         let mut weight = Weight::default();
-        for told in self.told_of(a, b) {
-            let host = self.host(told.x, told.y);
+        for pair in self.labelled_pairs_of(a, b) {
+            let host = self.host(pair.x, pair.y);
             weight.all[host] += 1;
-            weight.right[host] += u64::from(told.same);
+            weight.right[host] += u64::from(pair.same);
         }
         weight
     }

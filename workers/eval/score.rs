@@ -168,8 +168,8 @@ fn keyed<K: Ord>(scene: &Scene, key: impl Fn(usize) -> K) -> Cells {
 /// The pairs named by the labels for which `which` is true, by class and host.
 fn named(scale: &Scale<'_>, which: impl Fn(u32, u32, bool) -> bool) -> Cells {
     let mut cells = Cells::default();
-    for told in scale.told().iter().filter(|told| which(told.x, told.y, told.same)) {
-        cells.0[scale.class(told.a, told.b)][scale.host(told.x, told.y)] += 1;
+    for pair in scale.labelled_pairs().iter().filter(|pair| which(pair.x, pair.y, pair.same)) {
+        cells.0[scale.class(pair.a, pair.b)][scale.host(pair.x, pair.y)] += 1;
     }
     cells
 }
@@ -210,15 +210,10 @@ pub fn true_text_pairs(scale: &Scale<'_>) -> u64 {
             texts.values().map(|n| pairs(*n)).sum()
         }
         Truth::Judged(_) | Truth::Listed(_) => {
-            let of_texts = scale.told().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
-            of_texts.filter(|told| told[0].a < told[0].b && told.iter().any(|told| told.same)).count() as u64
+            let of_texts = scale.labelled_pairs().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
+            of_texts.filter(|pairs| pairs[0].a < pairs[0].b && pairs.iter().any(|pair| pair.same)).count() as u64
         }
     }
-}
-
-/// Whether the labels judge any pair of pages of these texts.
-fn is_told_of(scale: &Scale<'_>, a: u32, b: u32) -> bool {
-    !matches!(scale.scene.truth, Truth::Judged(_)) || !scale.told_of(a, b).is_empty()
 }
 
 fn signatures(
@@ -228,7 +223,7 @@ fn signatures(
     identical: Joined,
     true_text_pairs: u64,
 ) -> Vec<OfSignature> {
-    let pairs: Vec<_> = scale.scene.pairs.iter().filter(|pair| is_told_of(scale, pair.a, pair.b)).collect();
+    let pairs: Vec<_> = scale.scene.pairs.iter().filter(|pair| scale.is_judged(pair.a, pair.b)).collect();
     let of = |name: &str, proposes: &dyn Fn(u64) -> bool| {
         let proposed = || pairs.iter().filter(|pair| proposes(pair.proposals));
         let measure = |accepted_alone: bool| {
@@ -254,7 +249,7 @@ fn signatures(
 
 fn reasons(scale: &Scale<'_>) -> Vec<OfReason> {
     let mut of: BTreeMap<(bool, u8), [u64; 3]> = BTreeMap::new();
-    for pair in scale.scene.pairs.iter().filter(|pair| is_told_of(scale, pair.a, pair.b)) {
+    for pair in scale.scene.pairs.iter().filter(|pair| scale.is_judged(pair.a, pair.b)) {
         let weight = scale.weight(pair.a, pair.b);
         let right = if pair.accepted { weight.same() } else { weight.found() - weight.same() };
         let sums = of.entry((!pair.accepted, pair.reason)).or_default();
@@ -337,7 +332,7 @@ mod tests {
 
     /// Without pairs there is no precision and no recall.
     #[test]
-    fn nothing_is_no_number() {
+    fn no_pairs_give_no_measure() {
         let empty = Scene { pages: vec![], chars: vec![], pairs: vec![], truth: Truth::Labels(vec![]) };
         let score = score(&Scale::new(&empty), &[]);
         assert_eq!(score.all.pair, Measure::new(0, 0, 0));

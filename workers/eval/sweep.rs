@@ -10,7 +10,7 @@ use crate::confirm::{self, By, Veto, decide};
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
-use crate::eval::scene::{Joined, Scale, Truth};
+use crate::eval::scene::{Joined, Scale};
 use crate::eval::score::{Measure, same, share, true_text_pairs};
 use crate::eval::world::World;
 use crate::fold::pairs::Judge;
@@ -41,7 +41,7 @@ const KEY_BYTES: [u32; 2] = [9, 26];
 
 /// The measures of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct SettingScore {
     /// The value of the setting.
     pub setting: String,
     /// Whether it is the job's own.
@@ -64,14 +64,14 @@ pub struct Knob {
     /// The key.
     pub key: &'static str,
     /// One row for each setting.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SettingScore>,
 }
 
 /// All that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
     /// The stored answers.
-    pub stored: Row,
+    pub stored: SettingScore,
     /// The settings, by key.
     pub knobs: Vec<Knob>,
     /// What was not tried, and why.
@@ -87,12 +87,12 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    fn row(&self, setting: String, is_job: bool, sums: Sums, bytes_per_text: Option<f64>) -> Row {
+    fn row(&self, setting: String, is_job: bool, sums: Sums, bytes_per_text: Option<f64>) -> SettingScore {
         let measure = |joined: Joined| {
             let joined = joined.plus(self.identical);
             Measure::new(self.same, joined.found.total(), joined.right.total())
         };
-        Row {
+        SettingScore {
             setting,
             is_job,
             verified: sums.verified,
@@ -107,8 +107,7 @@ impl Frame<'_> {
     /// judge are left out.
     fn sums(&self, pairs: impl Iterator<Item = (u32, u32, bool)>) -> Sums {
         let mut sums = Sums::default();
-        let judged = matches!(self.scale.scene.truth, Truth::Judged(_));
-        for (a, b, accepted) in pairs.filter(|(a, b, _)| !judged || !self.scale.told_of(*a, *b).is_empty()) {
+        for (a, b, accepted) in pairs.filter(|(a, b, _)| self.scale.is_judged(*a, *b)) {
             sums.add(self.scale.join(std::iter::once((a, b))), accepted);
         }
         sums
@@ -376,12 +375,11 @@ fn thresholds(frame: &Frame<'_>, job: &Job, world: &World, archive: &Archive) ->
     let own = job.verdicts();
     let tried = tried(&own, job.simhash.k);
     let mut sums = vec![Sums::default(); tried.len()];
-    let judged = matches!(frame.scale.scene.truth, Truth::Judged(_));
     let places = Places::of(world, archive)?;
     // Pairs with the same first text are adjacent, so its evidence is unpacked once.
     let mut first: Option<(u32, Content<'_>)> = None;
     for pair in &frame.scale.scene.pairs {
-        if judged && frame.scale.told_of(pair.a, pair.b).is_empty() {
+        if !frame.scale.is_judged(pair.a, pair.b) {
             continue;
         }
         if first.as_ref().is_none_or(|(text, _)| *text != pair.a) {

@@ -21,16 +21,17 @@ pub fn scenes() -> impl Strategy<Value = Scene> {
     let chars = prop::collection::vec(lengths, 6);
     let pairs = prop::collection::btree_map((0u32..6, 0u32..6), (any::<bool>(), 1u8..5, 1u64..4), 0..12);
     let clusters = prop::collection::vec(0u32..4, 6);
-    let said = prop::collection::btree_map((0u32..14, 0u32..14), any::<bool>(), 0..30);
-    (pages, chars, clusters, pairs, said, 0..3).prop_map(|(pages, chars, clusters, pairs, said, form)| {
+    let labelled = prop::collection::btree_map((0u32..14, 0u32..14), any::<bool>(), 0..30);
+    (pages, chars, clusters, pairs, labelled, 0..3).prop_map(|(pages, chars, clusters, pairs, labelled, form)| {
         let truth = match form {
             0 => Truth::Labels(pages.iter().map(|page| page.2).collect()),
             _ => {
                 let alive = |(x, y): &(u32, u32)| x < y && (*y as usize) < pages.len();
-                let said: BTreeMap<(u32, u32), bool> = said.into_iter().filter(|(pair, _)| alive(pair)).collect();
+                let labelled: BTreeMap<(u32, u32), bool> =
+                    labelled.into_iter().filter(|(pair, _)| alive(pair)).collect();
                 match form {
-                    1 => Truth::Judged(said.into_iter().map(|((x, y), same)| (x, y, same)).collect()),
-                    _ => Truth::Listed(said.into_keys().collect()),
+                    1 => Truth::Judged(labelled.into_iter().map(|((x, y), same)| (x, y, same)).collect()),
+                    _ => Truth::Listed(labelled.into_keys().collect()),
                 }
             }
         };

@@ -6,7 +6,7 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::eval::labels::{Labels, Said};
+use crate::eval::labels::Labels;
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -78,9 +78,9 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
 pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
     let snapshot = Snapshot::of(store, head);
     let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
-    let mut found: Vec<PageRow> = match labels.said {
-        Said::Labels(_) | Said::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
-        Said::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
+    let mut found: Vec<PageRow> = match labels.truth {
+        Truth::Labels(_) | Truth::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
+        Truth::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
     };
     let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
     // Both tables have the same pages in the same order.
@@ -151,24 +151,24 @@ fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
         unknown.pairs += u64::from(pair.is_none());
         pair.map(|(x, y)| (x.min(y), x.max(y)))
     };
-    let truth = match &labels.said {
-        Said::Labels(said) => {
+    let truth = match &labels.truth {
+        Truth::Labels(labelled) => {
             let mut of_page = vec![0; docs.len()];
-            for (label, place) in said.iter().zip(&places) {
+            for (label, place) in labelled.iter().zip(&places) {
                 if let Some(place) = place {
                     of_page[*place as usize] = *label;
                 }
             }
             Truth::Labels(of_page)
         }
-        Said::Judged(said) => {
+        Truth::Judged(labelled) => {
             let mut pairs: Vec<_> =
-                said.iter().filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same))).collect();
+                labelled.iter().filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same))).collect();
             pairs.sort_unstable();
             Truth::Judged(pairs)
         }
-        Said::Listed(said) => {
-            let mut pairs: Vec<_> = said.iter().filter_map(|&(x, y)| pair(x, y)).collect();
+        Truth::Listed(labelled) => {
+            let mut pairs: Vec<_> = labelled.iter().filter_map(|&(x, y)| pair(x, y)).collect();
             pairs.sort_unstable();
             Truth::Listed(pairs)
         }

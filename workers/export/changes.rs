@@ -13,8 +13,8 @@
 
 use super::rows::Change;
 use super::sink::Sink;
-use super::transitions::{Event, Home, Shared, heirs, key, transitions};
-use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
+use super::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
+use super::{ContentClusters, Files, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
 use crate::document::Id;
 use crate::error::Result;
 use crate::store::Store;
@@ -38,7 +38,7 @@ struct Traffic {
 
 impl Traffic {
     /// Counts a page that was in `from` and is in `to`.
-    fn see(&mut self, from: Home<'_>, to: Home<'_>) {
+    fn count(&mut self, from: PageCluster<'_>, to: PageCluster<'_>) {
         let Some(to) = to.filter(|to| from.map(key) != Some(key(to))) else { return };
         *self.arrived.entry(to.cluster).or_default() += 1;
         if let Some(from) = from {
@@ -61,19 +61,19 @@ struct Transitions {
     events: Vec<Event>,
     /// Pairs of clusters, before and after, that share pages where the later is not the heir of the
     /// earlier.
-    strangers: BTreeSet<(Id, Id)>,
+    not_heirs: BTreeSet<(Id, Id)>,
     /// The components of clusters that kept their key and are not the heirs of the earlier
     /// clusters.
-    estranged: Vec<Id>,
+    changed_components: Vec<Id>,
 }
 
 impl Transitions {
     /// Whether a page whose content stayed moved when its cluster changed from `from` to `to`.
-    fn moved(&self, from: Home<'_>, to: Home<'_>) -> bool {
+    fn moved(&self, from: PageCluster<'_>, to: PageCluster<'_>) -> bool {
         match (from, to) {
             (None, None) => false,
             // A cluster that exchanged no page is its own heir.
-            (Some(from), Some(to)) => self.strangers.contains(&(from.cluster, to.cluster)),
+            (Some(from), Some(to)) => self.not_heirs.contains(&(from.cluster, to.cluster)),
             _ => true,
         }
     }
@@ -109,17 +109,17 @@ impl Difference {
             return traffic;
         }
         for rows in self.pages.portions(PORTION_ROWS) {
-            self.see_pages(&rows, &mut traffic);
+            self.count_pages(&rows, &mut traffic);
         }
-        let elsewhere = |from: Home<'_>, to: Home<'_>| from.map(key) != to.map(key);
-        for contents in self.rehomed() {
-            self.unchanged(&contents, elsewhere, |from, to, _| traffic.see(from, to));
+        let elsewhere = |from: PageCluster<'_>, to: PageCluster<'_>| from.map(key) != to.map(key);
+        for contents in self.reassigned() {
+            self.unchanged(&contents, elsewhere, |from, to, _| traffic.count(from, to));
         }
         traffic
     }
 
     /// Counts pages that are new or whose content changed.
-    fn see_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
+    fn count_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
         let step = |rows: &[PageRow]| {
             let (before, after) = sides(rows);
             let (before, after) =
@@ -127,14 +127,14 @@ impl Difference {
             (before != after).then_some((before, after))
         };
         let steps: Vec<(Id, Id)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(step).collect();
-        let from = self.before.homes(&sorted(steps.iter().map(|(before, _)| *before)));
-        let to = self.after.homes(&sorted(steps.iter().map(|(_, after)| *after)));
+        let from = self.before.clusters_of(&sorted(steps.iter().map(|(before, _)| *before)));
+        let to = self.after.clusters_of(&sorted(steps.iter().map(|(_, after)| *after)));
         let known = self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
             // A new page in a new cluster takes nothing from another cluster.
             if from.is_some() || to.is_some_and(|to| find_cluster(&known, key(to)).is_some()) {
-                traffic.see(from, to);
+                traffic.count(from, to);
             }
         }
     }
@@ -144,7 +144,7 @@ impl Difference {
     ///
     /// These are the contents whose component changed, those whose leader changed within their
     /// component, and those that form a cluster alone and began or ceased to do so.
-    fn rehomed(&self) -> impl Iterator<Item = Vec<Id>> {
+    fn reassigned(&self) -> impl Iterator<Item = Vec<Id>> {
         let joined = self.components.portions(PORTION_ROWS).map(|rows| sorted(rows.iter().map(|row| row.content)));
         let led = self.leaders.portions(PORTION_ROWS).map(|rows| {
             let mut contents = sorted(rows.iter().map(|row| row.content));
@@ -167,16 +167,16 @@ impl Difference {
     fn unchanged(
         &self,
         contents: &[Id],
-        wanted: impl Fn(Home<'_>, Home<'_>) -> bool,
-        mut see: impl FnMut(Home<'_>, Home<'_>, Id),
+        wanted: impl Fn(PageCluster<'_>, PageCluster<'_>) -> bool,
+        mut visit: impl FnMut(PageCluster<'_>, PageCluster<'_>, Id),
     ) {
-        let (from, to) = (self.before.homes(contents), self.after.homes(contents));
+        let (from, to) = (self.before.clusters_of(contents), self.after.clusters_of(contents));
         let contents: Vec<Id> =
             contents.iter().copied().filter(|content| wanted(from.of(*content), to.of(*content))).collect();
         let before: Vec<ContentPageRow> = self.before.content_pages.matching(&contents);
         let after = self.after.content_pages.matching(&contents);
         for page in before.iter().filter(|page| after.binary_search(page).is_ok()) {
-            see(from.of(page.content), to.of(page.content), page.doc);
+            visit(from.of(page.content), to.of(page.content), page.doc);
         }
     }
 
@@ -205,10 +205,10 @@ impl Difference {
         events.sort_unstable();
         let heirs = heirs(&shared);
         let pairs = shared.iter().map(|shared| (shared.before, shared.after));
-        let strangers: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
-        let estranged = kept().filter(|(old, new)| strangers.contains(&(old.cluster, new.cluster)));
-        let estranged = sorted(estranged.map(|(old, _)| old.component));
-        Transitions { events, strangers, estranged }
+        let not_heirs: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
+        let changed_components = kept().filter(|(old, new)| not_heirs.contains(&(old.cluster, new.cluster)));
+        let changed_components = sorted(changed_components.map(|(old, _)| old.component));
+        Transitions { events, not_heirs, changed_components }
     }
 
     /// The pages that moved, in order.
@@ -217,11 +217,11 @@ impl Difference {
         if self.before.content_pages.is_empty() {
             return moved;
         }
-        let wanted = |from: Home<'_>, to: Home<'_>| transitions.moved(from, to);
-        for contents in self.rehomed() {
+        let wanted = |from: PageCluster<'_>, to: PageCluster<'_>| transitions.moved(from, to);
+        for contents in self.reassigned() {
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
         }
-        for components in transitions.estranged.chunks(PORTION_ROWS) {
+        for components in transitions.changed_components.chunks(PORTION_ROWS) {
             let members = self.after.component_members.matching(components);
             let contents = sorted(members.iter().map(|row| row.content).chain(components.iter().copied()));
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
@@ -244,24 +244,24 @@ fn sides<R: Row>(rows: &[R]) -> (Option<&R>, Option<&R>) {
 /// Some pages as they are in one state.
 struct Shown {
     pages: Vec<PageRow>,
-    homes: Homes,
+    clusters: ContentClusters,
     urls: Urls,
 }
 
 impl Shown {
     fn of(tables: &Tables, docs: impl Iterator<Item = Id>) -> Shown {
         let pages = tables.pages.matching(&sorted(docs));
-        let homes = tables.homes(&sorted(pages.iter().map(|page| page.content)));
-        let representatives = homes.clusters.iter().map(|row| row.representative);
+        let clusters = tables.clusters_of(&sorted(pages.iter().map(|page| page.content)));
+        let representatives = clusters.clusters.iter().map(|row| row.representative);
         let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
-        Shown { pages, homes, urls }
+        Shown { pages, clusters, urls }
     }
 
     /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. None
     /// if it does not live.
     fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
         let page = find(&self.pages, doc)?;
-        Some(self.homes.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
+        Some(self.clusters.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
     }
 }
 

@@ -65,9 +65,9 @@ pub struct LargeCluster {
     /// without pairs.
     pub similarity: Option<Spread>,
     /// The rules that accepted most pairs.
-    pub reasons: Vec<Share>,
+    pub reasons: Vec<PairCount>,
     /// The signatures that propose most pairs. Several signatures may propose the same pair.
-    pub signatures: Vec<Share>,
+    pub signatures: Vec<PairCount>,
     /// The setting that would divide the cluster, if it is a chain.
     pub advice: Option<String>,
 }
@@ -85,7 +85,7 @@ pub struct Spread {
 
 /// The number of pairs with one reason or one signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Share {
+pub struct PairCount {
     /// The name of the reason or the signature.
     pub name: String,
     /// The number of pairs.
@@ -93,19 +93,19 @@ pub struct Share {
 }
 
 /// Keeps the largest of the large clusters that it is shown.
-pub(super) struct Gathering {
+pub(super) struct LargestClusters {
     pages_warn: u32,
     found: u64,
     rows: Vec<ClusterRow>,
 }
 
-impl Gathering {
-    pub(super) fn new(pages_warn: u32) -> Gathering {
-        Gathering { pages_warn, found: 0, rows: Vec::new() }
+impl LargestClusters {
+    pub(super) fn new(pages_warn: u32) -> LargestClusters {
+        LargestClusters { pages_warn, found: 0, rows: Vec::new() }
     }
 
     /// Counts a cluster if it is large.
-    pub(super) fn see(&mut self, row: &ClusterRow) {
+    pub(super) fn add(&mut self, row: &ClusterRow) {
         if self.pages_warn == 0 || row.pages <= self.pages_warn {
             return;
         }
@@ -200,12 +200,12 @@ fn spread(numbers: &BTreeMap<u32, u64>) -> Option<Spread> {
 }
 
 /// The entries with most pairs; equal ones in the order of their names.
-fn commonest(shares: impl Iterator<Item = (&'static str, u64)>) -> Vec<Share> {
-    let shares = shares.filter(|(_, pairs)| *pairs > 0);
-    let mut shares: Vec<Share> = shares.map(|(name, pairs)| Share { name: name.to_owned(), pairs }).collect();
-    shares.sort_by(|a, b| (Reverse(a.pairs), &a.name).cmp(&(Reverse(b.pairs), &b.name)));
-    shares.truncate(REASONS_MAX);
-    shares
+fn commonest(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<PairCount> {
+    let counts = counts.filter(|(_, pairs)| *pairs > 0);
+    let mut counts: Vec<PairCount> = counts.map(|(name, pairs)| PairCount { name: name.to_owned(), pairs }).collect();
+    counts.sort_by(|a, b| (Reverse(a.pairs), &a.name).cmp(&(Reverse(b.pairs), &b.name)));
+    counts.truncate(REASONS_MAX);
+    counts
 }
 
 #[cfg(test)]
@@ -214,7 +214,7 @@ mod tests {
 
     /// The median is the middle number of all, each counted as often as it occurs.
     #[test]
-    fn numbers_in_short() {
+    fn spread_of_numbers() {
         let spread = |numbers: &[(u32, u64)]| spread(&numbers.iter().copied().collect());
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[(7, 1)]), Some(Spread { least: 7, median: 7, greatest: 7 }));
@@ -238,13 +238,13 @@ mod tests {
         let found = expected.len() as u64;
         expected.truncate(LISTED_MAX);
         for order in [(0..101).collect::<Vec<u64>>(), (0..101).rev().collect()] {
-            let mut gathering = Gathering::new(12);
-            order.into_iter().for_each(|n| gathering.see(&row(n)));
-            gathering.keep_largest();
-            assert_eq!((gathering.found, &gathering.rows), (found, &expected));
+            let mut largest = LargestClusters::new(12);
+            order.into_iter().for_each(|n| largest.add(&row(n)));
+            largest.keep_largest();
+            assert_eq!((largest.found, &largest.rows), (found, &expected));
         }
-        let mut never = Gathering::new(0);
-        never.see(&row(5));
+        let mut never = LargestClusters::new(0);
+        never.add(&row(5));
         assert_eq!(never.found, 0);
     }
 

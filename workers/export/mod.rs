@@ -29,8 +29,8 @@ use crate::tables::snapshot::Snapshot;
 use crate::tables::{
     ClusterRow, ComponentRow, ContentPageRow, ContentRow, LeaderRow, MemberRow, PageRow, PairRow, UrlRow,
 };
-use large::Gathering;
-pub use large::{LargeCluster, LargeClusters, Share, Spread};
+use large::LargestClusters;
+pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 use rows::{Cluster, Member, Pair, Redirect};
 use serde::{Deserialize, Serialize};
 use sink::Sink;
@@ -116,11 +116,11 @@ impl Tables {
     }
 
     /// The clusters of `contents` (ascending).
-    fn homes(&self, contents: &[Id]) -> Homes {
+    fn clusters_of(&self, contents: &[Id]) -> ContentClusters {
         let components = self.components.matching(contents);
         let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
         let clusters = self.clusters.matching(&sorted(contents.iter().map(component)));
-        Homes { components, leaders: self.leaders.matching(contents), clusters }
+        ContentClusters { components, leaders: self.leaders.matching(contents), clusters }
     }
 
     /// The URLs of `docs`.
@@ -139,7 +139,7 @@ impl Urls {
 }
 
 /// The clusters of some contents.
-struct Homes {
+struct ContentClusters {
     components: Vec<ComponentRow>,
     /// Empty if no radius is set.
     leaders: Vec<LeaderRow>,
@@ -147,7 +147,7 @@ struct Homes {
     clusters: Vec<ClusterRow>,
 }
 
-impl Homes {
+impl ContentClusters {
     /// The cluster that contains the pages of `content`. None for a page without text, and for a
     /// content with one page and no accepted pair.
     fn of(&self, content: Id) -> Option<&ClusterRow> {
@@ -277,15 +277,15 @@ fn members(tables: &Tables, place: &Place<'_>) -> Result<(Folds, Files)> {
     let mut folds = Folds::default();
     for pages in tables.pages.portions(PORTION_ROWS) {
         let contents = sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
-        let homes = tables.homes(&contents);
+        let content_clusters = tables.clusters_of(&contents);
         let contents = tables.contents.matching(&contents);
-        let homed = pages.iter().filter_map(|page| homes.of(page.content));
-        let representatives = sorted(homed.map(|row| row.representative));
+        let clustered = pages.iter().filter_map(|page| content_clusters.of(page.content));
+        let representatives = sorted(clustered.map(|row| row.representative));
         let shown = tables.pages.matching(&representatives);
         let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
         for page in &pages {
             let facts = find(&contents, page.content);
-            let cluster = homes.of(page.content);
+            let cluster = content_clusters.of(page.content);
             let representative = cluster.map_or(page.doc, |row| row.representative);
             let (url, shown_url) = (urls.of(page.doc), urls.of(representative));
             folds.pages += 1;
@@ -360,9 +360,9 @@ type Largest = Vec<(u32, u32, u32, String)>;
 fn clusters(tables: &Tables, pages_warn: u32, place: &Place<'_>) -> Result<(u64, Largest, LargeClusters, Files)> {
     // The table is ordered by component, its export by ClusterId. Sorting takes 48 bytes a cluster.
     let mut order: Vec<(Id, (Id, Id))> = Vec::new();
-    let mut large = Gathering::new(pages_warn);
+    let mut large = LargestClusters::new(pages_warn);
     for rows in tables.clusters.portions(PORTION_ROWS) {
-        rows.iter().for_each(|row| large.see(row));
+        rows.iter().for_each(|row| large.add(row));
         order.extend(rows.iter().map(|row| (row.cluster, transitions::key(row))));
     }
     order.sort_unstable();

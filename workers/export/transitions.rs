@@ -31,7 +31,7 @@ pub(super) struct Event {
 }
 
 /// The cluster of a page, if it is in one.
-pub(super) type Home<'a> = Option<&'a ClusterRow>;
+pub(super) type PageCluster<'a> = Option<&'a ClusterRow>;
 
 /// The key of a cluster. It stays the same between two states unless the component or the leader
 /// changes.
@@ -57,21 +57,21 @@ pub(super) fn heirs(shared: &[Shared]) -> BTreeSet<(Id, Id)> {
 /// Adds what happened to the clusters `before`, given the clusters `after` and all pages that any
 /// two of them share.
 pub(super) fn transitions(before: &[ClusterRow], after: &[ClusterRow], shared: &[Shared], events: &mut Vec<Event>) {
-    let mut giving: BTreeMap<Id, u32> = BTreeMap::new();
-    let mut taking: BTreeMap<Id, u32> = BTreeMap::new();
+    let mut sharing_before: BTreeMap<Id, u32> = BTreeMap::new();
+    let mut sharing_after: BTreeMap<Id, u32> = BTreeMap::new();
     for shared in shared {
-        *giving.entry(shared.before).or_default() += 1;
-        *taking.entry(shared.after).or_default() += 1;
+        *sharing_before.entry(shared.before).or_default() += 1;
+        *sharing_after.entry(shared.after).or_default() += 1;
     }
-    let died = before.iter().filter(|row| !giving.contains_key(&row.cluster));
-    events.extend(died.map(|row| Event { before: row.cluster, after: Id::NONE, change: "died" }));
-    let born = after.iter().filter(|row| !taking.contains_key(&row.cluster));
-    events.extend(born.map(|row| Event { before: Id::NONE, after: row.cluster, change: "born" }));
+    let deleted = before.iter().filter(|row| !sharing_before.contains_key(&row.cluster));
+    events.extend(deleted.map(|row| Event { before: row.cluster, after: Id::NONE, change: "died" }));
+    let created = after.iter().filter(|row| !sharing_after.contains_key(&row.cluster));
+    events.extend(created.map(|row| Event { before: Id::NONE, after: row.cluster, change: "born" }));
     for &Shared { before, after, .. } in shared {
-        if taking[&after] > 1 {
+        if sharing_after[&after] > 1 {
             events.push(Event { before, after, change: "merged" });
         }
-        if giving[&before] > 1 {
+        if sharing_before[&before] > 1 {
             events.push(Event { before, after, change: "split" });
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     /// Heirs share most pages with each other. Of equal shares the least ClusterId wins, and the
     /// others have no heir.
     #[test]
-    fn who_is_heir() {
+    fn heirs_share_most() {
         let heirs = |shared: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
             let shared = shared.iter().map(|&(b, a, pages)| Shared { before: id(b), after: id(a), pages });
             heirs(&shared.collect::<Vec<_>>()).into_iter().map(|(before, after)| (before.high, after.high)).collect()
@@ -135,7 +135,7 @@ mod tests {
 
     /// Each transition occurs alone in its example.
     #[test]
-    fn what_became() {
+    fn each_transition() {
         let none: [(u64, u64, &str); 0] = [];
         assert_eq!(events(&[row(1, 1)], &[row(1, 1)], &[(1, 1, 2)]), none);
         assert_eq!(events(&[row(1, 1)], &[row(1, 1)], &[]), [(0, 1, "born"), (1, 0, "died")]);

@@ -31,9 +31,9 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
         ]
     };
     let pairs = fields(stored).into_iter().zip(fields(anew)).filter(|(stored, anew)| stored != anew);
-    let told: Vec<String> =
+    let differing: Vec<String> =
         pairs.map(|((name, stored), (_, anew))| format!("{name} {stored}, its pages say {anew}")).collect();
-    told.join("; ")
+    differing.join("; ")
 }
 
 /// Each cluster has the row that its pages give, and each content the leader that the rule gives.

@@ -116,13 +116,13 @@ mod tests {
     /// Each content of a component that falls apart, or that is not named after its least content,
     /// is found.
     #[test]
-    fn who_is_misnamed() {
+    fn misnamed_contents_are_found() {
         let id = |high| Id { high, low: 0 };
         let edges = [(id(1), id(2)), (id(2), id(1)), (id(3), id(4)), (id(8), id(7))];
         let members = [(1, 1), (2, 1), (3, 1), (4, 1), (7, 8), (8, 8)].map(|(content, of)| (id(content), id(of)));
-        let told: Vec<(Id, Id, Id)> = misnamed(&members, &edges).collect();
+        let found: Vec<(Id, Id, Id)> = misnamed(&members, &edges).collect();
         let expected = [(3, 1, 3), (4, 1, 3), (7, 8, 7), (8, 8, 7)].map(|(c, s, j)| (id(c), id(s), id(j)));
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert_eq!(misnamed(&members[..2], &edges).count(), 0);
     }
 }

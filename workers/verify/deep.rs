@@ -72,11 +72,12 @@ fn folded(tables: &Tables, head: &Head) -> Check {
 /// The manifest's sums of unexamined pairs are those of the tables.
 fn unexamined(tables: &Tables, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
-    let (told, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
-    for (name, told, counted) in told.keys().chain(counted.keys()).map(|name| (name, told.get(name), counted.get(name)))
+    let (stored, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
+    for (name, stored, counted) in
+        stored.keys().chain(counted.keys()).map(|name| (name, stored.get(name), counted.get(name)))
     {
-        if told != counted && check.findings.iter().all(|finding| finding.key != *name) {
-            check.find("manifest", name, format_args!("{told:?}, the tables say {counted:?}"));
+        if stored != counted && check.findings.iter().all(|finding| finding.key != *name) {
+            check.find("manifest", name, format_args!("{stored:?}, the tables say {counted:?}"));
         }
     }
     check

@@ -54,11 +54,11 @@ pub fn evidence(tables: &Tables) -> Check {
 pub fn keys(tables: &Tables) -> Check {
     let mut check = Check::new("keys");
     let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));
-    let told = Live::of(&tables.evidence).flat_map(|row| {
+    let expected = Live::of(&tables.evidence).flat_map(|row| {
         let keys: Vec<(u64, u8, Id)> = evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
         keys
     });
-    for portion in portions(told) {
+    for portion in portions(expected) {
         let mut keys = Live::of(&tables.keys);
         for (key, kind, content) in portion {
             if keys.find(|row| (row.key, row.kind, row.content).cmp(&(key, kind, content))).is_none() {
@@ -69,10 +69,10 @@ pub fn keys(tables: &Tables) -> Check {
     for portion in portions(Live::of(&tables.keys).map(|row| (row.content, row.kind, row.key))) {
         let mut evidence = Live::of(&tables.evidence);
         for rows in portion.chunk_by(|a, b| a.0 == b.0) {
-            let told = evidence.find(|row| row.content.cmp(&rows[0].0));
-            let told: Vec<(u8, u64)> = told.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
+            let stored = evidence.find(|row| row.content.cmp(&rows[0].0));
+            let stored: Vec<(u8, u64)> = stored.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
             for &(content, kind, key) in rows {
-                if told.binary_search(&(kind, key)).is_err() {
+                if stored.binary_search(&(kind, key)).is_err() {
                     check.find("keys", name(key, kind, content), "the content has no such key");
                 }
             }

@@ -38,7 +38,7 @@ type Found = Option<(u64, usize, Id)>;
 fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
     let mut sums = [Unexamined::default(); 1 + Kind::ALL.len()];
     let mut largest: [Found; 1 + Kind::ALL.len()] = Default::default();
-    let mut see = |signature: u8, key: u64, contents: usize, first: Id| {
+    let mut count = |signature: u8, key: u64, contents: usize, first: Id| {
         let (Some(sum), Some(largest)) =
             (sums.get_mut(usize::from(signature)), largest.get_mut(usize::from(signature)))
         else {
@@ -51,11 +51,11 @@ fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMa
         }
     };
     for rows in groups.portions(PORTION_ROWS) {
-        rows.chunk_by(|a, b| a.key == b.key).for_each(|group| see(0, group[0].key, group.len(), group[0].content));
+        rows.chunk_by(|a, b| a.key == b.key).for_each(|group| count(0, group[0].key, group.len(), group[0].content));
     }
     for rows in keys.portions(PORTION_ROWS) {
         let buckets = rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind));
-        buckets.for_each(|bucket| see(bucket[0].kind, bucket[0].key, bucket.len(), bucket[0].content));
+        buckets.for_each(|bucket| count(bucket[0].kind, bucket[0].key, bucket.len(), bucket[0].content));
     }
     let sums = (0u8..).zip(sums).filter(|(_, sum)| *sum != Unexamined::default());
     let sums = sums.map(|(signature, sum)| (name(signature).to_owned(), sum)).collect();

@@ -232,8 +232,8 @@ mod tests {
             let mut sums: BTreeMap<u64, i64> = BTreeMap::new();
             runs.iter().flatten().for_each(|(n, diff)| *sums.entry(*n).or_default() += i64::from(*diff));
             let mut live = Live::of(&table);
-            let told: Vec<(u64, i64)> = iter::from_fn(|| live.next_sum()).map(|(row, sum)| (row.doc.high, sum)).collect();
-            prop_assert_eq!(told, sums.clone().into_iter().collect::<Vec<_>>());
+            let found: Vec<(u64, i64)> = iter::from_fn(|| live.next_sum()).map(|(row, sum)| (row.doc.high, sum)).collect();
+            prop_assert_eq!(found, sums.clone().into_iter().collect::<Vec<_>>());
             sums.retain(|_, sum| *sum > 0);
             let all: Vec<u64> = Live::of(&table).map(|row| row.doc.high).collect();
             prop_assert_eq!(&all, &sums.keys().copied().collect::<Vec<_>>());
@@ -247,11 +247,11 @@ mod tests {
 
     /// The items of both sides come in order, each once, whether one or both sides have the key.
     #[test]
-    fn sides_meet() {
-        let told: Vec<(Option<i32>, Option<i32>)> =
+    fn joined_pairs_both_sides() {
+        let found: Vec<(Option<i32>, Option<i32>)> =
             joined([1, 2, 5].into_iter(), [2, 3, 5, 6].into_iter(), |a| *a, |b| *b).collect();
         let both = |n| (Some(n), Some(n));
-        assert_eq!(told, [(Some(1), None), both(2), (None, Some(3)), both(5), (None, Some(6))]);
+        assert_eq!(found, [(Some(1), None), both(2), (None, Some(3)), both(5), (None, Some(6))]);
         assert_eq!(distinct([1, 1, 2, 2, 2, 5].into_iter()).collect::<Vec<i32>>(), [1, 2, 5]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Pages get and lose contents with fingerprints and keys. Any number of workers folds them over
 //! the store's tables, epoch after epoch. After each epoch the stored pairs, the signatures that
-//! propose them and the components are those that the definitions give. At the end every table
+//! propose them and the components are those that the definitions emit. At the end every table
 //! equals that of one epoch over an empty store.
 
 use crate::candidates::bands::Bands;
@@ -115,8 +115,8 @@ fn counted_epoch(
         let bands = epoch.shared.job.bands().expect("bands");
         let changes = changes.clone();
         let retracted = fold(worker, &epoch, &bands, |_, scope| {
-            produce(scope, "changes", move |give| {
-                changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
+            produce(scope, "changes", move |emit| {
+                changes.iter().skip(index).step_by(peers).for_each(|change| emit(*change));
             })
         });
         let stage = Stage::new(&epoch);
@@ -414,7 +414,7 @@ fn a_template_costs_in_proportion() {
         live.facts.insert(variant, (0xabcd, false));
         live.keys.insert(variant, keys.iter().map(|key| (key.kind.number(), key.key)).collect());
     }
-    let (mut tables, mut left, mut told) = (Tables::new(), BySignature::new(), BTreeMap::new());
+    let (mut tables, mut left, mut counted) = (Tables::new(), BySignature::new(), BTreeMap::new());
     for (number, to) in [(1, VARIANTS / 2), (2, VARIANTS)] {
         let mut changes = Vec::new();
         for variant in live.pages.len() as u64..to {
@@ -424,14 +424,14 @@ fn a_template_costs_in_proportion() {
         tables = after;
         left = pivots::after(&left, counters.unexamined());
         for counter in [Counter::CandidatesNew, Counter::KeyCandidatesNew] {
-            *told.entry(counter.name()).or_insert(0) += counters.get(counter);
+            *counted.entry(counter.name()).or_insert(0) += counters.get(counter);
         }
         let rows = |name: &str| 64 * tables[name].rows;
         // A content that is no longer a pivot loses what it proposed, so a second epoch may propose
         // some pairs again.
         for (name, rows) in [("candidates_new", rows("fingerprint_contents")), ("key_candidates_new", rows("keys"))] {
-            println!("{to} variants: {} {name}, at most {rows}", told[name]);
-            assert!(told[name] <= rows / 4 && told[name] > rows / 32, "{name}");
+            println!("{to} variants: {} {name}, at most {rows}", counted[name]);
+            assert!(counted[name] <= rows / 4 && counted[name] > rows / 32, "{name}");
         }
     }
     // Ranks count from 1.

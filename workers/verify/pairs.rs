@@ -258,7 +258,7 @@ mod tests {
     /// A pair is right only if both contents live, are long enough and have its distance, and if a
     /// signature that may propose it does.
     #[test]
-    fn what_is_wrong() {
+    fn wrong_pairs_are_named() {
         let id = |high| Id { high, low: 0 };
         let standing = |high, fingerprint| Standing { content: id(high), fingerprint, too_short: false, rank: 0 };
         let row = PairRow {
@@ -274,15 +274,15 @@ mod tests {
         let (a, b) = (standing(1, 0b1100), standing(2, 0));
         assert_eq!(wrong(&row, Some(&a), Some(&b), 3), None);
         assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1), None);
-        let told = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k).expect("wrong");
-        assert!(told(&row, None, 3).contains("not live"));
-        assert!(told(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
-        assert!(told(&row, Some(a), 1).contains("k is 1"));
-        assert!(told(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
-        assert!(told(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));
-        assert!(told(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3).contains("did not propose"));
-        assert!(told(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature"));
-        assert!(told(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
+        let what = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k).expect("wrong");
+        assert!(what(&row, None, 3).contains("not live"));
+        assert!(what(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
+        assert!(what(&row, Some(a), 1).contains("k is 1"));
+        assert!(what(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
+        assert!(what(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));
+        assert!(what(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3).contains("did not propose"));
+        assert!(what(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature"));
+        assert!(what(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
     }
 
     /// Each common key proposes a pair once, if the pivot rule examines the ranks.

@@ -110,10 +110,10 @@ fn keyed_pairs(tables: &Tables, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Chec
     wanted.sort_unstable();
     wanted.dedup();
     let mut pairs = Live::of(&tables.pairs);
-    for told in wanted.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
-        let (a, b, _) = told[0];
+    for same in wanted.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+        let (a, b, _) = same[0];
         let proposals = pairs.find(|row| (row.content, row.other).cmp(&(a, b))).map_or(0, |row| row.proposals);
-        if told.iter().any(|(_, _, kind)| proposed_by(proposals, *kind) == 0) {
+        if same.iter().any(|(_, _, kind)| proposed_by(proposals, *kind) == 0) {
             check.find("pairs", format_args!("{a} {b}"), "missing, though the contents share a key");
         }
     }
@@ -234,9 +234,9 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         let sample: Vec<u64> = all.iter().copied().step_by(3).collect();
-        let mut told = Vec::new();
-        all.iter().for_each(|&f| near(&sample, f, 2, |s| told.push((s.min(f), s.max(f)))));
-        told.sort_unstable();
+        let mut found = Vec::new();
+        all.iter().for_each(|&f| near(&sample, f, 2, |s| found.push((s.min(f), s.max(f)))));
+        found.sort_unstable();
         let mut plain = Vec::new();
         for (at, &a) in all.iter().enumerate() {
             for &b in &all[at..] {
@@ -246,6 +246,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(told, plain);
+        assert_eq!(found, plain);
     }
 }
