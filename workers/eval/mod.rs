@@ -19,7 +19,9 @@ pub mod world;
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::store::manifest::Head;
+use crate::store::table::Row;
 use crate::store::{Store, digest_of};
+use crate::tables::PageRow;
 use crate::text::signatures;
 use labels::Labels;
 use listing::Wrong;
@@ -95,7 +97,7 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
         let why = "the last epoch had another decision configuration; remedy: put it back, or run the job first";
         return Err(Error::config(store.root(), why));
     }
-    if head.manifest.tables.get("pages").is_none_or(|table| table.rows == 0) {
+    if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
         return Err(Error::new(Kind::NoInput, format!("{}: the store has no page", store.root().display())));
     }
     let world = world::gather(store, head, labels)?;

@@ -10,7 +10,7 @@ use crate::fold::clusters::{AcceptedPair, Made, RankedPage, TouchedContent, Touc
 use crate::fold::leaders::Led;
 use crate::graph::DIAMETER_CONTENTS_MAX;
 use crate::graph::keep::KeepRule;
-use crate::tables::ClusterRow;
+use crate::tables::{ClusterRow, LeaderRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
 
@@ -99,13 +99,17 @@ impl Components {
                             anew.diameter = stored.diameter;
                         }
                         if anew != *stored {
-                            checks.clusters.find("clusters", name(stored), differences(stored, &anew));
+                            checks.clusters.find::<ClusterRow>(name(stored), differences(stored, &anew));
                         }
                     }
                     (Some(stored), None) => {
-                        checks.clusters.find("clusters", name(stored), "one too many: fewer than two pages are in it");
+                        checks
+                            .clusters
+                            .find::<ClusterRow>(name(stored), "one too many: fewer than two pages are in it");
                     }
-                    (None, Some(anew)) => checks.clusters.find("clusters", name(&anew), "missing, though it has pages"),
+                    (None, Some(anew)) => {
+                        checks.clusters.find::<ClusterRow>(name(&anew), "missing, though it has pages")
+                    }
                     (None, None) => {}
                 }
             }
@@ -116,7 +120,7 @@ impl Components {
             // `led` finds the leaders that are missing.
             match leaders.find(|row| row.content.cmp(&content)) {
                 Some(row) if row.leader != leader => {
-                    checks.leaders.find("leaders", content, format_args!("{}, the rule says {leader}", row.leader));
+                    checks.leaders.find::<LeaderRow>(content, format_args!("{}, the rule says {leader}", row.leader));
                 }
                 _ => {}
             }
@@ -196,7 +200,7 @@ fn missing(tables: &Tables, check: &mut Check) {
     let clusters = distinct(Live::of(&tables.clusters).map(|row| row.component));
     for sides in joined(components, clusters, |component| *component, |component| *component) {
         if let (Some(component), None) = sides {
-            check.find("clusters", component, "missing, though there is such a component");
+            check.find::<ClusterRow>(component, "missing, though there is such a component");
         }
     }
     let (mut joined, mut clusters) = (Live::of(&tables.components), Live::of(&tables.clusters));
@@ -208,7 +212,7 @@ fn missing(tables: &Tables, check: &mut Check) {
         if joined.find(|row| row.content.cmp(&content)).is_none()
             && clusters.find(|row| row.component.cmp(&content)).is_none()
         {
-            check.find("clusters", content, "missing, though the content has several pages");
+            check.find::<ClusterRow>(content, "missing, though the content has several pages");
         }
     }
 }
@@ -220,10 +224,10 @@ fn led(tables: &Tables, radius: Option<u8>, check: &mut Check) {
     for sides in joined(components, leaders, |row| row.content, |row| row.content) {
         match sides {
             (Some(row), None) if radius.is_some() => {
-                check.find("leaders", row.content, "missing, though the content is in a component");
+                check.find::<LeaderRow>(row.content, "missing, though the content is in a component");
             }
-            (None, Some(row)) => check.find("leaders", row.content, "of a content in no component"),
-            (Some(_), Some(row)) if radius.is_none() => check.find("leaders", row.content, "though no radius is set"),
+            (None, Some(row)) => check.find::<LeaderRow>(row.content, "of a content in no component"),
+            (Some(_), Some(row)) if radius.is_none() => check.find::<LeaderRow>(row.content, "though no radius is set"),
             _ => {}
         }
     }

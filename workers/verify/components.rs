@@ -5,8 +5,9 @@
 
 use crate::document::Id;
 use crate::graph::unionfind;
+use crate::tables::{ComponentRow, MemberRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, portions};
+use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, look_up, missing};
 
 /// The edges that are held before they are reduced to a forest; twice the number of contents if
 /// that is more.
@@ -15,29 +16,26 @@ const EDGES_MAX: usize = 4 * PORTION_ROWS;
 /// `component_members` is the reverse of `components`.
 pub fn component_members(tables: &Tables) -> Check {
     let mut check = Check::new("component_members");
-    for portion in portions(Live::of(&tables.components).map(|row| (row.component, row.content))) {
-        let mut members = Live::of(&tables.members);
-        for (component, content) in portion {
-            if members.find(|row| (row.component, row.content).cmp(&(component, content))).is_none() {
-                check.find(
-                    "component_members",
-                    format_args!("{component} {content}"),
-                    "missing, though the content is in it",
-                );
+    let expected = Live::of(&tables.components).map(|row| (row.component, row.content));
+    missing(
+        &tables.members,
+        expected,
+        |row| (row.component, row.content),
+        |(component, content)| {
+            check.find::<MemberRow>(format_args!("{component} {content}"), "missing, though the content is in it");
+        },
+    );
+    let stored = Live::of(&tables.members).map(|row| (row.content, row.component));
+    look_up(
+        &tables.components,
+        stored,
+        |row| row.content,
+        |content, component, row| {
+            if row.map(|row| row.component) != Some(component) {
+                check.find::<MemberRow>(format_args!("{component} {content}"), "the content is not in it");
             }
-        }
-    }
-    for portion in portions(Live::of(&tables.members).map(|row| (row.content, row.component))) {
-        let mut components = Live::of(&tables.components);
-        for rows in portion.chunk_by(|a, b| a.0 == b.0) {
-            let row = components.find(|row| row.content.cmp(&rows[0].0));
-            for (content, component) in rows {
-                if row.as_ref().map(|row| row.component) != Some(*component) {
-                    check.find("component_members", format_args!("{component} {content}"), "the content is not in it");
-                }
-            }
-        }
-    }
+        },
+    );
     check
 }
 
@@ -48,8 +46,8 @@ pub fn components(tables: &Tables) -> Check {
     let paired = distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
     for sides in joined(Live::of(&tables.components), paired, |row| row.content, |content| *content) {
         match sides {
-            (Some(row), None) => check.find("components", row.content, "of a content without an accepted pair"),
-            (None, Some(content)) => check.find("components", content, "missing, though it has an accepted pair"),
+            (Some(row), None) => check.find::<ComponentRow>(row.content, "of a content without an accepted pair"),
+            (None, Some(content)) => check.find::<ComponentRow>(content, "missing, though it has an accepted pair"),
             _ => {}
         }
     }
@@ -80,8 +78,7 @@ fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
                 continue;
             }
             if component(row.other) != Some(of) {
-                check.find(
-                    "components",
+                check.find::<ComponentRow>(
                     content,
                     format_args!("joined to {}, which is not in its component", row.other),
                 );
@@ -94,7 +91,7 @@ fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
         }
     }
     for (content, stored, joined) in misnamed(&members, &edges) {
-        check.find("components", content, format_args!("stored in {stored}, its pairs join it to {joined}"));
+        check.find::<ComponentRow>(content, format_args!("stored in {stored}, its pairs join it to {joined}"));
     }
 }
 

@@ -64,7 +64,7 @@ fn folded(tables: &Tables, head: &Head) -> Check {
         Live::of(&tables.clusters).map(|row| u64::from(row.pages.saturating_sub(1))).sum::<u64>(),
     );
     if stored != counted {
-        check.find("manifest", "folded", format_args!("{stored}, the clusters say {counted}"));
+        check.find_in("manifest", "folded", format_args!("{stored}, the clusters say {counted}"));
     }
     check
 }
@@ -77,7 +77,7 @@ fn unexamined(tables: &Tables, head: &Head) -> Check {
         stored.keys().chain(counted.keys()).map(|name| (name, stored.get(name), counted.get(name)))
     {
         if stored != counted && check.findings.iter().all(|finding| finding.key != *name) {
-            check.find("manifest", name, format_args!("{stored:?}, the tables say {counted:?}"));
+            check.find_in("manifest", name, format_args!("{stored:?}, the tables say {counted:?}"));
         }
     }
     check
@@ -86,23 +86,23 @@ fn unexamined(tables: &Tables, head: &Head) -> Check {
 /// In every table the diffs of a row sum to 0 or 1, and no key has two rows.
 fn rows(tables: &Tables) -> Check {
     let mut check = Check::new("rows");
-    add_up(&tables.pages, "pages", Row::key, |doc| doc.to_string(), &mut check);
-    add_up(&tables.urls, "urls", Row::key, |doc| doc.to_string(), &mut check);
-    add_up(&tables.content_pages, "content_pages", |row| [row.content, row.doc], both, &mut check);
-    add_up(&tables.contents, "contents", Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.pages, Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.urls, Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.content_pages, |row| [row.content, row.doc], both, &mut check);
+    add_up(&tables.contents, Row::key, |content| content.to_string(), &mut check);
     let group = |key: (u64, Id)| format!("{} {}", hex(tables.bands.unkey(0, key.0)), key.1);
-    add_up(&tables.groups, "fingerprint_contents", |row| (row.key, row.content), group, &mut check);
+    add_up(&tables.groups, |row| (row.key, row.content), group, &mut check);
     for (band, table) in (1..).zip(&tables.band) {
-        add_up(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
+        add_up_named(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
     }
-    add_up(&tables.evidence, "evidence", Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.evidence, Row::key, |content| content.to_string(), &mut check);
     let key = |(key, kind, content): (u64, u8, Id)| format!("{} {kind} {content}", hex(key));
-    add_up(&tables.keys, "keys", |row| (row.key, row.kind, row.content), key, &mut check);
-    add_up(&tables.pairs, "pairs", |row| [row.content, row.other], both, &mut check);
-    add_up(&tables.components, "components", Row::key, |content| content.to_string(), &mut check);
-    add_up(&tables.members, "component_members", |row| [row.component, row.content], both, &mut check);
-    add_up(&tables.leaders, "leaders", Row::key, |content| content.to_string(), &mut check);
-    add_up(&tables.clusters, "clusters", |row| [row.component, row.leader], both, &mut check);
+    add_up(&tables.keys, |row| (row.key, row.kind, row.content), key, &mut check);
+    add_up(&tables.pairs, |row| [row.content, row.other], both, &mut check);
+    add_up(&tables.components, Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.members, |row| [row.component, row.content], both, &mut check);
+    add_up(&tables.leaders, Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.clusters, |row| [row.component, row.leader], both, &mut check);
     check
 }
 
@@ -112,6 +112,16 @@ fn both([a, b]: [Id; 2]) -> String {
 
 /// Checks one table. `key` occurs once in it; `name` shows it in findings.
 fn add_up<R: Row, K: Copy + PartialEq>(
+    table: &Table<R>,
+    key: impl Fn(&R) -> K,
+    name: impl Fn(K) -> String,
+    check: &mut Check,
+) {
+    add_up_named(table, R::NAME, key, name, check);
+}
+
+/// The same for a table whose name is not that of its rows, which is that of a band.
+fn add_up_named<R: Row, K: Copy + PartialEq>(
     table: &Table<R>,
     table_name: &str,
     key: impl Fn(&R) -> K,
@@ -124,9 +134,9 @@ fn add_up<R: Row, K: Copy + PartialEq>(
         let key = key(&row);
         match sum {
             0 => continue,
-            1 if last.replace(key) == Some(key) => check.find(table_name, name(key), "the key has two rows"),
+            1 if last.replace(key) == Some(key) => check.find_in(table_name, name(key), "the key has two rows"),
             1 => {}
-            sum => check.find(table_name, name(key), format_args!("a row is there {sum} times")),
+            sum => check.find_in(table_name, name(key), format_args!("a row is there {sum} times")),
         }
     }
 }

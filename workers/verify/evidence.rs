@@ -6,11 +6,11 @@
 use crate::document::Id;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
 use crate::tables::visits::TOO_SHORT;
-use crate::tables::{ContentRow, EvidenceRow};
+use crate::tables::{ContentRow, EvidenceRow, KeyRow};
 use crate::text::signatures::Kind;
 use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
-use crate::verify::live::{Live, Tables, joined, portions};
+use crate::verify::live::{Live, Tables, joined, missing, portions};
 
 /// The first thing that is wrong with the evidence of a content.
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
@@ -45,7 +45,7 @@ pub fn evidence(tables: &Tables) -> Check {
             (None, Some(row)) => (row.content, "of no live content that is long enough"),
             (None, None) => continue,
         };
-        check.find("evidence", content, what);
+        check.find::<EvidenceRow>(content, what);
     }
     check
 }
@@ -58,14 +58,14 @@ pub fn keys(tables: &Tables) -> Check {
         let keys: Vec<(u64, u8, Id)> = evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
         keys
     });
-    for portion in portions(expected) {
-        let mut keys = Live::of(&tables.keys);
-        for (key, kind, content) in portion {
-            if keys.find(|row| (row.key, row.kind, row.content).cmp(&(key, kind, content))).is_none() {
-                check.find("keys", name(key, kind, content), "missing, though the content has that key");
-            }
-        }
-    }
+    missing(
+        &tables.keys,
+        expected,
+        |row| (row.key, row.kind, row.content),
+        |(key, kind, content)| {
+            check.find::<KeyRow>(name(key, kind, content), "missing, though the content has that key");
+        },
+    );
     for portion in portions(Live::of(&tables.keys).map(|row| (row.content, row.kind, row.key))) {
         let mut evidence = Live::of(&tables.evidence);
         for rows in portion.chunk_by(|a, b| a.0 == b.0) {
@@ -73,7 +73,7 @@ pub fn keys(tables: &Tables) -> Check {
             let stored: Vec<(u8, u64)> = stored.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
             for &(content, kind, key) in rows {
                 if stored.binary_search(&(kind, key)).is_err() {
-                    check.find("keys", name(key, kind, content), "the content has no such key");
+                    check.find::<KeyRow>(name(key, kind, content), "the content has no such key");
                 }
             }
         }

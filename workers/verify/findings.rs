@@ -1,6 +1,7 @@
 //! The results of verifying: what is wrong with a file or with a row.
 
 use crate::store::manifest::Head;
+use crate::store::table::Row;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +64,13 @@ impl Check {
         Check { name, found: 0, findings: Vec::new() }
     }
 
-    /// Adds a finding.
-    pub(super) fn find(&mut self, table: &str, key: impl Display, what: impl Display) {
+    /// Adds a finding about the table of `R`.
+    pub(super) fn find<R: Row>(&mut self, key: impl Display, what: impl Display) {
+        self.find_in(R::NAME, key, what);
+    }
+
+    /// Adds a finding about the table named `table`, or about the manifest.
+    pub(super) fn find_in(&mut self, table: &str, key: impl Display, what: impl Display) {
         self.found += 1;
         if self.findings.len() < FINDINGS_MAX {
             let (table, key, what) = (table.to_owned(), key.to_string(), what.to_string());
@@ -73,7 +79,7 @@ impl Check {
     }
 }
 
-/// A fingerprint or key in hex.
+/// A fingerprint, a key or proposals in hex.
 pub(super) fn hex(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
@@ -112,12 +118,13 @@ impl Deep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::PairRow;
 
     /// Findings beyond the limit are counted but not listed.
     #[test]
     fn findings_are_limited() {
         let mut check = Check::new("pairs");
-        (0..FINDINGS_MAX + 7).for_each(|n| check.find("pairs", n, "odd"));
+        (0..FINDINGS_MAX + 7).for_each(|n| check.find::<PairRow>(n, "odd"));
         assert_eq!((check.found, check.findings.len()), (FINDINGS_MAX as u64 + 7, FINDINGS_MAX));
         assert_eq!(check.findings[99].key, "99");
     }

@@ -13,6 +13,7 @@ use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ContentPageRow, GroupRow, KeyRow, UrlRow};
 use crate::text::signatures::Kind;
+use crate::verify::findings::hex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,7 +85,7 @@ pub fn report(store: &Store, head: &Head, bands: &Bands) -> Result<(BySignature,
     };
     let largest = found.into_iter().map(|(signature, (key, contents, first))| {
         let key = if signature == 0 { bands.unkey(0, key) } else { key };
-        (name(signature).to_owned(), Largest { key: format!("{key:016x}"), contents: contents as u64, url: url(first) })
+        (name(signature).to_owned(), Largest { key: hex(key), contents: contents as u64, url: url(first) })
     });
     Ok((sums, largest.collect()))
 }

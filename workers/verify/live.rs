@@ -158,6 +158,39 @@ impl<R: Row> Iterator for Live<'_, R> {
     }
 }
 
+/// Calls `found` for each of `keys` without a row in `table`. A key that occurs twice needs two rows.
+pub fn missing<R: Row, K: Ord>(
+    table: &Table<R>,
+    keys: impl Iterator<Item = K>,
+    key_of: impl Fn(&R) -> K,
+    mut found: impl FnMut(K),
+) {
+    for portion in portions(keys) {
+        let mut rows = Live::of(table);
+        for key in portion {
+            if rows.find(|row| key_of(row).cmp(&key)).is_none() {
+                found(key);
+            }
+        }
+    }
+}
+
+/// Calls `each` for each of `items`, a key and a value, with the row of `table` that has the key.
+pub fn look_up<R: Row, K: Copy + Ord, V: Copy + Ord>(
+    table: &Table<R>,
+    items: impl Iterator<Item = (K, V)>,
+    key_of: impl Fn(&R) -> K,
+    mut each: impl FnMut(K, V, Option<&R>),
+) {
+    for portion in portions(items) {
+        let mut rows = Live::of(table);
+        for items in portion.chunk_by(|a, b| a.0 == b.0) {
+            let row = rows.find(|row| key_of(row).cmp(&items[0].0));
+            items.iter().for_each(|&(key, value)| each(key, value, row.as_ref()));
+        }
+    }
+}
+
 /// `items` in portions of [`PORTION_ROWS`], each sorted.
 pub fn portions<T: Ord>(mut items: impl Iterator<Item = T>) -> impl Iterator<Item = Vec<T>> {
     iter::from_fn(move || {

@@ -20,10 +20,12 @@ use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
+use crate::store::table::Row;
 use crate::store::{durable, segment};
 use crate::tables::evidence::KEY_BYTES;
+use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::TOO_SHORT;
-use crate::tables::{ComponentRow, EvidenceRow, PairRow};
+use crate::tables::{ComponentRow, EvidenceRow, GroupRow, KeyRow, PairRow};
 use crate::text::signatures::{self, Shinglings, Signer, Text, minhash};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,9 +48,8 @@ fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
 
 /// The unexamined pairs, counted from the whole tables.
 fn unexamined(store: &Path, tables: &Tables) -> BySignature {
-    let groups = Table::open(&store.join("data/fingerprint_contents"), tables.get("fingerprint_contents"));
-    let keys = Table::open(&store.join("data/keys"), tables.get("keys"));
-    crate::verify::large_buckets::counted(&groups.expect("groups"), &keys.expect("keys"))
+    let snapshot = Snapshot::new(store.join("data"), tables);
+    crate::verify::large_buckets::counted(&snapshot.table().expect("groups"), &snapshot.table().expect("keys"))
 }
 
 /// Folds `changes` over `before` with this many workers; returns the tables after. `live` has the
@@ -277,7 +278,8 @@ fn keys(random: &mut Random) -> BTreeSet<(u8, u64)> {
 }
 
 fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
-    let pairs: Table<PairRow> = Table::open(&store.join("data/pairs"), tables.get("pairs")).expect("pairs");
+    let snapshot = Snapshot::new(store.join("data"), tables);
+    let pairs: Table<PairRow> = snapshot.table().expect("pairs");
     let rows: Vec<PairRow> = pairs.portions(1000).flatten().collect();
     let k = job.simhash.k;
     let found: Vec<(Id, Id, u64, u32, bool)> = rows
@@ -290,8 +292,7 @@ fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     }
     mirrored.sort_unstable();
     assert!(found == mirrored, "seed {seed}: pairs, {} found, {} expected", found.len(), mirrored.len());
-    let table: Table<ComponentRow> =
-        Table::open(&store.join("data/components"), tables.get("components")).expect("components");
+    let table: Table<ComponentRow> = snapshot.table().expect("components");
     let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
     let edges: Vec<(Id, Id)> = live.pairs(k).into_iter().collect();
     assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
@@ -429,7 +430,7 @@ fn a_template_costs_in_proportion() {
         let rows = |name: &str| 64 * tables[name].rows;
         // A content that is no longer a pivot loses what it proposed, so a second epoch may propose
         // some pairs again.
-        for (name, rows) in [("candidates_new", rows("fingerprint_contents")), ("key_candidates_new", rows("keys"))] {
+        for (name, rows) in [("candidates_new", rows(GroupRow::NAME)), ("key_candidates_new", rows(KeyRow::NAME))] {
             println!("{to} variants: {} {name}, at most {rows}", counted[name]);
             assert!(counted[name] <= rows / 4 && counted[name] > rows / 32, "{name}");
         }

@@ -15,7 +15,7 @@ use crate::tables::evidence::Archive;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::TOO_SHORT;
-use crate::verify::findings::Check;
+use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -179,9 +179,9 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
         for row in &portion {
             let (a, b) = (standing(row.content), standing(row.other));
             if let Some(what) = wrong(row, a, b, tables.bands.k()) {
-                check.find("pairs", name(row), what);
+                check.find::<PairRow>(name(row), what);
             } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b)) {
-                pivots.find("pairs", name(row), "the pivot rule does not examine it");
+                pivots.find::<PairRow>(name(row), "the pivot rule does not examine it");
             } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
                 // The check of `evidence` finds contents without evidence, and `mirrors` checks the
                 // other direction.
@@ -198,7 +198,7 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
             let again = PairRow { distance: distance as u8, similarity, reason, accepted, ..row.clone() };
             if again != *row {
                 let what = format!("stored as {}, decided again it is {}", verdict(row), verdict(&again));
-                check.find("pairs", name(row), what);
+                check.find::<PairRow>(name(row), what);
             }
             Ok(())
         })?;
@@ -230,7 +230,7 @@ fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
     for row in rows {
         let (stored, due) = (row.proposals & !0xff, proposals(of(row.content), of(row.other)));
         if stored != due {
-            check.find("pairs", name(row), format!("proposed by {stored:016x}, by keys it is {due:016x}"));
+            check.find::<PairRow>(name(row), format!("proposed by {}, by keys it is {}", hex(stored), hex(due)));
         }
     }
 }
@@ -247,7 +247,7 @@ fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
             Some(pair) if pair != row => "the other direction is stored otherwise",
             Some(_) => continue,
         };
-        check.find("pairs", format_args!("{} {}", row.content, row.other), what);
+        check.find::<PairRow>(name(&row), what);
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
+use crate::tables::PairRow;
 use crate::tables::pairs::proposed_by;
 use crate::verify::findings::{Check, Recall};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
@@ -114,7 +115,7 @@ fn keyed_pairs(tables: &Tables, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Chec
         let (a, b, _) = same[0];
         let proposals = pairs.find(|row| (row.content, row.other).cmp(&(a, b))).map_or(0, |row| row.proposals);
         if same.iter().any(|(_, _, kind)| proposed_by(proposals, *kind) == 0) {
-            check.find("pairs", format_args!("{a} {b}"), "missing, though the contents share a key");
+            check.find::<PairRow>(format_args!("{a} {b}"), "missing, though the contents share a key");
         }
     }
     wanted.clear();
@@ -201,7 +202,9 @@ impl Seeker<'_> {
             self.recall.near_pairs += 1;
             match pairs.find(|row| (row.content, row.other).cmp(&(a, b))) {
                 Some(row) if proposed_by(row.proposals, 0) > 0 => self.recall.stored += 1,
-                _ => self.check.find("pairs", format_args!("{a} {b}"), "missing, though the fingerprints are within k"),
+                _ => {
+                    self.check.find::<PairRow>(format_args!("{a} {b}"), "missing, though the fingerprints are within k")
+                }
             }
         }
     }
