@@ -11,12 +11,13 @@
 //! content leads it. So two clusters with the same key share all pages of the later one except
 //! those that came to it.
 
-use super::rows::Change;
-use super::sink::Sink;
-use super::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
-use super::{ContentClusters, Files, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
 use crate::document::Id;
 use crate::error::Result;
+use crate::export::PORTION_ROWS;
+use crate::export::rows::Change;
+use crate::export::sink::{Files, Place, Sink};
+use crate::export::tables::{ContentClusters, States, Tables, Urls, find, find_cluster, sorted};
+use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -307,7 +308,7 @@ impl Writer<'_> {
 
 /// Writes what happened between two states of `store`. A page that disappeared is "expired" if
 /// `is_expired` is true of its last row, else "removed".
-pub(super) fn changes(
+pub(super) fn write(
     store: &Store,
     before: &States,
     after: &States,
@@ -315,7 +316,7 @@ pub(super) fn changes(
     place: &Place<'_>,
 ) -> Result<Files> {
     let difference = Difference::open(store, before, after)?;
-    let sink = Sink::create(place.dir, "changes", place.forms)?;
+    let sink = Sink::create(place)?;
     let mut writer = Writer { difference: &difference, sink, portion: Vec::new() };
     let transitions = difference.transitions(&difference.traffic());
     for events in transitions.events.chunks(PORTION_ROWS) {

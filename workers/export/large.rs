@@ -5,9 +5,9 @@
 //! pages and the job only. Memory holds 20 bytes for each content of one cluster at a time, and a
 //! portion of its pairs.
 
-use super::{Tables, sorted};
 use crate::confirm::Reason;
 use crate::document::Id;
+use crate::export::tables::{Tables, sorted};
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
 use crate::text::signatures::Kind;

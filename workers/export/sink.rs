@@ -24,6 +24,8 @@ const GROUP_ROWS: usize = 1 << 20;
 
 /// A row of an exported table.
 pub trait Exported: Serialize {
+    /// The table's name.
+    const NAME: &'static str;
     /// The columns.
     fn schema() -> SchemaRef;
     /// `rows` as columns.
@@ -66,7 +68,7 @@ cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).coll
 
 /// Declares a row whose fields are the columns of both formats.
 macro_rules! exported {
-    ($(#[$meta:meta])* pub struct $Row:ident { $($field:ident: $Field:ty),* $(,)? }) => {
+    ($(#[$meta:meta])* pub struct $Row:ident in $name:literal { $($field:ident: $Field:ty),* $(,)? }) => {
         $(#[$meta])*
         #[derive(serde::Serialize)]
         pub struct $Row {
@@ -74,6 +76,8 @@ macro_rules! exported {
         }
 
         impl $crate::export::sink::Exported for $Row {
+            const NAME: &'static str = $name;
+
             fn schema() -> arrow_schema::SchemaRef {
                 use $crate::export::sink::Cell;
                 std::sync::Arc::new(arrow_schema::Schema::new(vec![
@@ -89,6 +93,17 @@ macro_rules! exported {
     };
 }
 pub(crate) use exported;
+
+/// The folder and the formats of an export.
+pub struct Place<'a> {
+    /// The folder.
+    pub dir: &'a Path,
+    /// The formats.
+    pub forms: &'a [Form],
+}
+
+/// The names and digests of written files.
+pub type Files = Vec<(String, String)>;
 
 /// A file that is hashed while it is written.
 struct Hashed {
@@ -111,20 +126,20 @@ impl Write for Hashed {
 /// Writes the rows of one table, in order, in all requested formats.
 pub struct Sink<R: Exported> {
     dir: PathBuf,
-    name: &'static str,
     rows: Vec<R>,
     jsonl: Option<Hashed>,
     parquet: Option<ArrowWriter<Hashed>>,
 }
 
 impl<R: Exported> Sink<R> {
-    /// Creates the temporary files of table `name` in `dir`.
-    pub fn create(dir: &Path, name: &'static str, forms: &[Form]) -> Result<Sink<R>> {
+    /// Creates the temporary files of the table of `R`.
+    pub fn create(place: &Place<'_>) -> Result<Sink<R>> {
+        let Place { dir, forms } = *place;
         let open = |form: Form| -> Result<Option<Hashed>> {
             if !forms.contains(&form) {
                 return Ok(None);
             }
-            let path = aside(dir, &file_name(name, form));
+            let path = aside(dir, &file_name(R::NAME, form));
             let file = File::create(&path).map_err(|e| Error::io("create", &path, e))?;
             Ok(Some(Hashed { file: BufWriter::with_capacity(1 << 18, file), hasher: blake3::Hasher::new() }))
         };
@@ -134,15 +149,9 @@ impl<R: Exported> Sink<R> {
                 .set_max_row_group_row_count(Some(GROUP_ROWS))
                 .set_created_by("pagefold".into())
                 .build();
-            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, name, e))
+            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, R::NAME, e))
         });
-        Ok(Sink {
-            dir: dir.to_owned(),
-            name,
-            rows: Vec::new(),
-            jsonl: open(Form::Jsonl)?,
-            parquet: parquet.transpose()?,
-        })
+        Ok(Sink { dir: dir.to_owned(), rows: Vec::new(), jsonl: open(Form::Jsonl)?, parquet: parquet.transpose()? })
     }
 
     /// Appends a row.
@@ -157,33 +166,40 @@ impl<R: Exported> Sink<R> {
                 let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
                 write
                     .and_then(|()| file.write_all(b"\n"))
-                    .map_err(|e| Error::io("write", &self.dir.join(self.name), e))?;
+                    .map_err(|e| Error::io("write", &self.dir.join(R::NAME), e))?;
             }
         }
         if let Some(parquet) = &mut self.parquet {
             let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.rows))
                 .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
-            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, self.name, e))?;
+            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
         }
         self.rows.clear();
         Ok(())
     }
 
     /// Renames the files to their final names. Returns these and the blake3 digests.
-    pub fn finish(mut self) -> Result<Vec<(String, String)>> {
+    pub fn finish(mut self) -> Result<Files> {
         self.flush()?;
         let parquet = self.parquet.take().map(ArrowWriter::into_inner).transpose();
-        let parquet = parquet.map_err(|e| parquet_error(&self.dir, self.name, e))?;
-        let mut files = Vec::new();
+        let parquet = parquet.map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+        let mut files = Files::new();
         for (form, file) in [(Form::Jsonl, self.jsonl.take()), (Form::Parquet, parquet)] {
             let Some(Hashed { file, hasher }) = file else { continue };
-            let name = file_name(self.name, form);
+            let name = file_name(R::NAME, form);
             let aside = aside(&self.dir, &name);
             let file = file.into_inner().map_err(|e| Error::io("write", &aside, e.into_error()))?;
             durable::place(&file, &aside, &self.dir.join(&name))?;
             files.push((name, hasher.finalize().to_hex().to_string()));
         }
         Ok(files)
+    }
+}
+
+/// Removes the temporary files of the table of `R` from `dir`, ignoring errors.
+pub fn sweep<R: Exported>(dir: &Path) {
+    for form in [Form::Jsonl, Form::Parquet] {
+        let _ = std::fs::remove_file(aside(dir, &file_name(R::NAME, form)));
     }
 }
 
