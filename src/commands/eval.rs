@@ -6,7 +6,7 @@ use crate::terminal::print::{grouped, print_json, show};
 use std::fmt::Write as _;
 use workers::error::{Error, Kind, Result};
 use workers::eval::score::{Levels, Measure, Score};
-use workers::eval::sweep::{Row, Sweep};
+use workers::eval::sweep::{SettingScore, Sweep};
 use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
 
 /// `pagefold eval`.
@@ -124,7 +124,7 @@ fn signatures(out: &mut String, score: &Score) {
 }
 
 fn swept(out: &mut String, sweep: &Sweep) {
-    let line = |out: &mut String, row: &Row| {
+    let line = |out: &mut String, row: &SettingScore| {
         let mark = if row.is_job { "*" } else { " " };
         let _ = writeln!(
             out,

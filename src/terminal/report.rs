@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 use workers::candidates::pivots::{BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
-use workers::export::{Exported, LargeCluster, LargeClusters, Share};
+use workers::export::{Exported, LargeCluster, LargeClusters, PairCount};
 use workers::fold::epoch::Receipt;
 use workers::fold::splits::Counts;
 use workers::job::Job;
@@ -220,7 +220,7 @@ fn warning(cluster: &LargeCluster) -> String {
     text.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
     if let Some(similarity) = cluster.similarity {
         let share = |n: u32| f64::from(n) / 10_000.0;
-        let list = |shares: &[Share]| -> String {
+        let list = |shares: &[PairCount]| -> String {
             let each = shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
             each.collect::<Vec<String>>().join(", ")
         };
@@ -280,7 +280,7 @@ mod tests {
     /// A large cluster is told in one line, with what its texts share and, if it is a chain, what would part it.
     #[test]
     fn what_large_clusters_share() {
-        let share = |name: &str, pairs| Share { name: name.into(), pairs };
+        let share = |name: &str, pairs| PairCount { name: name.into(), pairs };
         let chain = LargeCluster {
             cluster: "00".into(),
             representative: "http://a.example/1".into(),

@@ -1,37 +1,39 @@
-//! Candidates: in come texts with their fingerprints or keys, out go the pairs that a signature would propose, by the pivot
-//! rule as an epoch obeys it ([`crate::candidates::pivots`]). Pure functions; the oracle of both is all pairs one by one.
+//! Finds the pairs of texts that a signature would propose, from their fingerprints or keys.
+//!
+//! The pivot rule is that of epochs ([`crate::candidates::pivots`]). These are pure functions,
+//! tested against all pairs one by one.
 
 use crate::candidates::hamming::{Scratch, within};
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
 use std::collections::BTreeMap;
 
-/// Candidates of one setting that are held; a setting that has more is left out.
+/// The greatest number of candidates of one setting. A setting with more is left out.
 pub const CANDIDATES_MAX: usize = 1 << 24;
 
-/// A text of a number.
+/// A text and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Numbered {
-    /// Its content, which orders.
+    /// The content; its order gives the ranks.
     pub content: Id,
-    /// Its number.
+    /// The text's number.
     pub text: u32,
 }
 
-/// Pairs of texts within `k` bits that the pivot rule examines, the lesser number first, and their distances, in no
-/// order; none if they are more than [`CANDIDATES_MAX`].
+/// The pairs of texts within `k` bits that the pivot rule examines, the lesser number first, with
+/// their distances, in no order. None if there are more than [`CANDIDATES_MAX`].
 pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
     let mut groups: BTreeMap<u64, Vec<Numbered>> = BTreeMap::new();
     texts.iter().for_each(|(fingerprint, text)| groups.entry(*fingerprint).or_default().push(*text));
     groups.values_mut().for_each(|group| group.sort_unstable());
     let mut pairs = Vec::new();
-    let mut give = |a: u32, b: u32, distance: u32| {
+    let mut emit = |a: u32, b: u32, distance: u32| {
         if pairs.len() <= CANDIDATES_MAX {
             pairs.push((a.min(b), a.max(b), distance));
         }
     };
     for group in groups.values() {
-        inside(group, |a, b| give(a, b, 0));
+        inside(group, |a, b| emit(a, b, 0));
     }
     let fingerprints: Vec<u64> = groups.keys().copied().collect();
     within(&fingerprints, k, 0, &[], &mut Scratch::new(), &mut |a, b| {
@@ -39,21 +41,22 @@ pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
         let (a, b) = (&groups[&a], &groups[&b]);
         for (i, x) in a.iter().take(PIVOTS).enumerate() {
             let others = b.iter().enumerate().take_while(|(j, _)| examined_between(i, *j));
-            others.for_each(|(_, y)| give(x.text, y.text, distance));
+            others.for_each(|(_, y)| emit(x.text, y.text, distance));
         }
     });
     (pairs.len() <= CANDIDATES_MAX).then_some(pairs)
 }
 
 /// The pairs of a group that the pivot rule examines; `group` ascends.
-fn inside(group: &[Numbered], mut give: impl FnMut(u32, u32)) {
+fn inside(group: &[Numbered], mut emit: impl FnMut(u32, u32)) {
     for (rank, text) in group.iter().enumerate() {
-        group[..examined_before(rank)].iter().for_each(|other| give(other.text, text.text));
+        group[..examined_before(rank)].iter().for_each(|other| emit(other.text, text.text));
     }
 }
 
-/// Pairs of texts that share a key and that the pivot rule examines, the lesser number first, ascending, each once; none
-/// if they are more than [`CANDIDATES_MAX`], a pair counted for each key that it shares.
+/// The pairs of texts that share a key and that the pivot rule examines, the lesser number first,
+/// ascending, each once. None if there are more than [`CANDIDATES_MAX`], counting a pair for each
+/// common key.
 pub fn keyed(mut keys: Vec<(u64, Numbered)>) -> Option<Vec<(u32, u32)>> {
     keys.sort_unstable();
     let (mut pairs, mut group) = (Vec::new(), Vec::new());
@@ -76,11 +79,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn numbered(text: u32) -> Numbered {
-        // Digests and numbers are of different orders.
+        // Digests have another order than numbers.
         Numbered { content: Id::of(&text.to_le_bytes()), text }
     }
 
-    /// Whether the ranks of two texts, from 1, among those that share their keys are such as the rule examines.
+    /// Whether the rule examines two texts by their ranks from 1 among the texts with their keys.
     fn examined(all: &[(u64, Numbered)], a: (u64, Numbered), b: (u64, Numbered)) -> bool {
         let rank = |one: (u64, Numbered)| {
             all.iter().filter(|other| other.0 == one.0 && other.1.content <= one.1.content).count()
@@ -90,7 +93,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is found is what all pairs one by one give, in groups larger than their pivots, too.
+        /// The pairs found are those of all pairs one by one, also in groups with more texts than
+        /// pivots.
         #[test]
         fn found_are_those_of_all_pairs(
             few in prop::collection::vec(any::<u64>(), 1..5),

@@ -1,17 +1,18 @@
-//! Labels: in comes a file of JSON lines, plain, gzip or zstd, that says which pages are the same, out goes what it says,
-//! by canonical URL. One form a file:
+//! Reads labels, which say which pages are the same: JSON lines, plain, gzip or zstd, with one of
+//! three forms in a file.
 //!
 //! ```text
-//! {"url": "...", "label": "..."}            pages of one label are the same; any two others of the file are different
-//! {"a": "...", "b": "...", "same": true}    these pairs are judged; nothing is said of any other
-//! {"a": "...", "b": "..."}                  these pairs are the same; any two others of the store are different
+//! {"url": "...", "label": "..."}          pages with one label are the same, all others differ
+//! {"a": "...", "b": "...", "same": true}  pairs are judged, nothing is known of others
+//! {"a": "...", "b": "..."}                pairs are the same, all others of the store differ
 //! ```
 //!
-//! Other fields are passed over. A line that says something else, or the opposite of an earlier one, is an error that
-//! names file and line: a truth with holes is none. Never looks at a store.
+//! Other fields are ignored. A line of another form, or one that contradicts an earlier line, is an
+//! error that names file and line, because incomplete labels would give wrong measures.
 
 use crate::document::{Id, canonical_url};
 use crate::error::{Error, Kind, Result};
+use crate::eval::scene::Truth;
 use crate::read::jsonl::BOM;
 use crate::read::source::{End, Source};
 use crate::read::{Limits, record};
@@ -20,38 +21,27 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of a line: two URLs and some words about them.
+/// The bytes of a line: two URLs and some more fields.
 const LINE_BYTES_MAX: usize = 1 << 20;
-/// Rows of a file; each is held in memory with its URLs.
+/// The rows of a file. Each is held in memory with its URLs.
 const ROWS_MAX: usize = 1 << 24;
-/// Bytes by which the window grows while a line's end is looked for.
+/// The bytes by which the window grows while a line's end is searched for.
 const STEP_BYTES: usize = 64 << 10;
-
-/// What is said of pages, which are named by their places in [`Labels::urls`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// The label of each page, by number.
-    Labels(Vec<u32>),
-    /// Pairs, the lesser page first, ascending, and whether they are the same; of others nothing is known.
-    Judged(Vec<(u32, u32, bool)>),
-    /// All pairs that are the same, likewise.
-    Listed(Vec<(u32, u32)>),
-}
 
 /// A file of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    /// The canonical URLs and their DocIds, in the order in which the file first names them.
+    /// The canonical URLs and their DocIds, in the order of their first occurrence.
     pub urls: Vec<(String, Id)>,
-    /// What is said of them.
-    pub said: Said,
-    /// Lines that are not blank.
+    /// What the labels say; a page is an index into [`Labels::urls`].
+    pub truth: Truth,
+    /// The number of lines that are not blank.
     pub rows: u64,
 }
 
-/// One line as it stands.
+/// The fields of a line.
 #[derive(Deserialize)]
-struct Row {
+struct LabelLine {
     url: Option<String>,
     label: Option<Value>,
     a: Option<String>,
@@ -59,29 +49,29 @@ struct Row {
     same: Option<bool>,
 }
 
-/// The form of a row.
+/// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum LabelForm {
     Label,
     Judged,
     Listed,
 }
 
-impl Form {
+impl LabelForm {
     fn name(self) -> &'static str {
         match self {
-            Form::Label => "url and label",
-            Form::Judged => "a, b and same",
-            Form::Listed => "a and b",
+            LabelForm::Label => "url and label",
+            LabelForm::Judged => "a, b and same",
+            LabelForm::Listed => "a and b",
         }
     }
 }
 
-/// What the lines so far say.
+/// The result of the lines read so far.
 #[derive(Default)]
 struct Reading {
-    /// The form, and the line that had it first.
-    form: Option<(Form, u64)>,
+    /// The form, and the line that first had it.
+    form: Option<(LabelForm, u64)>,
     urls: Vec<(String, Id)>,
     places: BTreeMap<Id, u32>,
     label_numbers: BTreeMap<String, u32>,
@@ -91,7 +81,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The place of the page at `url`.
+    /// The index of the page at `url`.
     fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
         let url = record::url(url.as_bytes()).map_err(|_| "a URL that is empty or too long".to_owned())?;
         let url = canonical_url(&url);
@@ -103,13 +93,13 @@ impl Reading {
         Ok(place)
     }
 
-    /// Takes in line `number`; else says what is wrong with it.
+    /// Adds line `number`; the error says what is wrong with it.
     fn line(&mut self, number: u64, line: &[u8]) -> std::result::Result<(), String> {
-        let row: Row = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
+        let row: LabelLine = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
         let form = match (&row.url, &row.label, &row.a, &row.b, row.same) {
-            (Some(_), Some(_), None, None, None) => Form::Label,
-            (None, None, Some(_), Some(_), Some(_)) => Form::Judged,
-            (None, None, Some(_), Some(_), None) => Form::Listed,
+            (Some(_), Some(_), None, None, None) => LabelForm::Label,
+            (None, None, Some(_), Some(_), Some(_)) => LabelForm::Judged,
+            (None, None, Some(_), Some(_), None) => LabelForm::Listed,
             _ => return Err("neither url and label, nor a and b, nor a, b and same".into()),
         };
         match self.form {
@@ -151,15 +141,15 @@ impl Reading {
     }
 
     fn finish(self) -> std::result::Result<Labels, String> {
-        let said = match self.form {
+        let truth = match self.form {
             None => return Err("says nothing: no rows".into()),
-            Some((Form::Label, _)) => Said::Labels(self.labels),
-            Some((Form::Judged, _)) => {
-                Said::Judged(self.pairs.into_iter().map(|((a, b), same)| (a, b, same)).collect())
+            Some((LabelForm::Label, _)) => Truth::Labels(self.labels),
+            Some((LabelForm::Judged, _)) => {
+                Truth::Judged(self.pairs.into_iter().map(|((a, b), same)| (a, b, same)).collect())
             }
-            Some((Form::Listed, _)) => Said::Listed(self.pairs.into_keys().collect()),
+            Some((LabelForm::Listed, _)) => Truth::Listed(self.pairs.into_keys().collect()),
         };
-        Ok(Labels { urls: self.urls, said, rows: self.rows })
+        Ok(Labels { urls: self.urls, truth, rows: self.rows })
     }
 }
 
@@ -167,7 +157,7 @@ impl Reading {
 ///
 /// # Errors
 ///
-/// `NoInput` if there is no such file, `Data` if a line is no row of labels, naming file and line.
+/// `NoInput` if the file does not exist, `Data` if a line is wrong, naming file and line.
 pub fn read(path: &Path) -> Result<Labels> {
     let size = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?.len();
     let mut source = Source::open(path, 0, size, &Limits::default())?;
@@ -192,7 +182,8 @@ pub fn read(path: &Path) -> Result<Labels> {
     reading.finish().map_err(data)
 }
 
-/// The bytes of the next line, its newline counted; 0 at the end; or why there is none to be had.
+/// The length of the next line including its newline, 0 at the end. The inner error says why the
+/// line cannot be read.
 fn line(source: &mut Source) -> Result<std::result::Result<usize, String>> {
     let (mut seen, mut want) = (0, 1);
     loop {
@@ -232,13 +223,14 @@ mod tests {
     const ROWS: &str = "{\"url\":\"HTTP://a.example:80\",\"label\":\"x\"}\n\n{\"url\":\"b\",\"label\":7,\"more\":[]}\r\n\
                         {\"url\":\"http://a.example/#top\",\"label\":\"x\"}";
 
-    /// URLs are those of the store whatever their spelling, and compression, line ends and a mark change nothing.
+    /// Spellings of a URL give the store's URL. Compression, line ends and a byte order mark change
+    /// nothing.
     #[test]
-    fn labels_in_every_dress() {
+    fn spelling_and_compression_do_not_matter() {
         let plain = of(ROWS.as_bytes()).expect("sound");
         let urls: Vec<&str> = plain.urls.iter().map(|(url, _)| url.as_str()).collect();
         assert_eq!(urls, ["http://a.example/", "b"]);
-        assert_eq!((&plain.said, plain.rows), (&Said::Labels(vec![0, 1]), 3));
+        assert_eq!((&plain.truth, plain.rows), (&Truth::Labels(vec![0, 1]), 3));
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(ROWS.as_bytes()).expect("written");
         let zstd = zstd::bulk::compress(ROWS.as_bytes(), 1).expect("compressed");
@@ -247,20 +239,20 @@ mod tests {
         }
     }
 
-    /// A pair is the same in either order and told once.
+    /// A pair is the same in either order and counts once.
     #[test]
     fn pairs_are_unordered() {
         let listed =
             of(b"{\"a\":\"p\",\"b\":\"q\"}\n{\"a\":\"q\",\"b\":\"p\"}\n{\"a\":\"r\",\"b\":\"p\"}").expect("sound");
-        assert_eq!(listed.said, Said::Listed(vec![(0, 1), (0, 2)]));
+        assert_eq!(listed.truth, Truth::Listed(vec![(0, 1), (0, 2)]));
         let judged =
             of(b"{\"a\":\"q\",\"b\":\"p\",\"same\":true}\n{\"a\":\"r\",\"b\":\"p\",\"same\":false}").expect("sound");
-        assert_eq!(judged.said, Said::Judged(vec![(0, 1, true), (1, 2, false)]));
+        assert_eq!(judged.truth, Truth::Judged(vec![(0, 1, true), (1, 2, false)]));
     }
 
-    /// Every line that is no row, or contradicts another, is named with its number; it is data that is wrong.
+    /// A line of no form, or one that contradicts another, is an error of data that names the line.
     #[test]
-    fn bad_lines_are_named() {
+    fn wrong_lines_are_named() {
         let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true}\n";
         for (line, expected) in [
             ("{\"a\":\"p\"", "line 2: no row of labels"),
@@ -286,7 +278,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Any bytes are labels or an error in one line.
+        /// Any bytes give labels or an error.
         #[test]
         fn hostile_bytes(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
             if let Err(error) = of(&bytes) {

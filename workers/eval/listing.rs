@@ -1,21 +1,22 @@
-//! Listing: in comes a scene, out go pairs that are wrong, for a person to read: those that are joined and are not the
-//! same, and those that are the same and are not joined. A pair of texts, or a text that different pages share, is told
-//! once, by an example of its pages. In the order of texts, which is that of their first pages' URLs.
+//! Lists wrong pairs for a person to read: false accepts and misses.
+//!
+//! Each pair of texts, or text that different pages share, is listed once with an example of its
+//! pages, in the order of texts, which is that of their first pages' URLs.
 
 use crate::confirm::Reason;
 use crate::eval::scene::{Scale, TextPair, Truth};
 use std::collections::BTreeMap;
 
-/// What is wrong about two texts.
+/// Two texts with wrong page pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// A page of the lesser text: the first that has such a pair.
+    /// The first page of the lesser text that has a wrong pair.
     pub x: u32,
-    /// A page of the other: the first that has one with that.
+    /// The first page of the other text that is wrong with that page.
     pub y: u32,
-    /// Page pairs of these texts that are wrong.
+    /// The number of wrong page pairs of these texts.
     pub page_pairs: u64,
-    /// How alike the texts are, in 1/10,000, where that was decided.
+    /// The similarity in 1/10,000, if the pair was decided.
     pub similarity: Option<u16>,
     /// The rule that decided; `identical` or `not_proposed`.
     pub reason: &'static str,
@@ -33,7 +34,7 @@ pub fn false_accepts(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
     let mut joined = scale.scene.pairs.iter().filter(|pair| pair.accepted).peekable();
     let mut wrong = Vec::new();
     for text in 0..scale.scene.chars.len() as u32 {
-        // Its own pages first, then its pairs: ascending.
+        // A text's own pages come first, then its pairs: this is ascending.
         let own = std::iter::once((text, text, None));
         let pairs =
             std::iter::from_fn(|| joined.next_if(|pair| pair.a == text).map(|pair| (pair.a, pair.b, Some(pair))));
@@ -89,32 +90,34 @@ pub fn misses(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
             }
         }
         Truth::Judged(_) | Truth::Listed(_) => {
-            let mut of_texts = scale.told().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
-            of_texts
-                .all(|told| told[0].a == told[0].b || !told.iter().any(|told| told.same) || miss(told[0].a, told[0].b));
+            let mut of_texts = scale.labelled_pairs().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
+            of_texts.all(|pairs| {
+                let (a, b) = (pairs[0].a, pairs[0].b);
+                a == b || !pairs.iter().any(|pair| pair.same) || miss(a, b)
+            });
         }
     }
     wrong
 }
 
-/// The first pages of texts `a` <= `b` that are, or are not, the same.
+/// The first pages of texts `a` <= `b` whose label is `same`.
 fn example(scale: &Scale<'_>, a: u32, b: u32, same: bool) -> Option<(u32, u32)> {
-    // Where the labels name pairs one by one, those of these texts are at hand.
-    let named = || scale.told_of(a, b).iter().find(|told| told.same == same).map(|told| (told.x, told.y));
+    // If the labels name pairs one by one, only those of these texts are searched.
+    let named = || scale.labelled_pairs_of(a, b).iter().find(|pair| pair.same == same).map(|pair| (pair.x, pair.y));
     match (&scale.scene.truth, same) {
         (Truth::Judged(_), _) | (Truth::Listed(_), true) => return named(),
         _ => {}
     }
     let mut tried: Option<u32> = None;
     for x in scale.pages_of(a) {
-        // A page with the label of one that found none finds none either.
+        // A page with the same label as the last one finds nothing either.
         if let Truth::Labels(labels) = &scale.scene.truth
             && tried.replace(labels[x as usize]) == Some(labels[x as usize])
         {
             continue;
         }
         let mut others = scale.pages_of(b).filter(|y| a != b || x < *y);
-        if let Some(y) = others.find(|y| scale.says(x, *y) == Some(same)) {
+        if let Some(y) = others.find(|y| scale.is_same(x, *y) == Some(same)) {
             return Some((x, y));
         }
     }
@@ -128,7 +131,7 @@ mod tests {
     use crate::eval::testing::{judge, scenes};
     use proptest::prelude::*;
 
-    /// All pairs of texts, and of each all pairs of pages, one by one.
+    /// The plain form: all pairs of texts, and for each all pairs of pages.
     fn plain(scene: &Scene, same: bool) -> Vec<Wrong> {
         let texts = scene.chars.len() as u32;
         let pages =
@@ -152,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is listed is what all pairs one by one give, cut where it was asked to be.
+        /// The list is that of all pairs one by one, cut to the requested length.
         #[test]
         fn listed_are_those_of_all_pairs(scene in scenes(), most in 0usize..5) {
             let scale = Scale::new(&scene);

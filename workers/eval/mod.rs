@@ -1,6 +1,8 @@
-//! Evaluation: in come a store and a file of labels, out goes how right the store's answers are, and what would become of
-//! them under other settings. It reads the head's mapped tables and nothing else, runs no epoch and changes nothing.
-//! What thinks are pure functions of a [`scene::Scene`]: `score`, `listing`, `sweep`; `plot` draws.
+//! Measures how right a store's answers are against labels, and how right they would be under other
+//! settings.
+//!
+//! It reads the head's mapped tables, runs no epoch and writes nothing. The logic (`score`,
+//! `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `plot` draws the result.
 
 pub mod candidates;
 pub mod labels;
@@ -17,48 +19,50 @@ pub mod world;
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::store::manifest::Head;
+use crate::store::table::Row;
 use crate::store::{Store, digest_of};
+use crate::tables::PageRow;
 use crate::text::signatures;
-use labels::{Labels, Said};
+use labels::Labels;
 use listing::Wrong;
-use scene::Scale;
+use scene::{Scale, Truth};
 use score::Score;
 use serde::Serialize;
 use sweep::Sweep;
 use world::{Unknown, World};
 
-/// What is asked for beside the score.
+/// What is wanted in addition to the score.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
-    /// Pairs that are wrong to be listed, of either kind.
+    /// The greatest number of wrong pairs to list, of each kind.
     pub list: usize,
-    /// Whether other settings are tried.
+    /// Whether to try other settings.
     pub sweep: bool,
 }
 
-/// What the labels were.
+/// Facts about the labels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Facts {
     /// `labels`, `judged_pairs` or `listed_pairs`.
     pub form: &'static str,
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// URLs that they name.
+    /// The number of URLs that they name.
     pub urls: u64,
-    /// What the store does not have of them.
+    /// What the store does not have.
     pub unknown: Unknown,
 }
 
-/// A pair that is wrong, by an example of its pages.
+/// A wrong pair of texts with an example of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
     /// A page.
     pub a: String,
-    /// The other.
+    /// The other page.
     pub b: String,
-    /// Page pairs of these two texts that are wrong.
+    /// The number of wrong page pairs of these two texts.
     pub page_pairs: u64,
-    /// How alike the texts are, where that was decided.
+    /// The similarity, if the pair was decided.
     pub similarity: Option<f64>,
     /// The rule that decided; `identical` or `not_proposed`.
     pub reason: &'static str,
@@ -71,29 +75,29 @@ pub struct Report {
     pub epoch: u64,
     /// The labels.
     pub labels: Facts,
-    /// The counts.
+    /// The measures.
     #[serde(flatten)]
     pub score: Score,
-    /// Joined and not the same.
+    /// Pairs that are joined and not the same.
     pub false_accepts: Vec<Example>,
-    /// The same and not joined.
+    /// Pairs that are the same and not joined.
     pub misses: Vec<Example>,
-    /// Other settings, if they were tried.
+    /// The measures of other settings, if they were tried.
     pub sweep: Option<Sweep>,
 }
 
-/// Holds the head of `store` against `labels`.
+/// Compares the head of `store` with `labels`.
 ///
 /// # Errors
 ///
-/// `NoInput` if the store has no page, `Data` if it has none of the labelled ones, `Config` if the job decides
-/// otherwise than the head did, `Io` if a table is damaged.
+/// `NoInput` if the store has no page, `Data` if it has none of the labelled pages, `Config` if the
+/// job's decision configuration is not the head's, `Io` if a table is damaged.
 pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: Asked) -> Result<Report> {
     if digest_of(&job.decision()) != head.manifest.decision {
         let why = "the last epoch had another decision configuration; remedy: put it back, or run the job first";
         return Err(Error::config(store.root(), why));
     }
-    if head.manifest.tables.get("pages").is_none_or(|table| table.rows == 0) {
+    if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
         return Err(Error::new(Kind::NoInput, format!("{}: the store has no page", store.root().display())));
     }
     let world = world::gather(store, head, labels)?;
@@ -112,10 +116,10 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
     Ok(Report {
         epoch: head.manifest.epoch,
         labels: Facts {
-            form: match labels.said {
-                Said::Labels(_) => "labels",
-                Said::Judged(_) => "judged_pairs",
-                Said::Listed(_) => "listed_pairs",
+            form: match labels.truth {
+                Truth::Labels(_) => "labels",
+                Truth::Judged(_) => "judged_pairs",
+                Truth::Listed(_) => "listed_pairs",
             },
             rows: labels.rows,
             urls: labels.urls.len() as u64,

@@ -1,22 +1,25 @@
-//! Plot: in comes a sweep, out goes an SVG of two panels: precision against recall, and recall against the pairs that are
-//! verified for each true one, on a logarithmic scale. One colour a key of the job, one point a setting, the stored
-//! answers as a ring. Written by hand: it is circles, lines and words, and a drawing library brings fonts and back ends
-//! that nothing here needs.
+//! Draws a sweep as an SVG of two panels: precision against recall, and recall against the pairs
+//! that are verified for each true one (logarithmic).
+//!
+//! Each key of the job has a colour, each setting a point, and the stored answers have a ring. It
+//! is written by hand, because a drawing library would bring fonts and back ends for what is only
+//! circles, lines and words.
 
-use crate::eval::sweep::{Row, Sweep};
+use crate::eval::sweep::{SettingScore, Sweep};
 use std::fmt::Write;
 
 const WIDTH: f64 = 1080.0;
 const HEIGHT: f64 = 560.0;
-/// Of a panel: left edges, then width, top and height of the area that is drawn in.
+/// The left edges of the panels; then width, top and height of a panel's area.
 const LEFTS: [f64; 2] = [76.0, 600.0];
 const PANEL: (f64, f64, f64) = (440.0, 64.0, 360.0);
-/// Colours that people who see few colours tell apart (Okabe and Ito 2008), one a key.
+/// Colours that people with impaired colour vision can distinguish (Okabe and Ito 2008), one for
+/// each key.
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f"];
-/// Ticks that an axis has at about the most.
+/// The number of ticks that an axis has at most, approximately.
 const TICKS: f64 = 6.0;
 
-/// An axis: values to places.
+/// An axis maps values to places.
 struct Axis {
     from: f64,
     to: f64,
@@ -25,23 +28,23 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis of shares that holds `values`, within 0 to 1, by steps of 1, 2 or 5 times a power of ten.
+    /// An axis for `values` within 0 to 1, with steps of 1, 2 or 5 times a power of ten.
     fn shares(values: impl Iterator<Item = f64> + Clone) -> Axis {
         let (least, most) = (values.clone().fold(1.0, f64::min), values.fold(0.0, f64::max));
         let (least, most) = if least <= most { (least, most) } else { (0.0, 1.0) };
-        // No narrower, lest a difference of one pair in thousands fill the panel.
+        // Not narrower, so that a difference of one pair in thousands does not fill the panel.
         let span = (most - least).max(0.02);
         let power = 10f64.powf((span / TICKS).log10().floor());
         let step =
             [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| span / step <= TICKS).unwrap_or(span);
-        // Whole steps, so that no rounding gathers.
+        // Counted in whole steps, so that rounding errors do not add up.
         let from = ((least - span * 0.05) / step).floor().max(0.0);
         let to = ((most + span * 0.05) / step).ceil().min((1.0 / step).round());
         let ticks = (from as u32..=to as u32).map(|n| f64::from(n) * step).collect();
         Axis { from: from * step, to: to * step, log: false, ticks }
     }
 
-    /// A logarithmic axis that holds `values`, all above 0, from one of 1, 2, 5 times a power of ten to another.
+    /// A logarithmic axis for `values` above 0. Both ends are 1, 2 or 5 times a power of ten.
     fn logarithmic(values: impl Iterator<Item = f64> + Clone) -> Axis {
         let (least, most) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
         let (least, most) = if most > 0.0 { (least, most) } else { (0.5, 2.0) };
@@ -51,7 +54,7 @@ impl Axis {
         Axis { from: all[from], to: all[to], log: true, ticks: all[from..=to].to_vec() }
     }
 
-    /// Where `value` lies, 0 at the start and 1 at the end.
+    /// The place of `value`: 0 is the start, 1 the end.
     fn place(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.ln() } else { value };
         (of(value) - of(self.from)) / (of(self.to) - of(self.from)).max(f64::MIN_POSITIVE)
@@ -64,14 +67,14 @@ impl Axis {
     }
 }
 
-/// A point of a panel, if the row has both numbers.
-type Of = fn(&Row) -> Option<(f64, f64)>;
+/// The point of a setting, if it has both numbers.
+type Of = fn(&SettingScore) -> Option<(f64, f64)>;
 
-fn precision_recall(row: &Row) -> Option<(f64, f64)> {
+fn precision_recall(row: &SettingScore) -> Option<(f64, f64)> {
     row.confirmed.recall.zip(row.confirmed.precision)
 }
 
-fn cost_recall(row: &Row) -> Option<(f64, f64)> {
+fn cost_recall(row: &SettingScore) -> Option<(f64, f64)> {
     row.verified_per_true.filter(|cost| *cost > 0.0).zip(row.confirmed.recall)
 }
 
@@ -97,7 +100,7 @@ pub fn svg(sweep: &Sweep, title: &str) -> String {
 
 fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], log: bool) {
     let (width, top, height) = PANEL;
-    // A threshold leaves the verified pairs as they are: there it has nothing to say.
+    // A threshold does not change which pairs are verified, so the panel of costs omits it.
     let knobs =
         || sweep.knobs.iter().zip(COLOURS.iter().cycle()).filter(move |(knob, _)| !log || is_signature(knob.key));
     let points: Vec<(f64, f64)> =
@@ -139,12 +142,12 @@ fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], l
         top + height / 2.0,
         names[1]
     );
-    // Names that would lie on others are left out.
+    // A name that would cover another is omitted.
     let mut named: Vec<(f64, f64)> = Vec::new();
     for (knob, colour) in knobs() {
-        let rows: Vec<(&Row, (f64, f64))> =
+        let rows: Vec<(&SettingScore, (f64, f64))> =
             knob.rows.iter().filter_map(|row| of(row).map(|point| (row, at(point)))).collect();
-        // Bins and bins of a key are no order.
+        // Bins and bins of a key have no order, so no line connects them.
         if !knob.key.starts_with("minhash") {
             let line: Vec<String> = rows.iter().map(|(_, (px, py))| format!("{px:.1},{py:.1}")).collect();
             let _ = writeln!(
@@ -202,7 +205,7 @@ fn legend(out: &mut String, sweep: &Sweep) {
     }
 }
 
-/// `text` as it may stand in XML.
+/// `text` escaped for XML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -225,9 +228,9 @@ mod tests {
     use crate::eval::sweep::Knob;
     use proptest::prelude::*;
 
-    fn row(right: u64, verified: Option<f64>) -> Row {
+    fn row(right: u64, verified: Option<f64>) -> SettingScore {
         let measure = Measure::new(100, 90, right);
-        Row {
+        SettingScore {
             setting: format!("<{right}>"),
             is_job: false,
             verified: 7,
@@ -239,7 +242,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every value lies on its axis, ticks too, and ticks are few and ascend.
+        /// All values and ticks are on the axis, and ticks are few and ascend.
         #[test]
         fn values_are_on_the_axis(shares in prop::collection::vec(0.0f64..=1.0, 0..9), costs in prop::collection::vec(1e-4f64..1e6, 0..9)) {
             for (axis, values) in [(Axis::shares(shares.iter().copied()), &shares), (Axis::logarithmic(costs.iter().copied()), &costs)] {
@@ -251,7 +254,8 @@ mod tests {
         }
     }
 
-    /// A plot is well-formed whatever the title, has a point for each setting that has numbers, and none for others.
+    /// For any title the plot is well-formed. Exactly the settings that have both numbers have a
+    /// point.
     #[test]
     fn points_are_drawn() {
         let rows = vec![row(10, Some(1.5)), row(80, None), row(90, Some(0.0))];

@@ -1,8 +1,9 @@
-//! A scene: what a store says of the pages that labels speak of, and what the labels say, by number; and how many page
-//! pairs two texts stand for. Everything that is scored is counted over a scene: it is plain data and knows no store.
+//! The labelled pages with their texts, pairs and clusters, as plain numbers; and the number of
+//! page pairs that two texts stand for.
 //!
-//! Pages are numbered in the order of their URLs and texts in that of their first pages. A page without text has a text
-//! of its own of no characters, which nothing is identical to.
+//! All measures are computed from a scene; it knows no store. Pages are numbered in the order of
+//! their URLs, texts in that of their first pages. A page without text has a text of its own with
+//! no characters, which is identical to no other.
 
 use crate::eval::tally::{CLASSES, Cells, HOSTS, Index, OTHER_HOST, SAME_HOST, class};
 use std::ops::Range;
@@ -10,48 +11,49 @@ use std::ops::Range;
 /// A page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Key of its host.
+    /// The key of its host.
     pub host: u64,
     /// Its text.
     pub text: u32,
-    /// Its cluster: any numbers, the same for pages of one cluster.
+    /// The number of its cluster; only equality matters.
     pub cluster: u32,
 }
 
 /// A decided pair of texts, `a` < `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPair {
-    /// A text.
+    /// The lesser text.
     pub a: u32,
     /// The other.
     pub b: u32,
-    /// How alike they are, in 1/10,000.
+    /// The similarity in 1/10,000.
     pub similarity: u16,
     /// The rule that decided, a [`crate::confirm::Reason`].
     pub reason: u8,
-    /// Whether it joins.
+    /// Whether the pair is accepted.
     pub accepted: bool,
-    /// Who proposes it, see [`crate::tables::pairs::proposed_by`].
+    /// The signatures that propose it, see [`crate::tables::pairs::proposed_by`].
     pub proposals: u64,
 }
 
-/// What is true of pairs of pages.
+/// What labels say about pairs of pages. A page is a number, its index in the labels or the scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Truth {
-    /// The label of each page: pages are the same if their labels are.
+    /// The label of each page. Pages with the same label are the same.
     Labels(Vec<u32>),
-    /// Pairs of pages, the lesser first, ascending, and whether they are the same; of others nothing is known.
+    /// Judged pairs of pages, the lesser first, ascending, and whether they are the same. Other
+    /// pairs are unknown.
     Judged(Vec<(u32, u32, bool)>),
-    /// All pairs that are the same, likewise.
+    /// All pairs of pages that are the same, the lesser first, ascending.
     Listed(Vec<(u32, u32)>),
 }
 
 /// Pages, texts, pairs, clusters and labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scene {
-    /// The pages of the universe.
+    /// The pages.
     pub pages: Vec<Page>,
-    /// Characters of each text.
+    /// The characters of each text.
     pub chars: Vec<u32>,
     /// The decided pairs of these texts, ascending.
     pub pairs: Vec<TextPair>,
@@ -59,14 +61,14 @@ pub struct Scene {
     pub truth: Truth,
 }
 
-/// A pair of pages that the labels name, under its texts: `a` <= `b`, `x` a page of `a`.
+/// A pair of pages that the labels name, sorted by texts. `a` <= `b`, and `x` is a page of `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct LabelledPair {
     /// The lesser text.
     pub a: u32,
-    /// The other; the same one if the texts are identical.
+    /// The other text; the same one if the texts are identical.
     pub b: u32,
-    /// The page of `a`; the lesser one if the texts are identical.
+    /// The page of `a`; the lesser page if the texts are identical.
     pub x: u32,
     /// The page of `b`.
     pub y: u32,
@@ -74,76 +76,76 @@ pub struct Told {
     pub same: bool,
 }
 
-/// Page pairs: how many there are, and how many of them are the same by the labels.
+/// The number of page pairs, and of those that are the same by the labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
-    /// All that the labels speak of, by host.
+    /// All that the labels judge, by host.
     pub all: [u64; HOSTS],
     /// Those that are the same.
     pub right: [u64; HOSTS],
 }
 
 impl Weight {
-    /// All, whatever the hosts.
+    /// The number of page pairs of all hosts.
     pub fn found(&self) -> u64 {
         self.all.iter().sum()
     }
 
-    /// Those that are the same, whatever the hosts.
+    /// The number of page pairs of all hosts that are the same.
     pub fn same(&self) -> u64 {
         self.right.iter().sum()
     }
 }
 
-/// Page pairs that something joins, by length and host.
+/// The page pairs that something joins, by length and host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// All that the labels speak of.
+    /// All that the labels judge.
     pub found: Cells,
     /// Those that are the same.
     pub right: Cells,
 }
 
 impl Joined {
-    /// Both together.
+    /// The sum.
     pub fn plus(self, other: Joined) -> Joined {
         Joined { found: self.found.plus(&other.found), right: self.right.plus(&other.right) }
     }
 
-    /// What is left without `other`, which is a part of it.
+    /// The difference; `other` is a part of this.
     pub fn minus(self, other: Joined) -> Joined {
         Joined { found: self.found.minus(&other.found), right: self.right.minus(&other.right) }
     }
 }
 
-/// A scene with what is needed to weigh its pairs of texts.
+/// A scene with indices to count the page pairs of texts.
 pub struct Scale<'a> {
     /// The scene.
     pub scene: &'a Scene,
-    /// Pages of each text, ascending.
+    /// The pages of each text, ascending.
     pages: Index<u32>,
     hosts: Index<u64>,
     labels: Index<u32>,
     labels_hosts: Index<(u32, u64)>,
-    told: Vec<Told>,
+    labelled_pairs: Vec<LabelledPair>,
 }
 
 impl<'a> Scale<'a> {
-    /// Looks through `scene` once.
+    /// Builds the indices of `scene`.
     pub fn new(scene: &'a Scene) -> Scale<'a> {
         let texts = scene.chars.len();
         let each = || scene.pages.iter().enumerate();
-        let told = |x: u32, y: u32, same: bool| {
+        let labelled_pair = |x: u32, y: u32, same: bool| {
             let of = |page: u32| (scene.pages[page as usize].text, page);
             let ((a, x), (b, y)) = (of(x).min(of(y)), of(x).max(of(y)));
-            Told { a, b, x, y, same }
+            LabelledPair { a, b, x, y, same }
         };
-        let (labels, mut told): (&[u32], Vec<Told>) = match &scene.truth {
+        let (labels, mut labelled_pairs): (&[u32], Vec<LabelledPair>) = match &scene.truth {
             Truth::Labels(labels) => (labels, Vec::new()),
-            Truth::Judged(pairs) => (&[], pairs.iter().map(|&(x, y, same)| told(x, y, same)).collect()),
-            Truth::Listed(pairs) => (&[], pairs.iter().map(|&(x, y)| told(x, y, true)).collect()),
+            Truth::Judged(pairs) => (&[], pairs.iter().map(|&(x, y, same)| labelled_pair(x, y, same)).collect()),
+            Truth::Listed(pairs) => (&[], pairs.iter().map(|&(x, y)| labelled_pair(x, y, true)).collect()),
         };
-        told.sort_unstable();
+        labelled_pairs.sort_unstable();
         let labelled = || scene.pages.iter().zip(labels);
         Scale {
             scene,
@@ -151,7 +153,7 @@ impl<'a> Scale<'a> {
             hosts: Index::new(texts, each().map(|(_, page)| (page.text, page.host))),
             labels: Index::new(texts, labelled().map(|(page, label)| (page.text, *label))),
             labels_hosts: Index::new(texts, labelled().map(|(page, label)| (page.text, (*label, page.host)))),
-            told,
+            labelled_pairs,
         }
     }
 
@@ -166,19 +168,24 @@ impl<'a> Scale<'a> {
     }
 
     /// The pairs of pages that the labels name, by texts.
-    pub fn told(&self) -> &[Told] {
-        &self.told
+    pub fn labelled_pairs(&self) -> &[LabelledPair] {
+        &self.labelled_pairs
     }
 
     /// Those of texts `a` <= `b`.
-    pub fn told_of(&self, a: u32, b: u32) -> &[Told] {
-        let range: Range<usize> = self.told.partition_point(|told| (told.a, told.b) < (a, b))
-            ..self.told.partition_point(|told| (told.a, told.b) <= (a, b));
-        &self.told[range]
+    pub fn labelled_pairs_of(&self, a: u32, b: u32) -> &[LabelledPair] {
+        let range: Range<usize> = self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) < (a, b))
+            ..self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) <= (a, b));
+        &self.labelled_pairs[range]
     }
 
-    /// What the labels say of two pages, if they say anything.
-    pub fn says(&self, x: u32, y: u32) -> Option<bool> {
+    /// Whether the labels judge any pair of pages of texts `a` <= `b`.
+    pub fn is_judged(&self, a: u32, b: u32) -> bool {
+        !matches!(self.scene.truth, Truth::Judged(_)) || !self.labelled_pairs_of(a, b).is_empty()
+    }
+
+    /// Whether two pages are the same by the labels. None if the labels do not say.
+    pub fn is_same(&self, x: u32, y: u32) -> Option<bool> {
         let pair = (x.min(y), x.max(y));
         match &self.scene.truth {
             Truth::Labels(labels) => Some(labels[x as usize] == labels[y as usize]),
@@ -187,12 +194,13 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// The class of length of two texts, by the shorter.
+    /// The length class of two texts, that of the shorter.
     pub fn class(&self, a: u32, b: u32) -> usize {
         class(self.scene.chars[a as usize].min(self.scene.chars[b as usize]))
     }
 
-    /// The page pairs of texts `a` <= `b`: a page of each; of one text, its pages among themselves.
+    /// The page pairs of texts `a` <= `b`, with a page of each. For one text, the pairs among its
+    /// pages.
     pub fn weight(&self, a: u32, b: u32) -> Weight {
         let by_host = |same_host: u64, all: u64| {
             let mut cells = [0; HOSTS];
@@ -210,24 +218,24 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// The page pairs that the labels name one by one.
+    /// The page pairs of these texts that the labels name one by one.
     fn named(&self, a: u32, b: u32) -> Weight {
         let mut weight = Weight::default();
-        for told in self.told_of(a, b) {
-            let host = self.host(told.x, told.y);
+        for pair in self.labelled_pairs_of(a, b) {
+            let host = self.host(pair.x, pair.y);
             weight.all[host] += 1;
-            weight.right[host] += u64::from(told.same);
+            weight.right[host] += u64::from(pair.same);
         }
         weight
     }
 
-    /// Whether two pages are of one host.
+    /// [`SAME_HOST`] or [`OTHER_HOST`].
     pub fn host(&self, x: u32, y: u32) -> usize {
         let host = |page: u32| self.scene.pages[page as usize].host;
         if host(x) == host(y) { SAME_HOST } else { OTHER_HOST }
     }
 
-    /// What pairs of texts, each told once, join.
+    /// The page pairs that pairs of texts join; each pair of texts occurs once.
     pub fn join(&self, pairs: impl Iterator<Item = (u32, u32)>) -> Joined {
         let mut joined = Joined::default();
         for (a, b) in pairs {
@@ -241,7 +249,7 @@ impl<'a> Scale<'a> {
         joined
     }
 
-    /// What identical texts join.
+    /// The page pairs that identical texts join.
     pub fn identical(&self) -> Joined {
         self.join((0..self.scene.chars.len() as u32).map(|text| (text, text)))
     }

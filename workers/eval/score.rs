@@ -1,10 +1,13 @@
-//! Score: in comes a scene, out goes how right it is, at the level of pairs and of clusters, by length, by host, by
-//! signature and by the rule that decided. A pure function of the scene; counts by groups, so that no large label,
-//! text or cluster costs squares. Page pairs are counted, but for what is decided, which is pairs of texts.
+//! Measures how right a scene is: precision, recall and F1 of pairs and of clusters, by length,
+//! host, signature and rule.
 //!
-//! Two pages are joined at pair level if they have the same text or an accepted pair of their texts; at cluster level if
-//! they are in one cluster. Precision is the share of joined pairs that are the same, recall the share of pairs that are
-//! the same which are joined; F1 their harmonic mean. What has no pairs has no precision.
+//! Two pages are joined at pair level if they have the same text or an accepted pair of their
+//! texts, at cluster level if they are in one cluster. Precision is the share of joined pairs that
+//! are the same, recall the share of pairs that are the same which are joined, F1 their harmonic
+//! mean. Without pairs there is no precision.
+//!
+//! Page pairs are counted, except for decisions, which count pairs of texts. The counts come from
+//! groups, so that the cost is not quadratic in the pages of a label, text or cluster.
 
 use crate::confirm::Reason;
 use crate::eval::scene::{Joined, Scale, Scene, Truth};
@@ -14,14 +17,14 @@ use crate::text::signatures::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Precision and recall, and the page pairs that make them.
+/// Precision and recall, and the page pairs that they are computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// Pairs that are the same.
+    /// The number of pairs that are the same.
     pub same: u64,
-    /// Pairs that are joined.
+    /// The number of joined pairs.
     pub joined: u64,
-    /// Joined pairs that are the same.
+    /// The number of joined pairs that are the same.
     pub right: u64,
     /// `right / joined`.
     pub precision: Option<f64>,
@@ -39,12 +42,12 @@ impl Measure {
     }
 }
 
-/// `n / of`, if there are any.
+/// `n / of`; none if `of` is 0.
 pub fn share(n: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| n as f64 / of as f64)
 }
 
-/// Both levels of a class of pairs.
+/// The measures of both levels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Levels {
     /// By accepted pairs.
@@ -53,14 +56,14 @@ pub struct Levels {
     pub cluster: Measure,
 }
 
-/// The pairs whose shorter text has a length.
+/// The pairs whose shorter text has a length in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OfLength {
-    /// It has so many characters or more ...
+    /// The least length in characters.
     pub chars_min: u32,
-    /// ... and fewer than this.
+    /// The length below which the range ends.
     pub chars_below: Option<u32>,
-    /// Both levels.
+    /// The measures.
     #[serde(flatten)]
     pub levels: Levels,
 }
@@ -68,59 +71,60 @@ pub struct OfLength {
 /// What a signature proposes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfSignature {
-    /// Its name, or `all`.
+    /// The signature's name, or `all`.
     pub signature: String,
-    /// Pairs of texts that it proposes: each is verified.
+    /// The number of pairs of texts that it proposes, which are verified.
     pub verified: u64,
     /// The same for each true pair of texts.
     pub verified_per_true: Option<f64>,
-    /// If all that it proposes was joined, identical texts too.
+    /// The measure if all proposed pairs were joined, identical texts included.
     pub proposed: Measure,
-    /// If what is accepted of that was joined, identical texts too.
+    /// The measure if the accepted of the proposed pairs were joined, identical texts included.
     pub confirmed: Measure,
 }
 
 /// What a rule decided.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OfReason {
-    /// Its name.
+    /// The rule's name.
     pub reason: &'static str,
-    /// Whether it joined them.
+    /// Whether it accepted the pairs.
     pub accepted: bool,
-    /// Pairs of texts.
+    /// The number of pairs of texts.
     pub text_pairs: u64,
-    /// Their page pairs.
+    /// The number of their page pairs.
     pub page_pairs: u64,
-    /// Those that it decided rightly.
+    /// The number of page pairs for which the rule is right.
     pub right: u64,
 }
 
 /// How right a scene is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// Pages.
+    /// The number of pages.
     pub pages: u64,
-    /// Their distinct texts, those of no characters counted each.
+    /// The number of distinct texts. Empty ones count each.
     pub texts: u64,
-    /// Pairs of distinct texts that have a pair of pages that is the same; of labels, once for each that they share.
+    /// The number of pairs of distinct texts that have a pair of pages that is the same. With
+    /// labels by page, once for each common label.
     pub true_text_pairs: u64,
     /// All pairs.
     pub all: Levels,
-    /// Without pairs of identical text.
+    /// Without pairs of identical texts.
     pub distinct: Levels,
-    /// By the shorter text.
+    /// By the length of the shorter text.
     pub by_length: Vec<OfLength>,
-    /// Pages of one host.
+    /// Pairs of pages of one host.
     pub same_host: Levels,
-    /// Pages of two.
+    /// Pairs of pages of two hosts.
     pub other_host: Levels,
-    /// By signature, SimHash first, all together last.
+    /// By signature: SimHash first, all together last.
     pub signatures: Vec<OfSignature>,
     /// By rule.
     pub reasons: Vec<OfReason>,
 }
 
-/// Scores a scene of which `kinds` propose pairs beside SimHash.
+/// The score of a scene where SimHash and `kinds` propose pairs.
 pub fn score(scale: &Scale<'_>, kinds: &[Kind]) -> Score {
     let scene = scale.scene;
     let truth = same(scale);
@@ -155,17 +159,17 @@ pub fn score(scale: &Scale<'_>, kinds: &[Kind]) -> Score {
     }
 }
 
-/// Page, host and class, as [`within`] has them, under a key.
+/// The pairs of pages with the same key, see [`within`].
 fn keyed<K: Ord>(scene: &Scene, key: impl Fn(usize) -> K) -> Cells {
     let class = |text: u32| crate::eval::tally::class(scene.chars[text as usize]);
     within(scene.pages.iter().enumerate().map(|(at, page)| (key(at), page.host, class(page.text))))
 }
 
-/// Of the pairs that the labels name, those that `which` holds, by class and host.
+/// The pairs named by the labels for which `which` is true, by class and host.
 fn named(scale: &Scale<'_>, which: impl Fn(u32, u32, bool) -> bool) -> Cells {
     let mut cells = Cells::default();
-    for told in scale.told().iter().filter(|told| which(told.x, told.y, told.same)) {
-        cells.0[scale.class(told.a, told.b)][scale.host(told.x, told.y)] += 1;
+    for pair in scale.labelled_pairs().iter().filter(|pair| which(pair.x, pair.y, pair.same)) {
+        cells.0[scale.class(pair.a, pair.b)][scale.host(pair.x, pair.y)] += 1;
     }
     cells
 }
@@ -178,7 +182,7 @@ pub fn same(scale: &Scale<'_>) -> Cells {
     }
 }
 
-/// What clusters join.
+/// The page pairs that clusters join.
 fn clustered(scale: &Scale<'_>) -> Joined {
     let scene = scale.scene;
     let cluster = |page: usize| scene.pages[page].cluster;
@@ -195,7 +199,7 @@ fn clustered(scale: &Scale<'_>) -> Joined {
     }
 }
 
-/// Pairs of distinct texts that have a pair of pages which is the same.
+/// The number of pairs of distinct texts that have a pair of pages which is the same.
 pub fn true_text_pairs(scale: &Scale<'_>) -> u64 {
     match &scale.scene.truth {
         Truth::Labels(_) => {
@@ -206,15 +210,10 @@ pub fn true_text_pairs(scale: &Scale<'_>) -> u64 {
             texts.values().map(|n| pairs(*n)).sum()
         }
         Truth::Judged(_) | Truth::Listed(_) => {
-            let of_texts = scale.told().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
-            of_texts.filter(|told| told[0].a < told[0].b && told.iter().any(|told| told.same)).count() as u64
+            let of_texts = scale.labelled_pairs().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
+            of_texts.filter(|pairs| pairs[0].a < pairs[0].b && pairs.iter().any(|pair| pair.same)).count() as u64
         }
     }
-}
-
-/// Whether the labels speak of a pair of pages of these texts.
-fn is_told_of(scale: &Scale<'_>, a: u32, b: u32) -> bool {
-    !matches!(scale.scene.truth, Truth::Judged(_)) || !scale.told_of(a, b).is_empty()
 }
 
 fn signatures(
@@ -224,7 +223,7 @@ fn signatures(
     identical: Joined,
     true_text_pairs: u64,
 ) -> Vec<OfSignature> {
-    let pairs: Vec<_> = scale.scene.pairs.iter().filter(|pair| is_told_of(scale, pair.a, pair.b)).collect();
+    let pairs: Vec<_> = scale.scene.pairs.iter().filter(|pair| scale.is_judged(pair.a, pair.b)).collect();
     let of = |name: &str, proposes: &dyn Fn(u64) -> bool| {
         let proposed = || pairs.iter().filter(|pair| proposes(pair.proposals));
         let measure = |accepted_alone: bool| {
@@ -250,7 +249,7 @@ fn signatures(
 
 fn reasons(scale: &Scale<'_>) -> Vec<OfReason> {
     let mut of: BTreeMap<(bool, u8), [u64; 3]> = BTreeMap::new();
-    for pair in scale.scene.pairs.iter().filter(|pair| is_told_of(scale, pair.a, pair.b)) {
+    for pair in scale.scene.pairs.iter().filter(|pair| scale.is_judged(pair.a, pair.b)) {
         let weight = scale.weight(pair.a, pair.b);
         let right = if pair.accepted { weight.same() } else { weight.found() - weight.same() };
         let sums = of.entry((!pair.accepted, pair.reason)).or_default();
@@ -272,7 +271,8 @@ mod tests {
     use crate::eval::testing::{judge, scenes};
     use proptest::prelude::*;
 
-    /// All pairs of pages one by one: whether they are the same and whether they are joined, as told by definition.
+    /// The plain form: all pairs of pages one by one, whether they are the same and whether they
+    /// are joined.
     fn plain(scene: &Scene, counts: impl Fn(usize, usize) -> bool, joins: impl Fn(usize, usize) -> bool) -> Measure {
         let (mut same, mut joined, mut right) = (0, 0, 0);
         for y in 0..scene.pages.len() {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every number is what looking at all pairs of pages one by one gives, whatever the form of the labels.
+        /// Every number equals that of all pairs of pages one by one, for every form of labels.
         #[test]
         fn counts_are_those_of_all_pairs(scene in scenes()) {
             let score = score(&Scale::new(&scene), &[Kind::MinHash, Kind::SpotSigs]);
@@ -330,9 +330,9 @@ mod tests {
         }
     }
 
-    /// What has no pairs has no precision and no recall, and is no fault.
+    /// Without pairs there is no precision and no recall.
     #[test]
-    fn nothing_is_no_number() {
+    fn no_pairs_give_no_measure() {
         let empty = Scene { pages: vec![], chars: vec![], pairs: vec![], truth: Truth::Labels(vec![]) };
         let score = score(&Scale::new(&empty), &[]);
         assert_eq!(score.all.pair, Measure::new(0, 0, 0));

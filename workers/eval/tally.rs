@@ -1,16 +1,19 @@
-//! Tallies: how many pairs there are within groups, without looking at one. Of n pages that share a key there are
-//! n (n - 1) / 2 pairs; where classes of length are asked for, those whose shorter text is of a class are the pairs
-//! among its pages and of its pages with those of longer ones. All numbers are of page pairs.
+//! Counts the pairs within groups without enumerating them.
+//!
+//! Among n pages that share a key there are n (n - 1) / 2 pairs. The pairs whose shorter text is of
+//! a length class are the pairs among that class's pages and those of its pages with pages of
+//! longer texts. All numbers count page pairs.
 
-/// The lengths, in characters, at which classes of the shorter text end; the last class has none.
+/// The lengths in characters at which the classes of the shorter text end. The last class has no
+/// end.
 pub const CLASS_ENDS: [u32; CLASSES - 1] = [100, 200, 500, 1000, 3000];
-/// Classes of length.
+/// The number of length classes.
 pub const CLASSES: usize = 6;
-/// One host, or two.
+/// The number of host classes: same host and other host.
 pub const HOSTS: usize = 2;
-/// Both pages are of one host.
+/// Both pages have the same host.
 pub const SAME_HOST: usize = 0;
-/// They are not.
+/// The pages have different hosts.
 pub const OTHER_HOST: usize = 1;
 
 /// The class of a text of `chars` characters.
@@ -23,27 +26,27 @@ pub fn class(chars: u32) -> usize {
 pub struct Cells(pub [[u64; HOSTS]; CLASSES]);
 
 impl Cells {
-    /// All of them.
+    /// The sum of all.
     pub fn total(&self) -> u64 {
         self.0.iter().flatten().sum()
     }
 
-    /// Those of a class.
+    /// The sum of a class.
     pub fn of_class(&self, class: usize) -> u64 {
         self.0[class].iter().sum()
     }
 
-    /// Those of one host, or of two.
+    /// The sum of one host class.
     pub fn of_host(&self, host: usize) -> u64 {
         self.0.iter().map(|class| class[host]).sum()
     }
 
-    /// Both together.
+    /// The sum, cell by cell.
     pub fn plus(&self, other: &Cells) -> Cells {
         self.with(other, u64::saturating_add)
     }
 
-    /// What is left without `other`, which is a part of it.
+    /// The difference, cell by cell; `other` is a part of this.
     pub fn minus(&self, other: &Cells) -> Cells {
         self.with(other, u64::saturating_sub)
     }
@@ -55,12 +58,12 @@ impl Cells {
     }
 }
 
-/// Pairs of `n` things.
+/// The number of pairs of `n` things.
 pub fn pairs(n: u64) -> u64 {
     n * n.saturating_sub(1) / 2
 }
 
-/// Of things by class, the pairs whose lesser class is each.
+/// The number of pairs by their lesser class, from the number of things in each class.
 fn by_least(counts: &[u64; CLASSES]) -> [u64; CLASSES] {
     let mut above = 0;
     let mut least = [0; CLASSES];
@@ -71,7 +74,7 @@ fn by_least(counts: &[u64; CLASSES]) -> [u64; CLASSES] {
     least
 }
 
-/// The pairs of pages that share a key; each page is told as its key, host and class.
+/// The pairs of pages that share a key. Each page is given as key, host and class.
 pub fn within<K: Ord>(pages: impl Iterator<Item = (K, u64, usize)>) -> Cells {
     let mut pages: Vec<(K, u64, usize)> = pages.collect();
     pages.sort_unstable();
@@ -95,15 +98,15 @@ pub fn within<K: Ord>(pages: impl Iterator<Item = (K, u64, usize)>) -> Cells {
     cells
 }
 
-/// How often each text has each key: the keys of a text lie together, ascending.
+/// The keys of each text with their frequencies. The keys of a text are adjacent and ascend.
 pub struct Index<K> {
-    /// Where the keys of each text start; one more than there are texts.
+    /// Where the keys of each text start, and the end of the last.
     starts: Vec<usize>,
     keys: Vec<(K, u64)>,
 }
 
 impl<K: Ord + Copy> Index<K> {
-    /// The index of `found`: texts, below `texts`, with a key each.
+    /// The index of `found`, which are texts (below `texts`) with a key each.
     pub fn new(texts: usize, found: impl Iterator<Item = (u32, K)>) -> Index<K> {
         let mut found: Vec<(u32, K)> = found.collect();
         found.sort_unstable();
@@ -119,12 +122,13 @@ impl<K: Ord + Copy> Index<K> {
         Index { starts, keys }
     }
 
-    /// The keys of `text` and how often it has each.
+    /// The keys of `text` with their frequencies.
     pub fn of(&self, text: u32) -> &[(K, u64)] {
         &self.keys[self.starts[text as usize]..self.starts[text as usize + 1]]
     }
 
-    /// Of the pairs of a thing of `a` and one of `b`, or of two things of `a` if `b` is `a`, those that share their key.
+    /// The number of pairs with the same key: one thing of `a` and one of `b`, or two things of `a`
+    /// if `b` is `a`.
     pub fn meet(&self, a: u32, b: u32) -> u64 {
         if a == b {
             return self.of(a).iter().map(|(_, n)| pairs(*n)).sum();
@@ -138,7 +142,7 @@ impl<K: Ord + Copy> Index<K> {
         sum
     }
 
-    /// All those pairs.
+    /// The number of all such pairs, with any keys.
     pub fn meet_any(&self, a: u32, b: u32) -> u64 {
         let count = |text: u32| self.of(text).iter().map(|(_, n)| n).sum::<u64>();
         if a == b { pairs(count(a)) } else { count(a) * count(b) }
@@ -151,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Counting groups gives what looking at every pair gives.
+        /// Counting groups equals enumerating pairs.
         #[test]
         fn groups_are_pairs(pages in prop::collection::vec((0u8..5, 0u64..3, 0usize..CLASSES), 0..60)) {
             let mut plain = Cells::default();
@@ -165,7 +169,7 @@ mod tests {
             prop_assert_eq!(within(pages.iter().copied()), plain);
         }
 
-        /// Texts meet as often as their things do one by one.
+        /// Counting by texts equals enumerating pairs.
         #[test]
         fn texts_meet(found in prop::collection::vec((0u32..5, 0u8..4), 0..60)) {
             let index = Index::new(5, found.iter().copied());
@@ -186,7 +190,7 @@ mod tests {
         }
     }
 
-    /// A length is in the class that it is below, the last one open.
+    /// A class ends before its limit, and the last class has none.
     #[test]
     fn classes() {
         assert_eq!([0, 99, 100, 199, 500, 999, 1000, 2999, 3000, u32::MAX].map(class), [0, 0, 1, 1, 3, 3, 4, 4, 5, 5]);

@@ -1,10 +1,10 @@
-//! Made-up scenes, and what is true of two pages by definition: the plain twins' material.
+//! Random scenes, and the truth about two pages by definition, for tests.
 
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What `truth` says of two pages, by definition.
+/// Whether two pages are the same by `truth`, by definition.
 pub fn judge(truth: &Truth, x: u32, y: u32) -> Option<bool> {
     let pair = (x.min(y), x.max(y));
     match truth {
@@ -14,23 +14,24 @@ pub fn judge(truth: &Truth, x: u32, y: u32) -> Option<bool> {
     }
 }
 
-/// Scenes of up to 14 pages, of every form of labels.
+/// Scenes of up to 14 pages, with every form of labels.
 pub fn scenes() -> impl Strategy<Value = Scene> {
     let lengths = prop_oneof![0u32..300, 400u32..4000];
     let pages = prop::collection::vec((0u64..3, 0u32..6, 0u32..4), 0..14);
     let chars = prop::collection::vec(lengths, 6);
     let pairs = prop::collection::btree_map((0u32..6, 0u32..6), (any::<bool>(), 1u8..5, 1u64..4), 0..12);
     let clusters = prop::collection::vec(0u32..4, 6);
-    let said = prop::collection::btree_map((0u32..14, 0u32..14), any::<bool>(), 0..30);
-    (pages, chars, clusters, pairs, said, 0..3).prop_map(|(pages, chars, clusters, pairs, said, form)| {
+    let labelled = prop::collection::btree_map((0u32..14, 0u32..14), any::<bool>(), 0..30);
+    (pages, chars, clusters, pairs, labelled, 0..3).prop_map(|(pages, chars, clusters, pairs, labelled, form)| {
         let truth = match form {
             0 => Truth::Labels(pages.iter().map(|page| page.2).collect()),
             _ => {
                 let alive = |(x, y): &(u32, u32)| x < y && (*y as usize) < pages.len();
-                let said: BTreeMap<(u32, u32), bool> = said.into_iter().filter(|(pair, _)| alive(pair)).collect();
+                let labelled: BTreeMap<(u32, u32), bool> =
+                    labelled.into_iter().filter(|(pair, _)| alive(pair)).collect();
                 match form {
-                    1 => Truth::Judged(said.into_iter().map(|((x, y), same)| (x, y, same)).collect()),
-                    _ => Truth::Listed(said.into_keys().collect()),
+                    1 => Truth::Judged(labelled.into_iter().map(|((x, y), same)| (x, y, same)).collect()),
+                    _ => Truth::Listed(labelled.into_keys().collect()),
                 }
             }
         };

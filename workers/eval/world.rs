@@ -1,11 +1,12 @@
-//! World: in come a store's head and labels, out goes the scene that they make, with what its numbers stand for. Reads
-//! the mapped tables `pages`, `urls`, `contents`, `components` and `pairs`, writes nothing, and decides nothing again. Of labels by
-//! page only labelled pages are in the scene; where all true pairs are listed every page of the store is. A page takes
-//! about 200 bytes with its URL.
+//! Builds the scene of some labels from a store's head.
+//!
+//! Reads the mapped tables, writes nothing and decides nothing again. If the labels judge pages or
+//! pairs, only labelled pages are in the scene; if they list all true pairs, every page of the
+//! store is. A page takes about 200 bytes with its URL.
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::eval::labels::{Labels, Said};
+use crate::eval::labels::Labels;
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -17,15 +18,15 @@ use crate::tables::{ComponentRow, ContentRow, LeaderRow, PageRow, PairRow, UrlRo
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Keys that are looked up at once.
+/// The keys that are looked up at once.
 const PORTION_ROWS: usize = 1 << 16;
-/// Unknown URLs that are named.
+/// The number of unknown URLs that are named.
 const UNKNOWN_NAMED: usize = 10;
 
 /// A text of the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Its content; none of a page without text.
+    /// Its content; [`Id::NONE`] for a page without text.
     pub content: Id,
     /// Its fingerprint.
     pub fingerprint: u64,
@@ -33,12 +34,12 @@ pub struct Text {
     pub is_known: bool,
 }
 
-/// What the labels say that the store knows nothing of.
+/// What the labels name and the store does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unknown {
-    /// URLs that the labels name and the store does not have.
+    /// The number of URLs that the store does not have.
     pub urls: u64,
-    /// Pairs of the labels with such a URL: none of them is in any count.
+    /// The number of labelled pairs with such a URL. They are in no other count.
     pub pairs: u64,
     /// The first of the URLs, at most ten.
     pub first: Vec<String>,
@@ -50,18 +51,18 @@ pub struct World {
     pub scene: Scene,
     /// The URL of each page.
     pub urls: Vec<String>,
-    /// Each text.
+    /// The texts.
     pub texts: Vec<Text>,
     /// What was left out.
     pub unknown: Unknown,
 }
 
-/// The rows of `table` with one of `keys`, which ascend.
+/// The rows of `table` with one of `keys` (ascending).
 fn rows<'a, R: Row>(table: &'a Table<R>, keys: &'a [R::Key]) -> impl Iterator<Item = R> + 'a {
     keys.chunks(PORTION_ROWS).flat_map(|keys| table.matching(keys))
 }
 
-/// Ids, ascending, each once.
+/// The distinct ids, ascending.
 fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     let mut ids: Vec<Id> = ids.collect();
     ids.sort_unstable();
@@ -77,9 +78,9 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
 pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
     let snapshot = Snapshot::of(store, head);
     let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
-    let mut found: Vec<PageRow> = match labels.said {
-        Said::Labels(_) | Said::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
-        Said::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
+    let mut found: Vec<PageRow> = match labels.truth {
+        Truth::Labels(_) | Truth::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
+        Truth::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
     };
     let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
     // Both tables have the same pages in the same order.
@@ -106,7 +107,7 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
                 is_known: facts.is_some_and(|row| row.flags & TOO_SHORT == 0),
             });
         }
-        // A page without text is a cluster of its own, as each has its own DocId.
+        // A page without text is a cluster of its own, because its DocId is unique.
         let home = clusters.get(&page.content).copied().unwrap_or(page.doc);
         let next = cluster_numbers.len() as u32;
         placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(home).or_insert(next) });
@@ -126,16 +127,16 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
     Ok(World { scene: Scene { pages: placed, chars, pairs, truth }, urls, texts, unknown })
 }
 
-/// The cluster of the pages of each of `contents`, which ascend, by some id that they share.
+/// An id for the cluster of each of `contents` (ascending); equal ids are equal clusters.
 fn homes(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
     let mut homes: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
     homes.extend(rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)));
-    // Where a radius is set, a component's contents are of several.
+    // If a radius is set, a component may have several clusters.
     homes.extend(rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)));
     Ok(homes)
 }
 
-/// What `labels` say of the pages that live, by their numbers in `docs`.
+/// The truth about the live pages, by their numbers in `docs`.
 fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
     let places: Vec<Option<u32>> = labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
     let mut unknown = Unknown::default();
@@ -150,24 +151,24 @@ fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
         unknown.pairs += u64::from(pair.is_none());
         pair.map(|(x, y)| (x.min(y), x.max(y)))
     };
-    let truth = match &labels.said {
-        Said::Labels(said) => {
+    let truth = match &labels.truth {
+        Truth::Labels(labelled) => {
             let mut of_page = vec![0; docs.len()];
-            for (label, place) in said.iter().zip(&places) {
+            for (label, place) in labelled.iter().zip(&places) {
                 if let Some(place) = place {
                     of_page[*place as usize] = *label;
                 }
             }
             Truth::Labels(of_page)
         }
-        Said::Judged(said) => {
+        Truth::Judged(labelled) => {
             let mut pairs: Vec<_> =
-                said.iter().filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same))).collect();
+                labelled.iter().filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same))).collect();
             pairs.sort_unstable();
             Truth::Judged(pairs)
         }
-        Said::Listed(said) => {
-            let mut pairs: Vec<_> = said.iter().filter_map(|&(x, y)| pair(x, y)).collect();
+        Truth::Listed(labelled) => {
+            let mut pairs: Vec<_> = labelled.iter().filter_map(|&(x, y)| pair(x, y)).collect();
             pairs.sort_unstable();
             Truth::Listed(pairs)
         }

@@ -1,19 +1,23 @@
-//! Changes: in come two states of a store, out comes what happened from the one to the other, to clusters first and then to pages. Work goes with
-//! what differs: a segment of both states is never read through, a cluster is looked at if its row differs or a page left it
-//! for another. Pages are streamed; held are 48 bytes for each row about a cluster, the clusters between which pages went, and 16
+//! Writes `changes`: what happened to clusters and pages between two states of a store.
+//!
+//! The cost follows the difference. Segments that both states share are not read; a cluster is
+//! looked at if its row differs or if a page left it for another cluster. Pages are streamed.
+//! Memory holds 48 bytes for each row about a cluster, the clusters that exchanged pages, and 16
 //! bytes for each page that moved.
 //!
-//! What became of clusters is for `transitions` to judge; here is found out, without reading what stayed, how many pages they share.
-//! A cluster keeps its key, (component, leader), until its component's least content changes or, where a radius is set, another content
-//! leads it. A page whose text and key stayed needs no look, so two clusters of one key share the pages of the later less those
-//! that came to it.
+//! `transitions` decides what happened to clusters from the number of pages that they share. This
+//! module counts those pages without reading what stayed. A cluster keeps its key (component,
+//! leader) until the component's least content changes or, if a radius is set, until another
+//! content leads it. So two clusters with the same key share all pages of the later one except
+//! those that came to it.
 
-use super::rows::Change;
-use super::sink::Sink;
-use super::transitions::{Event, Home, Shared, heirs, key, transitions};
-use super::{Files, Homes, PORTION_ROWS, Place, States, Tables, Urls, find, find_cluster, sorted};
 use crate::document::Id;
 use crate::error::Result;
+use crate::export::PORTION_ROWS;
+use crate::export::rows::Change;
+use crate::export::sink::{Files, Place, Sink};
+use crate::export::tables::{ContentClusters, States, Tables, Urls, find, find_cluster, sorted};
+use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -21,20 +25,21 @@ use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PageRow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which pages went where, as far as the keys of clusters tell.
+/// The pages that changed to a cluster with another key.
 #[derive(Default)]
 struct Traffic {
-    /// Pages alive in both states in clusters of different keys, by ClusterId before and after.
+    /// The number of pages that live in both states, by ClusterId before and after.
     between: BTreeMap<(Id, Id), u64>,
-    /// Components of those clusters. All others exchanged no page.
+    /// The components of those clusters. Other components exchanged no page.
     busy: BTreeSet<Id>,
-    /// Pages of a cluster that its key did not have before, by ClusterId after.
+    /// The number of pages that came to a cluster from a cluster with another key, by ClusterId
+    /// after.
     arrived: BTreeMap<Id, u64>,
 }
 
 impl Traffic {
-    /// A page that was in `from` is in `to`.
-    fn see(&mut self, from: Home<'_>, to: Home<'_>) {
+    /// Counts a page that was in `from` and is in `to`.
+    fn count(&mut self, from: PageCluster<'_>, to: PageCluster<'_>) {
         let Some(to) = to.filter(|to| from.map(key) != Some(key(to))) else { return };
         *self.arrived.entry(to.cluster).or_default() += 1;
         if let Some(from) = from {
@@ -43,7 +48,7 @@ impl Traffic {
         }
     }
 
-    /// The pages that stayed in a cluster of one key.
+    /// The pages that stayed in a cluster that kept its key.
     fn stayed(&self, before: &ClusterRow, after: &ClusterRow) -> Option<Shared> {
         let arrived = self.arrived.get(&after.cluster).copied().unwrap_or(0);
         let pages = u64::from(after.pages).saturating_sub(arrived);
@@ -51,29 +56,31 @@ impl Traffic {
     }
 }
 
-/// What was found out about clusters.
+/// What happened to clusters.
 struct Transitions {
-    /// Rows about clusters, in order.
+    /// The rows about clusters, in order.
     events: Vec<Event>,
-    /// Clusters that share pages and are no heirs, by ClusterId.
-    strangers: BTreeSet<(Id, Id)>,
-    /// Components of clusters that kept their key and are strangers to what they were.
-    estranged: Vec<Id>,
+    /// Pairs of clusters, before and after, that share pages where the later is not the heir of the
+    /// earlier.
+    not_heirs: BTreeSet<(Id, Id)>,
+    /// The components of clusters that kept their key and are not the heirs of the earlier
+    /// clusters.
+    changed_components: Vec<Id>,
 }
 
 impl Transitions {
-    /// Whether a page of unchanged text moved when it went from `from` to `to`.
-    fn moved(&self, from: Home<'_>, to: Home<'_>) -> bool {
+    /// Whether a page whose content stayed moved when its cluster changed from `from` to `to`.
+    fn moved(&self, from: PageCluster<'_>, to: PageCluster<'_>) -> bool {
         match (from, to) {
             (None, None) => false,
-            // Whoever exchanged no page with others is its own heir.
-            (Some(from), Some(to)) => self.strangers.contains(&(from.cluster, to.cluster)),
+            // A cluster that exchanged no page is its own heir.
+            (Some(from), Some(to)) => self.not_heirs.contains(&(from.cluster, to.cluster)),
             _ => true,
         }
     }
 }
 
-/// Two states and what differs.
+/// Two states and the rows in which they differ.
 struct Difference {
     before: Tables,
     after: Tables,
@@ -99,21 +106,21 @@ impl Difference {
     fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
         if self.before.clusters.is_empty() {
-            // Where no cluster was nothing is shared; a first epoch counts nothing.
+            // Without clusters before, no pages are shared. So a first epoch counts nothing.
             return traffic;
         }
         for rows in self.pages.portions(PORTION_ROWS) {
-            self.see_pages(&rows, &mut traffic);
+            self.count_pages(&rows, &mut traffic);
         }
-        let elsewhere = |from: Home<'_>, to: Home<'_>| from.map(key) != to.map(key);
-        for contents in self.rehomed() {
-            self.unchanged(&contents, elsewhere, |from, to, _| traffic.see(from, to));
+        let elsewhere = |from: PageCluster<'_>, to: PageCluster<'_>| from.map(key) != to.map(key);
+        for contents in self.reassigned() {
+            self.unchanged(&contents, elsewhere, |from, to, _| traffic.count(from, to));
         }
         traffic
     }
 
-    /// Counts new and changed pages.
-    fn see_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
+    /// Counts pages that are new or whose content changed.
+    fn count_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
         let step = |rows: &[PageRow]| {
             let (before, after) = sides(rows);
             let (before, after) =
@@ -121,21 +128,24 @@ impl Difference {
             (before != after).then_some((before, after))
         };
         let steps: Vec<(Id, Id)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(step).collect();
-        let from = self.before.homes(&sorted(steps.iter().map(|(before, _)| *before)));
-        let to = self.after.homes(&sorted(steps.iter().map(|(_, after)| *after)));
+        let from = self.before.clusters_of(&sorted(steps.iter().map(|(before, _)| *before)));
+        let to = self.after.clusters_of(&sorted(steps.iter().map(|(_, after)| *after)));
         let known = self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
-            // Who comes from nowhere to a cluster that was not there is no loss to any other.
+            // A new page in a new cluster takes nothing from another cluster.
             if from.is_some() || to.is_some_and(|to| find_cluster(&known, key(to)).is_some()) {
-                traffic.see(from, to);
+                traffic.count(from, to);
             }
         }
     }
 
-    /// All contents whose cluster may have another key though their pages did not change, each once: those whose component is another,
-    /// those that another leads in the same component, and those that are a cluster by themselves and began or ceased to be one.
-    fn rehomed(&self) -> impl Iterator<Item = Vec<Id>> {
+    /// All contents whose cluster may have got another key although their pages did not change,
+    /// each once.
+    ///
+    /// These are the contents whose component changed, those whose leader changed within their
+    /// component, and those that form a cluster alone and began or ceased to do so.
+    fn reassigned(&self) -> impl Iterator<Item = Vec<Id>> {
         let joined = self.components.portions(PORTION_ROWS).map(|rows| sorted(rows.iter().map(|row| row.content)));
         let led = self.leaders.portions(PORTION_ROWS).map(|rows| {
             let mut contents = sorted(rows.iter().map(|row| row.content));
@@ -144,7 +154,7 @@ impl Difference {
         });
         let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
             let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
-            // Whom its leader leads besides is led by another where the cluster is not, and was told above.
+            // A content that leads others too has changed leaders above if its cluster is gone.
             let mut contents = sorted(rows.map(|rows| rows[0].leader));
             without(&mut contents, &self.components);
             without(&mut contents, &self.leaders);
@@ -153,26 +163,27 @@ impl Difference {
         joined.chain(led).chain(alone)
     }
 
-    /// Calls `see` for each page that has one of `contents`, which ascend, before and after, if `wanted` wants its clusters.
+    /// Calls `visit` for each page that has one of `contents` (ascending) in both states, if its
+    /// clusters are `wanted`.
     fn unchanged(
         &self,
         contents: &[Id],
-        wanted: impl Fn(Home<'_>, Home<'_>) -> bool,
-        mut see: impl FnMut(Home<'_>, Home<'_>, Id),
+        wanted: impl Fn(PageCluster<'_>, PageCluster<'_>) -> bool,
+        mut visit: impl FnMut(PageCluster<'_>, PageCluster<'_>, Id),
     ) {
-        let (from, to) = (self.before.homes(contents), self.after.homes(contents));
+        let (from, to) = (self.before.clusters_of(contents), self.after.clusters_of(contents));
         let contents: Vec<Id> =
             contents.iter().copied().filter(|content| wanted(from.of(*content), to.of(*content))).collect();
         let before: Vec<ContentPageRow> = self.before.content_pages.matching(&contents);
         let after = self.after.content_pages.matching(&contents);
         for page in before.iter().filter(|page| after.binary_search(page).is_ok()) {
-            see(from.of(page.content), to.of(page.content), page.doc);
+            visit(from.of(page.content), to.of(page.content), page.doc);
         }
     }
 
     fn transitions(&self, traffic: &Traffic) -> Transitions {
         let mut events = Vec::new();
-        // Clusters that exchanged no page are judged as they come by.
+        // Clusters that exchanged no page are decided as they are read.
         for rows in self.clusters.portions(PORTION_ROWS) {
             let (mut before, mut after, mut shared) = (Vec::new(), Vec::new(), Vec::new());
             let quiet = |rows: &&[ClusterRow]| !traffic.busy.contains(&rows[0].component);
@@ -195,10 +206,10 @@ impl Difference {
         events.sort_unstable();
         let heirs = heirs(&shared);
         let pairs = shared.iter().map(|shared| (shared.before, shared.after));
-        let strangers: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
-        let estranged = kept().filter(|(old, new)| strangers.contains(&(old.cluster, new.cluster)));
-        let estranged = sorted(estranged.map(|(old, _)| old.component));
-        Transitions { events, strangers, estranged }
+        let not_heirs: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
+        let changed_components = kept().filter(|(old, new)| not_heirs.contains(&(old.cluster, new.cluster)));
+        let changed_components = sorted(changed_components.map(|(old, _)| old.component));
+        Transitions { events, not_heirs, changed_components }
     }
 
     /// The pages that moved, in order.
@@ -207,11 +218,11 @@ impl Difference {
         if self.before.content_pages.is_empty() {
             return moved;
         }
-        let wanted = |from: Home<'_>, to: Home<'_>| transitions.moved(from, to);
-        for contents in self.rehomed() {
+        let wanted = |from: PageCluster<'_>, to: PageCluster<'_>| transitions.moved(from, to);
+        for contents in self.reassigned() {
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
         }
-        for components in transitions.estranged.chunks(PORTION_ROWS) {
+        for components in transitions.changed_components.chunks(PORTION_ROWS) {
             let members = self.after.component_members.matching(components);
             let contents = sorted(members.iter().map(|row| row.content).chain(components.iter().copied()));
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
@@ -220,41 +231,43 @@ impl Difference {
     }
 }
 
-/// Takes those of `contents`, which ascend, away that have a row in `table`.
+/// Removes those of `contents` (ascending) that have a row in `table`.
 fn without<R: Row<Key = Id>>(contents: &mut Vec<Id>, table: &Table<R>) {
     let there = table.matching(contents);
     contents.retain(|content| there.binary_search_by_key(content, Row::key).is_err());
 }
 
-/// The row that was taken back and the one that was added, of `rows` that differ in nothing else that matters.
+/// The retracted row and the added row of one key.
 fn sides<R: Row>(rows: &[R]) -> (Option<&R>, Option<&R>) {
     (rows.iter().find(|row| row.diff() < 0), rows.iter().find(|row| row.diff() > 0))
 }
 
-/// Some pages as one state has them.
+/// Some pages as they are in one state.
 struct Shown {
     pages: Vec<PageRow>,
-    homes: Homes,
+    clusters: ContentClusters,
     urls: Urls,
 }
 
 impl Shown {
     fn of(tables: &Tables, docs: impl Iterator<Item = Id>) -> Shown {
         let pages = tables.pages.matching(&sorted(docs));
-        let homes = tables.homes(&sorted(pages.iter().map(|page| page.content)));
-        let representatives = homes.clusters.iter().map(|row| row.representative);
+        let clusters = tables.clusters_of(&sorted(pages.iter().map(|page| page.content)));
+        let representatives = clusters.clusters.iter().map(|row| row.representative);
         let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
-        Shown { pages, homes, urls }
+        Shown { pages, clusters, urls }
     }
 
-    /// ClusterId and representative of `doc`, its own where it is in no cluster; none where it is not alive.
+    /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. None
+    /// if it does not live.
     fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
         let page = find(&self.pages, doc)?;
-        Some(self.homes.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
+        Some(self.clusters.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
     }
 }
 
-/// Writes rows in portions. A ClusterId is a page of its cluster, so that rows of both kinds are filled in alike.
+/// Writes rows in portions. Rows about clusters and pages are filled in alike, because a ClusterId
+/// is the DocId of a page of the cluster.
 struct Writer<'a> {
     difference: &'a Difference,
     sink: Sink<Change>,
@@ -293,9 +306,9 @@ impl Writer<'_> {
     }
 }
 
-/// Writes what happened from `before` to `after`, two states of `store`. A page that is gone is "expired" if `is_expired` says so
-/// of its last row, else "removed".
-pub(super) fn changes(
+/// Writes what happened between two states of `store`. A page that disappeared is "expired" if
+/// `is_expired` is true of its last row, else "removed".
+pub(super) fn write(
     store: &Store,
     before: &States,
     after: &States,
@@ -303,7 +316,7 @@ pub(super) fn changes(
     place: &Place<'_>,
 ) -> Result<Files> {
     let difference = Difference::open(store, before, after)?;
-    let sink = Sink::create(place.dir, "changes", place.forms)?;
+    let sink = Sink::create(place)?;
     let mut writer = Writer { difference: &difference, sink, portion: Vec::new() };
     let transitions = difference.transitions(&difference.traffic());
     for events in transitions.events.chunks(PORTION_ROWS) {

@@ -1,10 +1,13 @@
-//! Large clusters: in come the tables of a state, out goes what clusters above a set size have in common, so that a person sees whether it is
-//! one text or a chain of many. Counted from rows of clusters, contents and pairs; no text is read. A function of the live pages and the
-//! job alone. Held are 16 bytes for each content of one cluster at a time, 4 for its length, and a portion of its pairs.
+//! Describes the clusters that are larger than the job's `[clusters] pages_warn`.
+//!
+//! The description shows a person whether such a cluster is one text or a chain of many. It is
+//! computed from the rows of clusters, contents and pairs; no text is read. It depends on the live
+//! pages and the job only. Memory holds 20 bytes for each content of one cluster at a time, and a
+//! portion of its pairs.
 
-use super::{Tables, sorted};
 use crate::confirm::Reason;
 use crate::document::Id;
+use crate::export::tables::{Tables, sorted};
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
 use crate::text::signatures::Kind;
@@ -12,93 +15,97 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Clusters that are described.
+/// The greatest number of clusters that are described.
 const LISTED_MAX: usize = 20;
-/// Reasons that are named of each.
+/// The greatest number of reasons and of signatures that are named for each.
 const REASONS_MAX: usize = 3;
-/// Contents whose pairs are held at once, at most 128 a content and bucket.
+/// The contents whose pairs are held in memory at once. A content has at most 128 pairs in a
+/// bucket.
 const PORTION_CONTENTS: usize = 1 << 12;
-/// The diameter from which on a cluster is a chain. One less similarity is a metric (Jaccard's is), so that at the default of 0.8 and
-/// more a pair, two texts which are five pairs apart need have nothing in common.
+/// The diameter from which a cluster is called a chain.
+///
+/// One minus the similarity is a metric (it is for Jaccard's). At the default least similarity of
+/// 0.8, two texts that are five pairs apart may have nothing in common.
 const DIAMETER_CHAIN: u32 = 5;
 
-/// What is said of large clusters.
+/// The large clusters of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LargeClusters {
-    /// Pages above which a cluster is large; 0: none is.
+    /// A cluster with more pages than this is large; 0 switches the report off.
     pub pages_warn: u32,
-    /// Large clusters.
+    /// The number of large clusters.
     pub found: u64,
-    /// The largest 20 of them, by pages, ties by ClusterId.
+    /// The 20 largest, by pages, then by ClusterId.
     pub clusters: Vec<LargeCluster>,
 }
 
 /// A large cluster and what its texts share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LargeCluster {
-    /// Its ClusterId.
+    /// The ClusterId.
     pub cluster: String,
-    /// URL of the page that represents it.
+    /// The URL of the representative.
     pub representative: String,
-    /// Pages.
+    /// The number of pages.
     pub pages: u32,
-    /// Contents.
+    /// The number of contents.
     pub contents: u32,
-    /// Hosts.
+    /// The number of hosts.
     pub hosts: u32,
-    /// The host, if there is but one.
+    /// The host, if there is only one.
     pub host: Option<String>,
-    /// Greatest number of accepted pairs between two of its contents; above 256 contents a lower bound, of which the true one is at
-    /// most twice.
+    /// The greatest number of accepted pairs on a shortest path between two contents. Above 256
+    /// contents this is a lower bound; the true diameter is at most twice as large.
     pub diameter: u32,
-    /// Characters of its texts.
+    /// The lengths of the texts, in characters.
     pub chars: Spread,
-    /// Accepted pairs of its contents.
+    /// The number of accepted pairs.
     pub pairs: u64,
-    /// Their similarities, in 1/10,000, each by the rule that decided; none without pairs.
+    /// The similarities of the pairs in 1/10,000, as measured by the rule that decided. None
+    /// without pairs.
     pub similarity: Option<Spread>,
-    /// The rules that most of them were accepted by.
-    pub reasons: Vec<Share>,
-    /// Signatures that propose them; several may propose one.
-    pub signatures: Vec<Share>,
-    /// What would part it, if it is a chain.
+    /// The rules that accepted most pairs.
+    pub reasons: Vec<PairCount>,
+    /// The signatures that propose most pairs. Several signatures may propose the same pair.
+    pub signatures: Vec<PairCount>,
+    /// The setting that would divide the cluster, if it is a chain.
     pub advice: Option<String>,
 }
 
-/// Numbers in short.
+/// The range and the median of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// The least.
     pub least: u32,
-    /// The middle one, of two the lesser.
+    /// The median; of two middle numbers the lesser.
     pub median: u32,
     /// The greatest.
     pub greatest: u32,
 }
 
-/// Pairs that have something in common.
+/// The number of pairs with one reason or one signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Share {
-    /// What.
+pub struct PairCount {
+    /// The name of the reason or the signature.
     pub name: String,
-    /// Pairs.
+    /// The number of pairs.
     pub pairs: u64,
 }
 
-/// Gathers large clusters as rows pass by.
-pub(super) struct Gathering {
+/// Keeps the largest of the large clusters that it is shown.
+pub(super) struct LargestClusters {
     pages_warn: u32,
     found: u64,
     rows: Vec<ClusterRow>,
 }
 
-impl Gathering {
-    pub(super) fn new(pages_warn: u32) -> Gathering {
-        Gathering { pages_warn, found: 0, rows: Vec::new() }
+impl LargestClusters {
+    pub(super) fn new(pages_warn: u32) -> LargestClusters {
+        LargestClusters { pages_warn, found: 0, rows: Vec::new() }
     }
 
-    /// Looks at a cluster.
-    pub(super) fn see(&mut self, row: &ClusterRow) {
+    /// Counts a cluster if it is large.
+    pub(super) fn add(&mut self, row: &ClusterRow) {
         if self.pages_warn == 0 || row.pages <= self.pages_warn {
             return;
         }
@@ -114,7 +121,7 @@ impl Gathering {
         self.rows.truncate(LISTED_MAX);
     }
 
-    /// Describes the largest.
+    /// Describes the largest clusters.
     pub(super) fn finish(mut self, tables: &Tables) -> LargeClusters {
         self.keep_largest();
         let urls = tables.urls(self.rows.iter().map(|row| row.representative));
@@ -181,7 +188,7 @@ fn host(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// Numbers in short of which each comes so many times; none of none.
+/// The range and the median of numbers, each with its frequency. None without numbers.
 fn spread(numbers: &BTreeMap<u32, u64>) -> Option<Spread> {
     let half = numbers.values().sum::<u64>().div_ceil(2);
     let mut seen = 0;
@@ -192,22 +199,22 @@ fn spread(numbers: &BTreeMap<u32, u64>) -> Option<Spread> {
     Some(Spread { least: *numbers.first_key_value()?.0, median: *median?.0, greatest: *numbers.last_key_value()?.0 })
 }
 
-/// Those that most pairs have, ties by name.
-fn commonest(shares: impl Iterator<Item = (&'static str, u64)>) -> Vec<Share> {
-    let shares = shares.filter(|(_, pairs)| *pairs > 0);
-    let mut shares: Vec<Share> = shares.map(|(name, pairs)| Share { name: name.to_owned(), pairs }).collect();
-    shares.sort_by(|a, b| (Reverse(a.pairs), &a.name).cmp(&(Reverse(b.pairs), &b.name)));
-    shares.truncate(REASONS_MAX);
-    shares
+/// The entries with most pairs; equal ones in the order of their names.
+fn commonest(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<PairCount> {
+    let counts = counts.filter(|(_, pairs)| *pairs > 0);
+    let mut counts: Vec<PairCount> = counts.map(|(name, pairs)| PairCount { name: name.to_owned(), pairs }).collect();
+    counts.sort_by(|a, b| (Reverse(a.pairs), &a.name).cmp(&(Reverse(b.pairs), &b.name)));
+    counts.truncate(REASONS_MAX);
+    counts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The median is the middle one of all, each counted as often as it comes.
+    /// The median is the middle number of all, each counted as often as it occurs.
     #[test]
-    fn numbers_in_short() {
+    fn spread_of_numbers() {
         let spread = |numbers: &[(u32, u64)]| spread(&numbers.iter().copied().collect());
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[(7, 1)]), Some(Spread { least: 7, median: 7, greatest: 7 }));
@@ -216,7 +223,7 @@ mod tests {
         assert_eq!(spread(&[(1, 1), (9, 4)]), Some(Spread { least: 1, median: 9, greatest: 9 }));
     }
 
-    /// Whatever the number of large clusters, all are counted and the largest are kept, in whatever order they come.
+    /// All large clusters are counted and the largest are kept, in any order of clusters.
     #[test]
     fn the_largest_are_kept() {
         let row = |n: u64| {
@@ -231,17 +238,17 @@ mod tests {
         let found = expected.len() as u64;
         expected.truncate(LISTED_MAX);
         for order in [(0..101).collect::<Vec<u64>>(), (0..101).rev().collect()] {
-            let mut gathering = Gathering::new(12);
-            order.into_iter().for_each(|n| gathering.see(&row(n)));
-            gathering.keep_largest();
-            assert_eq!((gathering.found, &gathering.rows), (found, &expected));
+            let mut largest = LargestClusters::new(12);
+            order.into_iter().for_each(|n| largest.add(&row(n)));
+            largest.keep_largest();
+            assert_eq!((largest.found, &largest.rows), (found, &expected));
         }
-        let mut never = Gathering::new(0);
-        never.see(&row(5));
+        let mut never = LargestClusters::new(0);
+        never.add(&row(5));
         assert_eq!(never.found, 0);
     }
 
-    /// The host is what stands between the scheme and the path, with its port.
+    /// The host is the part between the scheme and the path, with its port.
     #[test]
     fn hosts_of_urls() {
         let hosts = ["https://a.example/x/y", "http://b.example:8080", "http://c.example?q", "odd"].map(host);

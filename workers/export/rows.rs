@@ -1,10 +1,10 @@
-//! The rows that people read. Ids and fingerprints are fixed-width lower-case hex.
+//! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
 use crate::export::sink::exported;
 
 exported! {
     /// A live page and the cluster that it belongs to.
-    pub struct Member {
+    pub struct Member in "members" {
         url: String,
         doc: String,
         content: Option<String>,
@@ -19,7 +19,7 @@ exported! {
 
 exported! {
     /// A page that folds into another.
-    pub struct Redirect {
+    pub struct Redirect in "redirects" {
         url: String,
         representative: String,
         relation: &'static str,
@@ -28,7 +28,7 @@ exported! {
 
 exported! {
     /// Two contents and the verdict on them.
-    pub struct Pair {
+    pub struct Pair in "pairs" {
         a: String,
         b: String,
         a_url: String,
@@ -42,9 +42,10 @@ exported! {
 }
 
 exported! {
-    /// A cluster of two pages or more. `diameter` is the greatest number of accepted pairs between two of its contents, by way of its
-    /// contents; above 256 contents a lower bound, of which the true one is at most twice.
-    pub struct Cluster {
+    /// A cluster of two pages or more. `diameter` is the greatest number of accepted pairs on a
+    /// shortest path between two of its contents. Above 256 contents it is a lower bound; the true
+    /// diameter is at most twice as large.
+    pub struct Cluster in "clusters" {
         cluster: String,
         pages: u32,
         contents: u32,
@@ -56,7 +57,7 @@ exported! {
 
 exported! {
     /// What an epoch changed about a page or a cluster.
-    pub struct Change {
+    pub struct Change in "changes" {
         kind: &'static str,
         change: &'static str,
         url: Option<String>,

@@ -1,5 +1,7 @@
-//! Where exported rows go: JSON lines and Parquet side by side. Row groups and pages are cut at row numbers of the whole table, so that
-//! the bytes do not depend on who exports or in which portions.
+//! Writes exported rows as JSON lines and Parquet.
+//!
+//! Row groups and pages end at row numbers of the whole table. So the bytes do not depend on the
+//! process that exports or on the size of portions.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Form;
@@ -15,28 +17,30 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows that are encoded at once.
+/// The rows that are encoded at once.
 const BATCH_ROWS: usize = 1 << 16;
-/// Rows of a row group.
+/// The rows of a Parquet row group.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// A row that people read.
+/// A row of an exported table.
 pub trait Exported: Serialize {
-    /// Its columns.
+    /// The table's name.
+    const NAME: &'static str;
+    /// The columns.
     fn schema() -> SchemaRef;
-    /// Rows as columns.
+    /// `rows` as columns.
     fn arrays(rows: &[Self]) -> Vec<ArrayRef>
     where
         Self: Sized;
 }
 
-/// A field of such a row.
+/// The type of a field of an exported row.
 pub trait Cell {
-    /// Its type.
+    /// The column's type.
     fn data_type() -> DataType;
-    /// Whether it may be missing.
+    /// Whether the column may have nulls.
     const NULLABLE: bool = false;
-    /// The column of `cells`.
+    /// `cells` as a column.
     fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
@@ -62,9 +66,9 @@ cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.
 cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()));
 cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>());
 
-/// Declares a row whose fields are its columns, in JSON and in Parquet.
+/// Declares a row whose fields are the columns of both formats.
 macro_rules! exported {
-    ($(#[$meta:meta])* pub struct $Row:ident { $($field:ident: $Field:ty),* $(,)? }) => {
+    ($(#[$meta:meta])* pub struct $Row:ident in $name:literal { $($field:ident: $Field:ty),* $(,)? }) => {
         $(#[$meta])*
         #[derive(serde::Serialize)]
         pub struct $Row {
@@ -72,6 +76,8 @@ macro_rules! exported {
         }
 
         impl $crate::export::sink::Exported for $Row {
+            const NAME: &'static str = $name;
+
             fn schema() -> arrow_schema::SchemaRef {
                 use $crate::export::sink::Cell;
                 std::sync::Arc::new(arrow_schema::Schema::new(vec![
@@ -88,7 +94,18 @@ macro_rules! exported {
 }
 pub(crate) use exported;
 
-/// One file, hashed while it is written.
+/// The folder and the formats of an export.
+pub struct Place<'a> {
+    /// The folder.
+    pub dir: &'a Path,
+    /// The formats.
+    pub forms: &'a [Form],
+}
+
+/// The names and digests of written files.
+pub type Files = Vec<(String, String)>;
+
+/// A file that is hashed while it is written.
 struct Hashed {
     file: BufWriter<File>,
     hasher: blake3::Hasher,
@@ -106,23 +123,23 @@ impl Write for Hashed {
     }
 }
 
-/// Takes rows in order and writes them in every form asked for.
+/// Writes the rows of one table, in order, in all requested formats.
 pub struct Sink<R: Exported> {
     dir: PathBuf,
-    name: &'static str,
     rows: Vec<R>,
     jsonl: Option<Hashed>,
     parquet: Option<ArrowWriter<Hashed>>,
 }
 
 impl<R: Exported> Sink<R> {
-    /// A sink for the table `name` in `dir`.
-    pub fn create(dir: &Path, name: &'static str, forms: &[Form]) -> Result<Sink<R>> {
+    /// Creates the temporary files of the table of `R`.
+    pub fn create(place: &Place<'_>) -> Result<Sink<R>> {
+        let Place { dir, forms } = *place;
         let open = |form: Form| -> Result<Option<Hashed>> {
             if !forms.contains(&form) {
                 return Ok(None);
             }
-            let path = aside(dir, &file_name(name, form));
+            let path = aside(dir, &file_name(R::NAME, form));
             let file = File::create(&path).map_err(|e| Error::io("create", &path, e))?;
             Ok(Some(Hashed { file: BufWriter::with_capacity(1 << 18, file), hasher: blake3::Hasher::new() }))
         };
@@ -132,15 +149,9 @@ impl<R: Exported> Sink<R> {
                 .set_max_row_group_row_count(Some(GROUP_ROWS))
                 .set_created_by("pagefold".into())
                 .build();
-            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, name, e))
+            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, R::NAME, e))
         });
-        Ok(Sink {
-            dir: dir.to_owned(),
-            name,
-            rows: Vec::new(),
-            jsonl: open(Form::Jsonl)?,
-            parquet: parquet.transpose()?,
-        })
+        Ok(Sink { dir: dir.to_owned(), rows: Vec::new(), jsonl: open(Form::Jsonl)?, parquet: parquet.transpose()? })
     }
 
     /// Appends a row.
@@ -155,33 +166,40 @@ impl<R: Exported> Sink<R> {
                 let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
                 write
                     .and_then(|()| file.write_all(b"\n"))
-                    .map_err(|e| Error::io("write", &self.dir.join(self.name), e))?;
+                    .map_err(|e| Error::io("write", &self.dir.join(R::NAME), e))?;
             }
         }
         if let Some(parquet) = &mut self.parquet {
             let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.rows))
                 .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
-            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, self.name, e))?;
+            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
         }
         self.rows.clear();
         Ok(())
     }
 
-    /// Publishes the files. Returns their names and blake3.
-    pub fn finish(mut self) -> Result<Vec<(String, String)>> {
+    /// Renames the files to their final names. Returns these and the blake3 digests.
+    pub fn finish(mut self) -> Result<Files> {
         self.flush()?;
         let parquet = self.parquet.take().map(ArrowWriter::into_inner).transpose();
-        let parquet = parquet.map_err(|e| parquet_error(&self.dir, self.name, e))?;
-        let mut files = Vec::new();
+        let parquet = parquet.map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+        let mut files = Files::new();
         for (form, file) in [(Form::Jsonl, self.jsonl.take()), (Form::Parquet, parquet)] {
             let Some(Hashed { file, hasher }) = file else { continue };
-            let name = file_name(self.name, form);
+            let name = file_name(R::NAME, form);
             let aside = aside(&self.dir, &name);
             let file = file.into_inner().map_err(|e| Error::io("write", &aside, e.into_error()))?;
             durable::place(&file, &aside, &self.dir.join(&name))?;
             files.push((name, hasher.finalize().to_hex().to_string()));
         }
         Ok(files)
+    }
+}
+
+/// Removes the temporary files of the table of `R` from `dir`, ignoring errors.
+pub fn sweep<R: Exported>(dir: &Path) {
+    for form in [Form::Jsonl, Form::Parquet] {
+        let _ = std::fs::remove_file(aside(dir, &file_name(R::NAME, form)));
     }
 }
 

@@ -1,25 +1,28 @@
-//! Transitions: in come clusters of two states and how many pages each shares with each, out comes what became of them. A pure function; it
-//! reads no store. After "MONIC: modeling and monitoring cluster transitions" (Spiliopoulou, Ntoutsi, Theodoridis, Schult, KDD 2006), with
-//! counts of pages in the place of weights and no threshold: of clusters that share pages, those are heirs that share most, each
-//! to the other.
+//! Decides what happened to clusters between two states, from the number of pages that they share.
+//!
+//! Follows "MONIC: modeling and monitoring cluster transitions" (Spiliopoulou, Ntoutsi,
+//! Theodoridis, Schult, KDD 2006). We count pages instead of weights and use no threshold: two
+//! clusters are heirs if each shares more pages with the other than with any third cluster. This is
+//! a pure function; it reads no store.
 
 use crate::document::Id;
 use crate::tables::ClusterRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pages that are alive before and after, in these clusters.
+/// The number of pages that live in both states and are in these clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shared {
-    /// ClusterId before.
+    /// The ClusterId before.
     pub(super) before: Id,
-    /// ClusterId after.
+    /// The ClusterId after.
     pub(super) after: Id,
-    /// How many.
+    /// The number of pages.
     pub(super) pages: u64,
 }
 
-/// A row to be written: ClusterIds for one about a cluster, the DocId twice for one about a page. No id is null and sorts first.
+/// A row to be written. A row about a cluster has ClusterIds, a row about a page has its DocId
+/// twice. A missing cluster is [`Id::NONE`], which sorts first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     pub(super) before: Id,
@@ -28,14 +31,16 @@ pub(super) struct Event {
 }
 
 /// The cluster of a page, if it is in one.
-pub(super) type Home<'a> = Option<&'a ClusterRow>;
+pub(super) type PageCluster<'a> = Option<&'a ClusterRow>;
 
-/// What identifies a cluster from state to state unless its contents' component is another.
+/// The key of a cluster. It stays the same between two states unless the component or the leader
+/// changes.
 pub(super) fn key(row: &ClusterRow) -> (Id, Id) {
     (row.component, row.leader)
 }
 
-/// The heirs among clusters that share pages: each the other's greatest sharer, ties to the least ClusterId.
+/// The pairs of clusters that share most pages with each other. Of equal shares the least ClusterId
+/// wins.
 pub(super) fn heirs(shared: &[Shared]) -> BTreeSet<(Id, Id)> {
     let mut of_before: BTreeMap<Id, (u64, Reverse<Id>)> = BTreeMap::new();
     let mut of_after = of_before.clone();
@@ -49,23 +54,24 @@ pub(super) fn heirs(shared: &[Shared]) -> BTreeSet<(Id, Id)> {
     shared.iter().map(|shared| (shared.before, shared.after)).filter(mutual).collect()
 }
 
-/// What became of the clusters `before`, given those `after` and all pages that any two of them share.
+/// Adds what happened to the clusters `before`, given the clusters `after` and all pages that any
+/// two of them share.
 pub(super) fn transitions(before: &[ClusterRow], after: &[ClusterRow], shared: &[Shared], events: &mut Vec<Event>) {
-    let mut giving: BTreeMap<Id, u32> = BTreeMap::new();
-    let mut taking: BTreeMap<Id, u32> = BTreeMap::new();
+    let mut sharing_before: BTreeMap<Id, u32> = BTreeMap::new();
+    let mut sharing_after: BTreeMap<Id, u32> = BTreeMap::new();
     for shared in shared {
-        *giving.entry(shared.before).or_default() += 1;
-        *taking.entry(shared.after).or_default() += 1;
+        *sharing_before.entry(shared.before).or_default() += 1;
+        *sharing_after.entry(shared.after).or_default() += 1;
     }
-    let died = before.iter().filter(|row| !giving.contains_key(&row.cluster));
-    events.extend(died.map(|row| Event { before: row.cluster, after: Id::NONE, change: "died" }));
-    let born = after.iter().filter(|row| !taking.contains_key(&row.cluster));
-    events.extend(born.map(|row| Event { before: Id::NONE, after: row.cluster, change: "born" }));
+    let deleted = before.iter().filter(|row| !sharing_before.contains_key(&row.cluster));
+    events.extend(deleted.map(|row| Event { before: row.cluster, after: Id::NONE, change: "died" }));
+    let created = after.iter().filter(|row| !sharing_after.contains_key(&row.cluster));
+    events.extend(created.map(|row| Event { before: Id::NONE, after: row.cluster, change: "born" }));
     for &Shared { before, after, .. } in shared {
-        if taking[&after] > 1 {
+        if sharing_after[&after] > 1 {
             events.push(Event { before, after, change: "merged" });
         }
-        if giving[&before] > 1 {
+        if sharing_before[&before] > 1 {
             events.push(Event { before, after, change: "split" });
         }
     }
@@ -111,9 +117,10 @@ mod tests {
         events.into_iter().map(|event| (event.before.high, event.after.high, event.change)).collect()
     }
 
-    /// Heirs share most, each to the other; of equal sharers the least ClusterId is one, and whoever is not chosen has no heir.
+    /// Heirs share most pages with each other. Of equal shares the least ClusterId wins, and the
+    /// others have no heir.
     #[test]
-    fn who_is_heir() {
+    fn heirs_share_most() {
         let heirs = |shared: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
             let shared = shared.iter().map(|&(b, a, pages)| Shared { before: id(b), after: id(a), pages });
             heirs(&shared.collect::<Vec<_>>()).into_iter().map(|(before, after)| (before.high, after.high)).collect()
@@ -121,14 +128,14 @@ mod tests {
         assert_eq!(heirs(&[(1, 7, 3)]), [(1, 7)]);
         assert_eq!(heirs(&[(1, 7, 3), (2, 7, 4)]), [(2, 7)]);
         assert_eq!(heirs(&[(2, 7, 3), (1, 7, 3), (1, 6, 3)]), [(1, 6)]);
-        // 2 would take 7, which took more from 1, which gave still more to 6.
+        // Cluster 2 shares most with 7, but 7 shares more with 1, and 1 shares still more with 6.
         assert_eq!(heirs(&[(1, 6, 9), (1, 7, 5), (2, 7, 4)]), [(1, 6)]);
         assert_eq!(heirs(&[(1, 1, 2), (2, 1, 5), (2, 2, 4)]), [(2, 1)]);
     }
 
-    /// Each transition by an example, with all others absent.
+    /// Each transition occurs alone in its example.
     #[test]
-    fn what_became() {
+    fn each_transition() {
         let none: [(u64, u64, &str); 0] = [];
         assert_eq!(events(&[row(1, 1)], &[row(1, 1)], &[(1, 1, 2)]), none);
         assert_eq!(events(&[row(1, 1)], &[row(1, 1)], &[]), [(0, 1, "born"), (1, 0, "died")]);

@@ -1,21 +1,24 @@
-//! Clusters: in come `clusters`, `leaders` and what they are made of, out goes where a row is not what its pages say, where one is missing and
-//! where there is one too many. Components are made anew by the function that made them ([`crate::fold::clusters`]), some at a time, each whole.
-//! That each page is in one cluster at most follows: a page has one content (`content_pages`), a content one component
-//! (`component_members`) and one leader (`leaders`), these a row.
+//! Checks that `clusters` and `leaders` are what the components, pages and accepted pairs give.
+//!
+//! Components are computed again by the fold's own function ([`crate::fold::clusters`]), some at a
+//! time, each whole. That a page is in at most one cluster follows: a page has one content
+//! (`content_pages`), a content has one component (`component_members`) and one leader (`leaders`),
+//! and these have one row.
 
 use crate::document::Id;
 use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
 use crate::fold::leaders::Led;
 use crate::graph::DIAMETER_CONTENTS_MAX;
 use crate::graph::keep::KeepRule;
-use crate::tables::ClusterRow;
+use crate::tables::{ClusterRow, LeaderRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
 
-/// Contents of the clusters that are made at once, if these are more than one: their pairs are held, at most 128 a content.
+/// The number of contents whose clusters are computed at once, unless one component has more. Their
+/// pairs are held in memory, at most 128 for each content.
 const CONTENTS_MAX: usize = PORTION_ROWS / 8;
 
-/// In what a stored row differs from the one made anew.
+/// The fields in which a stored row differs from the computed one.
 fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
     let fields = |row: &ClusterRow| {
         [
@@ -28,12 +31,13 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
         ]
     };
     let pairs = fields(stored).into_iter().zip(fields(anew)).filter(|(stored, anew)| stored != anew);
-    let told: Vec<String> =
+    let differing: Vec<String> =
         pairs.map(|((name, stored), (_, anew))| format!("{name} {stored}, its pages say {anew}")).collect();
-    told.join("; ")
+    differing.join("; ")
 }
 
-/// Each cluster's row is what its pages say, and each content's leader who leads it by the rule; none is missing and none too many.
+/// Each cluster has the row that its pages give, and each content the leader that the rule gives.
+/// No row is missing and none is too many.
 pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check; 2] {
     let mut checks = Checks { clusters: Check::new("clusters"), leaders: Check::new("leaders") };
     let mut members = Live::of(&tables.members);
@@ -53,7 +57,8 @@ pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check;
                 components.contents.push(TouchedContent { component, content: component });
             }
         }
-        // What rows claim bounds what is held; a false claim is found all the same.
+        // The stored number of pages limits what is held in memory. If it is wrong the check still
+        // finds it.
         components.pages += row.pages as usize;
         components.rows.push(row);
     }
@@ -68,7 +73,7 @@ struct Checks {
     leaders: Check,
 }
 
-/// Some components whole, and the rows stored of them.
+/// Some whole components and their stored rows.
 struct Components {
     rows: Vec<ClusterRow>,
     contents: Vec<TouchedContent>,
@@ -77,7 +82,7 @@ struct Components {
 }
 
 impl Components {
-    /// Holds the rows against what they should be, and forgets both.
+    /// Compares the rows with computed ones, then forgets them.
     fn judge(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
         let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.radius);
         let mut all_led: Vec<Led> = Vec::new();
@@ -94,13 +99,17 @@ impl Components {
                             anew.diameter = stored.diameter;
                         }
                         if anew != *stored {
-                            checks.clusters.find("clusters", name(stored), differences(stored, &anew));
+                            checks.clusters.find::<ClusterRow>(name(stored), differences(stored, &anew));
                         }
                     }
                     (Some(stored), None) => {
-                        checks.clusters.find("clusters", name(stored), "one too many: fewer than two pages are in it");
+                        checks
+                            .clusters
+                            .find::<ClusterRow>(name(stored), "one too many: fewer than two pages are in it");
                     }
-                    (None, Some(anew)) => checks.clusters.find("clusters", name(&anew), "missing, though it has pages"),
+                    (None, Some(anew)) => {
+                        checks.clusters.find::<ClusterRow>(name(&anew), "missing, though it has pages")
+                    }
                     (None, None) => {}
                 }
             }
@@ -108,10 +117,10 @@ impl Components {
         all_led.sort_unstable();
         let mut leaders = Live::of(&tables.leaders);
         for Led { content, leader } in all_led {
-            // One that is missing is found when all are looked at.
+            // `led` finds the leaders that are missing.
             match leaders.find(|row| row.content.cmp(&content)) {
                 Some(row) if row.leader != leader => {
-                    checks.leaders.find("leaders", content, format_args!("{}, the rule says {leader}", row.leader));
+                    checks.leaders.find::<LeaderRow>(content, format_args!("{}, the rule says {leader}", row.leader));
                 }
                 _ => {}
             }
@@ -132,7 +141,7 @@ fn name(row: &ClusterRow) -> String {
     format!("{} {}", row.component, row.leader)
 }
 
-/// The pages, ranked, and the accepted pairs of the contents `asked` for; both sorted.
+/// The ranked pages and the accepted pairs of the contents `asked`, both sorted.
 fn parts(
     tables: &Tables,
     rule: &KeepRule,
@@ -149,7 +158,7 @@ fn parts(
     let (mut content_pages, mut pairs) = (Live::of(&tables.content_pages), Live::of(&tables.pairs));
     for of in asked.chunk_by(|a, b| a.content == b.content) {
         let content = of[0].content;
-        // A content that stands for itself though it is in a component is no cluster of its own.
+        // A content that is in another component is no cluster of its own.
         let component = components.find(|row| row.content.cmp(&content)).map_or(content, |row| row.component);
         if of.iter().all(|asked| asked.component != component) {
             continue;
@@ -174,7 +183,7 @@ fn parts(
     let mut live = Live::of(&tables.pages);
     let mut ranked: Vec<RankedPage> = Vec::new();
     for TouchedPage { doc, component, content, chars } in pages {
-        // A page that does not live is another check's finding; here it does not count.
+        // Another check finds pages that do not live; they do not count here.
         if let Some(page) = live.find(|page| page.doc.cmp(&doc)) {
             let rank = rule.rank(page.facts(chars as u32));
             ranked.push(RankedPage { component, content, doc, host: page.host, rank });
@@ -185,39 +194,40 @@ fn parts(
     (ranked, accepted)
 }
 
-/// Components, and contents in none that have several pages, without a row.
+/// Finds components, and contents with several pages and no accepted pair, that have no row.
 fn missing(tables: &Tables, check: &mut Check) {
     let components = distinct(Live::of(&tables.members).map(|row| row.component));
     let clusters = distinct(Live::of(&tables.clusters).map(|row| row.component));
     for sides in joined(components, clusters, |component| *component, |component| *component) {
         if let (Some(component), None) = sides {
-            check.find("clusters", component, "missing, though there is such a component");
+            check.find::<ClusterRow>(component, "missing, though there is such a component");
         }
     }
     let (mut joined, mut clusters) = (Live::of(&tables.components), Live::of(&tables.clusters));
     let mut last = (Id::NONE, 0u64);
     for row in Live::of(&tables.content_pages) {
         last = (row.content, if row.content == last.0 { last.1 + 1 } else { 1 });
-        // Its second page makes it a cluster, and is when it is looked at, once.
+        // The second page makes the content a cluster. This is true once for each content.
         let (content, 2) = last else { continue };
         if joined.find(|row| row.content.cmp(&content)).is_none()
             && clusters.find(|row| row.component.cmp(&content)).is_none()
         {
-            check.find("clusters", content, "missing, though the content has several pages");
+            check.find::<ClusterRow>(content, "missing, though the content has several pages");
         }
     }
 }
 
-/// Contents of components without a leader though there is a radius; leaders of others, or without a radius.
+/// Finds contents of components that have no leader though a radius is set, and leaders of other
+/// contents or without a radius.
 fn led(tables: &Tables, radius: Option<u8>, check: &mut Check) {
     let (components, leaders) = (Live::of(&tables.components), Live::of(&tables.leaders));
     for sides in joined(components, leaders, |row| row.content, |row| row.content) {
         match sides {
             (Some(row), None) if radius.is_some() => {
-                check.find("leaders", row.content, "missing, though the content is in a component");
+                check.find::<LeaderRow>(row.content, "missing, though the content is in a component");
             }
-            (None, Some(row)) => check.find("leaders", row.content, "of a content in no component"),
-            (Some(_), Some(row)) if radius.is_none() => check.find("leaders", row.content, "though no radius is set"),
+            (None, Some(row)) => check.find::<LeaderRow>(row.content, "of a content in no component"),
+            (Some(_), Some(row)) if radius.is_none() => check.find::<LeaderRow>(row.content, "though no radius is set"),
             _ => {}
         }
     }
@@ -227,7 +237,7 @@ fn led(tables: &Tables, radius: Option<u8>, check: &mut Check) {
 mod tests {
     use super::*;
 
-    /// Only the fields that differ are told.
+    /// Only the fields that differ are named.
     #[test]
     fn fields_that_differ() {
         let id = |high| Id { high, low: 0 };

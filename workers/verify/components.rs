@@ -1,52 +1,53 @@
-//! Components: in come `pairs`, `components` and `component_members`, out goes where components are not what the accepted pairs join.
-//! Components are joined again a portion at a time, each whole; what crosses from one to another is found on the way, so that
-//! the whole graph is never held.
+//! Checks that `components` and `component_members` are what the accepted pairs connect.
+//!
+//! Components are computed again from `pairs`, a portion at a time, each whole. Pairs that cross
+//! from one component to another are found on the way, so the whole graph is never held in memory.
 
 use crate::document::Id;
 use crate::graph::unionfind;
+use crate::tables::{ComponentRow, MemberRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, portions};
+use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, look_up, missing};
 
-/// Edges that are held, or twice the contents at hand if these are more, before they are reduced to a forest.
+/// The edges that are held before they are reduced to a forest; twice the number of contents if
+/// that is more.
 const EDGES_MAX: usize = 4 * PORTION_ROWS;
 
 /// `component_members` is the reverse of `components`.
 pub fn component_members(tables: &Tables) -> Check {
     let mut check = Check::new("component_members");
-    for portion in portions(Live::of(&tables.components).map(|row| (row.component, row.content))) {
-        let mut members = Live::of(&tables.members);
-        for (component, content) in portion {
-            if members.find(|row| (row.component, row.content).cmp(&(component, content))).is_none() {
-                check.find(
-                    "component_members",
-                    format_args!("{component} {content}"),
-                    "missing, though the content is in it",
-                );
+    let expected = Live::of(&tables.components).map(|row| (row.component, row.content));
+    missing(
+        &tables.members,
+        expected,
+        |row| (row.component, row.content),
+        |(component, content)| {
+            check.find::<MemberRow>(format_args!("{component} {content}"), "missing, though the content is in it");
+        },
+    );
+    let stored = Live::of(&tables.members).map(|row| (row.content, row.component));
+    look_up(
+        &tables.components,
+        stored,
+        |row| row.content,
+        |content, component, row| {
+            if row.map(|row| row.component) != Some(component) {
+                check.find::<MemberRow>(format_args!("{component} {content}"), "the content is not in it");
             }
-        }
-    }
-    for portion in portions(Live::of(&tables.members).map(|row| (row.content, row.component))) {
-        let mut components = Live::of(&tables.components);
-        for rows in portion.chunk_by(|a, b| a.0 == b.0) {
-            let row = components.find(|row| row.content.cmp(&rows[0].0));
-            for (content, component) in rows {
-                if row.as_ref().map(|row| row.component) != Some(*component) {
-                    check.find("component_members", format_args!("{component} {content}"), "the content is not in it");
-                }
-            }
-        }
-    }
+        },
+    );
     check
 }
 
-/// Exactly the contents with an accepted pair are in a component; a component is what such pairs join, and bears its least digest.
+/// Exactly the contents with an accepted pair are in a component. A component is what such pairs
+/// connect, and is named after its least content.
 pub fn components(tables: &Tables) -> Check {
     let mut check = Check::new("components");
     let paired = distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
     for sides in joined(Live::of(&tables.components), paired, |row| row.content, |content| *content) {
         match sides {
-            (Some(row), None) => check.find("components", row.content, "of a content without an accepted pair"),
-            (None, Some(content)) => check.find("components", content, "missing, though it has an accepted pair"),
+            (Some(row), None) => check.find::<ComponentRow>(row.content, "of a content without an accepted pair"),
+            (None, Some(content)) => check.find::<ComponentRow>(content, "missing, though it has an accepted pair"),
             _ => {}
         }
     }
@@ -62,7 +63,7 @@ pub fn components(tables: &Tables) -> Check {
     check
 }
 
-/// Joins the contents of whole components again; `members` are (content, component).
+/// Computes whole components again; `members` are (content, component).
 fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
     members.sort_unstable();
     let component =
@@ -77,8 +78,7 @@ fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
                 continue;
             }
             if component(row.other) != Some(of) {
-                check.find(
-                    "components",
+                check.find::<ComponentRow>(
                     content,
                     format_args!("joined to {}, which is not in its component", row.other),
                 );
@@ -91,11 +91,12 @@ fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
         }
     }
     for (content, stored, joined) in misnamed(&members, &edges) {
-        check.find("components", content, format_args!("stored in {stored}, its pairs join it to {joined}"));
+        check.find::<ComponentRow>(content, format_args!("stored in {stored}, its pairs join it to {joined}"));
     }
 }
 
-/// The contents that `edges` join otherwise than `members` say: with the component stored and the one that should be.
+/// The contents whose component by `edges` is not that of `members`: content, stored component,
+/// computed component.
 fn misnamed<'a>(members: &'a [(Id, Id)], edges: &[(Id, Id)]) -> impl Iterator<Item = (Id, Id, Id)> + 'a {
     let labels = unionfind::components(edges);
     let label = move |content: Id| labels.binary_search_by_key(&content, |label| label.0).ok().map(|at| labels[at].1);
@@ -109,15 +110,16 @@ fn misnamed<'a>(members: &'a [(Id, Id)], edges: &[(Id, Id)]) -> impl Iterator<It
 mod tests {
     use super::*;
 
-    /// A component that falls apart, or bears another name than its least digest, is told content by content.
+    /// Each content of a component that falls apart, or that is not named after its least content,
+    /// is found.
     #[test]
-    fn who_is_misnamed() {
+    fn misnamed_contents_are_found() {
         let id = |high| Id { high, low: 0 };
         let edges = [(id(1), id(2)), (id(2), id(1)), (id(3), id(4)), (id(8), id(7))];
         let members = [(1, 1), (2, 1), (3, 1), (4, 1), (7, 8), (8, 8)].map(|(content, of)| (id(content), id(of)));
-        let told: Vec<(Id, Id, Id)> = misnamed(&members, &edges).collect();
+        let found: Vec<(Id, Id, Id)> = misnamed(&members, &edges).collect();
         let expected = [(3, 1, 3), (4, 1, 3), (7, 8, 7), (8, 8, 7)].map(|(c, s, j)| (id(c), id(s), id(j)));
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert_eq!(misnamed(&members[..2], &edges).count(), 0);
     }
 }

@@ -1,7 +1,10 @@
-//! A deep look: in come the tables of a store's head, whose bytes are sound, out goes where they do not agree with one another, check by check.
-//! Tables are streamed: a check holds one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes; where
-//! clusters are made anew, up to 100 MB of pairs, or the largest single component with about 256 bytes for each of its pages and, where
-//! a radius is set, 100 for each of its accepted pairs.
+//! Compares the tables of a store's head with one another, and a sample of fingerprints and keys
+//! with all.
+//!
+//! [`crate::verify::verify`] has found the bytes sound before. Tables are streamed. A check holds
+//! one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes. The
+//! check of clusters holds up to 100 MB of pairs, or the largest component: about 256 bytes for
+//! each of its pages and, if a radius is set, 100 for each accepted pair.
 
 use crate::document::Id;
 use crate::error::{Error, Result};
@@ -17,12 +20,12 @@ use crate::verify::large_buckets;
 use crate::verify::live::{Live, Tables};
 use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall};
 
-/// Holds the tables of `head` against one another, and `sample` fingerprints against all.
+/// Compares the tables of `head` with one another, and `sample` fingerprints and keys with all.
 ///
 /// # Errors
 ///
-/// `Config` if the job decides or ranks otherwise than the head did: nothing could be recomputed. `Io` if a segment
-/// cannot be mapped.
+/// `Config` if the job's decisions or view differ from the head's, because then nothing can be
+/// computed again. `Io` if a segment cannot be mapped.
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
     let configured = [
         ("decision configuration", digest_of(&job.decision()), &head.manifest.decision),
@@ -52,7 +55,8 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     Ok(Deep { checks, recall: Some(recall) })
 }
 
-/// The manifest's number of folded pages is that of the clusters: all pages of each but its representative.
+/// The manifest's number of folded pages is that of the clusters: all pages except the
+/// representatives.
 fn folded(tables: &Tables, head: &Head) -> Check {
     let mut check = Check::new("folded");
     let (stored, counted) = (
@@ -60,44 +64,45 @@ fn folded(tables: &Tables, head: &Head) -> Check {
         Live::of(&tables.clusters).map(|row| u64::from(row.pages.saturating_sub(1))).sum::<u64>(),
     );
     if stored != counted {
-        check.find("manifest", "folded", format_args!("{stored}, the clusters say {counted}"));
+        check.find_in("manifest", "folded", format_args!("{stored}, the clusters say {counted}"));
     }
     check
 }
 
-/// The manifest's sums of what the pivot rule leaves unexamined are those of the tables.
+/// The manifest's sums of unexamined pairs are those of the tables.
 fn unexamined(tables: &Tables, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
-    let (told, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
-    for (name, told, counted) in told.keys().chain(counted.keys()).map(|name| (name, told.get(name), counted.get(name)))
+    let (stored, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
+    for (name, stored, counted) in
+        stored.keys().chain(counted.keys()).map(|name| (name, stored.get(name), counted.get(name)))
     {
-        if told != counted && check.findings.iter().all(|finding| finding.key != *name) {
-            check.find("manifest", name, format_args!("{told:?}, the tables say {counted:?}"));
+        if stored != counted && check.findings.iter().all(|finding| finding.key != *name) {
+            check.find_in("manifest", name, format_args!("{stored:?}, the tables say {counted:?}"));
         }
     }
     check
 }
 
-/// Every row of every table is there once or not at all, and no key has two.
+/// In every table the diffs of a row sum to 0 or 1, and no key has two rows.
 fn rows(tables: &Tables) -> Check {
     let mut check = Check::new("rows");
-    add_up(&tables.pages, "pages", Row::key, |doc| doc.to_string(), &mut check);
-    add_up(&tables.urls, "urls", Row::key, |doc| doc.to_string(), &mut check);
-    add_up(&tables.content_pages, "content_pages", |row| [row.content, row.doc], both, &mut check);
-    add_up(&tables.contents, "contents", Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.pages, Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.urls, Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.content_pages, |row| [row.content, row.doc], both, &mut check);
+    add_up(&tables.contents, Row::key, |content| content.to_string(), &mut check);
     let group = |key: (u64, Id)| format!("{} {}", hex(tables.bands.unkey(0, key.0)), key.1);
-    add_up(&tables.groups, "fingerprint_contents", |row| (row.key, row.content), group, &mut check);
+    add_up(&tables.groups, |row| (row.key, row.content), group, &mut check);
     for (band, table) in (1..).zip(&tables.band) {
-        add_up(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
+        add_up_named(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
     }
-    add_up(&tables.evidence, "evidence", Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.evidence, Row::key, |content| content.to_string(), &mut check);
     let key = |(key, kind, content): (u64, u8, Id)| format!("{} {kind} {content}", hex(key));
-    add_up(&tables.keys, "keys", |row| (row.key, row.kind, row.content), key, &mut check);
-    add_up(&tables.pairs, "pairs", |row| [row.content, row.other], both, &mut check);
-    add_up(&tables.components, "components", Row::key, |content| content.to_string(), &mut check);
-    add_up(&tables.members, "component_members", |row| [row.component, row.content], both, &mut check);
-    add_up(&tables.leaders, "leaders", Row::key, |content| content.to_string(), &mut check);
-    add_up(&tables.clusters, "clusters", |row| [row.component, row.leader], both, &mut check);
+    add_up(&tables.keys, |row| (row.key, row.kind, row.content), key, &mut check);
+    add_up(&tables.pairs, |row| [row.content, row.other], both, &mut check);
+    add_up(&tables.components, Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.members, |row| [row.component, row.content], both, &mut check);
+    add_up(&tables.leaders, Row::key, |content| content.to_string(), &mut check);
+    add_up(&tables.clusters, |row| [row.component, row.leader], both, &mut check);
     check
 }
 
@@ -105,8 +110,18 @@ fn both([a, b]: [Id; 2]) -> String {
     format!("{a} {b}")
 }
 
-/// Looks at one table; `key` is what stands once in it, `name` what people call that.
+/// Checks one table. `key` occurs once in it; `name` shows it in findings.
 fn add_up<R: Row, K: Copy + PartialEq>(
+    table: &Table<R>,
+    key: impl Fn(&R) -> K,
+    name: impl Fn(K) -> String,
+    check: &mut Check,
+) {
+    add_up_named(table, R::NAME, key, name, check);
+}
+
+/// The same for a table whose name is not that of its rows, which is that of a band.
+fn add_up_named<R: Row, K: Copy + PartialEq>(
     table: &Table<R>,
     table_name: &str,
     key: impl Fn(&R) -> K,
@@ -119,9 +134,9 @@ fn add_up<R: Row, K: Copy + PartialEq>(
         let key = key(&row);
         match sum {
             0 => continue,
-            1 if last.replace(key) == Some(key) => check.find(table_name, name(key), "the key has two rows"),
+            1 if last.replace(key) == Some(key) => check.find_in(table_name, name(key), "the key has two rows"),
             1 => {}
-            sum => check.find(table_name, name(key), format_args!("a row is there {sum} times")),
+            sum => check.find_in(table_name, name(key), format_args!("a row is there {sum} times")),
         }
     }
 }

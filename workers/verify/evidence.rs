@@ -1,16 +1,18 @@
-//! Evidence: in come `contents`, `evidence` and `keys`, out goes where one has what another lacks, and evidence that is not of
-//! its content as far as that can be told without reading its page again.
+//! Checks `evidence` against `contents`, and `keys` against `evidence`.
+//!
+//! Pages are not read again. So evidence is checked only as far as it contradicts its content or
+//! itself.
 
 use crate::document::Id;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
 use crate::tables::visits::TOO_SHORT;
-use crate::tables::{ContentRow, EvidenceRow};
+use crate::tables::{ContentRow, EvidenceRow, KeyRow};
 use crate::text::signatures::Kind;
 use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
-use crate::verify::live::{Live, Tables, joined, portions};
+use crate::verify::live::{Live, Tables, joined, missing, portions};
 
-/// What is wrong with the evidence of a content.
+/// The first thing that is wrong with the evidence of a content.
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let (keys, rest) = row.keys.as_chunks::<KEY_BYTES>();
     let number = |key: &[u8; KEY_BYTES]| Kind::of_number(key[0]);
@@ -43,35 +45,35 @@ pub fn evidence(tables: &Tables) -> Check {
             (None, Some(row)) => (row.content, "of no live content that is long enough"),
             (None, None) => continue,
         };
-        check.find("evidence", content, what);
+        check.find::<EvidenceRow>(content, what);
     }
     check
 }
 
-/// `keys` has exactly the keys that `evidence` has, each under itself.
+/// `keys` has exactly the keys that `evidence` has.
 pub fn keys(tables: &Tables) -> Check {
     let mut check = Check::new("keys");
     let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));
-    let told = Live::of(&tables.evidence).flat_map(|row| {
+    let expected = Live::of(&tables.evidence).flat_map(|row| {
         let keys: Vec<(u64, u8, Id)> = evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
         keys
     });
-    for portion in portions(told) {
-        let mut keys = Live::of(&tables.keys);
-        for (key, kind, content) in portion {
-            if keys.find(|row| (row.key, row.kind, row.content).cmp(&(key, kind, content))).is_none() {
-                check.find("keys", name(key, kind, content), "missing, though the content has that key");
-            }
-        }
-    }
+    missing(
+        &tables.keys,
+        expected,
+        |row| (row.key, row.kind, row.content),
+        |(key, kind, content)| {
+            check.find::<KeyRow>(name(key, kind, content), "missing, though the content has that key");
+        },
+    );
     for portion in portions(Live::of(&tables.keys).map(|row| (row.content, row.kind, row.key))) {
         let mut evidence = Live::of(&tables.evidence);
         for rows in portion.chunk_by(|a, b| a.0 == b.0) {
-            let told = evidence.find(|row| row.content.cmp(&rows[0].0));
-            let told: Vec<(u8, u64)> = told.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
+            let stored = evidence.find(|row| row.content.cmp(&rows[0].0));
+            let stored: Vec<(u8, u64)> = stored.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
             for &(content, kind, key) in rows {
-                if told.binary_search(&(kind, key)).is_err() {
-                    check.find("keys", name(key, kind, content), "the content has no such key");
+                if stored.binary_search(&(kind, key)).is_err() {
+                    check.find::<KeyRow>(name(key, kind, content), "the content has no such key");
                 }
             }
         }

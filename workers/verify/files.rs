@@ -1,5 +1,8 @@
-//! Files: in comes a store, out goes what is wrong with it, file by file. Quick: the chain of manifests, and every referenced file present and of
-//! its size. Full: every byte against its blake3, every row in order, every count and multiset hash.
+//! Checks the files of a store.
+//!
+//! A quick look checks the chain of manifests, and that every file of the head exists and has its
+//! size. A full look also checks the blake3 of every file, the order of rows, and all counts and
+//! multiset hashes.
 
 use crate::error::Result;
 use crate::store::Store;
@@ -11,7 +14,7 @@ use crate::tables::dispatch::{OnTable, on_table};
 use crate::verify::findings::Report;
 use std::path::Path;
 
-/// Looks the store over; `full` reads every byte that the head refers to.
+/// Checks the store's files; `full` reads every byte that the head refers to.
 pub fn verify(store: &Store, full: bool) -> Result<Report> {
     let mut report = Report::default();
     let Some(head) = chain(store, &mut report)? else { return Ok(report) };
@@ -35,7 +38,8 @@ pub fn verify(store: &Store, full: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The head, and every manifest below it that is still there: each must be whole and name its predecessor's digest.
+/// Reads the head and all manifests before it that still exist. Each must be readable and name its
+/// predecessor's digest.
 fn chain(store: &Store, report: &mut Report) -> Result<Option<Head>> {
     let head = match store.head() {
         Ok(None) => return Ok(None),
@@ -79,13 +83,13 @@ fn present(path: &Path, bytes: u64, report: &mut Report) -> bool {
     false
 }
 
-/// Whether a table's rows and hash are those of its segments.
+/// Checks that the table's number of rows and multiset hash are those of its segments.
 fn sums(table: &TableState) -> std::result::Result<(), String> {
     let mut again = TableState::default();
     for run in &table.runs {
         again.append(run.clone()).map_err(|e| e.to_string())?;
     }
-    // A table whose rows have all cancelled has no run once these are merged, and still the sum 0.
+    // A table whose rows all cancelled has no run after merging, and its sum is still 0.
     let hash = |table: &TableState| table.multiset.trim_start_matches('0').to_owned();
     match (again.rows, hash(&again)) == (table.rows, hash(table)) {
         true => Ok(()),
@@ -120,7 +124,7 @@ fn check_segment(name: &str, folder: &Path, path: &Path, segment: &SegmentRef, r
     Ok(())
 }
 
-/// Whether the rows of a segment ascend and their sums are those that the manifest remembers.
+/// Checks that the rows of a segment ascend and have the sums that the manifest states.
 struct Rows<'a> {
     folder: &'a Path,
     segment: &'a SegmentRef,

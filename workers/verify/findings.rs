@@ -1,31 +1,32 @@
-//! The nouns of verify: what is wrong, with a file or with a row. A leaf.
+//! The results of verifying: what is wrong with a file or with a row.
 
 use crate::store::manifest::Head;
+use crate::store::table::Row;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// Findings of one check that are listed; those beyond are counted.
+/// The greatest number of findings that one check lists. The others are only counted.
 pub const FINDINGS_MAX: usize = 100;
 
-/// One thing that is wrong with a file.
+/// Something that is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// What is wrong.
     pub what: String,
 }
 
-/// What was looked at and what was found.
+/// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The head that was looked at; none if it cannot be read, or the store has no epoch yet.
+    /// The head. None if it cannot be read, or if the store has no epoch yet.
     pub head: Option<Head>,
-    /// Manifests, segments and lists looked at.
+    /// The number of manifests, segments and lists that were checked.
     pub files: u64,
-    /// Bytes read; 0 for a quick look.
+    /// The number of bytes that were read; 0 for a quick look.
     pub bytes: u64,
-    /// What is wrong; empty is sound.
+    /// What is wrong. A sound store has no findings.
     pub findings: Vec<Finding>,
 }
 
@@ -35,36 +36,41 @@ impl Report {
     }
 }
 
-/// One thing that is wrong with a row.
+/// Something that is wrong with a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowFinding {
-    /// Its table.
+    /// The table.
     pub table: String,
-    /// Its key: ids and fingerprints in hex.
+    /// The row's key, with ids and fingerprints in hex.
     pub key: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub what: String,
 }
 
-/// What one check found.
+/// The findings of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// The check's name.
+    /// The name of the check.
     pub name: &'static str,
-    /// Findings.
+    /// The number of findings.
     pub found: u64,
     /// The first [`FINDINGS_MAX`] of them.
     pub findings: Vec<RowFinding>,
 }
 
 impl Check {
-    /// A check that has found nothing yet.
+    /// A check without findings.
     pub(super) fn new(name: &'static str) -> Check {
         Check { name, found: 0, findings: Vec::new() }
     }
 
-    /// Takes a finding in.
-    pub(super) fn find(&mut self, table: &str, key: impl Display, what: impl Display) {
+    /// Adds a finding about the table of `R`.
+    pub(super) fn find<R: Row>(&mut self, key: impl Display, what: impl Display) {
+        self.find_in(R::NAME, key, what);
+    }
+
+    /// Adds a finding about the table named `table`, or about the manifest.
+    pub(super) fn find_in(&mut self, table: &str, key: impl Display, what: impl Display) {
         self.found += 1;
         if self.findings.len() < FINDINGS_MAX {
             let (table, key, what) = (table.to_owned(), key.to_string(), what.to_string());
@@ -73,36 +79,37 @@ impl Check {
     }
 }
 
-/// A fingerprint as people read it.
+/// A fingerprint, a key or proposals in hex.
 pub(super) fn hex(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
 
-/// Sampled fingerprints against all, by brute force.
+/// The result of comparing sampled fingerprints with all by brute force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recall {
-    /// Fingerprints held against all.
+    /// The number of sampled fingerprints.
     pub sampled: u64,
-    /// All distinct live fingerprints.
+    /// The number of distinct live fingerprints.
     pub fingerprints: u64,
-    /// Pairs of contents within k, one side sampled, that the pivot rule examines, as brute force finds them.
+    /// The number of pairs of contents within k bits that the pivot rule examines and of which at
+    /// least one fingerprint is sampled.
     pub near_pairs: u64,
-    /// Of these, pairs that the store has.
+    /// The number of these pairs that are stored.
     pub stored: u64,
 }
 
-/// What a deep look found.
+/// The findings of a deep look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deep {
-    /// The checks that were made, in order. If the first found rows that do not add up it is the only one: such tables
-    /// cannot be compared.
+    /// The checks in order. If the first finds rows that do not add up it is the only one, because
+    /// such tables cannot be compared.
     pub checks: Vec<Check>,
-    /// The sampled recall; none if its check was not made.
+    /// The sampled recall; none if it was not computed.
     pub recall: Option<Recall>,
 }
 
 impl Deep {
-    /// Findings of all checks.
+    /// The number of findings of all checks.
     pub fn found(&self) -> u64 {
         self.checks.iter().map(|check| check.found).sum()
     }
@@ -111,12 +118,13 @@ impl Deep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::PairRow;
 
-    /// Beyond the limit findings are counted but not listed.
+    /// Findings beyond the limit are counted but not listed.
     #[test]
     fn findings_are_limited() {
         let mut check = Check::new("pairs");
-        (0..FINDINGS_MAX + 7).for_each(|n| check.find("pairs", n, "odd"));
+        (0..FINDINGS_MAX + 7).for_each(|n| check.find::<PairRow>(n, "odd"));
         assert_eq!((check.found, check.findings.len()), (FINDINGS_MAX as u64 + 7, FINDINGS_MAX));
         assert_eq!(check.findings[99].key, "99");
     }

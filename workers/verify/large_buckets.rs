@@ -1,5 +1,7 @@
-//! Crowds: in come the tables of groups and keys, read through, out go what the pivot rule leaves unexamined in all of them and the largest bucket of
-//! each signature: the slow twin of what epochs count, and what a person asks for.
+//! Counts the unexamined pairs and finds the largest bucket of each signature by reading the whole
+//! tables.
+//!
+//! Epochs update the same counts from changes only, so this is their plain form.
 
 use crate::candidates::bands::Bands;
 use crate::candidates::pivots::{BySignature, Unexamined, name, unexamined};
@@ -11,32 +13,33 @@ use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ContentPageRow, GroupRow, KeyRow, UrlRow};
 use crate::text::signatures::Kind;
+use crate::verify::findings::hex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The largest bucket of a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Largest {
-    /// Its key, SimHash's the fingerprint, in hex.
+    /// The bucket's key in hex; for SimHash the fingerprint.
     pub key: String,
-    /// Its contents.
+    /// The number of contents.
     pub contents: u64,
-    /// The URL of a page of its first content.
+    /// The URL of a page of the first content.
     pub url: String,
 }
 
-/// Rows of a table that are held at once, for each of its segments.
+/// The rows of a table that are held in memory at once, for each of its segments.
 const PORTION_ROWS: usize = 1 << 16;
 
 /// The largest bucket so far: its key, size and first content.
 type Found = Option<(u64, usize, Id)>;
 
-/// Reads `groups` and `keys` through: what is unexamined and, of each signature that leaves something, the largest bucket, ties to
-/// the one that comes first.
+/// The unexamined pairs, and the largest bucket of each signature that has some. Of equal buckets
+/// the first is taken.
 fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
     let mut sums = [Unexamined::default(); 1 + Kind::ALL.len()];
     let mut largest: [Found; 1 + Kind::ALL.len()] = Default::default();
-    let mut see = |signature: u8, key: u64, contents: usize, first: Id| {
+    let mut count = |signature: u8, key: u64, contents: usize, first: Id| {
         let (Some(sum), Some(largest)) =
             (sums.get_mut(usize::from(signature)), largest.get_mut(usize::from(signature)))
         else {
@@ -49,23 +52,24 @@ fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMa
         }
     };
     for rows in groups.portions(PORTION_ROWS) {
-        rows.chunk_by(|a, b| a.key == b.key).for_each(|group| see(0, group[0].key, group.len(), group[0].content));
+        rows.chunk_by(|a, b| a.key == b.key).for_each(|group| count(0, group[0].key, group.len(), group[0].content));
     }
     for rows in keys.portions(PORTION_ROWS) {
         let buckets = rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind));
-        buckets.for_each(|bucket| see(bucket[0].kind, bucket[0].key, bucket.len(), bucket[0].content));
+        buckets.for_each(|bucket| count(bucket[0].kind, bucket[0].key, bucket.len(), bucket[0].content));
     }
     let sums = (0u8..).zip(sums).filter(|(_, sum)| *sum != Unexamined::default());
     let sums = sums.map(|(signature, sum)| (name(signature).to_owned(), sum)).collect();
     (sums, (0u8..).zip(largest).filter_map(|(signature, found)| Some((signature, found?))).collect())
 }
 
-/// What `groups` and `keys`, read through, leave unexamined.
+/// The unexamined pairs of whole tables.
 pub fn counted(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> BySignature {
     scan(groups, keys).0
 }
 
-/// What the tables of `head`, read through, leave unexamined, and the largest bucket of each signature that leaves something.
+/// The unexamined pairs in the tables of `head`, and the largest bucket of each signature that has
+/// some.
 ///
 /// # Errors
 ///
@@ -81,7 +85,7 @@ pub fn report(store: &Store, head: &Head, bands: &Bands) -> Result<(BySignature,
     };
     let largest = found.into_iter().map(|(signature, (key, contents, first))| {
         let key = if signature == 0 { bands.unkey(0, key) } else { key };
-        (name(signature).to_owned(), Largest { key: format!("{key:016x}"), contents: contents as u64, url: url(first) })
+        (name(signature).to_owned(), Largest { key: hex(key), contents: contents as u64, url: url(first) })
     });
     Ok((sums, largest.collect()))
 }

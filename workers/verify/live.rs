@@ -1,6 +1,8 @@
-//! Live rows in order: in comes a table, out come its rows as they stand, one at a time, merged from all its segments. Memory does not grow with
-//! the table: it has one row of each segment. Unlike [`Table`]'s own lookups, which panic on them, it bears rows whose diffs do not sum to
-//! 0 or 1, so that such a table can be looked at and named.
+//! Reads the live rows of a table in order, one at a time, merged from all its segments.
+//!
+//! Memory holds one row of each segment, however large the table is. Rows whose diffs do not sum to
+//! 0 or 1 are allowed, so that damaged tables can be checked; [`Table`]'s own lookups panic on
+//! them.
 
 use crate::candidates::bands::Bands;
 use crate::error::Result;
@@ -18,12 +20,13 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::iter;
 
-/// Rows or keys that a check holds at once, at most 96 bytes each; few in tests, so that they cross from portion to portion.
+/// The greatest number of rows or keys that a check holds, each of at most 96 bytes. It is small in
+/// tests, so that they need several portions.
 pub const PORTION_ROWS: usize = if cfg!(test) { 64 } else { 1 << 16 };
 
 /// The tables of a head, mapped.
 pub struct Tables {
-    /// Where fingerprints lie in the bands.
+    /// The bands of the job.
     pub bands: Bands,
     /// `pages`.
     pub pages: Table<PageRow>,
@@ -35,7 +38,7 @@ pub struct Tables {
     pub contents: Table<ContentRow>,
     /// `fingerprint_contents`.
     pub groups: Table<GroupRow>,
-    /// `band_1` and up, the first of them first.
+    /// `band_1` and up, in order.
     pub band: Vec<Table<BandRow>>,
     /// `evidence`.
     pub evidence: Table<EvidenceRow>,
@@ -54,7 +57,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Maps the tables of `head`; one that no epoch has written is empty.
+    /// Maps the tables of `head`. A table that no epoch has written is empty.
     pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
         let snapshot = Snapshot::of(store, head);
         Ok(Tables {
@@ -76,12 +79,12 @@ impl Tables {
     }
 }
 
-/// The live rows of a table from some place on.
+/// The live rows of a table from some position on.
 pub struct Live<'a, R: Row> {
     segments: &'a [Segment<R>],
-    /// The row of each segment that comes next, and the segment.
+    /// The next row of each segment, and the segment's index.
     heads: BinaryHeap<Reverse<(R, usize)>>,
-    /// Where that row stands.
+    /// The position of that row in each segment.
     positions: Vec<usize>,
 }
 
@@ -101,7 +104,7 @@ impl<'a, R: Row> Live<'a, R> {
         }
     }
 
-    /// The next row with its diff as +1, and what its diffs sum to.
+    /// The next row with diff +1, and the sum of its diffs.
     pub fn next_sum(&mut self) -> Option<(R, i64)> {
         let mut sum = 0;
         let mut first: Option<R> = None;
@@ -119,7 +122,7 @@ impl<'a, R: Row> Live<'a, R> {
         first.map(|row| (row, sum))
     }
 
-    /// Goes forward to the first row that is not `Less`; `order` holds a row against what is sought.
+    /// Skips all rows that `order` calls `Less`.
     pub fn seek(&mut self, order: impl Fn(&R) -> Ordering) {
         while self.heads.peek().is_some_and(|Reverse((head, _))| order(head) == Ordering::Less) {
             let Some(Reverse((_, segment))) = self.heads.pop() else { return };
@@ -130,7 +133,7 @@ impl<'a, R: Row> Live<'a, R> {
         }
     }
 
-    /// The next live row if it is `Equal` to what is sought.
+    /// The next live row if `order` calls it `Equal`.
     pub fn next_if(&mut self, order: impl Fn(&R) -> Ordering) -> Option<R> {
         while self.heads.peek().is_some_and(|Reverse((head, _))| order(head) == Ordering::Equal) {
             if let Some((row, 1..)) = self.next_sum() {
@@ -140,7 +143,7 @@ impl<'a, R: Row> Live<'a, R> {
         None
     }
 
-    /// The first live row that is `Equal` to what is sought; from call to call what is sought ascends.
+    /// The first live row that `order` calls `Equal`. Rows must be searched for in ascending order.
     pub fn find(&mut self, order: impl Fn(&R) -> Ordering) -> Option<R> {
         self.seek(&order);
         self.next_if(&order)
@@ -155,6 +158,39 @@ impl<R: Row> Iterator for Live<'_, R> {
     }
 }
 
+/// Calls `found` for each of `keys` without a row in `table`. A key that occurs twice needs two rows.
+pub fn missing<R: Row, K: Ord>(
+    table: &Table<R>,
+    keys: impl Iterator<Item = K>,
+    key_of: impl Fn(&R) -> K,
+    mut found: impl FnMut(K),
+) {
+    for portion in portions(keys) {
+        let mut rows = Live::of(table);
+        for key in portion {
+            if rows.find(|row| key_of(row).cmp(&key)).is_none() {
+                found(key);
+            }
+        }
+    }
+}
+
+/// Calls `each` for each of `items`, a key and a value, with the row of `table` that has the key.
+pub fn look_up<R: Row, K: Copy + Ord, V: Copy + Ord>(
+    table: &Table<R>,
+    items: impl Iterator<Item = (K, V)>,
+    key_of: impl Fn(&R) -> K,
+    mut each: impl FnMut(K, V, Option<&R>),
+) {
+    for portion in portions(items) {
+        let mut rows = Live::of(table);
+        for items in portion.chunk_by(|a, b| a.0 == b.0) {
+            let row = rows.find(|row| key_of(row).cmp(&items[0].0));
+            items.iter().for_each(|&(key, value)| each(key, value, row.as_ref()));
+        }
+    }
+}
+
 /// `items` in portions of [`PORTION_ROWS`], each sorted.
 pub fn portions<T: Ord>(mut items: impl Iterator<Item = T>) -> impl Iterator<Item = Vec<T>> {
     iter::from_fn(move || {
@@ -164,13 +200,13 @@ pub fn portions<T: Ord>(mut items: impl Iterator<Item = T>) -> impl Iterator<Ite
     })
 }
 
-/// `items`, which ascend, each once.
+/// The distinct items of `items`, which ascend.
 pub fn distinct<T: Copy + PartialEq>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
     let mut last = None;
     items.filter(move |item| last.replace(*item) != Some(*item))
 }
 
-/// The items of two sides by key, which ascends on both and stands once on each.
+/// The items of both sides by key. Keys ascend on each side and occur once.
 pub fn joined<A, B, K: Ord>(
     left: impl Iterator<Item = A>,
     right: impl Iterator<Item = B>,
@@ -218,8 +254,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Whatever the runs say, sums are those of a map, live rows are those that sum to more than 0, and what is sought in ascending
-        /// order is found if it lives.
+        /// For any runs: the sums are those of a map, the live rows are those with a positive sum,
+        /// and a search in ascending order finds exactly the live rows.
         #[test]
         fn equals_a_map(runs in prop::collection::vec(
             prop::collection::btree_map(0u64..60, prop_oneof![Just(1i8), Just(-1i8)], 0..40), 0..5,
@@ -229,8 +265,8 @@ mod tests {
             let mut sums: BTreeMap<u64, i64> = BTreeMap::new();
             runs.iter().flatten().for_each(|(n, diff)| *sums.entry(*n).or_default() += i64::from(*diff));
             let mut live = Live::of(&table);
-            let told: Vec<(u64, i64)> = iter::from_fn(|| live.next_sum()).map(|(row, sum)| (row.doc.high, sum)).collect();
-            prop_assert_eq!(told, sums.clone().into_iter().collect::<Vec<_>>());
+            let found: Vec<(u64, i64)> = iter::from_fn(|| live.next_sum()).map(|(row, sum)| (row.doc.high, sum)).collect();
+            prop_assert_eq!(found, sums.clone().into_iter().collect::<Vec<_>>());
             sums.retain(|_, sum| *sum > 0);
             let all: Vec<u64> = Live::of(&table).map(|row| row.doc.high).collect();
             prop_assert_eq!(&all, &sums.keys().copied().collect::<Vec<_>>());
@@ -242,13 +278,13 @@ mod tests {
         }
     }
 
-    /// Both sides of every key come once, in order, whatever is missing on either.
+    /// The items of both sides come in order, each once, whether one or both sides have the key.
     #[test]
-    fn sides_meet() {
-        let told: Vec<(Option<i32>, Option<i32>)> =
+    fn joined_pairs_both_sides() {
+        let found: Vec<(Option<i32>, Option<i32>)> =
             joined([1, 2, 5].into_iter(), [2, 3, 5, 6].into_iter(), |a| *a, |b| *b).collect();
         let both = |n| (Some(n), Some(n));
-        assert_eq!(told, [(Some(1), None), both(2), (None, Some(3)), both(5), (None, Some(6))]);
+        assert_eq!(found, [(Some(1), None), both(2), (None, Some(3)), both(5), (None, Some(6))]);
         assert_eq!(distinct([1, 1, 2, 2, 2, 5].into_iter()).collect::<Vec<i32>>(), [1, 2, 5]);
     }
 }

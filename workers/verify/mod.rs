@@ -1,6 +1,7 @@
-//! Verify: in comes a store, out goes what is wrong with it; nothing is changed and nothing stops at the first finding. [`verify`] looks at files,
-//! by their sizes or by every byte; [`deep`] at what no digest can tell: that the tables agree with one another, and that
-//! the near pairs are really all there.
+//! Checks a store and reports everything that is wrong with it; changes nothing.
+//!
+//! [`verify`] checks the files, by their sizes or by every byte. [`deep`] checks what no digest
+//! shows: that the tables agree with one another, and that no near pair is missing.
 
 mod bands;
 mod clusters;

@@ -1,6 +1,9 @@
-//! The fold against brute force: random histories of pages that begin and cease to have contents, with fingerprints and keys, folded by any
-//! number of workers over the store's tables, epoch after epoch. After each the stored pairs, who proposes them, and components
-//! are what the definitions give, and every table is what one epoch over an empty store writes.
+//! Compares the fold with brute force over random histories.
+//!
+//! Pages get and lose contents with fingerprints and keys. Any number of workers folds them over
+//! the store's tables, epoch after epoch. After each epoch the stored pairs, the signatures that
+//! propose them and the components are those that the definitions emit. At the end every table
+//! equals that of one epoch over an empty store.
 
 use crate::candidates::bands::Bands;
 use crate::candidates::hamming::tests::Random;
@@ -18,10 +21,12 @@ use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
+use crate::store::table::Row;
 use crate::store::{durable, segment};
 use crate::tables::evidence::KEY_BYTES;
+use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::TOO_SHORT;
-use crate::tables::{ComponentRow, EvidenceRow, PairRow};
+use crate::tables::{ComponentRow, EvidenceRow, GroupRow, KeyRow, PairRow};
 use crate::text::signatures::{self, Shinglings, Signer, Text, minhash};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,19 +47,19 @@ fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
     .expect("a job")
 }
 
-/// What the pivot rule leaves unexamined, as the tables say when they are read through.
+/// The unexamined pairs, counted from the whole tables.
 fn unexamined(store: &Path, tables: &Tables) -> BySignature {
-    let groups = Table::open(&store.join("data/fingerprint_contents"), tables.get("fingerprint_contents"));
-    let keys = Table::open(&store.join("data/keys"), tables.get("keys"));
-    crate::verify::large_buckets::counted(&groups.expect("groups"), &keys.expect("keys"))
+    let snapshot = Snapshot::new(store.join("data"), tables);
+    crate::verify::large_buckets::counted(&snapshot.table().expect("groups"), &snapshot.table().expect("keys"))
 }
 
-/// Folds `changes` over `before` with so many workers; returns the tables after. `live` knows the contents.
+/// Folds `changes` over `before` with this many workers; returns the tables after. `live` has the
+/// contents.
 fn epoch(job: &Job, number: u32, before: &Tables, live: &Live, changes: &[PageContent], workers: usize) -> Tables {
     counted_epoch(job, number, before, live, changes, workers).0
 }
 
-/// A folder with one finished split, which has the evidence of all contents that `live` knows, and some twice.
+/// A folder with one finished split. It has the evidence of all contents of `live`, of some twice.
 fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
     let attempt = job.store.join(format!("attempt/{number}"));
     let mut rows: Vec<EvidenceRow> = live.evidence().collect();
@@ -68,7 +73,7 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
     attempt
 }
 
-/// The same, and what was counted.
+/// The same with the counters.
 fn counted_epoch(
     job: &Job,
     number: u32,
@@ -112,8 +117,8 @@ fn counted_epoch(
         let bands = epoch.shared.job.bands().expect("bands");
         let changes = changes.clone();
         let retracted = fold(worker, &epoch, &bands, |_, scope| {
-            produce(scope, "changes", move |give| {
-                changes.iter().skip(index).step_by(peers).for_each(|change| give(*change));
+            produce(scope, "changes", move |emit| {
+                changes.iter().skip(index).step_by(peers).for_each(|change| emit(*change));
             })
         });
         let dataflow = Dataflow::new(&epoch);
@@ -136,7 +141,8 @@ fn counted_epoch(
     (tables, counters(&receipts, workers).expect("a receipt of each"))
 }
 
-/// What lives: a page's content; a content's fingerprint and whether it is too short to be compared; its keys, if it has some.
+/// The live pages and their contents. For each content its fingerprint, whether it is too short to
+/// be compared, and its keys.
 #[derive(Clone, Default)]
 struct Live {
     pages: BTreeMap<u64, u64>,
@@ -145,7 +151,7 @@ struct Live {
 }
 
 impl Live {
-    /// The evidence of all contents that are known and not too short, whether they live or not.
+    /// The evidence of all contents that are not too short, live or not.
     fn evidence(&self) -> impl Iterator<Item = EvidenceRow> + '_ {
         self.facts.iter().filter(|(_, (_, short))| !short).map(|(n, (fingerprint, _))| {
             let mut keys = Vec::new();
@@ -172,7 +178,7 @@ impl Live {
         PageContent { content: id(content), doc: id(page), fingerprint, chars: 9 * u32::from(diff > 0), flags, diff }
     }
 
-    /// Gives `page` another content or none; the changes that follow.
+    /// Sets or removes the content of `page`, and adds the changes that follow.
     fn set(&mut self, page: u64, content: Option<u64>, changes: &mut Vec<PageContent>) {
         let before = match content {
             Some(content) => self.pages.insert(page, content),
@@ -184,13 +190,16 @@ impl Live {
         }
     }
 
-    /// All of it, as the changes of one epoch over an empty store.
+    /// The changes of one epoch over an empty store that lead to this state.
     fn as_one_epoch(&self) -> Vec<PageContent> {
         self.pages.iter().map(|(&page, &content)| self.change(page, content, 1)).collect()
     }
 
-    /// The pairs that the definitions give, with who proposes them and their distance: fingerprints within k, or a key in common, once for
-    /// each such key, and ranks of the contents, among those of their fingerprint or key, whose product is small.
+    /// The pairs by definition, with the signatures that propose them and their distance.
+    ///
+    /// SimHash proposes a pair of fingerprints within k, another signature proposes it once for
+    /// each common key. The product of the contents' ranks, among those with their fingerprint or
+    /// key, must be small.
     fn proposed(&self, k: u32) -> BTreeMap<(Id, Id), (u64, u32)> {
         let contents: BTreeSet<u64> = self.pages.values().copied().filter(|content| !self.facts[content].1).collect();
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
@@ -206,7 +215,7 @@ impl Live {
         }
         let members: Vec<(u64, Id, usize)> =
             groups.iter().flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank))).collect();
-        // Ranks from 1.
+        // Ranks count from 1.
         let together = |a: usize, b: usize| a.min(b) <= 4 || a * b <= 64 * 64;
         let mut pairs: BTreeMap<(Id, Id), (u64, u32)> = BTreeMap::new();
         let mut propose = |a: Id, b: Id, signature: u8| {
@@ -230,13 +239,14 @@ impl Live {
         pairs
     }
 
-    /// Those of them whose contents are joined.
+    /// Those of them that are accepted.
     fn pairs(&self, k: u32) -> BTreeSet<(Id, Id)> {
         self.proposed(k).into_iter().filter(|(_, (_, distance))| *distance <= k).map(|(pair, _)| pair).collect()
     }
 }
 
-/// A fingerprint of a skewed world: copies of others with a few bits flipped, one hot value of the lowest band, hubs that many share.
+/// A fingerprint of a skewed distribution: copies of others with a few bits flipped, one frequent
+/// value in the lowest band, and one fingerprint that many contents share.
 fn fingerprint(random: &mut Random, known: &BTreeMap<u64, (u64, bool)>, k: u32) -> u64 {
     let any = random.next();
     match random.below(10) {
@@ -254,8 +264,9 @@ fn fingerprint(random: &mut Random, known: &BTreeMap<u64, (u64, bool)>, k: u32) 
     }
 }
 
-/// Keys of a skewed world: one that a third has, some that a few share, one of its own, of up to three signatures. The same number is
-/// another key of another signature.
+/// Keys of a skewed distribution, for up to three signatures: one that a third of the contents
+/// have, some that a few share, and unique ones. The same number is another key for another
+/// signature.
 fn keys(random: &mut Random) -> BTreeSet<(u8, u64)> {
     let count = random.below(6);
     let mut key = || match random.below(10) {
@@ -268,7 +279,8 @@ fn keys(random: &mut Random) -> BTreeSet<(u8, u64)> {
 }
 
 fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
-    let pairs: Table<PairRow> = Table::open(&store.join("data/pairs"), tables.get("pairs")).expect("pairs");
+    let snapshot = Snapshot::new(store.join("data"), tables);
+    let pairs: Table<PairRow> = snapshot.table().expect("pairs");
     let rows: Vec<PairRow> = pairs.portions(1000).flatten().collect();
     let k = job.simhash.k;
     let found: Vec<(Id, Id, u64, u32, bool)> = rows
@@ -281,8 +293,7 @@ fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     }
     mirrored.sort_unstable();
     assert!(found == mirrored, "seed {seed}: pairs, {} found, {} expected", found.len(), mirrored.len());
-    let table: Table<ComponentRow> =
-        Table::open(&store.join("data/components"), tables.get("components")).expect("components");
+    let table: Table<ComponentRow> = snapshot.table().expect("components");
     let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
     let edges: Vec<(Id, Id)> = live.pairs(k).into_iter().collect();
     assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
@@ -304,7 +315,7 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
                 live.set(page, None, &mut changes);
                 continue;
             }
-            // Contents come back, so that one can be gone and born again.
+            // Contents return, so that one can be deleted and created again.
             let content = random.below(pages as usize) as u64;
             if !live.facts.contains_key(&content) {
                 let fact = (fingerprint(&mut random, &live.facts, k), random.below(20) == 0);
@@ -315,7 +326,8 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
             }
             live.set(page, Some(content), &mut changes);
         }
-        // What a page was in between is nobody's business: pages tell net changes, as the stage of pages does.
+        // The stage of pages emits net changes. So a page's contents within the epoch do not
+        // matter.
         let mut net: BTreeMap<(Id, Id), PageContent> = BTreeMap::new();
         for change in changes {
             let entry = net.entry((change.doc, change.content)).or_insert(PageContent { diff: 0, ..change });
@@ -337,8 +349,8 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
     }
 }
 
-/// Exact: whatever history led here, pairs and components are those of brute force over what lives, and tables are those of a scratch
-/// run, at every k and with more bands than needed.
+/// After any history pairs and components equal brute force over the live contents, and tables
+/// equal a run from scratch, for every k and with more bands than needed.
 #[test]
 fn histories_equal_brute_force_and_scratch() {
     for (k, bands) in [(0, None), (1, None), (2, Some(5)), (3, None), (3, Some(6)), (5, None), (8, None)] {
@@ -348,8 +360,8 @@ fn histories_equal_brute_force_and_scratch() {
     }
 }
 
-/// Exact: the same where contents have keys of several signatures beside their fingerprints, some of them shared by more contents than
-/// there are pivots; pairs that several propose are one, and count how often each does.
+/// The same with keys of several signatures, some shared by more contents than there are pivots. A
+/// pair that several signatures propose is one pair that counts each proposal.
 #[test]
 fn histories_with_keys_equal_brute_force_and_scratch() {
     for k in [0, 3] {
@@ -359,7 +371,8 @@ fn histories_with_keys_equal_brute_force_and_scratch() {
     }
 }
 
-/// Exact with groups far above the number of pivots: contents are born and gone on both sides of the pivots' rank.
+/// The same for groups with many more contents than pivots, where contents are created and deleted
+/// on both sides of the pivots' last rank.
 #[test]
 fn large_groups_follow_the_pivot_rule() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -385,8 +398,8 @@ fn large_groups_follow_the_pivot_rule() {
     }
 }
 
-/// Variants of one template cost candidates in proportion to their number, a few for each content of a bucket, whether they come at once or
-/// night after night; what that leaves unexamined is told.
+/// The candidates of a template's variants grow in proportion to their number, a few for each
+/// content of a bucket, in one epoch or in several. The unexamined pairs are counted.
 #[test]
 fn a_template_costs_in_proportion() {
     const VARIANTS: u64 = 5000;
@@ -403,7 +416,7 @@ fn a_template_costs_in_proportion() {
         live.facts.insert(variant, (0xabcd, false));
         live.keys.insert(variant, keys.iter().map(|key| (key.kind.number(), key.key)).collect());
     }
-    let (mut tables, mut left, mut told) = (Tables::new(), BySignature::new(), BTreeMap::new());
+    let (mut tables, mut left, mut counted) = (Tables::new(), BySignature::new(), BTreeMap::new());
     for (number, to) in [(1, VARIANTS / 2), (2, VARIANTS)] {
         let mut changes = Vec::new();
         for variant in live.pages.len() as u64..to {
@@ -413,23 +426,24 @@ fn a_template_costs_in_proportion() {
         tables = after;
         left = pivots::after(&left, counters.unexamined());
         for counter in [Counter::CandidatesNew, Counter::KeyCandidatesNew] {
-            *told.entry(counter.name()).or_insert(0) += counters.get(counter);
+            *counted.entry(counter.name()).or_insert(0) += counters.get(counter);
         }
         let rows = |name: &str| 64 * tables[name].rows;
-        // Contents that cease to be pivots take what they proposed along, so that a second night may tell some twice.
-        for (name, rows) in [("candidates_new", rows("fingerprint_contents")), ("key_candidates_new", rows("keys"))] {
-            println!("{to} variants: {} {name}, at most {rows}", told[name]);
-            assert!(told[name] <= rows / 4 && told[name] > rows / 32, "{name}");
+        // A content that is no longer a pivot loses what it proposed, so a second epoch may propose
+        // some pairs again.
+        for (name, rows) in [("candidates_new", rows(GroupRow::NAME)), ("key_candidates_new", rows(KeyRow::NAME))] {
+            println!("{to} variants: {} {name}, at most {rows}", counted[name]);
+            assert!(counted[name] <= rows / 4 && counted[name] > rows / 32, "{name}");
         }
     }
-    // Ranks from 1.
+    // Ranks count from 1.
     let unseen = |a: u64| (a + 1..=VARIANTS).filter(|b| a * b > 64 * 64).count() as u64;
     assert_eq!(left["simhash"], Unexamined { buckets: 1, pairs: (5..=VARIANTS).map(unseen).sum() });
     assert!(left["minhash"].buckets > 0);
     assert_eq!(left, unexamined(folder.path(), &tables));
 }
 
-/// One epoch over many fingerprints: exact where buckets are large enough to be divided.
+/// One epoch over many fingerprints is exact where buckets are large enough to be divided.
 #[test]
 fn many_fingerprints_equal_all_pairs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -448,8 +462,8 @@ fn many_fingerprints_equal_all_pairs() {
     check(folder.path(), &job, &live, &tables, 11);
 }
 
-/// Components are found in the two ways that they claim, all workers in the same: by joined forests in an epoch that only adds accepted
-/// pairs, by propagation in one that takes some back; and each component that a changed pair touches is counted once.
+/// Epochs that only add accepted pairs join forests, and epochs that retract some propagate, on all
+/// workers alike. Each component that a changed pair touches is counted once.
 #[test]
 fn both_ways_to_components_are_taken() {
     for workers in 1..=4 {

@@ -1,12 +1,14 @@
-//! Pages and their contents: in come `pages`, `urls`, `content_pages` and `contents`, out goes where one has what another lacks. Tables of one
-//! order are merged; of two that differ in order, the keys of one are sought in the other in sorted portions.
+//! Checks that `pages`, `urls`, `content_pages` and `contents` agree.
+//!
+//! Tables of the same order are merged. If the orders differ, the keys of one table are looked up
+//! in the other in sorted portions.
 
 use crate::document::{Id, canonical_url};
-use crate::tables::{ContentPageRow, PageRow};
+use crate::tables::{ContentPageRow, ContentRow, PageRow, UrlRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, Tables, distinct, joined, portions};
+use crate::verify::live::{Live, Tables, distinct, joined, look_up, missing};
 
-/// What of a page does not fit its URL.
+/// What is wrong between a page and its URL.
 fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
     if Id::of(url) != page.doc {
         return Some("its DocId is not the digest of its URL");
@@ -16,7 +18,7 @@ fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
     }
     let Ok(text) = std::str::from_utf8(url) else { return Some("its URL is no UTF-8") };
     let again = canonical_url(text);
-    // Only of a form that stays as it is can more be said.
+    // The host can only be checked if the stored form is canonical.
     let differs = again.canonical == text && (again.host, u8::from(again.https)) != (page.host, page.https);
     differs.then_some("host or https are not those of its URL")
 }
@@ -28,11 +30,11 @@ pub fn urls(tables: &Tables) -> Check {
         match sides {
             (Some(page), Some(url)) => {
                 if let Some(what) = misfit(&page, &url.url) {
-                    check.find("pages", page.doc, what);
+                    check.find::<PageRow>(page.doc, what);
                 }
             }
-            (Some(page), None) => check.find("urls", page.doc, "missing, though there is such a page"),
-            (None, Some(url)) => check.find("urls", url.doc, "of no live page"),
+            (Some(page), None) => check.find::<UrlRow>(page.doc, "missing, though there is such a page"),
+            (None, Some(url)) => check.find::<UrlRow>(url.doc, "of no live page"),
             (None, None) => {}
         }
     }
@@ -43,33 +45,29 @@ pub fn urls(tables: &Tables) -> Check {
 pub fn content_pages(tables: &Tables) -> Check {
     let mut check = Check::new("content_pages");
     let with_content = Live::of(&tables.pages).filter(|page| !page.content.is_none());
-    for portion in portions(with_content.map(|page| (page.content, page.doc))) {
-        let mut rows = Live::of(&tables.content_pages);
-        for (content, doc) in portion {
-            if rows.find(|row| (row.content, row.doc).cmp(&(content, doc))).is_none() {
-                check.find(
-                    "content_pages",
-                    format_args!("{content} {doc}"),
-                    "missing, though the page has that content",
-                );
-            }
-        }
-    }
-    let docs = Live::of(&tables.content_pages).map(|ContentPageRow { content, doc, .. }| (doc, content));
-    for portion in portions(docs) {
-        let mut pages = Live::of(&tables.pages);
-        for docs in portion.chunk_by(|a, b| a.0 == b.0) {
-            let page = pages.find(|page| page.doc.cmp(&docs[0].0));
-            for (doc, content) in docs {
-                let what = match &page {
-                    None => "of no live page",
-                    Some(page) if page.content != *content || content.is_none() => "its page has another content",
-                    Some(_) => continue,
-                };
-                check.find("content_pages", format_args!("{content} {doc}"), what);
-            }
-        }
-    }
+    let expected = with_content.map(|page| (page.content, page.doc));
+    missing(
+        &tables.content_pages,
+        expected,
+        |row| (row.content, row.doc),
+        |(content, doc)| {
+            check.find::<ContentPageRow>(format_args!("{content} {doc}"), "missing, though the page has that content");
+        },
+    );
+    let stored = Live::of(&tables.content_pages).map(|row| (row.doc, row.content));
+    look_up(
+        &tables.pages,
+        stored,
+        |page| page.doc,
+        |doc, content, page| {
+            let what = match page {
+                None => "of no live page",
+                Some(page) if page.content != content || content.is_none() => "its page has another content",
+                Some(_) => return,
+            };
+            check.find::<ContentPageRow>(format_args!("{content} {doc}"), what);
+        },
+    );
     check
 }
 
@@ -79,8 +77,8 @@ pub fn contents(tables: &Tables) -> Check {
     let with_pages = distinct(Live::of(&tables.content_pages).map(|row| row.content));
     for sides in joined(Live::of(&tables.contents), with_pages, |row| row.content, |content| *content) {
         match sides {
-            (Some(row), None) => check.find("contents", row.content, "of no page"),
-            (None, Some(content)) => check.find("contents", content, "missing, though it has a page"),
+            (Some(row), None) => check.find::<ContentRow>(row.content, "of no page"),
+            (None, Some(content)) => check.find::<ContentRow>(content, "missing, though it has a page"),
             _ => {}
         }
     }

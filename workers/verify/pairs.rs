@@ -1,5 +1,6 @@
-//! Pairs: in come `pairs`, `contents`, `fingerprint_contents`, `evidence` and `keys`, out go the pairs that are stored and should not be, or
-//! should be stored otherwise. Those that are not stored and should be are [`crate::verify::recall`]'s.
+//! Checks that every stored pair may be stored, and is stored with the right verdict.
+//!
+//! Pairs that are missing are found by [`crate::verify::recall`].
 
 use crate::candidates::pivots::{examined_before, examined_between};
 use crate::document::Id;
@@ -14,25 +15,25 @@ use crate::tables::evidence::Archive;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::TOO_SHORT;
-use crate::verify::findings::Check;
+use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Pairs whose keys are held at once: contents have up to 256 keys of 40 bytes each.
+/// The pairs whose keys are held in memory at once. A content has up to 256 keys of 40 bytes each.
 const KEYED_PAIRS: usize = PORTION_ROWS.div_ceil(16);
 
-/// What the pair rule asks of a content.
+/// What the checks of a pair need of each content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
     content: Id,
     fingerprint: u64,
     too_short: bool,
-    /// By digest, in its group.
+    /// The rank by digest in the group.
     rank: usize,
 }
 
-/// Whether the pivot rule has two contents of near fingerprints examined.
+/// Whether the pivot rule examines two contents of near fingerprints.
 fn examined(a: &Standing, b: &Standing) -> bool {
     match a.fingerprint == b.fingerprint {
         true => a.rank.min(b.rank) < examined_before(a.rank.max(b.rank)),
@@ -40,12 +41,13 @@ fn examined(a: &Standing, b: &Standing) -> bool {
     }
 }
 
-/// For [`Live::next_if`]: takes a row or leaves it.
+/// For [`Live::next_if`]: `Equal` accepts a row, `Greater` does not.
 fn lesser(is: bool) -> Ordering {
     if is { Ordering::Equal } else { Ordering::Greater }
 }
 
-/// What is wrong with a pair whose contents stand so, verdict and keys aside; none of a content that does not live.
+/// What is wrong with a pair, apart from its verdict and its keys. None stands for a content that
+/// does not live.
 fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32) -> Option<String> {
     let (Some(a), Some(b)) = (a, b) else { return Some("of a content that does not live".into()) };
     if row.content == row.other {
@@ -72,7 +74,7 @@ fn verdict(row: &PairRow) -> String {
     format!("distance {distance}, similarity {similarity}, reason {reason}, accepted {accepted}")
 }
 
-/// How `contents`, which ascend, stand; those that do not live are left out.
+/// The standings of `contents` (ascending) that live.
 fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
     let mut live = Live::of(&tables.contents);
     let rows = contents.iter().filter_map(|content| live.find(|row| row.content.cmp(content)));
@@ -111,7 +113,7 @@ struct Keyed {
     rank: usize,
 }
 
-/// The keys of `contents`, which ascend, in order of content.
+/// The keys of `contents` (ascending), by content.
 fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
     let mut keyed = Vec::new();
     let mut rows = Live::of(&tables.evidence);
@@ -137,7 +139,8 @@ fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
     keyed
 }
 
-/// Who proposes two contents that have these keys, as [`PairRow::proposals`] has it, SimHash aside.
+/// The signatures except SimHash that propose two contents with these keys, in the form of
+/// [`PairRow::proposals`].
 fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
     let mut bytes = [0u8; 8];
     for one in a {
@@ -151,12 +154,14 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Every pair stands under both its contents with the same verdict, which is the one that the evidence gives, and the same
-/// who propose it (`pairs`); and where that is SimHash the pivot rule examines it (`pivots`).
+/// Every pair is stored under both contents, with the verdict that the evidence gives and the
+/// signatures that propose it (check `pairs`). If SimHash proposes it, the pivot rule examines it
+/// (check `pivots`).
 ///
 /// # Errors
 ///
-/// `Io` if a segment cannot be mapped, or kept text cannot be read though its bytes are sound.
+/// `Io` if a segment cannot be mapped, or if a stored text cannot be read though its bytes are
+/// sound.
 pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[Check; 2]> {
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
@@ -174,11 +179,12 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
         for row in &portion {
             let (a, b) = (standing(row.content), standing(row.other));
             if let Some(what) = wrong(row, a, b, tables.bands.k()) {
-                check.find("pairs", name(row), what);
+                check.find::<PairRow>(name(row), what);
             } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b)) {
-                pivots.find("pairs", name(row), "the pivot rule does not examine it");
+                pivots.find::<PairRow>(name(row), "the pivot rule does not examine it");
             } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
-                // What has no evidence is the business of another check, the other direction of `mirrors`.
+                // The check of `evidence` finds contents without evidence, and `mirrors` checks the
+                // other direction.
                 sound.push(row);
             }
         }
@@ -192,7 +198,7 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
             let again = PairRow { distance: distance as u8, similarity, reason, accepted, ..row.clone() };
             if again != *row {
                 let what = format!("stored as {}, decided again it is {}", verdict(row), verdict(&again));
-                check.find("pairs", name(row), what);
+                check.find::<PairRow>(name(row), what);
             }
             Ok(())
         })?;
@@ -213,7 +219,7 @@ fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
     contents
 }
 
-/// Holds what is stored of who proposes `rows`, SimHash aside, against their contents' keys.
+/// Compares the stored proposals of `rows`, SimHash's aside, with the contents' keys.
 fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
     let keyed = keyed(tables, &contents_of(rows.iter().copied()));
     let of = |content: Id| {
@@ -224,12 +230,12 @@ fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
     for row in rows {
         let (stored, due) = (row.proposals & !0xff, proposals(of(row.content), of(row.other)));
         if stored != due {
-            check.find("pairs", name(row), format!("proposed by {stored:016x}, by keys it is {due:016x}"));
+            check.find::<PairRow>(name(row), format!("proposed by {}, by keys it is {}", hex(stored), hex(due)));
         }
     }
 }
 
-/// Seeks the other direction of each of `rows`.
+/// Checks that the other direction of each of `rows` is stored.
 fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
     let mirrored = |row: PairRow| PairRow { content: row.other, other: row.content, ..row };
     let mut rows: Vec<PairRow> = rows.into_iter().map(mirrored).collect();
@@ -241,7 +247,7 @@ fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
             Some(pair) if pair != row => "the other direction is stored otherwise",
             Some(_) => continue,
         };
-        check.find("pairs", format_args!("{} {}", row.content, row.other), what);
+        check.find::<PairRow>(name(&row), what);
     }
 }
 
@@ -249,9 +255,10 @@ fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
 mod tests {
     use super::*;
 
-    /// A pair is right only if both contents live, are long enough, at their distance, and somebody proposes it that may.
+    /// A pair is right only if both contents live, are long enough and have its distance, and if a
+    /// signature that may propose it does.
     #[test]
-    fn what_is_wrong() {
+    fn wrong_pairs_are_named() {
         let id = |high| Id { high, low: 0 };
         let standing = |high, fingerprint| Standing { content: id(high), fingerprint, too_short: false, rank: 0 };
         let row = PairRow {
@@ -267,18 +274,18 @@ mod tests {
         let (a, b) = (standing(1, 0b1100), standing(2, 0));
         assert_eq!(wrong(&row, Some(&a), Some(&b), 3), None);
         assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1), None);
-        let told = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k).expect("wrong");
-        assert!(told(&row, None, 3).contains("not live"));
-        assert!(told(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
-        assert!(told(&row, Some(a), 1).contains("k is 1"));
-        assert!(told(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
-        assert!(told(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));
-        assert!(told(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3).contains("did not propose"));
-        assert!(told(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature"));
-        assert!(told(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
+        let what = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k).expect("wrong");
+        assert!(what(&row, None, 3).contains("not live"));
+        assert!(what(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
+        assert!(what(&row, Some(a), 1).contains("k is 1"));
+        assert!(what(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
+        assert!(what(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));
+        assert!(what(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3).contains("did not propose"));
+        assert!(what(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature"));
+        assert!(what(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
     }
 
-    /// Keys of one signature propose, each once, if the ranks are such as the pivot rule examines.
+    /// Each common key proposes a pair once, if the pivot rule examines the ranks.
     #[test]
     fn keys_propose() {
         let keyed = |kind, key, rank| Keyed { content: Id::NONE, kind, key, rank };

@@ -1,19 +1,24 @@
-//! Recall: in come all live fingerprints, out go the near pairs of a sample of them that are not stored. Brute force on purpose: no band, no bucket
-//! and no kernel of the road has a say in it. Each sampled fingerprint is held against every live one in one pass over
-//! the table. And in come all keys, out go the pairs of a sample of the shared ones that are not stored.
+//! Finds near pairs, and pairs with a common key, that are not stored.
+//!
+//! Brute force on purpose: it uses no band, no bucket and no Hamming kernel. Each sampled
+//! fingerprint is compared with every live one in one pass over the table. Likewise all pairs of a
+//! sample of shared keys are looked up.
 
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
+use crate::tables::PairRow;
 use crate::tables::pairs::proposed_by;
 use crate::verify::findings::{Check, Recall};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Pairs of fingerprints that are held before their contents are looked up: at most 64 pivots of 16 bytes for each of two.
+/// The pairs of fingerprints that are held before their contents are looked up. Each fingerprint
+/// has at most 64 pivots of 16 bytes.
 const NEAR_MAX: usize = PORTION_ROWS / 16;
 
-/// The `sample` of `fingerprints` that come first in an order that `seed` makes, ascending, and how many there are.
+/// A random sample of `fingerprints` that depends on `seed`, ascending, and the number of
+/// fingerprints.
 pub fn choose(fingerprints: impl Iterator<Item = u64>, seed: &str, sample: usize) -> (Vec<u64>, u64) {
     let seed = xxh3_64(seed.as_bytes());
     let mut chosen: BinaryHeap<(u64, u64)> = BinaryHeap::new();
@@ -34,11 +39,11 @@ pub fn choose(fingerprints: impl Iterator<Item = u64>, seed: &str, sample: usize
     (chosen, all)
 }
 
-/// Which of `sample`, which ascends, are within `k` bits of `fingerprint`: of two that are both sampled the lesser tells the pair, and
-/// one is near itself.
+/// Calls `found` for each fingerprint of `sample` (ascending) within `k` bits of `fingerprint`,
+/// itself included. A pair of two sampled fingerprints is reported for the greater one only.
 fn near(sample: &[u64], fingerprint: u64, k: u32, mut found: impl FnMut(u64)) {
     let is_near = |&&other: &&u64| (other ^ fingerprint).count_ones() <= k;
-    // Nearly all have none; to count them needs no branch.
+    // Nearly all fingerprints have none, and counting needs no branch.
     if sample.iter().filter(is_near).count() == 0 {
         return;
     }
@@ -46,7 +51,8 @@ fn near(sample: &[u64], fingerprint: u64, k: u32, mut found: impl FnMut(u64)) {
     sample.iter().filter(is_near).filter(|&&other| !sampled || other <= fingerprint).for_each(|other| found(*other));
 }
 
-/// Of `sample` fingerprints, chosen by `seed`, every near pair of contents that the pivot rule examines is stored.
+/// Every near pair that the pivot rule examines and that involves one of `sample` fingerprints is
+/// stored. `seed` chooses the sample.
 pub fn recall(tables: &Tables, seed: &str, sample: usize) -> (Check, Recall) {
     let fingerprints = || distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| tables.bands.unkey(0, key));
     let (sample, all) = choose(fingerprints(), seed, sample);
@@ -60,8 +66,8 @@ pub fn recall(tables: &Tables, seed: &str, sample: usize) -> (Check, Recall) {
     (seeker.check, seeker.recall)
 }
 
-/// Of `sample` keys that several contents have, chosen by `seed`, every pair of contents that the pivot rule examines is
-/// stored as proposed by the key's signature.
+/// Every pair that the pivot rule examines and that shares one of `sample` keys is stored as
+/// proposed by the key's signature. `seed` chooses the sample among keys of several contents.
 pub fn key_recall(tables: &Tables, seed: &str, sample: usize) -> Check {
     let mut check = Check::new("key_recall");
     let mut rows = Live::of(&tables.keys).map(|row| (row.key, row.kind)).peekable();
@@ -85,7 +91,7 @@ pub fn key_recall(tables: &Tables, seed: &str, sample: usize) -> Check {
             if row.kind != kind {
                 (kind, rank, pivots) = (row.kind, 0, Vec::new());
             }
-            // Contents ascend, and so do ranks.
+            // Contents ascend, so this is the order of ranks.
             wanted.extend(pivots.iter().take(examined_before(rank)).map(|pivot| (*pivot, row.content, kind)));
             if pivots.len() < PIVOTS {
                 pivots.push(row.content);
@@ -100,33 +106,33 @@ pub fn key_recall(tables: &Tables, seed: &str, sample: usize) -> Check {
     check
 }
 
-/// Seeks pairs that a key of that signature proposes.
+/// Looks up pairs that a key of the given signature proposes.
 fn keyed_pairs(tables: &Tables, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Check) {
     wanted.sort_unstable();
     wanted.dedup();
     let mut pairs = Live::of(&tables.pairs);
-    for told in wanted.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
-        let (a, b, _) = told[0];
+    for same in wanted.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+        let (a, b, _) = same[0];
         let proposals = pairs.find(|row| (row.content, row.other).cmp(&(a, b))).map_or(0, |row| row.proposals);
-        if told.iter().any(|(_, _, kind)| proposed_by(proposals, *kind) == 0) {
-            check.find("pairs", format_args!("{a} {b}"), "missing, though the contents share a key");
+        if same.iter().any(|(_, _, kind)| proposed_by(proposals, *kind) == 0) {
+            check.find::<PairRow>(format_args!("{a} {b}"), "missing, though the contents share a key");
         }
     }
     wanted.clear();
 }
 
-/// Seeks near pairs in the store, some at a time.
+/// Looks up near pairs in the store, some at a time.
 struct Seeker<'a> {
     tables: &'a Tables,
     check: Check,
     recall: Recall,
-    /// Near fingerprints, as keys of band 0.
+    /// Near fingerprints as keys of band 0.
     near: Vec<(u64, u64)>,
     /// Contents that must be a stored pair, the lesser first.
     wanted: Vec<(Id, Id)>,
 }
 
-/// The first contents of a group, and whether it has others.
+/// The first contents of a group, and whether it has more.
 type Pivots = (Vec<Id>, bool);
 
 impl Seeker<'_> {
@@ -138,7 +144,7 @@ impl Seeker<'_> {
         }
     }
 
-    /// Names the contents that the pivot rule examines.
+    /// Expands near fingerprints to the pairs of contents that the pivot rule examines.
     fn examine(&mut self) {
         let near = std::mem::take(&mut self.near);
         let groups = self.groups(&near);
@@ -171,7 +177,8 @@ impl Seeker<'_> {
         keys.into_iter().map(&mut group).collect()
     }
 
-    /// The contents of group `key` that come behind `pivots`, each with those of them that it is held against.
+    /// Adds the pairs of the contents of group `key` after its `pivots` with the pivots that the
+    /// rule compares them with.
     fn rest(&mut self, key: u64, pivots: &[Id]) {
         let tables = self.tables;
         let mut group = Live::of(&tables.groups);
@@ -195,7 +202,9 @@ impl Seeker<'_> {
             self.recall.near_pairs += 1;
             match pairs.find(|row| (row.content, row.other).cmp(&(a, b))) {
                 Some(row) if proposed_by(row.proposals, 0) > 0 => self.recall.stored += 1,
-                _ => self.check.find("pairs", format_args!("{a} {b}"), "missing, though the fingerprints are within k"),
+                _ => {
+                    self.check.find::<PairRow>(format_args!("{a} {b}"), "missing, though the fingerprints are within k")
+                }
             }
         }
     }
@@ -206,7 +215,8 @@ mod tests {
     use super::*;
     use crate::candidates::hamming::tests::Random;
 
-    /// A sample is of the size asked for, of the fingerprints that there are, and another for another seed.
+    /// A sample has the requested size, consists of the given fingerprints, and differs for another
+    /// seed.
     #[test]
     fn samples() {
         let all: Vec<u64> = (0..1000u64).map(|n| n * n).collect();
@@ -219,7 +229,7 @@ mod tests {
         assert!(choose(all.iter().copied(), "one", 0).0.is_empty());
     }
 
-    /// Each near pair with a sampled side is told once, a sampled one and itself included.
+    /// Each near pair with a sampled side is reported once; a fingerprint is near itself.
     #[test]
     fn near_once() {
         let mut random = Random(3);
@@ -227,9 +237,9 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         let sample: Vec<u64> = all.iter().copied().step_by(3).collect();
-        let mut told = Vec::new();
-        all.iter().for_each(|&f| near(&sample, f, 2, |s| told.push((s.min(f), s.max(f)))));
-        told.sort_unstable();
+        let mut found = Vec::new();
+        all.iter().for_each(|&f| near(&sample, f, 2, |s| found.push((s.min(f), s.max(f)))));
+        found.sort_unstable();
         let mut plain = Vec::new();
         for (at, &a) in all.iter().enumerate() {
             for &b in &all[at..] {
@@ -239,6 +249,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(told, plain);
+        assert_eq!(found, plain);
     }
 }

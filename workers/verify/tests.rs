@@ -1,5 +1,6 @@
-//! Deep looks at a store of several epochs, as it is and tampered with: tables are rewritten through the crate's own writer and committed with right
-//! digests and sums, so that no digest can tell.
+//! Deep looks at a store of several epochs, unchanged and with changed tables. The changes are
+//! written with the crate's own writer and committed with right digests and sums, so that no digest
+//! shows them.
 
 use crate::candidates::hamming::tests::Random;
 use crate::commit::commit;
@@ -22,10 +23,11 @@ use crate::verify::tampers::{Case, LED_TAMPERS, TAMPERS, Tamper};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Contents 0 to 149 are two groups, of 80 and 70, whose fingerprints differ in two bits; 150 to 299 have fingerprints of their own, some near
-/// others; the rest are too short.
+/// Contents 0 to 149 form two groups, of 80 and 70, whose fingerprints differ in two bits. Contents
+/// 150 to 299 have fingerprints of their own, some near others. The rest is too short.
 const CONTENTS: u64 = 330;
-/// Pages 0 to 149 keep the content of their number, so that both groups are always above the pivots; the others come and go.
+/// Pages 0 to 149 keep the content of their number, so that both groups always have more contents
+/// than pivots. The others change.
 const PAGES: u64 = 450;
 const K: u32 = 3;
 
@@ -34,7 +36,7 @@ struct World {
     job: Job,
     store: Store,
     head: Head,
-    /// Content by page; none is a page without text.
+    /// The content of each page; none for a page without text.
     live: BTreeMap<u64, Option<u64>>,
     fingerprints: Vec<u64>,
 }
@@ -44,7 +46,7 @@ fn id(n: u64) -> Id {
 }
 
 impl World {
-    /// A store of four epochs, folded by one to four workers, with such a `radius`.
+    /// A store of four epochs, folded by one to four workers.
     fn new(radius: Option<u8>) -> World {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
@@ -94,13 +96,13 @@ impl World {
         deep(&self.store, head, &self.job, sample).expect("looked at")
     }
 
-    /// The pairs that the definitions give, as (fingerprint, fingerprint).
+    /// The pairs by definition, as (fingerprint, fingerprint).
     fn pairs(&self) -> Vec<(u64, u64)> {
         let contents: BTreeSet<u64> = self.live.values().flatten().copied().filter(|n| *n < 300).collect();
         let fingerprint = |n: u64| self.fingerprints[n as usize];
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
         contents.iter().for_each(|&n| _ = groups.entry(fingerprint(n)).or_default().insert(id(n)));
-        // From 1.
+        // Ranks count from 1.
         let rank = |n: u64| groups[&fingerprint(n)].iter().take_while(|other| **other <= id(n)).count();
         let examined = |a: u64, b: u64| match fingerprint(a) == fingerprint(b) {
             true => rank(a).min(rank(b)) <= 4 || rank(a) * rank(b) <= 64 * 64,
@@ -131,7 +133,8 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
     }
 }
 
-/// The evidence of content `n`, if some of `visits` has it; contents 240 to 299 share a key with those of the same third.
+/// The evidence of content `n` if one of `visits` has it. Three consecutive contents of 240 to 299
+/// share a key.
 fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
     let visit = visits.iter().find(|visit| visit.content == id(n))?;
     let key = |key: u64| [&[Kind::MinHash.number()][..], &key.to_le_bytes()].concat();
@@ -187,10 +190,10 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
 }
 
-/// A store of several epochs, folded by any number of workers, has no findings, and its recall is what brute force over what lives says, for a
-/// sample of all and for a smaller one.
+/// A store of several epochs, folded by any number of workers, has no findings. Its recall is that
+/// of brute force over the live contents, for a sample of all fingerprints and for smaller ones.
 #[test]
-fn a_sound_store_is_sound() {
+fn a_sound_store_has_no_findings() {
     let world = World::new(None);
     let pairs = world.pairs();
     assert!(pairs.len() > 5000, "{}", pairs.len());
@@ -213,15 +216,15 @@ fn a_sound_store_is_sound() {
     }
 }
 
-/// Whatever is tampered with so that every digest and sum is right again, a full look finds nothing and a deep one finds it, by the checks
-/// that are to find it and no other; each check finds something.
+/// A full look finds no change whose digests and sums are right. A deep look finds each, by exactly
+/// the expected checks, and every check finds some change.
 #[test]
 fn tampers_are_found() {
     let found_by = tamper(&World::new(None), TAMPERS);
     assert_eq!(found_by.len(), 17, "{found_by:?}");
 }
 
-/// The same where contents lead, which is sound before.
+/// The same with leaders; the store is sound before.
 #[test]
 fn tampers_with_leaders_are_found() {
     for radius in [2, 1] {
@@ -234,7 +237,7 @@ fn tampers_with_leaders_are_found() {
     }
 }
 
-/// Does what `tampers` say to the store, one after the other; the checks that found something.
+/// Makes each of `tampers` in turn; returns the checks that found something.
 fn tamper(world: &World, tampers: &[Case]) -> BTreeSet<&'static str> {
     let mut head = world.head.clone();
     let mut found_by: BTreeSet<&str> = BTreeSet::new();
@@ -246,14 +249,15 @@ fn tamper(world: &World, tampers: &[Case]) -> BTreeSet<&'static str> {
         (manifest.version, manifest.previous, manifest.tables) = (manifest.version + 1, head.digest, tamper.tables);
         head = manifest::commit(world.store.root(), &manifest).expect("committed");
         let deep = world.deep(&head, 1000);
-        let told: BTreeSet<&str> = deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
-        assert_eq!(told.iter().copied().collect::<Vec<_>>(), *expected, "{what}: {:?}", deep.checks);
-        found_by.extend(told);
+        let found: BTreeSet<&str> =
+            deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
+        assert_eq!(found.iter().copied().collect::<Vec<_>>(), *expected, "{what}: {:?}", deep.checks);
+        found_by.extend(found);
     }
     found_by
 }
 
-/// What another job would decide or rank is not held against the store: the job is refused.
+/// A job that would decide or rank differently is refused.
 #[test]
 fn another_view_is_refused() {
     let world = World::new(None);

@@ -1,0 +1,178 @@
+//! Measures how right a store would be under other settings, changing one key of the job at a time.
+//!
+//! SimHash's k and MinHash's bins are tried by computing the candidates of that signature alone
+//! among the scene's texts, by the pivot rule, and deciding them as the job decides. Thresholds are
+//! tried over the stored pairs; so a threshold cannot find a pair that no signature proposed.
+//! Nothing is written.
+
+mod signatures;
+mod thresholds;
+
+use crate::document::Id;
+use crate::error::{Error, Result};
+use crate::eval::candidates::Numbered;
+use crate::eval::scene::{Joined, Scale};
+use crate::eval::score::{Measure, same, share, true_text_pairs};
+use crate::eval::world::World;
+use crate::fold::pairs::Judge;
+use crate::job::Job;
+use crate::store::Store;
+use crate::store::lookup::Place;
+use crate::store::manifest::Head;
+use crate::tables::evidence::{self, Archive, Content};
+use crate::tables::snapshot::Snapshot;
+use serde::Serialize;
+use signatures::Verdicts;
+use std::sync::Arc;
+
+/// The measures of one setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SettingScore {
+    /// The value of the setting.
+    pub setting: String,
+    /// Whether it is the job's own.
+    pub is_job: bool,
+    /// The number of pairs of texts that are verified.
+    pub verified: u64,
+    /// The same for each true pair of texts.
+    pub verified_per_true: Option<f64>,
+    /// The measure if all verified pairs were joined, identical texts included.
+    pub proposed: Measure,
+    /// The measure if the accepted of them were joined, identical texts included.
+    pub confirmed: Measure,
+    /// The bytes that a signature takes for each text, as columns. None for a threshold.
+    pub bytes_per_text: Option<f64>,
+}
+
+/// The settings of one key of the job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Knob {
+    /// The key.
+    pub key: &'static str,
+    /// One row for each setting.
+    pub rows: Vec<SettingScore>,
+}
+
+/// All that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sweep {
+    /// The stored answers.
+    pub stored: SettingScore,
+    /// The settings, by key.
+    pub knobs: Vec<Knob>,
+    /// What was not tried, and why.
+    pub notes: Vec<String>,
+}
+
+/// What the measures of all settings share.
+struct Frame<'a> {
+    scale: &'a Scale<'a>,
+    same: u64,
+    true_text_pairs: u64,
+    identical: Joined,
+}
+
+impl Frame<'_> {
+    fn row(&self, setting: String, is_job: bool, sums: Sums, bytes_per_text: Option<f64>) -> SettingScore {
+        let measure = |joined: Joined| {
+            let joined = joined.plus(self.identical);
+            Measure::new(self.same, joined.found.total(), joined.right.total())
+        };
+        SettingScore {
+            setting,
+            is_job,
+            verified: sums.verified,
+            verified_per_true: share(sums.verified, self.true_text_pairs),
+            proposed: measure(sums.proposed),
+            confirmed: measure(sums.confirmed),
+            bytes_per_text,
+        }
+    }
+
+    /// The sums over pairs of texts and whether each is accepted. Pairs that the labels do not
+    /// judge are left out.
+    fn sums(&self, pairs: impl Iterator<Item = (u32, u32, bool)>) -> Sums {
+        let mut sums = Sums::default();
+        for (a, b, accepted) in pairs.filter(|(a, b, _)| self.scale.is_judged(*a, *b)) {
+            sums.add(self.scale.join(std::iter::once((a, b))), accepted);
+        }
+        sums
+    }
+}
+
+/// What a setting joins, without identical texts.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    verified: u64,
+    proposed: Joined,
+    confirmed: Joined,
+}
+
+impl Sums {
+    fn add(&mut self, joined: Joined, accepted: bool) {
+        self.verified += 1;
+        self.proposed = self.proposed.plus(joined);
+        if accepted {
+            self.confirmed = self.confirmed.plus(joined);
+        }
+    }
+}
+
+/// Tries other settings over the head of `store`.
+///
+/// # Errors
+///
+/// `Io` if evidence cannot be mapped or is damaged.
+pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale<'_>) -> Result<Sweep> {
+    let snapshot = Snapshot::of(store, head);
+    let open = || -> Result<Archive> { Ok(Archive::new(snapshot.lookup(Arc::default())?)) };
+    let frame = Frame {
+        scale,
+        same: same(scale).total(),
+        true_text_pairs: true_text_pairs(scale),
+        identical: scale.identical(),
+    };
+    let (mut knobs, mut notes) = (Vec::new(), Vec::new());
+    let stored = scale.scene.pairs.iter().map(|pair| (pair.a, pair.b, pair.accepted));
+    let stored = frame.row("as stored".into(), true, frame.sums(stored), None);
+    let mut verdicts = Verdicts::new(world, Judge::new(job.verdicts(), open));
+    knobs.push(signatures::simhash(&frame, job, world, &mut verdicts, &mut notes)?);
+    let archive = open()?;
+    knobs.extend(signatures::minhash(&frame, job, world, &archive, &mut verdicts, &mut notes)?);
+    knobs.extend(thresholds::thresholds(&frame, job, world, &archive)?);
+    Ok(Sweep { stored, knobs, notes })
+}
+
+/// The texts that have evidence.
+fn known(world: &World) -> impl Iterator<Item = (Numbered, u64)> + '_ {
+    let numbered = (0..).zip(&world.texts).filter(|(_, text)| text.is_known);
+    numbered.map(|(number, text)| (Numbered { content: text.content, text: number }, text.fingerprint))
+}
+
+/// The places of the evidence of a world's texts.
+struct Places<'a> {
+    world: &'a World,
+    archive: &'a Archive,
+    contents: Vec<Id>,
+    places: Vec<Place>,
+}
+
+impl<'a> Places<'a> {
+    fn of(world: &'a World, archive: &'a Archive) -> Result<Places<'a>> {
+        let mut contents: Vec<Id> = known(world).map(|(text, _)| text.content).collect();
+        contents.sort_unstable();
+        let places = archive.places(&contents)?;
+        Ok(Places { world, archive, contents, places })
+    }
+
+    /// The evidence of a text that has some.
+    fn read(&self, text: u32) -> Result<Content<'a>> {
+        let content = self.world.texts[text as usize].content;
+        let at = self.contents.binary_search(&content).map_err(|_| evidence::damaged(content, "is missing"))?;
+        self.archive.read(content, self.places[at])
+    }
+}
+
+fn undamaged(content: Id, evidence: &Content<'_>) -> Result<()> {
+    if evidence.is_damaged() { Err::<(), Error>(evidence::damaged(content, "is damaged")) } else { Ok(()) }
+}

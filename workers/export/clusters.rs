@@ -1,0 +1,55 @@
+//! Writes `clusters`, ordered by ClusterId, and finds the largest.
+
+use crate::document::Id;
+use crate::error::Result;
+use crate::export::PORTION_ROWS;
+use crate::export::large::{LargeClusters, LargestClusters};
+use crate::export::rows::Cluster;
+use crate::export::sink::{Files, Place, Sink};
+use crate::export::tables::{Tables, find_cluster, sorted};
+use crate::export::transitions;
+
+/// The number of largest clusters that are returned for display.
+const LARGEST: usize = 5;
+
+/// The largest clusters: pages, contents, hosts and the representative's URL.
+pub(super) type Largest = Vec<(u32, u32, u32, String)>;
+
+/// Writes the clusters; returns how many there are, and the largest.
+pub(super) fn write(
+    tables: &Tables,
+    pages_warn: u32,
+    place: &Place<'_>,
+) -> Result<(u64, Largest, LargeClusters, Files)> {
+    // The table is ordered by component, its export by ClusterId. Sorting takes 48 bytes a cluster.
+    let mut order: Vec<(Id, (Id, Id))> = Vec::new();
+    let mut large = LargestClusters::new(pages_warn);
+    for rows in tables.clusters.portions(PORTION_ROWS) {
+        rows.iter().for_each(|row| large.add(row));
+        order.extend(rows.iter().map(|row| (row.cluster, transitions::key(row))));
+    }
+    order.sort_unstable();
+    let mut sink = Sink::<Cluster>::create(place)?;
+    let mut largest = Largest::new();
+    for portion in order.chunks(PORTION_ROWS) {
+        let rows = tables.clusters.matching(&sorted(portion.iter().map(|(_, (component, _))| *component)));
+        let urls = tables.urls(rows.iter().map(|row| row.representative));
+        for row in portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)) {
+            let representative = urls.of(row.representative);
+            if largest.len() < LARGEST || largest.last().is_some_and(|least| least.0 <= row.pages) {
+                largest.push((row.pages, row.contents, row.hosts, representative.clone()));
+                largest.sort_by(|a, b| b.cmp(a));
+                largest.truncate(LARGEST);
+            }
+            sink.push(Cluster {
+                cluster: row.cluster.to_string(),
+                pages: row.pages,
+                contents: row.contents,
+                hosts: row.hosts,
+                representative,
+                diameter: row.diameter,
+            })?;
+        }
+    }
+    Ok((order.len() as u64, largest, large.finish(tables), sink.finish()?))
+}

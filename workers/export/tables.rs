@@ -1,0 +1,106 @@
+//! The tables of a store that exports read, and lookups in them.
+
+use crate::document::Id;
+use crate::error::Result;
+use crate::export::transitions;
+use crate::store::Store;
+use crate::store::manifest::TableState;
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{
+    ClusterRow, ComponentRow, ContentPageRow, ContentRow, LeaderRow, MemberRow, PageRow, PairRow, UrlRow,
+};
+use std::collections::BTreeMap;
+
+/// The tables that exports read.
+pub(super) struct Tables {
+    pub(super) pages: Table<PageRow>,
+    pub(super) urls: Table<UrlRow>,
+    pub(super) contents: Table<ContentRow>,
+    pub(super) content_pages: Table<ContentPageRow>,
+    pub(super) components: Table<ComponentRow>,
+    pub(super) component_members: Table<MemberRow>,
+    pub(super) leaders: Table<LeaderRow>,
+    pub(super) clusters: Table<ClusterRow>,
+    pub(super) pairs: Table<PairRow>,
+}
+
+/// The state of a store's tables, by name.
+pub(super) type States = BTreeMap<String, TableState>;
+
+impl Tables {
+    pub(super) fn open(store: &Store, states: &States) -> Result<Tables> {
+        let snapshot = Snapshot::new(store.data(), states);
+        Ok(Tables {
+            pages: snapshot.table()?,
+            urls: snapshot.table()?,
+            contents: snapshot.table()?,
+            content_pages: snapshot.table()?,
+            components: snapshot.table()?,
+            component_members: snapshot.table()?,
+            leaders: snapshot.table()?,
+            clusters: snapshot.table()?,
+            pairs: snapshot.table()?,
+        })
+    }
+
+    /// The clusters of `contents` (ascending).
+    pub(super) fn clusters_of(&self, contents: &[Id]) -> ContentClusters {
+        let components = self.components.matching(contents);
+        let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
+        let clusters = self.clusters.matching(&sorted(contents.iter().map(component)));
+        ContentClusters { components, leaders: self.leaders.matching(contents), clusters }
+    }
+
+    /// The URLs of `docs`.
+    pub(super) fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
+        Urls(self.urls.matching(&sorted(docs)))
+    }
+}
+
+/// Some URLs, sorted by DocId.
+pub(super) struct Urls(Vec<UrlRow>);
+
+impl Urls {
+    pub(super) fn of(&self, doc: Id) -> String {
+        find(&self.0, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+    }
+}
+
+/// The clusters of some contents.
+pub(super) struct ContentClusters {
+    components: Vec<ComponentRow>,
+    /// Empty if no radius is set.
+    leaders: Vec<LeaderRow>,
+    /// All clusters of the contents' components.
+    pub(super) clusters: Vec<ClusterRow>,
+}
+
+impl ContentClusters {
+    /// The cluster that contains the pages of `content`. None for a page without text, and for a
+    /// content with one page and no accepted pair.
+    pub(super) fn of(&self, content: Id) -> Option<&ClusterRow> {
+        let component = find(&self.components, content).map_or(content, |row| row.component);
+        let leader = find(&self.leaders, content).map_or(component, |row| row.leader);
+        find_cluster(&self.clusters, (component, leader)).filter(|_| !content.is_none())
+    }
+}
+
+/// The cluster of component and leader `wanted` in `rows`, which are sorted by them.
+pub(super) fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&ClusterRow> {
+    rows.binary_search_by_key(&wanted, transitions::key).ok().map(|at| &rows[at])
+}
+
+/// The row of `key` in `rows`, which are sorted by key and have each key once.
+pub(super) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
+    rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
+}
+
+/// The distinct ids, ascending.
+pub(super) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
+    let mut ids: Vec<Id> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
