@@ -4,8 +4,8 @@ use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
-use crate::store::durable;
 use crate::store::segment::{self, SegmentRef};
+use crate::store::{digest, durable};
 use crate::tables::{EvidenceRow, Visit};
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ impl SplitWriter {
             visits: self.visit_segments,
             evidence: self.evidence_segments,
             counts: self.counts,
-            rejects_digest: blake3::hash(&self.rejects).to_hex().to_string(),
+            rejects_digest: digest::of_bytes(&self.rejects),
         };
         let text = serde_json::to_vec(&done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         durable::write_concurrent(&split_path(attempt, self.id, "json"), &text)

@@ -5,6 +5,7 @@
 //! that are not data.
 
 use crate::error::{Error, Kind, Result};
+use crate::store::digest;
 use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -104,11 +105,8 @@ impl Input {
     /// Reads the file to add its digest.
     pub fn digest(mut self) -> Result<Input> {
         let path = Path::new(&self.path);
-        let mut hasher = blake3::Hasher::new();
-        std::fs::File::open(path)
-            .and_then(|file| hasher.update_reader(file).map(drop))
-            .map_err(|e| Error::input("read", path, e))?;
-        self.digest = hasher.finalize().to_hex().to_string();
+        let digest = std::fs::File::open(path).and_then(digest::of_reader);
+        self.digest = digest.map_err(|e| Error::input("read", path, e))?;
         Ok(self)
     }
 

@@ -11,9 +11,8 @@ use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read;
-use crate::store::durable;
 use crate::store::manifest::{Consumed, Head, Retention};
-use crate::store::{Store, digest_of};
+use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages;
 use crate::tables::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -138,15 +137,8 @@ pub fn attempts(store: &Path) -> PathBuf {
 
 /// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
 pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
-    let folder = attempts(store.root());
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
     let mut found = None;
-    for entry in entries {
-        let attempt = entry.map_err(|e| Error::io("list", &folder, e))?.path();
+    for attempt in entries(&attempts(store.root()))? {
         if attempt.join(REFUSED).exists() {
             continue;
         }
@@ -327,7 +319,7 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
         logical_time: 0,
     };
     let text = serde_json::to_vec(&plan).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
-    plan.digest = blake3::hash(&text).to_hex()[..16].to_owned();
+    plan.digest = digest::of_bytes(&text)[..16].to_owned();
     Ok(Some(Plan { retention, logical_time, ..plan }))
 }
 

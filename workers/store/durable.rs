@@ -50,14 +50,6 @@ pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// The blake3 of a file, in hex.
-pub fn digest(path: &Path) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
-    hasher.update_reader(file).map_err(|e| Error::io("read", path, e))?;
-    Ok(hasher.finalize().to_hex().to_string())
-}
-
 /// Writes `bytes` durably as `path`, replacing a file of that name. Only for names with one writer
 /// at a time, because the temporary name is the same for all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -88,16 +80,20 @@ pub fn make_tag_unique() -> Result<()> {
 }
 
 fn write_by(path: &Path, aside: PathBuf, bytes: &[u8]) -> Result<()> {
-    let mut file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
-    file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
+    let file = create_with(&aside, bytes)?;
     place(&file, &aside, path)
+}
+
+fn create_with(path: &Path, bytes: &[u8]) -> Result<File> {
+    let mut file = File::create(path).map_err(|e| Error::io("create", path, e).with_kind(Kind::Io))?;
+    file.write_all(bytes).map_err(|e| Error::io("write", path, e))?;
+    Ok(file)
 }
 
 /// Writes `bytes` durably as `path` unless that name exists. Returns whether this call created it.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<bool> {
     let aside = path.with_extension(format!("{}.writing", tag()));
-    let mut file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
-    file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
+    let file = create_with(&aside, bytes)?;
     file.sync_all().map_err(|e| Error::io("fsync", &aside, e))?;
     let created = match std::fs::hard_link(&aside, path) {
         Ok(()) => true,

@@ -5,8 +5,9 @@
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
-use crate::store::durable;
 use crate::store::segment::SegmentRef;
+use crate::store::table::MultisetHash;
+use crate::store::{digest, durable, entries};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,8 +28,8 @@ pub struct TableState {
     pub runs: Vec<Run>,
     /// The number of live rows.
     pub rows: u64,
-    /// The multiset hash of the live rows, in hex.
-    pub multiset: String,
+    /// The multiset hash of the live rows.
+    pub multiset: MultisetHash,
 }
 
 impl TableState {
@@ -52,26 +53,18 @@ impl TableState {
 
     /// Appends a run and updates the sums.
     pub fn append(&mut self, run: Run) -> Result<()> {
-        let mut hash = parse_hash(&self.multiset)?;
-        let mut live = i128::from(self.rows);
+        let (mut live, mut multiset) = (i128::from(self.rows), self.multiset);
         for segment in &run.segments {
-            hash = hash.wrapping_add(parse_hash(&segment.multiset)?);
+            multiset = multiset.plus(segment.multiset);
             live += i128::from(segment.live);
         }
         self.rows = u64::try_from(live).map_err(|_| Error::internal("a table's rows do not add up"))?;
-        self.multiset = format!("{hash:032x}");
+        self.multiset = multiset;
         if !run.segments.is_empty() {
             self.runs.push(run);
         }
         Ok(())
     }
-}
-
-fn parse_hash(hex: &str) -> Result<u128> {
-    if hex.is_empty() {
-        return Ok(0);
-    }
-    u128::from_str_radix(hex, 16).map_err(|e| Error::internal("a multiset hash is no hexadecimal number").caused_by(e))
 }
 
 /// A file of lines under `data/`.
@@ -207,16 +200,10 @@ pub fn path(root: &Path, version: u64) -> PathBuf {
 
 /// The versions of all manifests of the store at `root`, ascending.
 pub fn versions(root: &Path) -> Result<Vec<u64>> {
-    let folder = root.join("manifest");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
     let mut versions = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(|e| Error::io("list", &folder, e))?.file_name();
-        let version = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
+    for path in entries(&root.join("manifest"))? {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let version = name.and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
         versions.extend(version.and_then(|digits| digits.parse::<u64>().ok()));
     }
     versions.sort_unstable();
@@ -241,7 +228,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     };
     let envelope: Envelope<'_> = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
     let body = envelope.manifest.get();
-    if blake3::hash(body.as_bytes()).to_hex().as_str() != envelope.digest {
+    if digest::of_bytes(body.as_bytes()) != envelope.digest {
         return Err(damaged("its digest does not match".into()));
     }
     let manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
@@ -262,7 +249,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
 /// `TryAgain` if another run committed this version.
 pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
     let body = serde_json::to_string(manifest).map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
-    let digest = blake3::hash(body.as_bytes()).to_hex().to_string();
+    let digest = digest::of_bytes(body.as_bytes());
     let raw = serde_json::value::RawValue::from_string(body)
         .map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
     let text = serde_json::to_vec(&Envelope { digest: digest.clone(), manifest: &raw })

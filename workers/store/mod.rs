@@ -13,6 +13,7 @@
 
 pub mod column;
 pub mod cursor;
+pub mod digest;
 pub mod durable;
 pub mod lookup;
 pub mod manifest;
@@ -171,7 +172,7 @@ impl Store {
     pub fn write_lines(&self, kind: &str, lines: &str) -> Result<FileRef> {
         let folder = self.data().join(kind);
         durable::create_folder(&folder)?;
-        let digest = blake3::hash(lines.as_bytes()).to_hex().to_string();
+        let digest = digest::of_bytes(lines.as_bytes());
         durable::write(&folder.join(format!("{digest}.jsonl")), lines.as_bytes())?;
         Ok(FileRef { digest, bytes: lines.len() as u64, lines: lines.lines().count() as u64 })
     }
@@ -190,7 +191,7 @@ impl Store {
 
 /// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
 pub fn digest_of(value: &serde_json::Value) -> String {
-    blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+    digest::of_bytes(value.to_string().as_bytes())
 }
 
 /// The first key in which two configurations differ, in dotted form.
@@ -210,6 +211,19 @@ fn difference(a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
         }
         _ => (a != b).then(String::new),
     }
+}
+
+/// The paths of all entries of `folder`, sorted. A folder that does not exist has none.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("list", folder, e)),
+    };
+    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(|e| Error::io("list", folder, e))?;
+    paths.sort();
+    Ok(paths)
 }
 
 /// 16 random bytes, in hex.

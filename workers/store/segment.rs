@@ -8,6 +8,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::gallop::gallop;
 use crate::panics::guarded;
+use crate::store::digest::HashingFile;
 use crate::store::durable;
 use crate::store::map::map;
 use crate::store::table::{MultisetHash, Row};
@@ -18,12 +19,14 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Every column begins at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
+/// The size of a writer's buffer.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// A segment as a manifest names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +39,8 @@ pub struct SegmentRef {
     pub rows: u64,
     /// The sum of the rows' diffs, which is the number of live rows that the segment adds.
     pub live: i64,
-    /// The multiset hash of the rows, in hex.
-    pub multiset: String,
+    /// The multiset hash of the rows.
+    pub multiset: MultisetHash,
 }
 
 impl SegmentRef {
@@ -51,33 +54,13 @@ impl SegmentRef {
 pub struct SegmentWriter<R: Row> {
     folder: PathBuf,
     aside: PathBuf,
-    arrow: FileWriter<Hashing>,
+    arrow: FileWriter<HashingFile>,
     batch: Vec<R>,
     last: Option<R>,
     rows: u64,
     live: i64,
     multiset: MultisetHash,
     scratch: Vec<u8>,
-}
-
-/// A file that is hashed while it is written.
-struct Hashing {
-    file: BufWriter<File>,
-    hasher: blake3::Hasher,
-    bytes: u64,
-}
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let n = self.file.write(bytes)?;
-        self.hasher.update(&bytes[..n]);
-        self.bytes += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
 }
 
 fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) -> Error {
@@ -94,7 +77,7 @@ impl<R: Row> SegmentWriter<R> {
         durable::create_folder(folder)?;
         let aside = folder.join(format!("{tag}.writing"));
         let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
-        let sink = Hashing { file: BufWriter::with_capacity(1 << 20, file), hasher: blake3::Hasher::new(), bytes: 0 };
+        let sink = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
         let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
@@ -143,17 +126,15 @@ impl<R: Row> SegmentWriter<R> {
         }
         let failed = |e| arrow_error("write", &self.aside, e);
         self.arrow.finish().map_err(failed)?;
-        let sink = self.arrow.into_inner().map_err(|e| arrow_error("write", &self.aside, e))?;
-        let file = sink.file.into_inner().map_err(|e| Error::io("write", &self.aside, e.into_error()))?;
+        let mut sink = self.arrow.into_inner().map_err(failed)?;
         if self.rows == 0 {
+            sink.flush().map_err(|e| Error::io("write", &self.aside, e))?;
             // If the removal fails, the next run sweeps the file away.
             let _ = std::fs::remove_file(&self.aside);
             return Ok(None);
         }
-        let digest = sink.hasher.finalize().to_hex().to_string();
-        durable::place(&file, &self.aside, &self.folder.join(format!("{digest}.arrow")))?;
-        let multiset = format!("{:032x}", self.multiset.0);
-        Ok(Some(SegmentRef { digest, bytes: sink.bytes, rows: self.rows, live: self.live, multiset }))
+        let (digest, bytes) = sink.place(|digest| self.folder.join(format!("{digest}.arrow")))?;
+        Ok(Some(SegmentRef { digest, bytes, rows: self.rows, live: self.live, multiset: self.multiset }))
     }
 }
 
@@ -513,7 +494,7 @@ mod tests {
                 bytes: bytes.len() as u64,
                 rows: all.len() as u64,
                 live: 0,
-                multiset: String::new(),
+                multiset: MultisetHash::default(),
             };
             let error = Segment::<ContentPageRow>::open(folder.path(), &odd).err().expect("refused");
             assert!(error.to_string().contains("damaged segment"), "{error}");

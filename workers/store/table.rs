@@ -6,6 +6,7 @@
 use crate::store::column::Column;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
 
 /// The number of rows in a batch, unless a table declares another. A column of ids then has 1 MiB a
 /// batch, and a segment of 50 million rows has 763 batches.
@@ -176,8 +177,31 @@ pub(crate) use table;
 ///
 /// It does not depend on the order of rows, on their division into runs, or on rows that were added
 /// and retracted. It detects faults, not adversaries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// As text it is 32 hex digits. An empty text is the hash of no rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct MultisetHash(pub u128);
+
+impl std::fmt::Display for MultisetHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl From<MultisetHash> for String {
+    fn from(hash: MultisetHash) -> String {
+        hash.to_string()
+    }
+}
+
+impl TryFrom<String> for MultisetHash {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(hex: String) -> Result<MultisetHash, Self::Error> {
+        if hex.is_empty() { Ok(MultisetHash::default()) } else { u128::from_str_radix(&hex, 16).map(MultisetHash) }
+    }
+}
 
 impl MultisetHash {
     /// Adds a row. `scratch` saves an allocation for each.
@@ -219,4 +243,21 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
             row.with_diff(sum as i8)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In JSON a multiset hash is 32 hex digits with leading zeros. An empty text is the hash of no
+    /// rows, and other texts are refused.
+    #[test]
+    fn multiset_hashes_as_text() {
+        let hash = MultisetHash(5 << 64 | 0xa1);
+        let text = "\"000000000000000500000000000000a1\"";
+        assert_eq!(serde_json::to_string(&hash).expect("a text"), text);
+        assert_eq!(serde_json::from_str::<MultisetHash>(text).expect("a hash"), hash);
+        assert_eq!(serde_json::from_str::<MultisetHash>("\"\"").expect("a hash"), MultisetHash::default());
+        assert!(serde_json::from_str::<MultisetHash>("\"xyz\"").is_err());
+    }
 }

@@ -23,8 +23,8 @@
 //! - A content is **too short** if it has too few features for a meaningful fingerprint
 //!   ([`visits::TOO_SHORT`]). It is in `contents` and `content_pages` only, and its pages fold only
 //!   with each other.
-//! - Rows sort by all columns in the order below and are looked up by the first one. The last is
 //! - Rows sort by all columns in the order below and are looked up by the first. The last one is
+//!   `diff`: +1 if a run added the row, -1 if it retracted it. A change of a row is a retraction and
 //!   an addition.
 //! - **History** columns say when a page was seen. A run from scratch would give other values, so
 //!   they are not part of a table's multiset hash. Only `pages` has any.

@@ -5,9 +5,8 @@
 
 use crate::error::{Error, Result};
 use crate::plan;
-use crate::store::Store;
-use crate::store::durable;
 use crate::store::manifest::{self, Head, Manifest};
+use crate::store::{Store, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -92,20 +91,6 @@ fn is_ours(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
     has_ending(path, "writing") || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", folder, e)),
-    };
-    let mut paths = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<std::io::Result<Vec<PathBuf>>>()
-        .map_err(|e| Error::io("list", folder, e))?;
-    paths.sort();
-    Ok(paths)
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {

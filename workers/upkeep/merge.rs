@@ -9,7 +9,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::locks::{into_inner, lock};
 use crate::store::Store;
-use crate::store::durable;
+use crate::store::digest;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::segment::{SegmentRef, SegmentWriter};
@@ -113,7 +113,7 @@ impl OnTable for Merging<'_> {
         for run in before.iter().chain([&new]).chain(&after[old.len()..]) {
             merged.append(run.clone())?;
         }
-        if (merged.rows, &merged.multiset) != (table.rows, &table.multiset) {
+        if (merged.rows, merged.multiset) != (table.rows, table.multiset) {
             let line = format!("{}: merged runs are not the rows that were merged", folder.display());
             return Err(Error::internal(line));
         }
@@ -123,7 +123,7 @@ impl OnTable for Merging<'_> {
 
 fn check_digest(folder: &Path, segment: &SegmentRef) -> Result<()> {
     let path = segment.path(folder);
-    if durable::digest(&path)? == segment.digest {
+    if digest::of_file(&path)? == segment.digest {
         return Ok(());
     }
     Err(Error::new(Kind::Io, format!("{}: damaged segment; run `pagefold verify --full`", path.display())))
