@@ -22,7 +22,7 @@ use workers::error::{Error, Kind};
 use workers::fold::epoch::Receipt;
 use workers::job::Job;
 use workers::mesh::Key;
-use workers::store::durable;
+use workers::store::digest;
 
 /// How often each side says something.
 pub const SEND_INTERVAL: Duration = Duration::from_millis(500);
@@ -174,8 +174,8 @@ pub fn memory_bytes() -> u64 {
 pub fn own_digest() -> workers::error::Result<String> {
     let running = std::path::Path::new("/proc/self/exe");
     if running.exists() {
-        return durable::digest(running);
+        return digest::of_file(running);
     }
     let path = std::env::current_exe().map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
-    durable::digest(&path)
+    digest::of_file(&path)
 }

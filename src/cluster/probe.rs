@@ -112,7 +112,7 @@ pub fn try_files(probe: &Probe, process: usize) -> Vec<Finding> {
 fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
     for (path, bytes) in inputs {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
-        let here = Input::look(path)?.bytes;
+        let here = Input::stat(path)?.bytes;
         if here != *bytes {
             let why = format!("{}: {here} bytes here, {bytes} where the launcher runs", path.display());
             return Err(Error::new(Kind::Config, why));

@@ -125,7 +125,7 @@ fn link_key(key: &Key, nonce: &str) -> Key {
 impl Ranks {
     /// Meets the other ranks, who must run this binary and `job`.
     fn connect(allocation: Allocation, job: &Job, json: bool) -> Result<Ranks> {
-        durable::tell_apart()?;
+        durable::make_tag_unique()?;
         let key = read_key(&allocation.key_file)?;
         let digest = own_digest()?;
         let listener = mesh::listen(allocation.bind)?;

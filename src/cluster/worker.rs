@@ -143,7 +143,7 @@ pub fn command() -> Result<()> {
 
 /// Runs the process. Returns only if there is no launcher.
 fn run() -> Result<()> {
-    durable::tell_apart()?;
+    durable::make_tag_unique()?;
     let digest = own_digest()?;
     send(&Message::Hello { digest: digest.clone(), pid: std::process::id() });
     let launcher = Launcher::listen();

@@ -94,7 +94,7 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     let mut looked_at = Vec::new();
     for path in found.iter().take(INPUTS_LOOKED_AT_MAX) {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
-        looked_at.push((path.clone(), Input::look(path)?.bytes));
+        looked_at.push((path.clone(), Input::stat(path)?.bytes));
     }
     Ok((looked_at, format!("{} files", found.len())))
 }

@@ -13,7 +13,7 @@ use workers::error::{Error, Kind, Result};
 use workers::extract;
 use workers::job::Job;
 use workers::lexicon::{self, Inputs};
-use workers::store::durable;
+use workers::store::{digest, durable};
 use workers::text::signatures::lexicon::{Counter, Form, Limits, VERSION, write};
 use workers::text::{features, normalize};
 
@@ -97,7 +97,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
             "out": arguments.out,
             "kind": arguments.kind.name(),
             "version": VERSION,
-            "digest": durable::digest(&out)?,
+            "digest": digest::of_bytes(&bytes),
             "bytes": bytes.len(),
             "records": counts,
             "texts": counter.texts(),

@@ -89,7 +89,7 @@ fn replay(
         Some(plan) => plan,
         None => {
             let inputs = plan::inputs_of(old, epoch)?;
-            let inputs = inputs.iter().map(|input| input.again()).collect::<Result<_>>()?;
+            let inputs = inputs.iter().map(|input| input.refreshed()).collect::<Result<_>>()?;
             plan::replay(&job, store, head, inputs, epoch.logical_time)?.freeze(store.root())?
         }
     };

@@ -137,7 +137,7 @@ fn a_corrected_job_reads_again() {
 fn changed_inputs() {
     let bench = crawl(&[("a.jsonl", sound("a", 2).as_bytes())], "");
     let path = bench.at("in/a.jsonl");
-    let planned = Input::look(&path).and_then(Input::digest).expect("readable");
+    let planned = Input::stat(&path).and_then(Input::digest).expect("readable");
     planned.check_unchanged().expect("as it was");
     let set_time = |seconds: u64| {
         let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
@@ -145,7 +145,7 @@ fn changed_inputs() {
     };
     set_time(1_000_000);
     assert_eq!(planned.check_unchanged().expect_err("another time").kind(), Kind::TryAgain);
-    let planned = Input::look(&path).expect("readable");
+    let planned = Input::stat(&path).expect("readable");
     add(&bench, &[("a.jsonl", (sound("a", 2) + "{broken\n").as_bytes())]);
     set_time(1_000_000);
     assert_eq!(planned.check_unchanged().expect_err("another size").kind(), Kind::TryAgain);

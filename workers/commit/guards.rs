@@ -1,12 +1,13 @@
-//! Guards: in come the figures of an epoch that is about to be committed, out goes a refusal if they look like an accident: too many bad
-//! records, a snapshot that lacks much of what was known, a share of folded pages that jumps, a disk too small. A refused epoch leaves the
-//! store as it was and is taken up again by the next run, at which a person can let the guard pass.
+//! Guards: refuse an epoch that looks like an accident, before it is committed.
+//!
+//! A refused epoch leaves the store as it was. The next run resumes it, and may allow a guard on
+//! the command line.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::guards::Options;
 use std::path::Path;
 
-/// What can stop an epoch before it is committed.
+/// A reason to refuse an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Too many bad records.
@@ -15,9 +16,9 @@ pub enum Guard {
     Missing,
     /// Too many pages expire at once.
     Expired,
-    /// The share of folded pages jumps.
+    /// The share of folded pages changes too much.
     Folds,
-    /// The disk has too little room.
+    /// The disk has too little free space.
     Space,
 }
 
@@ -25,7 +26,7 @@ impl Guard {
     /// All of them.
     pub const ALL: [Guard; 5] = [Guard::Rejects, Guard::Missing, Guard::Expired, Guard::Folds, Guard::Space];
 
-    /// The name by which the command line lets it pass.
+    /// The name by which the command line allows it.
     pub fn name(self) -> &'static str {
         match self {
             Guard::Rejects => "rejects",
@@ -44,37 +45,38 @@ impl Guard {
     }
 }
 
-/// Pages below which shares say nothing: the guards `missing`, `expired` and `folds` are silent.
+/// Up to this number of pages a share says nothing, so the guards `missing`, `expired` and `folds`
+/// do not refuse.
 pub const PAGES_MIN: u64 = 1000;
 
-/// What the guards look at.
+/// The figures of an epoch that guards check.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
-    /// Share of them that may be bad, of the job's `[read]`.
+    /// The greatest share of records that may be rejected, from the job's `[read]`.
     pub rejects_max: f64,
-    /// Records read.
+    /// The number of records read.
     pub read: u64,
-    /// Bad ones by reason, in words.
+    /// The number of rejected records by reason, as text.
     pub rejects: String,
-    /// The first of them, for a person to look at.
+    /// The first rejected record, as text.
     pub first_reject: String,
-    /// Bad ones.
+    /// The number of rejected records.
     pub rejected: u64,
-    /// The source that was read.
+    /// The name of the source that was read.
     pub source: String,
-    /// Known pages of the source of which a complete snapshot was read; 0 if none was.
+    /// The number of known pages of the source, if a complete snapshot was read, else 0.
     pub known: u64,
-    /// Of these, those that it lacks.
+    /// The number of these pages that the snapshot lacks.
     pub missing: u64,
-    /// Pages that expire.
+    /// The number of pages that expire.
     pub expired: u64,
-    /// Pages and folded pages before.
+    /// The numbers of pages and of folded pages before the epoch.
     pub before: (u64, u64),
-    /// Pages and folded pages after.
+    /// The numbers of pages and of folded pages after it.
     pub after: (u64, u64),
 }
 
-/// Refuses an epoch whose figures look like an accident, unless the guard is among the `allowed`.
+/// Refuses an epoch by the first guard that its figures violate and that is not `allowed`.
 pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<()> {
     let share = |part: u64, whole: u64| part as f64 / (whole as f64).max(1.0);
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
@@ -129,10 +131,11 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
     Ok(())
 }
 
-/// Bytes of store that a byte of input may need, by experience at most.
+/// The most bytes of store for each byte of input, by experience.
 const STORE_PER_INPUT: f64 = 0.5;
 
-/// Refuses to begin an epoch that reads `input_bytes` and for which the disk of the store at `root` has too little room.
+/// Refuses to begin an epoch that reads `input_bytes` if the disk of the store at `root` has too
+/// little free space for it.
 pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<()> {
     let needed = (input_bytes as f64 * STORE_PER_INPUT) as u64;
     let disk = rustix::fs::statvfs(root).map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
@@ -149,13 +152,14 @@ pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<(
 mod tests {
     use super::*;
 
-    fn spoke(figures: &Figures, allowed: &[Guard]) -> Option<&'static str> {
+    fn refusal(figures: &Figures, allowed: &[Guard]) -> Option<&'static str> {
         check(&Options::default(), figures, allowed).err().and_then(|error| error.guard())
     }
 
-    /// Each guard speaks above its share and not at it, names itself, and is silent when allowed or when there are too few pages to say.
+    /// Each guard refuses above its limit and not at it, and is named by the error. It does not
+    /// refuse if it is allowed, or if there are few pages.
     #[test]
-    fn guards_speak() {
+    fn guards_refuse_above_their_limits() {
         let usual = Figures {
             rejects_max: 0.05,
             read: 1000,
@@ -167,7 +171,7 @@ mod tests {
             after: (2000, 800),
             ..Figures::default()
         };
-        assert_eq!(spoke(&usual, &[]), None);
+        assert_eq!(refusal(&usual, &[]), None);
         let rejects = Figures { rejected: 51, ..usual.clone() };
         let missing = Figures { missing: 601, ..usual.clone() };
         let expired = Figures { expired: 601, ..usual.clone() };
@@ -175,10 +179,10 @@ mod tests {
         for (figures, guard) in
             [(rejects, Guard::Rejects), (missing, Guard::Missing), (expired, Guard::Expired), (folds, Guard::Folds)]
         {
-            assert_eq!(spoke(&figures, &[]), Some(guard.name()));
-            assert_eq!(spoke(&figures, &[guard]), None);
+            assert_eq!(refusal(&figures, &[]), Some(guard.name()));
+            assert_eq!(refusal(&figures, &[guard]), None);
         }
         let few = Figures { known: PAGES_MIN, missing: PAGES_MIN, before: (PAGES_MIN, 0), after: (9, 9), ..usual };
-        assert_eq!(spoke(&few, &[]), None);
+        assert_eq!(refusal(&few, &[]), None);
     }
 }

@@ -1,5 +1,8 @@
-//! Commit: in come the receipts of all workers and the finished splits, out comes the next manifest, or an error and nothing changed. The one
-//! place that decides whether an epoch happened.
+//! Commits an epoch: makes the next manifest from the receipts of all workers and the finished
+//! splits.
+//!
+//! This is the only place that decides whether an epoch happened. On an error the store is
+//! unchanged.
 
 pub mod guards;
 
@@ -15,15 +18,15 @@ use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, Ta
 use crate::store::{Store, digest_of, durable};
 use std::collections::BTreeMap;
 
-/// An epoch that happened.
+/// A committed epoch.
 pub struct Committed {
     /// The new head.
     pub head: Head,
-    /// What became of the records.
+    /// The counts of its records.
     pub counts: Counts,
 }
 
-/// What all finished splits of `plan` counted.
+/// The sum of the counts of all splits of `plan`.
 pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
     let attempt = plan.attempt(store.root());
     let mut counts = Counts::default();
@@ -33,7 +36,7 @@ pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
     Ok(counts)
 }
 
-/// What the guards look at.
+/// The figures that the guards check.
 fn figures(
     job: &Job,
     counts: &Counts,
@@ -46,7 +49,7 @@ fn figures(
     let rejected: u64 = counts.rejected.values().sum();
     let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
     let mut first_reject = String::new();
-    // A refused epoch exports nothing, so the first bad record is named here, for a person to look at.
+    // A refused epoch exports nothing, so the refusal names the first rejected record.
     let attempt = plan.attempt(store.root());
     for id in 0..plan.splits.len() {
         let lines = splits::rejects(&attempt, id)?;
@@ -72,7 +75,7 @@ fn figures(
     })
 }
 
-/// Everything that the epoch counted, by name.
+/// All counts of the epoch, by name.
 fn named(counters: &Counters, counts: &Counts) -> BTreeMap<String, u64> {
     let mut named = counters.named();
     named.insert("read".into(), counts.read);
@@ -112,7 +115,7 @@ pub fn commit(
     if let Err(refusal) =
         guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
     {
-        plan.refused(store.root())?;
+        plan.mark_refused(store.root())?;
         return Err(refusal);
     }
     let consumed = consumed(store, head, plan)?;
@@ -137,11 +140,13 @@ pub fn commit(
         rejects,
         counters: named(&counters, &counts),
     };
-    // A run that was killed may have made folders and not come to make their names durable; what the manifest names hangs on them.
+    // A killed run may have created folders of `data` without making their names durable. The files
+    // that the manifest names are in them.
     durable::sync_folder(&store.data())?;
     durable::sync_folder(store.root())?;
     let head = manifest::commit(store.root(), &manifest)?;
-    // The work is in the store now, and other plans for this epoch can never be; what cannot be cleared away is no harm.
+    // No other plan of this epoch can be committed any more. Attempts that cannot be removed are
+    // harmless.
     let attempts = plan::attempts(store.root());
     if let Err(error) = std::fs::remove_dir_all(&attempts) {
         tracing::warn!(%error, attempts = %attempts.display(), "cannot clear finished attempts");
@@ -149,7 +154,7 @@ pub fn commit(
     Ok(Committed { head, counts })
 }
 
-/// The tables with this epoch's runs, every segment present and of its size.
+/// The tables with this epoch's runs. Checks that every segment is there and has its size.
 fn tables(
     store: &Store,
     head: Option<&Head>,
@@ -174,7 +179,7 @@ fn tables(
     Ok(tables)
 }
 
-/// The sources with the one that this epoch read.
+/// All sources, including the one that this epoch read.
 fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
     let mut sources = head.map_or_else(Vec::new, |head| head.manifest.sources.clone());
     if plan.inputs.is_empty() {
@@ -187,7 +192,7 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
     sources
 }
 
-/// What was consumed so far, and by this epoch if it read anything.
+/// The inputs consumed so far and, if this epoch read any, by it.
 fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
     if plan.inputs.is_empty() {

@@ -56,7 +56,7 @@ pub fn near<R: Row<Key = u64>>(
         pairs.dedup();
         for (a, b) in pairs.drain(..) {
             let touch = touched.binary_search_by_key(&b, |touch| touch.key).map(|at| &touched[at]);
-            if touch.map_or(true, |touch| touch.bits & DELETED == 0 && !probes(touch)) && old.lives(b) {
+            if touch.map_or(true, |touch| touch.bits & DELETED == 0 && !probes(touch)) && old.is_live(b) {
                 emit(a, b);
             }
         }

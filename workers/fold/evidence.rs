@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::job::contents::{self};
 use crate::store::segment::SegmentRef;
-use crate::store::table::Row;
+use crate::store::table::{MultisetHash, Row};
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::{Archive, KEY_BYTES, RAW, ZSTD};
 use crate::text::signatures::{Key, Shinglings, Signer, Text};
@@ -106,8 +106,7 @@ impl EvidenceSegment {
     fn new(to: u64, segment: &SegmentRef) -> Result<EvidenceSegment> {
         let digest = blake3::Hash::from_hex(&segment.digest)
             .map_err(|e| Error::internal(format!("digest {:?}", segment.digest)).caused_by(e))?;
-        let multiset = u128::from_str_radix(&segment.multiset, 16)
-            .map_err(|e| Error::internal(format!("multiset {:?}", segment.multiset)).caused_by(e))?;
+        let MultisetHash(multiset) = segment.multiset;
         Ok(EvidenceSegment {
             to,
             bytes: segment.bytes,
@@ -132,7 +131,7 @@ impl EvidenceSegment {
             bytes: self.bytes,
             rows: self.rows,
             live: self.live,
-            multiset: format!("{multiset:032x}"),
+            multiset: MultisetHash(multiset),
         }
     }
 }
@@ -243,7 +242,7 @@ mod tests {
     #[test]
     fn segments_survive_broadcast() {
         let digest = blake3::hash(b"x").to_hex().to_string();
-        let multiset = format!("{:032x}", 5u128 << 90 | 3);
+        let multiset = MultisetHash(5 << 90 | 3);
         let segment = SegmentRef { digest, bytes: 9, rows: 8, live: -7, multiset };
         assert_eq!(EvidenceSegment::new(1, &segment).expect("sound").segment(), segment);
     }

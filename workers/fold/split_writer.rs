@@ -6,8 +6,8 @@ use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
-use crate::store::durable;
 use crate::store::segment::{self, SegmentRef};
+use crate::store::{digest, durable};
 use crate::tables::{EvidenceRow, Visit};
 use std::collections::BTreeMap;
 
@@ -114,14 +114,14 @@ impl SplitWriter {
         assert!(self.counts.add_up(), "{}: {:?} do not add up", self.file, self.counts);
         let attempt = &epoch.shared.attempt;
         durable::create_folder(&attempt.join("split"))?;
-        durable::write_beside_others(&split_path(attempt, self.id, "rejects.jsonl"), &self.rejects)?;
+        durable::write_concurrent(&split_path(attempt, self.id, "rejects.jsonl"), &self.rejects)?;
         let done = SplitDone {
             visits: self.visit_segments,
             evidence: self.evidence_segments,
             counts: self.counts,
-            rejects_digest: blake3::hash(&self.rejects).to_hex().to_string(),
+            rejects_digest: digest::of_bytes(&self.rejects),
         };
         let text = serde_json::to_vec(&done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
-        durable::write_beside_others(&split_path(attempt, self.id, "json"), &text)
+        durable::write_concurrent(&split_path(attempt, self.id, "json"), &text)
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
-use crate::store::durable;
+use crate::store::digest;
 use crate::store::lookup::Lookup;
 use crate::store::segment::{Segment, SegmentRef};
 use crate::tables::{EvidenceRow, Visit};
@@ -95,7 +95,7 @@ pub fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
 /// The finished split `id`; none if it is not finished or a file of it is damaged.
 pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     let done = done(attempt, id).ok()?;
-    let whole = |path: &Path, digest: &str| durable::digest(path).is_ok_and(|now| now == digest);
+    let whole = |path: &Path, digest: &str| digest::of_file(path).is_ok_and(|now| now == digest);
     let parts = |folder: &str, parts: &[SegmentRef]| {
         parts.iter().all(|part| whole(&part.path(&attempt.join(folder)), &part.digest))
     };

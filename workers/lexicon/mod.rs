@@ -1,10 +1,12 @@
-//! Frequencies: in come a job's inputs, out goes the count of the distinct texts that each word is in, read, extracted,
-//! normalised and cut into words as an epoch does it (`ingest`), so that the words of the count are those of the store's
-//! texts. No store is needed or touched. Every input counts, consumed or not, and every version of a page; removals and
-//! revisits have no text. Readers take split after split and hand what they counted over in batches; the result is a
-//! function of the set of texts alone (`signatures::lexicon`).
+//! Counts in how many distinct texts of a job's inputs each word occurs.
 //!
-//! Memory: the counter's bounds, and of each thread a batch of `BATCH_WORDS` words, a reader's window and one record.
+//! Records are read, extracted, normalised and cut into words in the same way as in an epoch
+//! ([`crate::fold::ingest`]), so the words are those of the store's texts. No store is needed. All
+//! inputs count, consumed or not, and all versions of a page. The result is a function of the set
+//! of texts, in any order and with any number of threads ([`crate::text::signatures::lexicon`]).
+//!
+//! Memory: the limits of the counter and, for each thread, `BATCH_WORDS` words, the window of a
+//! reader and one record.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
@@ -12,6 +14,7 @@ use crate::fold::epoch::Progress;
 use crate::fold::splits::Counts;
 use crate::fold::{ingest, visit_maker};
 use crate::job::Job;
+use crate::locks::{into_inner, lock};
 use crate::plan::SPLIT_BYTES;
 use crate::plan::inputs::{self, Input};
 use crate::read::record::Item;
@@ -19,19 +22,19 @@ use crate::read::{self, Split};
 use crate::text::features::{self, Featurizer, Unit};
 use crate::text::normalize;
 use crate::text::signatures::lexicon::{Batch, Counter, Limits};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Words of a batch.
+/// The number of words that a thread collects before it adds them to the counter.
 const BATCH_WORDS: usize = 1 << 15;
-/// Records after which progress is told.
-const TURN_RECORDS: u64 = 256;
+/// The number of records after which progress is reported.
+const REPORT_RECORDS: u64 = 256;
 
-/// What there is to read.
+/// The inputs and their splits.
 pub struct Inputs {
     inputs: Vec<Input>,
-    /// The splits, and the input of each.
+    /// The splits, each with the index of its input.
     splits: Vec<(usize, Split)>,
 }
 
@@ -44,7 +47,7 @@ impl Inputs {
     pub fn of(job: &Job) -> Result<Inputs> {
         let (mut inputs, mut splits) = (Vec::new(), Vec::new());
         for path in inputs::find(&job.read.inputs)? {
-            let input = Input::look(&path)?;
+            let input = Input::stat(&path)?;
             let number = inputs.len();
             splits.extend(read::splits(&path, input.bytes, SPLIT_BYTES)?.into_iter().map(|split| (number, split)));
             inputs.push(input);
@@ -55,13 +58,13 @@ impl Inputs {
         Ok(Inputs { inputs, splits })
     }
 
-    /// Bytes of all of them, as they lie on disk.
+    /// The size of all inputs on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.inputs.iter().map(|input| input.bytes).sum()
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<'a> {
     job: &'a Job,
     inputs: &'a Inputs,
@@ -72,11 +75,7 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    fn counter(&self) -> MutexGuard<'_, Counter> {
-        self.counter.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes splits until none is left or one has failed; of that one the number and what went wrong.
+    /// Counts splits until none is left or one has failed. The error has the number of the split.
     fn work(&self, featurizer: &Featurizer) -> std::result::Result<Counts, (usize, Error)> {
         let (mut counts, mut batch) = (Counts::default(), Batch::default());
         while !self.has_failed.load(Ordering::Relaxed) {
@@ -88,18 +87,18 @@ impl Shared<'_> {
                 return Err((number, error));
             }
         }
-        self.counter().add(&mut batch);
+        lock(&self.counter).add(&mut batch);
         Ok(counts)
     }
 
     fn read(&self, split: &Split, featurizer: &Featurizer, batch: &mut Batch, counts: &mut Counts) -> Result<()> {
         let mut reader = ingest::open(self.job, split)?;
-        let (bytes, mut told, mut records) = (split.end - split.start, 0, 0);
-        let mut tell = |consumed: u64, records: &mut u64| {
+        let (bytes, mut reported, mut records) = (split.end - split.start, 0, 0);
+        let mut report = |consumed: u64, records: &mut u64| {
             let consumed = consumed.min(bytes);
-            self.progress.bytes.fetch_add(consumed.saturating_sub(told), Ordering::Relaxed);
+            self.progress.bytes.fetch_add(consumed.saturating_sub(reported), Ordering::Relaxed);
             self.progress.records.fetch_add(std::mem::take(records), Ordering::Relaxed);
-            told = told.max(consumed);
+            reported = reported.max(consumed);
         };
         let mut normal = String::new();
         while let Some(entry) = reader.next()? {
@@ -116,12 +115,12 @@ impl Shared<'_> {
                 Item::Skip(reason) => *counts.skipped.entry(reason.to_owned()).or_default() += 1,
                 Item::Reject { reason, .. } => *counts.rejected.entry(reason.to_owned()).or_default() += 1,
             }
-            if records == TURN_RECORDS {
-                tell(reader.consumed_bytes(), &mut records);
+            if records == REPORT_RECORDS {
+                report(reader.consumed_bytes(), &mut records);
             }
         }
         counts.bytes += bytes;
-        tell(bytes, &mut records);
+        report(bytes, &mut records);
         Ok(())
     }
 
@@ -129,21 +128,22 @@ impl Shared<'_> {
         if normal.is_empty() {
             return;
         }
-        let claimed = self.counter().claim(Id::of(normal.as_bytes()));
+        let claimed = lock(&self.counter).claim(Id::of(normal.as_bytes()));
         let Some(level) = claimed else { return };
         batch.text(level);
         featurizer.each_word(normal, |word| batch.word(word));
         if batch.held() >= BATCH_WORDS {
-            self.counter().add(batch);
+            lock(&self.counter).add(batch);
         }
     }
 }
 
-/// Counts the words of `inputs` with so many threads, 1 or more, within `limits`; tells `progress`.
+/// Counts the words of `inputs` within `limits`, and updates `progress`.
 ///
 /// # Errors
 ///
-/// A file that cannot be read or changed meanwhile: of several the one that comes first. More bad records than `[read] rejects_max`.
+/// If an input cannot be read or has changed; of several errors, that of the first split. If more
+/// records are rejected than `[read] rejects_max` allows.
 pub fn count(
     job: &Job,
     inputs: &Inputs,
@@ -151,7 +151,7 @@ pub fn count(
     limits: Limits,
     progress: &Progress,
 ) -> Result<(Counter, Counts)> {
-    // Words are counted as they are: what weighs them is being made.
+    // No weights and no stop words: they are what is made of these counts.
     let plain = features::Options { unit: Unit::Words, idf: None, stop_words: None, ..job.features.clone() };
     let featurizer = Featurizer::new(&plain, &job.normalize)?;
     let shared = Shared {
@@ -192,5 +192,5 @@ pub fn count(
             format!("{line}: look at them with a run, or raise [read] rejects_max = {max}"),
         ));
     }
-    Ok((shared.counter.into_inner().unwrap_or_else(PoisonError::into_inner), counts))
+    Ok((into_inner(shared.counter), counts))
 }

@@ -1,8 +1,11 @@
-//! Inputs: in come the job's paths, folders and patterns, out goes the sorted list of regular files that they mean, each with its size, time and
-//! digest. Symbolic links inside folders, sockets and pipes are left aside, so that a folder never leads out of itself; hidden
-//! files and those that begin with `_` are a writer's own.
+//! Finds the input files that a job names, with their sizes, times and digests.
+//!
+//! Symbolic links, sockets and pipes inside folders are skipped, so that a folder never leads out
+//! of itself. Names that begin with `.` or `_` are skipped, because programs use them for files
+//! that are not data.
 
 use crate::error::{Error, Kind, Result};
+use crate::store::digest;
 use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -15,18 +18,18 @@ pub struct Input {
     pub path: String,
     /// Its size.
     pub bytes: u64,
-    /// Its time of change, nanoseconds since 1970.
+    /// The time of its last change, nanoseconds since 1970.
     pub changed_ns: u64,
-    /// blake3 of its bytes, in hex.
+    /// The blake3 of its bytes, in hex.
     pub digest: String,
 }
 
-/// Files that one epoch may take; more are left for the next.
+/// The most files that a job may name.
 pub const INPUTS_MAX: usize = 1_000_000;
-/// Levels of folders below a named one.
+/// The most levels of folders below a named one.
 const FOLDERS_DEEP_MAX: usize = 32;
 
-/// The files that `patterns` name, sorted, each once.
+/// The files that `patterns` name, sorted and without repetitions.
 ///
 /// # Errors
 ///
@@ -39,7 +42,8 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let found = glob::glob(text).map_err(|e| Error::config(pattern, format!("[read] inputs: {}", e.msg)))?;
             for path in found {
                 let path = path.map_err(|e| Error::new(Kind::Io, "cannot list inputs").caused_by(e))?;
-                // What a pattern matches was come upon: only what is named itself must be fit to be read.
+                // What a pattern matches may be anything; only a path that is named itself must be
+                // readable.
                 if path.is_file() || path.is_dir() {
                     collect(&path, 0, &mut files)?;
                 }
@@ -59,14 +63,14 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The complaint that `patterns` name nothing, where a store has nothing yet either.
+/// The error that `patterns` name no file.
 pub fn none_found(patterns: &[PathBuf]) -> Error {
     let list: Vec<String> = patterns.iter().map(|pattern| pattern.display().to_string()).collect();
     Error::new(Kind::NoInput, format!("{}: no file matches [read] inputs", list.join(", ")))
 }
 
 fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    // A named link is followed; one that was come upon in a folder is not.
+    // A link that is named itself is followed; one inside a folder is not.
     let metadata = if depth == 0 { path.metadata() } else { path.symlink_metadata() };
     let metadata = metadata.map_err(|e| Error::input("read", path, e))?;
     if metadata.is_file() {
@@ -90,33 +94,30 @@ fn changed_ns(metadata: &Metadata) -> u64 {
 }
 
 impl Input {
-    /// The file at `path` without its digest, which costs reading it.
-    pub fn look(path: &Path) -> Result<Input> {
+    /// The file at `path` without its digest: the file is not read.
+    pub fn stat(path: &Path) -> Result<Input> {
         let metadata = path.metadata().map_err(|e| Error::input("read", path, e))?;
         let name = path.to_str().ok_or_else(|| Error::config(path, "[read] inputs: not UTF-8"))?;
         let changed_ns = changed_ns(&metadata);
         Ok(Input { path: name.to_owned(), bytes: metadata.len(), changed_ns, digest: String::new() })
     }
 
-    /// Reads the file for its digest.
+    /// Reads the file to add its digest.
     pub fn digest(mut self) -> Result<Input> {
         let path = Path::new(&self.path);
-        let mut hasher = blake3::Hasher::new();
-        std::fs::File::open(path)
-            .and_then(|file| hasher.update_reader(file).map(drop))
-            .map_err(|e| Error::input("read", path, e))?;
-        self.digest = hasher.finalize().to_hex().to_string();
+        let digest = std::fs::File::open(path).and_then(digest::of_reader);
+        self.digest = digest.map_err(|e| Error::input("read", path, e))?;
         Ok(self)
     }
 
-    /// Whether size and time are another's.
+    /// Whether both have the same size and time.
     pub fn looks_like(&self, other: &Input) -> bool {
         (self.bytes, self.changed_ns) == (other.bytes, other.changed_ns)
     }
 
-    /// The file as it lies there now; fails if its bytes are no longer those that were consumed.
-    pub fn again(&self) -> Result<Input> {
-        let now = Input::look(Path::new(&self.path))?;
+    /// The file with its present time; fails if its bytes have changed since they were consumed.
+    pub fn refreshed(&self) -> Result<Input> {
+        let now = Input::stat(Path::new(&self.path))?;
         let now = if now.looks_like(self) { self.clone() } else { now.digest()? };
         if now.digest != self.digest {
             return Err(Error::new(Kind::NoInput, format!("{}: not the bytes that were consumed", self.path)));
@@ -124,9 +125,10 @@ impl Input {
         Ok(now)
     }
 
-    /// Fails if the file is not as it was when the epoch was planned: what it says would belong to no digest.
+    /// Fails if the file has changed since the epoch was planned, because its records would not
+    /// belong to its digest.
     pub fn check_unchanged(&self) -> Result<()> {
-        if !Input::look(Path::new(&self.path))?.looks_like(self) {
+        if !Input::stat(Path::new(&self.path))?.looks_like(self) {
             return Err(Error::new(Kind::TryAgain, format!("{}: changed while it was read; run again", self.path)));
         }
         Ok(())
@@ -137,9 +139,10 @@ impl Input {
 mod tests {
     use super::*;
 
-    /// Folders, patterns and plain paths give each regular file once and in order; links and hidden files inside folders stay out.
+    /// Folders, patterns and plain paths give each regular file once, in order. Links and hidden
+    /// files inside folders are skipped.
     #[test]
-    fn what_is_found() {
+    fn finds_each_regular_file_once() {
         let root = tempfile::tempdir().expect("a folder");
         let at = |name: &str| root.path().join(name);
         std::fs::create_dir_all(at("in/deep")).expect("made");

@@ -1,6 +1,9 @@
-//! The plan: in come the job, what its inputs are now and the head of the store, out goes what the next epoch will do, frozen. From the end of ingest
-//! on everything is a function of the plan, the finished splits and the store. Its digest is the idempotence key of
-//! the commit and names the folder of resumable work.
+//! Plans what the next epoch will do, from the job, its inputs and the head of the store.
+//!
+//! A plan is frozen before work begins: after ingest everything is a function of the plan, the
+//! finished splits and the store. So a later run can resume an interrupted epoch and gets the same
+//! bytes. The digest of the plan names the folder of resumable work, and identifies the commit if
+//! it is repeated.
 
 pub mod inputs;
 
@@ -8,9 +11,8 @@ use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read;
-use crate::store::durable;
 use crate::store::manifest::{Consumed, Head, Retention};
-use crate::store::{Store, digest_of};
+use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages;
 use crate::tables::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -18,62 +20,64 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A share of one input.
+/// A part of one input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedSplit {
-    /// Index of the input.
+    /// The index of the input.
     pub input: usize,
-    /// First byte.
+    /// The offset of its first byte.
     pub start: u64,
-    /// Byte after the last.
+    /// The offset behind its last byte.
     pub end: u64,
 }
 
-/// What an epoch will do.
+/// The plan of one epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// blake3 of all below but the times, 16 hex digits.
+    /// 16 hex digits of the blake3 of all fields below except the times.
     pub digest: String,
-    /// The store's uuid.
+    /// The uuid of the store.
     pub store: String,
-    /// The epoch that will be.
+    /// The number of the epoch.
     pub epoch: u32,
-    /// The version that will be.
+    /// The number of its commit.
     pub version: u64,
-    /// Digest of the manifest it builds on, empty for none.
+    /// The digest of the manifest that it builds on, empty if there is none.
     pub previous: String,
-    /// Digest of the identity and decision configuration, and of what the job says about reading and retention: other fields or limits make
-    /// other records of the same bytes.
+    /// The digest of the identity and decision configuration and of the job's options of reading
+    /// and retention. Reading is part of it because other fields or limits give other records of
+    /// the same bytes.
     pub config: String,
-    /// Whether the head has another decision configuration: then every pair is decided again, from the store alone.
+    /// Whether the head has another decision configuration. If so, every pair is decided again.
     pub decision_changed: bool,
-    /// Digest of the view configuration.
+    /// The digest of the view configuration.
     pub view: String,
-    /// Whether the head has another: then every cluster is made anew, from the store alone.
+    /// Whether the head has another view configuration. If so, every cluster is made again.
     pub view_changed: bool,
-    /// Number of the source that is read.
+    /// The source that is read: an index of the manifest's `sources`, or their number if it is new.
     pub source: u16,
-    /// Whether the inputs are all there is of it.
+    /// Whether the inputs are a complete snapshot of the source.
     pub complete: bool,
-    /// Digest of a complete snapshot's inputs, else empty.
+    /// The digest of a complete snapshot's inputs, else empty.
     pub snapshot: String,
-    /// What will be read, sorted by path.
+    /// The inputs that are read, sorted by path.
     pub inputs: Vec<Input>,
-    /// The same in shares.
+    /// The parts into which the inputs are cut.
     pub splits: Vec<PlannedSplit>,
-    /// Inputs whose bytes were consumed under another name, or stand twice among the inputs.
+    /// The inputs that are not read, because another input has the same bytes or had them when it
+    /// was consumed.
     pub same_bytes: Vec<Input>,
-    /// What pages must have been seen by to stay; its time is no part of the digest.
+    /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
-    /// The time by which retention counts, seconds since 1970; frozen, and no part of the digest.
+    /// The time by which retention counts, seconds since 1970. It is not part of the digest.
     pub logical_time: i64,
 }
 
-/// Bytes of a split of a file that can be cut.
+/// The size of a split in bytes, if the file can be cut.
 pub const SPLIT_BYTES: u64 = 64 << 20;
 
 impl Plan {
-    /// Bytes of input of all splits.
+    /// The bytes of all splits.
     pub fn bytes(&self) -> u64 {
         self.splits.iter().map(|split| split.end - split.start).sum()
     }
@@ -83,7 +87,8 @@ impl Plan {
         attempts(store).join(format!("{:06}-{}", self.epoch, self.digest))
     }
 
-    /// Freezes the plan under its attempt folder, from which any later run can take it up; or takes up the same one, which a guard refused.
+    /// Writes the plan to its attempt folder, so that a later run can resume it. If the same plan
+    /// is there, because a guard refused it, that one is resumed.
     pub fn freeze(self, store: &Path) -> Result<Plan> {
         let folder = self.attempt(store);
         if let Ok(frozen) = Plan::read(&folder)
@@ -97,20 +102,20 @@ impl Plan {
         Ok(self)
     }
 
-    /// Notes that a guard refused the finished work: what is due may be another thing next time, so it is planned anew and this taken up only if it is
-    /// the same.
-    pub fn refused(&self, store: &Path) -> Result<()> {
+    /// Notes that a guard refused the finished work. The next run makes a new plan, because
+    /// something else may be due then, and resumes this one only if both are the same.
+    pub fn mark_refused(&self, store: &Path) -> Result<()> {
         durable::write(&self.attempt(store).join(REFUSED), b"")
     }
 
-    /// Reads a frozen plan.
+    /// Reads the plan of an attempt.
     pub fn read(attempt: &Path) -> Result<Plan> {
         let path = attempt.join("plan.json");
         let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
         serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
     }
 
-    /// Fails unless this is what `job` would still have done over `head`, with inputs as they were.
+    /// Fails if `job`, `head` or an input has changed since the plan was made.
     fn check(&self, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
         let same = self.store == store.uuid()
             && self.previous == head.map_or("", |head| &head.digest)
@@ -125,22 +130,15 @@ impl Plan {
 /// The file that marks an attempt as refused by a guard.
 const REFUSED: &str = "refused";
 
-/// The folder of unfinished work.
+/// The folder of all attempts.
 pub fn attempts(store: &Path) -> PathBuf {
     store.join("attempt")
 }
 
-/// The plan that an earlier run froze and did not finish. One that can no longer be carried out is cleared away.
+/// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
 pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
-    let folder = attempts(store.root());
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
     let mut found = None;
-    for entry in entries {
-        let attempt = entry.map_err(|e| Error::io("list", &folder, e))?.path();
+    for attempt in entries(&attempts(store.root()))? {
         if attempt.join(REFUSED).exists() {
             continue;
         }
@@ -159,7 +157,7 @@ pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Optio
     Ok(found)
 }
 
-/// Inputs that earlier epochs consumed: the last consumption of each path.
+/// The inputs that earlier epochs consumed, by path. Of several with one path it is the last.
 pub fn consumed(store: &Store, head: Option<&Head>) -> Result<BTreeMap<String, Input>> {
     let mut consumed = BTreeMap::new();
     for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
@@ -180,15 +178,14 @@ pub fn inputs_of(store: &Store, consumed: &Consumed) -> Result<Vec<Input>> {
     lines.lines().map(input).collect()
 }
 
-/// Digest of what a plan must agree on with the job that takes it up, the view aside.
+/// The digest of [`Plan::config`].
 fn config(job: &Job) -> Result<String> {
     let read = json!([job.read.fields, job.read.limits, job.read.source, job.read.complete]);
     let retain = json!([job.pages.retain_days, job.pages.retain_epochs]);
     Ok(digest_of(&json!([job.identity()?, job.decision(), read, retain])))
 }
 
-/// What there is to read: inputs that bring something, inputs that bring nothing as their bytes are known, and the digest of a complete
-/// snapshot.
+/// The inputs that are due, see the fields of [`Plan`] with these names.
 #[derive(Default)]
 struct Found {
     inputs: Vec<Input>,
@@ -196,17 +193,17 @@ struct Found {
     snapshot: String,
 }
 
-/// What makes a complete snapshot the same as another: its inputs' bytes, whatever their names.
+/// The digest of a complete snapshot: of the bytes of its inputs, not of their names.
 fn snapshot_of<'a>(inputs: impl IntoIterator<Item = &'a Input>) -> String {
     let digests: BTreeSet<&str> = inputs.into_iter().map(|input| input.digest.as_str()).collect();
     digest_of(&json!(digests))
 }
 
-/// Takes what is not consumed yet, of that at most `inputs_max` inputs that bring something, in the order of their paths; or, of a complete
-/// snapshot, everything unless it is the last one over again.
+/// Finds the inputs that are due: in the order of paths at most `inputs_max` with new bytes that
+/// were not consumed yet; or all inputs of a complete snapshot, unless it equals the last one.
 fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
     let consumed = consumed(store, head)?;
-    // Inputs beyond the most are not even looked at; one whose bytes are known takes nobody's place.
+    // Inputs beyond the limit are not read. Inputs whose bytes are known do not count.
     let bytes_known: BTreeSet<&str> = consumed.values().map(|input| input.digest.as_str()).collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut all = Vec::new();
@@ -214,7 +211,7 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
         if !job.read.complete && taken.len() >= inputs_max {
             break;
         }
-        let input = Input::look(&path)?;
+        let input = Input::stat(&path)?;
         let last = consumed.get(&input.path);
         let known = last.filter(|last| last.looks_like(&input)).map(|last| last.digest.clone());
         let input = match known {
@@ -249,13 +246,14 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
     Ok(found)
 }
 
-/// The plan of the next epoch; none if nothing is due: every input consumed, no page expired, decision and view the head's.
+/// The plan of the next epoch. Returns none if nothing is due: every input is consumed, no page has
+/// expired, and the head has the same decision and view configuration.
 pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<Option<Plan>> {
     plan_at_most(job, store, head, now, usize::MAX)
 }
 
-/// [`plan`] with at most `inputs_max` inputs that bring something, the first by path; the others stay for a later run. A complete snapshot is
-/// taken whole.
+/// [`plan`] with at most `inputs_max` inputs with new bytes, the first by path. The others stay for
+/// a later run. A complete snapshot is never cut.
 pub fn plan_at_most(
     job: &Job,
     store: &Store,
@@ -270,7 +268,7 @@ pub fn plan_at_most(
     plan_of(job, store, head, found, now)
 }
 
-/// The plan of an epoch that reads `inputs`, whatever is due, as of `now`.
+/// The plan of an epoch that reads `inputs` at the time `now`, even if they were consumed before.
 pub fn replay(job: &Job, store: &Store, head: Option<&Head>, inputs: Vec<Input>, now: i64) -> Result<Plan> {
     let mut found = Found { snapshot: snapshot_of(&inputs), ..Found::default() };
     let mut known = BTreeSet::new();
@@ -287,7 +285,7 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
     let consumed = manifest.into_iter().flat_map(|manifest| &manifest.consumed);
     let mut reading: Vec<u64> = consumed.filter(|consumed| !consumed.undone).map(|consumed| consumed.epoch).collect();
     reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
-    // A clock that was set back lets nothing live longer or expire earlier than the last epoch said.
+    // Logical time never goes back, even if the clock was set back.
     let logical_time = manifest.map_or(now, |manifest| now.max(manifest.logical_time));
     let retention = job.pages.retention(&reading, logical_time);
     let (decision, view) = (digest_of(&job.decision()), digest_of(&job.view()));
@@ -321,7 +319,7 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
         logical_time: 0,
     };
     let text = serde_json::to_vec(&plan).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
-    plan.digest = blake3::hash(&text).to_hex()[..16].to_owned();
+    plan.digest = digest::of_bytes(&text)[..16].to_owned();
     Ok(Some(Plan { retention, logical_time, ..plan }))
 }
 

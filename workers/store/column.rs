@@ -1,5 +1,7 @@
-//! The column types of a segment: how a field of a row becomes an Arrow array and comes back. Fixed widths only, but for
-//! byte strings, which are `LargeBinary` and never `Utf8`, as Arrow validates `Utf8` at every open.
+//! The column types of a segment: how the fields of rows are converted to Arrow arrays and back.
+//!
+//! All columns have fixed widths, except byte strings. Those are `LargeBinary` and never `Utf8`,
+//! because Arrow validates `Utf8` whenever a file is opened.
 
 use crate::document::Id;
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Int8Array, Int64Array, LargeBinaryArray};
@@ -8,17 +10,17 @@ use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// A field that a segment can hold.
+/// The type of a field that a segment can store.
 pub trait Column: Clone + Ord {
-    /// Its column in a mapped segment.
+    /// The column in a mapped segment.
     type Array: Array + Clone + 'static;
     /// The Arrow type.
     fn data_type() -> DataType;
     /// The column of `values`.
     fn array(values: impl Iterator<Item = Self>) -> ArrayRef;
-    /// Row `row` of a column.
+    /// The value in row `row` of a column.
     fn value(array: &Self::Array, row: usize) -> Self;
-    /// Feeds the value's canonical bytes, from which multiset hashes are made.
+    /// Appends the value's canonical bytes to `sink`. Multiset hashes are made of them.
     fn bytes(&self, sink: &mut Vec<u8>);
 }
 

@@ -1,10 +1,11 @@
-//! A cursor over the keys of a table: in come ranges of keys, each after the one before, out go the keys of the rows in each, as
-//! slices of the mapped file itself; whether one of them lives is told to who asks. It only goes forward, galloping from
-//! where it stands, makes no rows and merges nothing: who looks for few keys among many asks only about those it found.
-//! [`Table::range`] is its plain twin.
+//! A cursor over the keys of a table, for a caller that needs few of many keys.
 //!
-//! A row's diffs sum to 0 or 1 over all runs, hence the diffs of a key's rows sum to the number of its live rows, and a key
-//! lives while that is not 0; what else the rows hold need not be read.
+//! The cursor moves forward over ascending ranges of keys. It returns slices of the mapped files,
+//! without creating rows or merging segments; the caller asks [`Keys::is_live`] only for the keys
+//! that it needs. [`Table::range`] is the plain form, and the oracle of the tests.
+//!
+//! The diffs of a row sum to 0 or 1 over all runs. So the diffs of all rows of a key sum to the
+//! number of its live rows, and other columns need not be read.
 
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
@@ -13,10 +14,10 @@ use std::ops::{Range, RangeInclusive};
 
 /// The keys of a table by ascending ranges.
 pub struct Keys<'a, R: Row<Key = u64>> {
-    /// Each segment, and where the last range lies in it.
+    /// Each segment, and the positions of the last range in it.
     segments: Vec<(&'a Segment<R>, Range<usize>)>,
-    /// Whether a row is nothing but its key, so that a segment has each once.
-    alone: bool,
+    /// Whether a row has no columns but its key and diff, so that a segment has each key once.
+    are_unique: bool,
     distinct: Vec<u64>,
 }
 
@@ -24,19 +25,19 @@ impl<'a, R: Row<Key = u64>> Keys<'a, R> {
     /// A cursor before the first key of `table`.
     pub fn new(table: &'a Table<R>) -> Keys<'a, R> {
         let segments = table.segments().iter().map(|segment| (segment, 0..0)).collect();
-        // Beside the key a schema has the diff.
-        Keys { segments, alone: R::schema().fields().len() == 2, distinct: Vec::new() }
+        Keys { segments, are_unique: R::schema().fields().len() == 2, distinct: Vec::new() }
     }
 
-    /// Calls `visit` with the keys of the rows in `range`, as slices that strictly ascend. Every live key is among them, and a key
-    /// may be in several slices, or live no more: see [`Keys::lives`]. Ranges ascend and are disjoint; the cursor has left
-    /// behind what lies before the end of an earlier one.
+    /// Calls `visit` with the keys of the rows in `range`, in slices that strictly ascend.
+    ///
+    /// The slices have every live key. A key may be in several of them, or not be live any more:
+    /// see [`Keys::is_live`]. Each range must begin after the end of the one before it.
     pub fn range(&mut self, range: RangeInclusive<u64>, mut visit: impl FnMut(&[u64])) {
         for (segment, rows) in &mut self.segments {
             rows.start = segment.seek(*range.start(), rows.end);
             rows.end = end(segment, *range.end(), rows.start);
             for (keys, _) in slices(segment, rows.clone()) {
-                if self.alone || keys.is_sorted_by(|a, b| a < b) {
+                if self.are_unique || keys.is_sorted_by(|a, b| a < b) {
                     visit(keys);
                 } else {
                     self.distinct.clear();
@@ -48,12 +49,12 @@ impl<'a, R: Row<Key = u64>> Keys<'a, R> {
         }
     }
 
-    /// Whether `key`, which lies in the last range, lives.
-    pub fn lives(&self, key: u64) -> bool {
+    /// Whether a row with `key` is live. `key` must be in the last range.
+    pub fn is_live(&self, key: u64) -> bool {
         let sum = |(segment, rows): &(&Segment<R>, Range<usize>)| {
             let first = segment.seek(key, rows.start);
             let rows = first..end(segment, key, first);
-            match segment.takes_back() {
+            match segment.has_retractions() {
                 false => rows.len() as i64,
                 true => slices(segment, rows).flat_map(|(_, diffs)| diffs).map(|&diff| i64::from(diff)).sum(),
             }
@@ -62,7 +63,7 @@ impl<'a, R: Row<Key = u64>> Keys<'a, R> {
     }
 }
 
-/// The position behind the last row with a key up to `last`, at or after `from`.
+/// The first position at or after `from` with a key greater than `last`.
 fn end<R: Row<Key = u64>>(segment: &Segment<R>, last: u64, from: usize) -> usize {
     last.checked_add(1).map_or(segment.len(), |next| segment.seek(next, from))
 }
@@ -90,8 +91,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// Writes runs of `changes` rows each to `folder`: rows that do not live are added, others taken back, and a run is cut into up to three
-    /// segments. Rows are made of a key and a content below `contents`; keys are `keys` from 0 to the greatest.
+    /// Writes a run of so many rows for each of `changes`, in up to three segments: rows that are
+    /// not live are added, others are retracted. A row has a key and a content below `contents`.
+    /// There are `keys` keys, from 0 to the greatest.
     fn table<R: Row<Key = u64>>(
         folder: &Path,
         (keys, contents): (usize, usize),
@@ -124,7 +126,7 @@ mod tests {
         table
     }
 
-    /// Goes through `table` in ranges of all widths and compares each with the plain twin.
+    /// Compares ranges of all widths with [`Table::range`].
     fn check<R: Row<Key = u64>>(table: &Table<R>, random: &mut Random) {
         let plain: Vec<u64> = table.range(0, None).iter().map(Row::key).collect();
         let mut cursor = Keys::new(table);
@@ -137,7 +139,7 @@ mod tests {
                 assert!(keys.is_sorted_by(|a, b| a < b), "ascending");
                 found.extend_from_slice(keys);
             });
-            found.retain(|key| cursor.lives(*key));
+            found.retain(|key| cursor.is_live(*key));
             found.sort_unstable();
             found.dedup();
             let mut expected = plain[plain.partition_point(|key| *key < first)..].to_vec();
@@ -158,9 +160,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// The keys that the cursor gives and says to live are those that `Table::range` gives, whatever runs added and took back.
+        /// The cursor finds the same live keys as [`Table::range`], after any additions and
+        /// retractions.
         #[test]
-        fn keys_are_those_of_the_plain_twin(
+        fn keys_equal_the_plain_form(
             keys in 1usize..300,
             changes in prop::collection::vec(0usize..300, 0..6),
             seed in any::<u64>(),
@@ -169,9 +172,10 @@ mod tests {
         }
     }
 
-    /// The same over borders of batches, in runs that are alone, take back little, and take back most.
+    /// The same across the borders of batches: in a single run, and in runs that retract little or
+    /// most.
     #[test]
-    fn keys_go_over_borders_of_batches() {
+    fn keys_cross_borders_of_batches() {
         println!("seeds 1, 2, 3");
         check_both(10 * BATCH_ROWS, &[3 * BATCH_ROWS], 1);
         check_both(3 * BATCH_ROWS, &[3 * BATCH_ROWS, 20, 3000], 2);

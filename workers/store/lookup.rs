@@ -1,6 +1,8 @@
-//! Lookup: in come keys, out come the rows of few of them, from tables whose rows are large. A segment is mapped, of each batch
-//! the keys alone are looked at, and a batch is decoded and checked when one of its rows is asked for: what is not asked for
-//! is not read. [`crate::store::runs::Table`] is the twin that has all at hand.
+//! Looks up a few rows by key in a table whose rows are large.
+//!
+//! Opening a segment checks only the keys of its batches. A batch is decoded and checked when one
+//! of its rows is requested, so an epoch does not read what it does not need.
+//! [`crate::store::runs::Table`] is the counterpart that decodes all batches at once.
 
 use crate::error::Result;
 use crate::store::column::Column;
@@ -14,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a row lies.
+/// The position of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     segment: usize,
     position: usize,
 }
 
-/// The segments of a table, or of several states of it.
+/// The segments of one or several states of a table.
 pub struct Lookup<R: Row> {
     segments: Vec<Sparse<R>>,
     rows_read: Arc<AtomicU64>,
@@ -34,7 +36,8 @@ impl<R: Row> Default for Lookup<R> {
 }
 
 impl<R: Row> Lookup<R> {
-    /// Maps the segments that `state` names in the table's `folder`; rows that are looked up are added to `rows_read`.
+    /// Maps the segments that `state` names in the table's `folder`. The number of rows that are
+    /// found is added to `rows_read`.
     pub fn open(folder: &Path, state: Option<&TableState>, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
         let mut lookup = Lookup { segments: Vec::new(), rows_read };
         for segment in state.into_iter().flat_map(TableState::segments) {
@@ -49,8 +52,8 @@ impl<R: Row> Lookup<R> {
         Ok(())
     }
 
-    /// For each of `keys`, which ascend, where some row with it lies, added or taken back, without reading one. Each segment is
-    /// galloped through once.
+    /// Finds for each of the ascending `keys` the position of a row with that key, added or
+    /// retracted, without reading rows. One galloping pass over each segment.
     pub fn places(&self, keys: &[R::Key]) -> Vec<Option<Place>> {
         let mut places = vec![None; keys.len()];
         for (number, segment) in self.segments.iter().enumerate() {
@@ -69,7 +72,7 @@ impl<R: Row> Lookup<R> {
         places
     }
 
-    /// The mapped columns of the batch that has the row at `place`, and the row's place in them.
+    /// The mapped columns of the batch with the row at `place`, and the row's place in them.
     ///
     /// # Errors
     ///
@@ -80,7 +83,7 @@ impl<R: Row> Lookup<R> {
     }
 }
 
-/// A mapped segment of which few rows are read.
+/// A mapped segment whose batches are decoded on demand.
 struct Sparse<R: Row> {
     path: PathBuf,
     layout: Layout,
@@ -97,7 +100,7 @@ impl<R: Row> Sparse<R> {
         let (layout, keys, rows) = undamaged(&path, || {
             let layout = Layout::read::<R>(bytes)?;
             let (mut keys, mut rows) = (Vec::new(), 0);
-            // The first column alone.
+            // Only the first column, which is the key.
             let decoder = layout.decoder().with_projection(vec![0]);
             for span in &layout.spans {
                 let (data, batch) = layout.batch(span, &decoder)?;
@@ -124,7 +127,7 @@ impl<R: Row> Sparse<R> {
         R::Key::value(&self.keys[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
     }
 
-    /// The first position at or after `from` whose key is not less than `key`, by galloping.
+    /// The first position at or after `from` whose key is not less than `key`.
     fn seek(&self, key: R::Key, from: usize) -> usize {
         crate::gallop::gallop(self.rows, from, |position| self.key(position) < key)
     }
@@ -176,9 +179,10 @@ mod tests {
         state
     }
 
-    /// Every key that some run wrote, added or taken back, is found with its row, and no other key is; counted are those found.
+    /// Exactly the keys that some run wrote, added or retracted, are found and counted, each with
+    /// its row.
     #[test]
-    fn rows_of_keys() {
+    fn finds_the_rows_of_keys() {
         let folder = tempfile::tempdir().expect("a folder");
         let count = Arc::<AtomicU64>::default();
         let lookup =
@@ -199,7 +203,8 @@ mod tests {
         assert_eq!(Lookup::<EvidenceRow>::default().places(&keys[..2]), [None, None]);
     }
 
-    /// A damaged batch is an error that names the file, and only for who asks for a row of it.
+    /// Reading a row of a damaged batch is an error that names the file. Rows of other batches are
+    /// still read.
     #[test]
     fn damage_is_found_where_it_is_read() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -211,7 +216,8 @@ mod tests {
         let (columns, at) = sound.row(sound.places(&[first])[0].expect("there")).expect("sound");
         assert_eq!(EvidenceRow::row(columns, at), row(0, 1));
         drop(sound);
-        // The offsets of byte strings in the first batch, of which row n has n while n is small.
+        // The offsets of the byte strings in the first batch: the one of row n has n bytes while n
+        // is small.
         let offsets: Vec<u8> = (0..4u64).map(|n| n * (n - n.min(1)) / 2).flat_map(u64::to_le_bytes).collect();
         let at = bytes.windows(offsets.len()).position(|window| window == offsets).expect("offsets");
         bytes[at + 15] = 0x7f;

@@ -1,32 +1,35 @@
-//! The manifest: one immutable JSON file that says what the store holds. Creating it is the commit. Each names its predecessor's
-//! digest, so the chain proves itself.
+//! The manifest: an immutable JSON file that names everything in the store after one commit.
+//!
+//! Creating the manifest is the commit. Each manifest has the digest of its predecessor, so that
+//! `verify` can check the whole chain.
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
-use crate::store::durable;
 use crate::store::segment::SegmentRef;
+use crate::store::table::MultisetHash;
+use crate::store::{digest, durable, entries};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A run: what one epoch changed in one table, range-disjoint segments in key order.
+/// A run: the changes that one epoch made in one table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The epoch that wrote it.
     pub epoch: u64,
-    /// One segment for each worker that had rows.
+    /// One segment for each worker that had rows. Their ranges of keys are disjoint and ascend.
     pub segments: Vec<SegmentRef>,
 }
 
-/// A table: its runs, oldest first, and what they sum to.
+/// A table: its runs and their sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableState {
-    /// The runs.
+    /// The runs, oldest first.
     pub runs: Vec<Run>,
-    /// Live rows.
+    /// The number of live rows.
     pub rows: u64,
-    /// Multiset hash of the live rows, in hex.
-    pub multiset: String,
+    /// The multiset hash of the live rows.
+    pub multiset: MultisetHash,
 }
 
 impl TableState {
@@ -35,29 +38,28 @@ impl TableState {
         self.runs.iter().flat_map(|run| &run.segments)
     }
 
-    /// Bytes of all its files.
+    /// The size of all its files.
     pub fn bytes(&self) -> u64 {
         self.segments().map(|segment| segment.bytes).sum()
     }
 
-    /// The table before `epoch`: without the runs that it wrote, whose sums are taken back. Runs of older epochs may have been merged
-    /// since, which is the same rows.
+    /// The table before `epoch`, without the run of that epoch. Runs of older epochs may have been
+    /// merged since, which does not change their rows.
     pub fn before(&self, epoch: u64) -> Result<TableState> {
         let mut before = TableState::default();
         self.runs.iter().filter(|run| run.epoch != epoch).try_for_each(|run| before.append(run.clone()))?;
         Ok(before)
     }
 
-    /// Appends a run and brings the sums up to date.
+    /// Appends a run and updates the sums.
     pub fn append(&mut self, run: Run) -> Result<()> {
-        let mut hash = parse_hash(&self.multiset)?;
-        let mut live = i128::from(self.rows);
+        let (mut live, mut multiset) = (i128::from(self.rows), self.multiset);
         for segment in &run.segments {
-            hash = hash.wrapping_add(parse_hash(&segment.multiset)?);
+            multiset = multiset.plus(segment.multiset);
             live += i128::from(segment.live);
         }
         self.rows = u64::try_from(live).map_err(|_| Error::internal("a table's rows do not add up"))?;
-        self.multiset = format!("{hash:032x}");
+        self.multiset = multiset;
         if !run.segments.is_empty() {
             self.runs.push(run);
         }
@@ -65,105 +67,98 @@ impl TableState {
     }
 }
 
-fn parse_hash(hex: &str) -> Result<u128> {
-    if hex.is_empty() {
-        return Ok(0);
-    }
-    u128::from_str_radix(hex, 16).map_err(|e| Error::internal("a multiset hash is no hexadecimal number").caused_by(e))
-}
-
 /// A file of lines under `data/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRef {
-    /// blake3, in hex; the file is `data/<kind>/<digest>.jsonl`.
+    /// The blake3 of the file, in hex. The file is `data/<kind>/<digest>.jsonl`.
     pub digest: String,
-    /// Size.
+    /// The size of the file.
     pub bytes: u64,
-    /// Lines.
+    /// The number of lines.
     pub lines: u64,
 }
 
-/// What one epoch consumed.
+/// The inputs that one epoch consumed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consumed {
     /// The epoch.
     pub epoch: u64,
-    /// Its frozen time, seconds since 1970.
+    /// The time of its plan, seconds since 1970.
     pub logical_time: i64,
-    /// Number of the source in [`Manifest::sources`].
+    /// The index of the source in [`Manifest::sources`].
     pub source: u16,
-    /// Whether it was all there is of the source.
+    /// Whether the inputs were a complete snapshot of the source.
     pub complete: bool,
-    /// The inputs, a line each.
+    /// The inputs, one on each line.
     pub file: FileRef,
-    /// Whether a rollback took back what came of it.
+    /// Whether a rollback undid the epoch.
     pub undone: bool,
 }
 
-/// Somewhere pages come from.
+/// A source of pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The job's name for it.
+    /// Its name in the job.
     pub name: String,
-    /// Digest of the inputs of its last complete snapshot, empty for none.
+    /// The digest of the inputs of its last complete snapshot, empty if there was none.
     pub snapshot: String,
 }
 
-/// What pages must have been seen by to stay.
+/// When pages expire: a page stays if its last visit satisfies both bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
-    /// The least epoch that must have seen a page.
+    /// The least epoch of the last visit.
     pub epoch_min: u32,
-    /// The least time at which it must have been seen, seconds since 1970.
+    /// The least time of the last visit, seconds since 1970.
     pub time_min: i64,
 }
 
 impl Default for Retention {
-    /// Everything stays.
+    /// No page expires.
     fn default() -> Retention {
         Retention { epoch_min: 0, time_min: i64::MIN }
     }
 }
 
-/// What a store holds after one commit.
+/// The contents of a store after one commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of this format.
+    /// The version of the format, see [`FORMAT`].
     pub format: u32,
-    /// The store's uuid.
+    /// The uuid of the store.
     pub store: String,
-    /// Counts commits.
+    /// The number of the commit, from 1.
     pub version: u64,
-    /// Counts epochs.
+    /// The number of the epoch, from 1. A merge keeps the epoch of its predecessor.
     pub epoch: u64,
-    /// What was committed.
+    /// What the commit did.
     pub op: Op,
-    /// Digest of the manifest before, empty for the first.
+    /// The digest of the manifest before, empty for the first.
     pub previous: String,
-    /// Digest of the plan; the idempotence key.
+    /// The digest of the plan, by which a repeated commit is recognised.
     pub plan: String,
-    /// The plan's frozen time, seconds since 1970.
+    /// The time of the plan, seconds since 1970.
     pub logical_time: i64,
-    /// Digest of the decision configuration.
+    /// The digest of the decision configuration.
     pub decision: String,
-    /// Digest of the view configuration.
+    /// The digest of the view configuration.
     pub view: String,
     /// The tables by name.
     pub tables: BTreeMap<String, TableState>,
-    /// Pages that fold into another.
+    /// The number of pages that fold into another.
     pub folded: u64,
-    /// What the pivot rule leaves unexamined.
+    /// The pairs that the pivot rule leaves unexamined.
     #[serde(default)]
     pub unexamined: BySignature,
-    /// What this epoch let pages expire by.
+    /// The bounds by which this epoch let pages expire.
     pub retention: Retention,
-    /// Where pages came from; a page remembers the number.
+    /// The sources of pages. The table `pages` refers to them by index.
     pub sources: Vec<Source>,
-    /// What was consumed, epoch by epoch.
+    /// The consumed inputs of every epoch that read any.
     pub consumed: Vec<Consumed>,
-    /// This epoch's rejected records.
+    /// The rejected records of this epoch.
     pub rejects: Option<FileRef>,
-    /// Counts of this epoch, by name.
+    /// The counts of this epoch, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -171,18 +166,18 @@ pub struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// Brought the answer up to date.
+    /// An epoch changed rows.
     Epoch,
-    /// Merged runs; the answer is the same.
+    /// Runs were merged; the live rows are the same.
     Merge,
-    /// Went back to an earlier epoch.
+    /// The tables are those of an earlier epoch.
     Rollback,
 }
 
-/// A manifest and the digest of its text.
+/// A manifest and its digest.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// blake3 of the manifest's JSON, in hex.
+    /// The blake3 of the manifest's JSON, in hex.
     pub digest: String,
     /// The manifest.
     pub manifest: Manifest,
@@ -195,42 +190,36 @@ struct Envelope<'a> {
     manifest: &'a serde_json::value::RawValue,
 }
 
-/// The version of the manifest's format that this build writes and reads.
+/// The version of the store's format that this build writes and reads.
 pub const FORMAT: u32 = 2;
 
-/// Where the manifest of `version` lies.
+/// The path of the manifest of `version`.
 pub fn path(root: &Path, version: u64) -> PathBuf {
     root.join("manifest").join(format!("{version:020}.json"))
 }
 
-/// The versions of which the store at `root` has manifests, ascending.
+/// The versions of all manifests of the store at `root`, ascending.
 pub fn versions(root: &Path) -> Result<Vec<u64>> {
-    let folder = root.join("manifest");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
     let mut versions = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(|e| Error::io("list", &folder, e))?.file_name();
-        let version = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
+    for path in entries(&root.join("manifest"))? {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let version = name.and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
         versions.extend(version.and_then(|digits| digits.parse::<u64>().ok()));
     }
     versions.sort_unstable();
     Ok(versions)
 }
 
-/// The latest manifest of the store at `root`; none before the first commit.
+/// The latest manifest of the store at `root`, or none before the first commit.
 ///
 /// # Errors
 ///
-/// A damaged manifest stops the run; an older one is never taken in its stead.
+/// If the latest manifest is damaged. An older one is never used in its place.
 pub fn head(root: &Path) -> Result<Option<Head>> {
     versions(root)?.last().map(|&version| read(root, version)).transpose()
 }
 
-/// The manifest of `version`, its digest checked.
+/// Reads the manifest of `version` and checks its digest.
 pub fn read(root: &Path, version: u64) -> Result<Head> {
     let path = path(root, version);
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
@@ -239,7 +228,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     };
     let envelope: Envelope<'_> = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
     let body = envelope.manifest.get();
-    if blake3::hash(body.as_bytes()).to_hex().as_str() != envelope.digest {
+    if digest::of_bytes(body.as_bytes()) != envelope.digest {
         return Err(damaged("its digest does not match".into()));
     }
     let manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
@@ -253,15 +242,14 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     Ok(Head { digest: envelope.digest, manifest })
 }
 
-/// Commits `manifest`: creates its file, which makes everything it names visible at once. To find the very same commit there
-/// already is success.
+/// Commits `manifest` by creating its file. It is a success if the same commit exists already.
 ///
 /// # Errors
 ///
 /// `TryAgain` if another run committed this version.
 pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
     let body = serde_json::to_string(manifest).map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
-    let digest = blake3::hash(body.as_bytes()).to_hex().to_string();
+    let digest = digest::of_bytes(body.as_bytes());
     let raw = serde_json::value::RawValue::from_string(body)
         .map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
     let text = serde_json::to_vec(&Envelope { digest: digest.clone(), manifest: &raw })

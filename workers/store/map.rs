@@ -1,12 +1,12 @@
-//! The memory map of immutable files: the one place that maps, and the reason why it may.
+//! Maps immutable files into memory. No other place does.
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fs::File;
 use std::path::Path;
 
-/// The bytes of the file at `path`, mapped. For files of the store alone, which are never changed or cut once they have
-/// their name.
+/// Maps the file at `path`. Only for files of the store, which never change once they have their
+/// name.
 #[allow(unsafe_code)]
 pub fn map(path: &Path) -> Result<Bytes> {
     let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
@@ -14,8 +14,8 @@ pub fn map(path: &Path) -> Result<Bytes> {
     if size == 0 {
         return Ok(Bytes::new());
     }
-    // Safety: a mapped file must not be changed or cut by anyone. Files of the store are written aside, get their name by a
-    // rename, and are only ever unlinked, which leaves a map intact.
+    // Safety: a mapped file must not be changed or truncated. Files of the store are written under
+    // a temporary name, then renamed, and after that only unlinked, which leaves a map intact.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
     Ok(Bytes::from_owner(map))
 }

@@ -1,15 +1,19 @@
-//! The store: immutable sorted runs, a manifest whose creation is the commit, a lock that the kernel releases.
+//! The store: immutable sorted runs of rows, and manifests whose creation is the commit.
 //!
 //! ```text
-//! FORMAT                 what can never change: uuid, versions, digest of the identity configuration
-//! LOCK                   flock, held by the launcher
-//! manifest/<20 digits>.json
+//! FORMAT                    format version, uuid, the identity configuration and its digest
+//! LOCK                      flock, held by the launcher, released by the kernel
+//! manifest/<20 digits>.json one for each commit
 //! data/<table>/<digest>.arrow, data/<kind>/<digest>.jsonl
-//! attempt/<epoch>-<plan>/  resumable work of an unfinished epoch
+//! attempt/<epoch>-<plan>/   resumable work of an unfinished epoch
 //! ```
+//!
+//! `README.md` in this folder has the bytes, the effects of crashes, and the assumptions about the
+//! system.
 
 pub mod column;
 pub mod cursor;
+pub mod digest;
 pub mod durable;
 pub mod lookup;
 pub mod manifest;
@@ -33,21 +37,21 @@ struct Format {
     identity: serde_json::Value,
 }
 
-/// An open store. It has no lock of its own; see [`Store::lock`].
+/// An open store. Opening takes no lock; see [`Store::lock`].
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
     uuid: String,
 }
 
-/// The store's lock; dropping it, or dying, releases it.
+/// The lock of a store. It is released when this is dropped or the process ends.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
 impl Store {
-    /// Opens the store at `root`, or makes it, for a job whose identity configuration is `identity`.
+    /// Opens or creates the store at `root` for a job with the identity configuration `identity`.
     ///
     /// # Errors
     ///
@@ -70,7 +74,7 @@ impl Store {
         Store::open(root, Some(identity))
     }
 
-    /// Opens the store at `root`; with an `identity` it must be the store's.
+    /// Opens the store at `root`. An `identity`, if given, must be the store's.
     pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
         let path = root.join("FORMAT");
         let text = std::fs::read(&path).map_err(|e| Error::input("read", &path, e))?;
@@ -92,7 +96,7 @@ impl Store {
         Ok(Store { root: root.to_owned(), uuid: format.store })
     }
 
-    /// The folder.
+    /// The folder of the store.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -102,12 +106,12 @@ impl Store {
         self.root.join("data")
     }
 
-    /// The uuid, made at creation.
+    /// The uuid of the store, random at its creation.
     pub fn uuid(&self) -> &str {
         &self.uuid
     }
 
-    /// The latest manifest; none before the first commit.
+    /// The latest manifest, or none before the first commit.
     pub fn head(&self) -> Result<Option<Head>> {
         let head = manifest::head(&self.root)?;
         if let Some(head) = &head
@@ -133,7 +137,7 @@ impl Store {
         Store::try_lock(root)?.ok_or_else(held)
     }
 
-    /// Takes the lock without waiting; none if another run holds it.
+    /// Takes the lock without waiting. Returns none if another run holds it.
     pub fn try_lock(root: &Path) -> Result<Option<Lock>> {
         durable::create_folder(root)?;
         let path = root.join("LOCK");
@@ -150,8 +154,8 @@ impl Store {
         }
     }
 
-    /// Clears away what runs that were killed had written and not yet given a name. Only for who holds the lock, and best effort: what stays
-    /// takes room and is no part of the store.
+    /// Removes the temporary files of killed runs. The caller must hold the lock. A failure is only
+    /// logged, because such a file takes space and is not part of the store.
     pub fn sweep(&self, _held: &Lock) {
         let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
         let folders = entries(&self.data()).chain([self.root.clone(), self.root.join("manifest")]);
@@ -168,29 +172,29 @@ impl Store {
     pub fn write_lines(&self, kind: &str, lines: &str) -> Result<FileRef> {
         let folder = self.data().join(kind);
         durable::create_folder(&folder)?;
-        let digest = blake3::hash(lines.as_bytes()).to_hex().to_string();
+        let digest = digest::of_bytes(lines.as_bytes());
         durable::write(&folder.join(format!("{digest}.jsonl")), lines.as_bytes())?;
         Ok(FileRef { digest, bytes: lines.len() as u64, lines: lines.lines().count() as u64 })
     }
 
-    /// Where [`Store::write_lines`] writes.
+    /// The path of a file that [`Store::write_lines`] wrote.
     pub fn lines_path(&self, kind: &str, file: &FileRef) -> PathBuf {
         self.data().join(kind).join(format!("{}.jsonl", file.digest))
     }
 
-    /// Reads what [`Store::write_lines`] wrote.
+    /// Reads a file that [`Store::write_lines`] wrote.
     pub fn read_lines(&self, kind: &str, file: &FileRef) -> Result<String> {
         let path = self.lines_path(kind, file);
         std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
     }
 }
 
-/// blake3 of a configuration's JSON, whose object keys serde_json sorts, in hex.
+/// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
 pub fn digest_of(value: &serde_json::Value) -> String {
-    blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+    digest::of_bytes(value.to_string().as_bytes())
 }
 
-/// The first key, dotted, in which two configurations differ.
+/// The first key in which two configurations differ, in dotted form.
 fn difference(a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
     use serde_json::Value::Object;
     match (a, b) {
@@ -209,7 +213,20 @@ fn difference(a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
     }
 }
 
-/// 16 random bytes in hex.
+/// The paths of all entries of `folder`, sorted. A folder that does not exist has none.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("list", folder, e)),
+    };
+    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(|e| Error::io("list", folder, e))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// 16 random bytes, in hex.
 pub fn random_hex() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;

@@ -1,5 +1,8 @@
-//! A table as it stands: the segments of all its runs. Rows that one run added and a later one took back cancel here, and nowhere else. The
-//! difference of two states is a table too, whose rows say what was added and what was taken back.
+//! Reads the live rows of a table from the segments of all its runs.
+//!
+//! A row that one run added and a later one retracted cancels here, and nowhere else. The
+//! difference between two states of a table is a table, too: its rows have diff +1 where they were
+//! added and -1 where they were retracted.
 
 use crate::error::Result;
 use crate::store::manifest::TableState;
@@ -13,15 +16,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A table's segments, mapped.
 pub struct Table<R: Row> {
     segments: Vec<Segment<R>>,
-    /// Segments whose rows count with the opposite sign; a table as it stands has none.
-    taken: Vec<Segment<R>>,
-    /// Rows that were read out of it.
+    /// Segments whose rows count with the opposite sign. Only differences have any.
+    negated: Vec<Segment<R>>,
+    /// The number of rows that were read.
     rows_read: Arc<AtomicU64>,
 }
 
 impl<R: Row> Default for Table<R> {
     fn default() -> Self {
-        Table { segments: Vec::new(), taken: Vec::new(), rows_read: Arc::default() }
+        Table { segments: Vec::new(), negated: Vec::new(), rows_read: Arc::default() }
     }
 }
 
@@ -33,16 +36,20 @@ impl<R: Row> Table<R> {
         Ok(Table { segments, ..Table::default() })
     }
 
-    /// The same table, which adds the rows that are read out of it to `rows_read`.
+    /// The same table, which adds the number of rows that are read from it to `rows_read`.
     pub fn counted(self, rows_read: Arc<AtomicU64>) -> Table<R> {
         Table { rows_read, ..self }
     }
 
-    /// What turns `before` into `after`: a row of +1 for each that is live only after, of -1 for each that is live only before.
-    /// Segments of both cancel unread, so that an epoch's difference costs what it changed, whatever was merged before it.
+    /// The change from `before` to `after`: a row with +1 for each that is live only after, with -1
+    /// for each that is live only before.
+    ///
+    /// Segments of both states cancel unread. So the difference that an epoch made costs only what
+    /// the epoch changed, even if older runs were merged before it.
     pub fn difference(folder: &Path, before: Option<&TableState>, after: Option<&TableState>) -> Result<Table<R>> {
         let only = |one: Option<&TableState>, other: Option<&TableState>| -> Result<Vec<Segment<R>>> {
-            // One file may stand in several runs: what was added, taken back and added again is the same bytes twice.
+            // Several runs may name one file: rows that were added, retracted and added again give
+            // the same bytes twice.
             let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
             for segment in other.into_iter().flat_map(TableState::segments) {
                 *shared.entry(&segment.digest).or_default() += 1;
@@ -57,35 +64,35 @@ impl<R: Row> Table<R> {
             });
             own.map(|segment| Segment::open(folder, segment)).collect()
         };
-        Ok(Table { segments: only(after, before)?, taken: only(before, after)?, ..Table::default() })
+        Ok(Table { segments: only(after, before)?, negated: only(before, after)?, ..Table::default() })
     }
 
-    /// Adds a segment that was just written.
+    /// Adds a segment.
     pub fn push(&mut self, segment: Segment<R>) {
         self.segments.push(segment);
     }
 
-    /// The mapped segments whose rows count as they are.
+    /// The segments whose rows count with their own sign.
     pub fn segments(&self) -> &[Segment<R>] {
         &self.segments
     }
 
-    /// Rows of all runs, those that cancel counted too.
+    /// The number of rows of all runs, including those that cancel.
     pub fn rows(&self) -> usize {
         self.segments.iter().map(Segment::len).sum()
     }
 
-    /// Whether no run has ever written a row.
+    /// Whether it has no segments. A table with segments may still have no live rows.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.taken.is_empty()
+        self.segments.is_empty() && self.negated.is_empty()
     }
 
-    /// All segments and the sign by which their rows count.
+    /// All segments, each with the sign that its rows count with.
     fn signed(&self) -> impl Iterator<Item = (&Segment<R>, i8)> {
-        self.segments.iter().map(|segment| (segment, 1)).chain(self.taken.iter().map(|segment| (segment, -1)))
+        self.segments.iter().map(|segment| (segment, 1)).chain(self.negated.iter().map(|segment| (segment, -1)))
     }
 
-    /// The live rows with one of `keys`, which ascend. Each segment is galloped through once.
+    /// The live rows with one of the ascending `keys`. One galloping pass over each segment.
     pub fn matching(&self, keys: &[R::Key]) -> Vec<R> {
         let mut rows = Vec::new();
         for (segment, sign) in self.signed() {
@@ -105,7 +112,7 @@ impl<R: Row> Table<R> {
         consolidate(rows)
     }
 
-    /// The live rows with keys in `[from, to)`; no `to` is the end.
+    /// The live rows with keys in `[from, to)`, or from `from` on if there is no `to`.
     pub fn range(&self, from: R::Key, to: Option<R::Key>) -> Vec<R> {
         let mut rows = Vec::new();
         for (segment, sign) in self.signed() {
@@ -117,7 +124,8 @@ impl<R: Row> Table<R> {
         consolidate(rows)
     }
 
-    /// All live rows, in portions of about `rows` a segment, so that memory does not grow with the table.
+    /// All live rows, in portions of about `rows` rows of each segment, so that memory does not
+    /// grow with the table.
     pub fn portions(&self, rows: usize) -> impl Iterator<Item = Vec<R>> {
         let segments = self.signed().filter(|(segment, _)| !segment.is_empty());
         let first = segments.map(|(segment, _)| segment.key(0)).min();
@@ -134,14 +142,15 @@ impl<R: Row> Table<R> {
         }
         cuts.sort_unstable();
         cuts.dedup();
-        // Every segment brings its own cuts; one in as many as there are segments keeps the portions at their size.
+        // Each segment contributes cuts. With n segments, every n-th cut keeps the portions at
+        // their size.
         let step = self.signed().count().max(1);
         let cuts: Vec<R::Key> = cuts.into_iter().step_by(step).collect();
         (0..cuts.len()).map(move |i| self.range(cuts[i], cuts.get(i + 1).copied().or(to)))
     }
 }
 
-/// `row` as it counts in a segment of `sign`.
+/// `row` with its diff multiplied by `sign`.
 fn signed<R: Row>(row: R, sign: i8) -> R {
     let diff = row.diff() * sign;
     row.with_diff(diff)
@@ -168,10 +177,11 @@ mod tests {
         state
     }
 
-    /// A difference is what is live after and not before, and the reverse with the opposite sign, whether the two share runs, one had its
-    /// older runs merged, or they go back in time; in whole, in portions, by range and by key.
+    /// A difference has exactly the rows that are live on one side only, with the right signs: if
+    /// the states share runs, if older runs of one were merged, and if `after` is the older state.
+    /// All ways to read it agree.
     #[test]
-    fn differences() {
+    fn differences_have_what_changed() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         let first: Vec<_> = (0..9).map(|n| row(n, 1)).collect();
@@ -201,11 +211,11 @@ mod tests {
             let matching: Vec<_> = expected.iter().filter(|row| row.content.high < 16).cloned().collect();
             assert_eq!(table.matching(&keys), matching, "case {n}");
         }
-        // Added, taken back and added again: one file in two runs.
-        let (added, taken) = ([row(40, 1)], [row(40, -1)]);
-        let again = state(folder, &[(1, &first), (2, &added), (3, &taken), (4, &added)]);
-        let gone = again.before(4).expect("sums");
-        let table = Table::<ContentPageRow>::difference(folder, Some(&gone), Some(&again)).expect("opened");
+        // Added, retracted and added again: two runs name the same file.
+        let (added, retracted) = ([row(40, 1)], [row(40, -1)]);
+        let after = state(folder, &[(1, &first), (2, &added), (3, &retracted), (4, &added)]);
+        let before = after.before(4).expect("sums");
+        let table = Table::<ContentPageRow>::difference(folder, Some(&before), Some(&after)).expect("opened");
         assert_eq!(table.range(Id::NONE, None), added);
         let none = Table::<ContentPageRow>::difference(folder, Some(&new), Some(&new)).expect("opened");
         assert!(none.is_empty());

@@ -1,12 +1,14 @@
-//! A segment: one worker's share of a run, an Arrow IPC file of fixed-width columns, uncompressed, sorted, and mapped when read. Its
-//! name is the blake3 of its bytes. Rows go in ascending and come out by position or by galloping search; a segment never
-//! changes.
+//! Segments: the immutable, sorted files of rows in which one worker stores its part of a run.
 //!
-//! Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch and place follow from its position.
+//! A segment is an uncompressed Arrow IPC file that is memory-mapped when it is read, and its name
+//! is the blake3 of its bytes. Rows are written in ascending order and read by position or by
+//! galloping search. Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch
+//! follows from its position.
 
 use crate::error::{Error, Kind, Result};
 use crate::gallop::gallop;
 use crate::panics::guarded;
+use crate::store::digest::HashingFile;
 use crate::store::durable;
 use crate::store::map::map;
 use crate::store::table::{MultisetHash, Row};
@@ -17,30 +19,32 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes to a multiple of which every column begins.
+/// Every column begins at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
+/// The size of a writer's buffer.
+const BUFFER_BYTES: usize = 1 << 20;
 
-/// What the manifest remembers of a segment.
+/// A segment as a manifest names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentRef {
-    /// blake3 of the file, in hex; the file is `data/<table>/<digest>.arrow`.
+    /// The blake3 of the file, in hex. The file is `data/<table>/<digest>.arrow`.
     pub digest: String,
-    /// Size of the file.
+    /// The size of the file.
     pub bytes: u64,
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Sum of the rows' diffs: the live rows it adds.
+    /// The sum of the rows' diffs, which is the number of live rows that the segment adds.
     pub live: i64,
-    /// Its rows' multiset hash, in hex.
-    pub multiset: String,
+    /// The multiset hash of the rows.
+    pub multiset: MultisetHash,
 }
 
 impl SegmentRef {
-    /// Its file in the table's `folder`.
+    /// The path of the file in the table's `folder`.
     pub fn path(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.arrow", self.digest))
     }
@@ -50,33 +54,13 @@ impl SegmentRef {
 pub struct SegmentWriter<R: Row> {
     folder: PathBuf,
     aside: PathBuf,
-    arrow: FileWriter<Hashing>,
+    arrow: FileWriter<HashingFile>,
     batch: Vec<R>,
     last: Option<R>,
     rows: u64,
     live: i64,
     multiset: MultisetHash,
     scratch: Vec<u8>,
-}
-
-/// A file that is hashed while it is written.
-struct Hashing {
-    file: BufWriter<File>,
-    hasher: blake3::Hasher,
-    bytes: u64,
-}
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let n = self.file.write(bytes)?;
-        self.hasher.update(&bytes[..n]);
-        self.bytes += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
 }
 
 fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) -> Error {
@@ -87,12 +71,13 @@ fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) ->
 }
 
 impl<R: Row> SegmentWriter<R> {
-    /// A writer of a segment in the table's `folder`; `tag` keeps writers apart until the digest names the file.
+    /// Creates a writer in the table's `folder`. Writers that run at the same time need different
+    /// tags, because the digest that names the file is known only at the end.
     pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
         durable::create_folder(folder)?;
         let aside = folder.join(format!("{tag}.writing"));
         let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
-        let sink = Hashing { file: BufWriter::with_capacity(1 << 20, file), hasher: blake3::Hasher::new(), bytes: 0 };
+        let sink = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
         let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
@@ -110,7 +95,7 @@ impl<R: Row> SegmentWriter<R> {
         })
     }
 
-    /// Appends `row`, which must be greater than the one before.
+    /// Appends `row`, which must be greater than the row before it.
     pub fn push(&mut self, row: R) -> Result<()> {
         if self.batch.len() == R::BATCH_ROWS {
             self.flush()?;
@@ -134,28 +119,26 @@ impl<R: Row> SegmentWriter<R> {
         batch
     }
 
-    /// Makes the segment durable under its digest; none if it has no rows.
+    /// Makes the segment durable under its digest. Without rows there is no segment.
     pub fn finish(mut self) -> Result<Option<SegmentRef>> {
         if !self.batch.is_empty() {
             self.flush()?;
         }
         let failed = |e| arrow_error("write", &self.aside, e);
         self.arrow.finish().map_err(failed)?;
-        let sink = self.arrow.into_inner().map_err(|e| arrow_error("write", &self.aside, e))?;
-        let file = sink.file.into_inner().map_err(|e| Error::io("write", &self.aside, e.into_error()))?;
+        let mut sink = self.arrow.into_inner().map_err(failed)?;
         if self.rows == 0 {
-            // One that stays is clutter, which the next run sweeps.
+            sink.flush().map_err(|e| Error::io("write", &self.aside, e))?;
+            // If the removal fails, the next run sweeps the file away.
             let _ = std::fs::remove_file(&self.aside);
             return Ok(None);
         }
-        let digest = sink.hasher.finalize().to_hex().to_string();
-        durable::place(&file, &self.aside, &self.folder.join(format!("{digest}.arrow")))?;
-        let multiset = format!("{:032x}", self.multiset.0);
-        Ok(Some(SegmentRef { digest, bytes: sink.bytes, rows: self.rows, live: self.live, multiset }))
+        let (digest, bytes) = sink.place(|digest| self.folder.join(format!("{digest}.arrow")))?;
+        Ok(Some(SegmentRef { digest, bytes, rows: self.rows, live: self.live, multiset: self.multiset }))
     }
 }
 
-/// Writes `rows`, which are sorted, as a segment in the table's `folder`.
+/// Writes the sorted `rows` as a segment in the table's `folder`.
 pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>) -> Result<Option<SegmentRef>> {
     let mut rows = rows.into_iter().peekable();
     if rows.peek().is_none() {
@@ -168,12 +151,12 @@ pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>
     writer.finish()
 }
 
-/// The error of a file that is not as it was written.
+/// The error for a file that is not as it was written.
 pub(super) fn damaged(path: &Path, why: &str) -> Error {
     Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
 }
 
-/// The bytes of the file of `segment`, mapped.
+/// Maps the file of `segment` and checks its size.
 pub(super) fn mapped(path: &Path, segment: &SegmentRef) -> Result<bytes::Bytes> {
     let bytes = map(path)?;
     match bytes.len() as u64 == segment.bytes {
@@ -182,7 +165,8 @@ pub(super) fn mapped(path: &Path, segment: &SegmentRef) -> Result<bytes::Bytes> 
     }
 }
 
-/// What `read` makes of the file at `path`. arrow panics on some damaged metadata; a damaged file is an error that names the file.
+/// Runs `read` on the file at `path`. arrow panics on some damaged metadata; such a panic becomes
+/// an error that names the file.
 pub(super) fn undamaged<T>(path: &Path, read: impl FnOnce() -> std::result::Result<T, String>) -> Result<T> {
     guarded(read).and_then(|read| read).map_err(|why| damaged(path, &why))
 }
@@ -191,12 +175,12 @@ pub(super) fn undamaged<T>(path: &Path, read: impl FnOnce() -> std::result::Resu
 pub struct Segment<R: Row> {
     batches: Vec<R::Columns>,
     rows: usize,
-    takes_back: bool,
+    has_retractions: bool,
 }
 
 impl<R: Row> Segment<R> {
-    /// Maps `<digest>.arrow` in the table's `folder`. Blocks, schema and row count are checked here, the bytes' digest by
-    /// `verify`.
+    /// Maps the segment in the table's `folder`. Blocks, schema and row count are checked here; the
+    /// digest of the bytes is checked by `verify`.
     pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
         let path = segment.path(folder);
         let bytes = mapped(&path, segment)?;
@@ -204,36 +188,37 @@ impl<R: Row> Segment<R> {
         if rows as u64 != segment.rows {
             return Err(damaged(&path, &format!("{rows} rows, the manifest says {}", segment.rows)));
         }
-        Ok(Segment { batches, rows, takes_back: i128::from(segment.live) != i128::from(segment.rows) })
+        Ok(Segment { batches, rows, has_retractions: i128::from(segment.live) != i128::from(segment.rows) })
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether it has no rows; a written segment always has some.
+    /// Whether it has no rows. A segment that was written always has some.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Whether some of its rows have diff -1, as the manifest tells; a segment of a first or a merged run has none.
-    pub fn takes_back(&self) -> bool {
-        self.takes_back
+    /// Whether some of its rows have diff -1, by the counts in the manifest. The segments of a
+    /// first run and of merged runs have none.
+    pub fn has_retractions(&self) -> bool {
+        self.has_retractions
     }
 
-    /// Row `position`.
+    /// The row at `position`.
     pub fn row(&self, position: usize) -> R {
         R::row(&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
     }
 
-    /// The key of row `position`.
+    /// The key of the row at `position`.
     #[inline]
     pub fn key(&self, position: usize) -> R::Key {
         R::key_at(&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
     }
 
-    /// The mapped columns of the batch of row `position`, and the row's place in them.
+    /// The mapped columns of the batch with the row at `position`, and the row's place in them.
     #[inline]
     pub fn place(&self, position: usize) -> (&R::Columns, usize) {
         (&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
@@ -244,34 +229,34 @@ impl<R: Row> Segment<R> {
         &self.batches
     }
 
-    /// The first position at or after `from` whose key is not less than `key`, by galloping: a near target costs little, a far
-    /// one the logarithm of its distance.
+    /// The first position at or after `from` whose key is not less than `key`. Galloping search
+    /// costs the logarithm of the distance, so near targets are cheap.
     pub fn seek(&self, key: R::Key, from: usize) -> usize {
         self.seek_by(from, |position| self.key(position) < key)
     }
 
-    /// The first position at or after `from` that is not `before` what is sought, likewise.
+    /// The first position at or after `from` for which `before` is false, likewise.
     pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         gallop(self.rows, from, before)
     }
 }
 
-/// A batch in a mapped file.
+/// The position of a batch in a mapped file.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     block: arrow_ipc::Block,
     at: usize,
-    /// Bytes of its metadata.
+    /// The size of its metadata in bytes.
     pub(super) meta: usize,
     end: usize,
 }
 
-/// A mapped file and where its batches lie.
+/// A mapped file and the positions of its batches.
 pub(super) struct Layout {
     whole: Buffer,
     schema: Arc<arrow_schema::Schema>,
     version: arrow_ipc::MetadataVersion,
-    /// The batches.
+    /// The positions of the batches.
     pub(super) spans: Vec<Span>,
 }
 
@@ -301,7 +286,8 @@ impl Layout {
             };
             let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
             let Some(end) = end else { return Err("block out of bounds".into()) };
-            // Blocks follow one another, and each begins by saying how long its metadata is: what a damaged footer points at is no block.
+            // Blocks follow one another, and each begins with the length of its metadata. A
+            // damaged footer points at bytes for which this does not hold.
             let says = [&[0xff; 4][..], &(meta as u32).wrapping_sub(8).to_le_bytes()].concat();
             if after.is_some_and(|after| at != after) || !whole[at..end].starts_with(&says) {
                 return Err("no block where the footer says".into());
@@ -313,12 +299,12 @@ impl Layout {
         Ok(Layout { whole, schema: Arc::new(schema), version, spans })
     }
 
-    /// What decodes batches.
+    /// A decoder of the batches.
     pub(super) fn decoder(&self) -> FileDecoder {
         FileDecoder::new(self.schema.clone(), self.version).with_require_alignment(true)
     }
 
-    /// A batch's bytes, and what `decoder` makes of them.
+    /// The bytes of a batch, and the batch that `decoder` reads from them.
     pub(super) fn batch(
         &self,
         span: &Span,
@@ -330,11 +316,11 @@ impl Layout {
     }
 }
 
-/// The rows up to and with a batch of `rows` that follows `before` others.
+/// The number of rows up to and including a batch of `rows` rows that follows `before` others.
 ///
 /// # Errors
 ///
-/// If a row's batch does not follow from its position any more, as it does only while every batch but the last is full.
+/// If a batch other than the last is not full: a row's batch would not follow from its position.
 pub(super) fn rows_after<R: Row>(before: usize, rows: usize) -> std::result::Result<usize, String> {
     if rows == 0 || rows > R::BATCH_ROWS || !before.is_multiple_of(R::BATCH_ROWS) {
         return Err("batches of another size".into());
@@ -356,8 +342,11 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
     Ok((batches, rows))
 }
 
-/// A compressed or misaligned file would be copied to the heap without a word; segments are mapped or refused. Columns follow one another
-/// behind the `meta` bytes of the block, as the writer puts them: damaged metadata that says otherwise is refused, too.
+/// Checks that the columns of a batch are parts of the map, one after the other behind the `meta`
+/// bytes of the block, as they are written.
+///
+/// arrow silently copies compressed or misaligned columns to the heap, so they are refused. So is
+/// damaged metadata that points elsewhere.
 pub(super) fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result::Result<(), String> {
     let mut at = block.as_ptr().wrapping_add(meta);
     for column in batch.columns() {
@@ -387,9 +376,10 @@ mod tests {
         (0..n).map(row).collect()
     }
 
-    /// What goes in comes out, over several batches, and a seek finds the first row of a key or the place where it would stand.
+    /// The rows that are read are those that were written, over several batches. A seek finds the
+    /// first row of a key, or the position where the key would be.
     #[test]
-    fn rows_come_back() {
+    fn reads_what_was_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let rows = rows(2 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
@@ -405,9 +395,9 @@ mod tests {
         }
     }
 
-    /// The same where a table has batches of a size of its own, and byte strings of all lengths.
+    /// The same for a table with smaller batches and byte strings of all lengths.
     #[test]
-    fn rows_of_small_batches_come_back() {
+    fn reads_small_batches_as_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let row = |n: usize| EvidenceRow {
             content: Id { high: n as u64 / 2 * 3, low: n as u64 },
@@ -431,7 +421,8 @@ mod tests {
         assert_eq!(segment.seek(Id { low: 0, ..last }, 0), rows.len() - 2);
     }
 
-    /// A flipped bit in a footer or in a batch's metadata, which `open` trusts, gave other rows than were written. It is refused, or changes nothing.
+    /// A flipped bit in the footer or in a batch's metadata, which `open` trusts, gave wrong rows.
+    /// Such a file is refused, or its rows are those that were written.
     #[test]
     fn flipped_metadata_changes_no_row() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -440,7 +431,8 @@ mod tests {
         let path = written.path(folder.path());
         let bytes = std::fs::read(&path).expect("readable");
         let length = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
-        // Each message is a mark, its length and its metadata; a schema has no body, and the first batch follows.
+        // A message has a mark, a length and metadata. The schema has no body; the first batch
+        // follows it.
         let schema = (8..).find(|&at| bytes[at..at + 4] == [0xff; 4]).expect("a message");
         let batch = schema + 8 + length(schema + 4);
         let metadata = batch..batch + 8 + length(batch + 4);
@@ -468,7 +460,7 @@ mod tests {
         assert!(refused > 1000, "{refused} refused, {same} without effect");
     }
 
-    /// Rows out of order, within a batch or from one to the next, are a fault that must never reach a disk.
+    /// Rows out of order, within a batch or from one to the next, must never reach a disk.
     #[test]
     #[should_panic(expected = "rows out of order")]
     fn order_is_asserted() {
@@ -478,7 +470,8 @@ mod tests {
         let _ = write(folder.path(), "test", rows);
     }
 
-    /// A file whose batches have other sizes than ours was accepted, and reading its rows panicked or gave another row.
+    /// A file with batches of other sizes was accepted, and reading its rows panicked or gave wrong
+    /// rows.
     #[test]
     fn batches_of_another_size_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -501,7 +494,7 @@ mod tests {
                 bytes: bytes.len() as u64,
                 rows: all.len() as u64,
                 live: 0,
-                multiset: String::new(),
+                multiset: MultisetHash::default(),
             };
             let error = Segment::<ContentPageRow>::open(folder.path(), &odd).err().expect("refused");
             assert!(error.to_string().contains("damaged segment"), "{error}");

@@ -1,27 +1,33 @@
-//! What a table is: rows of a sort key, values and a `diff` of +1 or -1, whose sum over a table's runs is 0 or 1 for every
-//! row. `table!` declares one; it writes down how the rows become columns and come back.
+//! The rows of tables: a sort key, values, and a diff of +1 (added) or -1 (retracted).
+//!
+//! Over all runs of a table the diffs of a row sum to 0 or 1. `table!` declares a row type with its
+//! conversion to Arrow columns and back.
 
 use crate::store::column::Column;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
 
-/// Rows of a batch, unless a table says otherwise: a batch of 16-byte ids is 1 MiB, and a segment of 50 million rows has 763 fences.
+/// The number of rows in a batch, unless a table declares another. A column of ids then has 1 MiB a
+/// batch, and a segment of 50 million rows has 763 batches.
 pub const BATCH_ROWS: usize = 1 << 16;
 
 /// A row of a table.
 pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
-    /// The table's name, and its folder in the store unless several tables have this shape.
+    /// The name of the table, which is its folder in the store unless several tables have this
+    /// shape.
     const NAME: &'static str;
-    /// What rows are looked up by: the first column.
+    /// The type of the first column, by which rows are looked up.
     type Key: Column + Copy + std::fmt::Debug;
-    /// A batch of rows as mapped columns.
+    /// The mapped columns of a batch.
     type Columns: Clone;
-    /// Rows of a batch in a segment: fewer where rows are large, so that what is mapped, decoded and held at once stays small.
+    /// The number of rows in a batch of a segment. Tables with large rows have fewer, so that a
+    /// decoded batch stays small.
     const BATCH_ROWS: usize = BATCH_ROWS;
 
     /// The lookup key.
     fn key(&self) -> Self::Key;
-    /// +1 where the row was added, -1 where it was taken back.
+    /// +1 if the row was added, -1 if it was retracted.
     fn diff(&self) -> i8;
     /// The same row with another diff.
     fn with_diff(self, diff: i8) -> Self;
@@ -29,26 +35,27 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     fn schema() -> SchemaRef;
     /// `rows` as Arrow columns.
     fn arrays(rows: &[Self]) -> Vec<ArrayRef>;
-    /// The columns of a batch; none if it is no batch of this table.
+    /// The columns of a batch, or none if the batch is not of this table.
     fn columns(batch: &RecordBatch) -> Option<Self::Columns>;
-    /// Row `row` of a batch.
+    /// The row at `row` in a batch.
     fn row(columns: &Self::Columns, row: usize) -> Self;
-    /// The keys of a batch, one a row, as they lie in the file.
+    /// The keys of a batch, one for each row, as mapped.
     fn keys(columns: &Self::Columns) -> &<Self::Key as Column>::Array;
-    /// The diffs of a batch, one a row, as they lie in the file.
+    /// The diffs of a batch, one for each row, as mapped.
     fn diffs(columns: &Self::Columns) -> &[i8];
-    /// The key of row `row` of a batch, without reading its values.
+    /// The key of the row at `row` in a batch. Other columns are not read.
     #[inline]
     fn key_at(columns: &Self::Columns, row: usize) -> Self::Key {
         Self::Key::value(Self::keys(columns), row)
     }
-    /// Feeds the canonical bytes of everything that a scratch run would also have written: all but `diff` and the columns that
-    /// remember history.
+    /// Appends the canonical bytes of all columns but `diff` and the history to `sink`: those that
+    /// a run from scratch would write, too.
     fn content_bytes(&self, sink: &mut Vec<u8>);
 }
 
-/// Declares a table: `key` fields sort first and the very first is what lookups go by; `value` fields follow; `history` fields
-/// (when a row was first and last seen) are carried but are no part of the table's multiset hash. `batch` rows make a batch, if it is said.
+/// Declares a table. Rows sort by the `key` fields first, then by the `value` fields; lookups use
+/// the first `key` field. `history` fields (when a row was first and last seen) are stored but are
+/// not part of the multiset hash. `batch` sets the rows of a batch.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -65,7 +72,7 @@ macro_rules! table {
             $($(#[$key_meta])* pub $key: $Key,)*
             $($(#[$value_meta])* pub $value: $Value,)*
             $($(#[$history_meta])* pub $history: $History,)*
-            /// +1 or -1.
+            /// +1 if the row was added, -1 if it was retracted.
             pub diff: i8,
         }
 
@@ -165,13 +172,39 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// A hash of a multiset of rows that does not depend on their order, their runs or what was added and taken back: the wrapping sum
-/// of each row's xxh3-128, negated where `diff` is -1. It detects faults, not adversaries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A hash of a multiset of rows: the wrapping sum of the rows' xxh3-128, negated where `diff` is
+/// -1.
+///
+/// It does not depend on the order of rows, on their division into runs, or on rows that were added
+/// and retracted. It detects faults, not adversaries.
+///
+/// As text it is 32 hex digits. An empty text is the hash of no rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct MultisetHash(pub u128);
 
+impl std::fmt::Display for MultisetHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl From<MultisetHash> for String {
+    fn from(hash: MultisetHash) -> String {
+        hash.to_string()
+    }
+}
+
+impl TryFrom<String> for MultisetHash {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(hex: String) -> Result<MultisetHash, Self::Error> {
+        if hex.is_empty() { Ok(MultisetHash::default()) } else { u128::from_str_radix(&hex, 16).map(MultisetHash) }
+    }
+}
+
 impl MultisetHash {
-    /// Takes a row in.
+    /// Adds a row. `scratch` saves an allocation for each.
     pub fn add<R: Row>(&mut self, row: &R, scratch: &mut Vec<u8>) {
         scratch.clear();
         row.content_bytes(scratch);
@@ -179,18 +212,18 @@ impl MultisetHash {
         self.0 = if row.diff() > 0 { self.0.wrapping_add(hash) } else { self.0.wrapping_sub(hash) };
     }
 
-    /// The hash of both multisets together.
+    /// The hash of the sum of both multisets.
     pub fn plus(self, other: MultisetHash) -> MultisetHash {
         MultisetHash(self.0.wrapping_add(other.0))
     }
 }
 
-/// Cancels what was added and taken back in `rows`, which are sorted or not; what is left is sorted and has one row for each
+/// Cancels rows that were both added and retracted, and sorts the others. One row is left for each
 /// net change.
 ///
 /// # Panics
 ///
-/// If a row is added or taken back twice: a table's sums are 0 or 1.
+/// If a row was added or retracted twice, because the diffs of a row sum to 0 or 1.
 pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
     if rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|row| row.diff() > 0) {
         return rows;
@@ -210,4 +243,21 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
             row.with_diff(sum as i8)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In JSON a multiset hash is 32 hex digits with leading zeros. An empty text is the hash of no
+    /// rows, and other texts are refused.
+    #[test]
+    fn multiset_hashes_as_text() {
+        let hash = MultisetHash(5 << 64 | 0xa1);
+        let text = "\"000000000000000500000000000000a1\"";
+        assert_eq!(serde_json::to_string(&hash).expect("a text"), text);
+        assert_eq!(serde_json::from_str::<MultisetHash>(text).expect("a hash"), hash);
+        assert_eq!(serde_json::from_str::<MultisetHash>("\"\"").expect("a hash"), MultisetHash::default());
+        assert!(serde_json::from_str::<MultisetHash>("\"xyz\"").is_err());
+    }
 }

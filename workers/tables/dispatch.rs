@@ -1,4 +1,4 @@
-//! The tables by name: what a store's manifest calls them, and the rows that they have.
+//! Finds the row type of a table by the name that a manifest has for it.
 
 use crate::store::table::Row;
 use crate::tables::{
@@ -6,15 +6,15 @@ use crate::tables::{
     PageRow, PairRow, UrlRow,
 };
 
-/// Work on a table, whatever its rows.
+/// Work that can be done on any table.
 pub trait OnTable {
-    /// What comes of it.
+    /// Its result.
     type Outcome;
-    /// Does it.
+    /// Does the work on the table with the rows `R`.
     fn on<R: Row>(self) -> Self::Outcome;
 }
 
-/// Does `work` on the table `name`; none if this build knows no such table.
+/// Does `work` on the table `name`, or returns none if this build has no such table.
 pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
     Some(match name {
         "pages" => work.on::<PageRow>(),

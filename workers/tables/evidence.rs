@@ -1,7 +1,8 @@
-//! Reads evidence: what the store keeps of a content to decide by.
+//! Reads evidence: the facts about a content by which its pairs are decided.
 //!
-//! A row is a pure function of the text and the identity configuration, so the rows that several splits or epochs have of one
-//! content are equal, and any of them may be read. [`crate::fold::evidence`] makes the rows.
+//! A row is a pure function of the text and the identity configuration. So all rows of one content,
+//! from any split or epoch, are equal, and any of them may be read. [`crate::fold::evidence`] makes
+//! the rows.
 
 use crate::confirm;
 use crate::document::Id;
@@ -16,26 +17,27 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
 impl EvidenceRow {
-    /// About how many bytes it takes in memory.
+    /// Its approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<EvidenceRow>() + self.keys.len() + self.sketches.len() + self.text.len()
     }
 }
 
-/// Bytes of a key in [`EvidenceRow::keys`].
+/// The size of a key in [`EvidenceRow::keys`].
 pub const KEY_BYTES: usize = 9;
-/// The first byte of a text that is kept as it is.
+/// The first byte of an uncompressed text.
 pub const RAW: u8 = 0;
-/// The first byte of a text that is kept as a frame of zstd, level 1.
+/// The first byte of a text that is a zstd frame of level 1.
 pub const ZSTD: u8 = 1;
-/// The signatures' numbers and the keys that `bytes`, as [`EvidenceRow::keys`] has them, stand for. What is no whole key is
-/// left out.
+
+/// Decodes the keys of [`EvidenceRow::keys`], each with the number of its signature. A trailing
+/// part of a key is ignored.
 pub fn keys(bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> + '_ {
     let (keys, _) = bytes.as_chunks::<KEY_BYTES>();
     keys.iter().map(|&[kind, a, b, c, d, e, f, g, h]| (kind, u64::from_le_bytes([a, b, c, d, e, f, g, h])))
 }
 
-/// The text that `bytes`, as [`EvidenceRow::text`] has them and not empty, stand for; none if they are damaged.
+/// Decodes the text of [`EvidenceRow::text`], or returns none if it is empty or damaged.
 pub fn unpack_text(bytes: &[u8]) -> Option<String> {
     let (&form, packed) = bytes.split_first()?;
     let text = match form {
@@ -46,20 +48,20 @@ pub fn unpack_text(bytes: &[u8]) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// Evidence where it lies, of one content.
+/// The evidence of one content, read from the mapped columns.
 pub struct Content<'a> {
     /// Its fingerprint.
     pub fingerprint: u64,
     chars: u32,
     sketches: Sketches<'a>,
     packed: &'a [u8],
-    /// The text, once it was asked for.
+    /// The text, after its first use.
     text: OnceCell<Option<String>>,
     damaged: Cell<bool>,
 }
 
 impl<'a> Content<'a> {
-    /// What `row` of the mapped `columns` says; none if it is damaged.
+    /// The evidence in row `row` of `columns`, or none if it is damaged.
     pub fn read(columns: &'a EvidenceColumns, row: usize) -> Option<Content<'a>> {
         Some(Content {
             fingerprint: columns.fingerprint.value(row),
@@ -71,7 +73,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Whether a text that was asked for could not be read: what was decided without it is void.
+    /// Whether a text that was needed could not be read. A decision without it is not valid.
     pub fn is_damaged(&self) -> bool {
         self.damaged.get()
     }
@@ -96,23 +98,25 @@ impl confirm::Evidence for Content<'_> {
     }
 }
 
-/// The signatures' numbers and keys of row `row` of the mapped `columns`, whose content and diff come first.
+/// The content, the diff and the keys, each with the number of its signature, in row `row` of
+/// `columns`.
 pub fn row_keys(columns: &EvidenceColumns, row: usize) -> (Id, i8, impl Iterator<Item = (u8, u64)> + '_) {
     (Id::value(&columns.content, row), columns.diff.value(row), keys(columns.keys.value(row)))
 }
 
-/// Evidence in which contents are looked up. It is damage if one that lives is not there.
+/// Evidence by content. A live content whose evidence is missing is damage.
 pub struct Archive {
     rows: Lookup<EvidenceRow>,
 }
 
 impl Archive {
-    /// An archive of `rows`. Those that are taken back count as well as others: the same content has the same evidence.
+    /// The archive of `rows`. Retracted rows serve as well as others, because all rows of a content
+    /// are equal.
     pub fn new(rows: Lookup<EvidenceRow>) -> Archive {
         Archive { rows }
     }
 
-    /// Where the evidence of `contents`, which ascend, lies.
+    /// The positions of the evidence of the ascending `contents`.
     pub fn places(&self, contents: &[Id]) -> Result<Vec<Place>> {
         let places = self.rows.places(contents).into_iter().zip(contents);
         places.map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing"))).collect()
@@ -124,20 +128,21 @@ impl Archive {
         Content::read(columns, row).ok_or_else(|| damaged(content, "is damaged"))
     }
 
-    /// Which of `contents`, which ascend, it can say something of.
-    pub fn known(&self, contents: &[Id]) -> Vec<bool> {
-        let known = |(place, content): (Option<Place>, &Id)| place.is_some_and(|at| self.read(*content, at).is_ok());
-        self.rows.places(contents).into_iter().zip(contents).map(known).collect()
+    /// Whether the evidence of each of the ascending `contents` can be read.
+    pub fn readable(&self, contents: &[Id]) -> Vec<bool> {
+        let is_readable =
+            |(place, content): (Option<Place>, &Id)| place.is_some_and(|at| self.read(*content, at).is_ok());
+        self.rows.places(contents).into_iter().zip(contents).map(is_readable).collect()
     }
 
-    /// The row at `place`, as if it was added.
+    /// The row at `place`, with diff +1.
     pub fn row(&self, place: Place) -> Result<EvidenceRow> {
         let (columns, row) = self.rows.row(place)?;
         Ok(EvidenceRow { diff: 1, ..EvidenceRow::row(columns, row) })
     }
 }
 
-/// What is said where evidence is not as it must be.
+/// The error for evidence that is missing or damaged.
 pub fn damaged(content: Id, what: &str) -> Error {
     Error::new(
         Kind::Io,

@@ -1,4 +1,34 @@
-//! The schema: every table of the store and its rows, in the order of the road.
+//! The schema: the row types of all tables of the store, in the order of the stages of an epoch.
+//!
+//! ```text
+//! table                 key                   refers to          written by
+//! pages                 doc                   contents           fold/pages.rs
+//! urls                  doc                   pages              fold/pages.rs
+//! content_pages         content, doc          contents, pages    fold/contents.rs
+//! contents              content                                  fold/contents.rs
+//! evidence              content               contents           fold/contents.rs
+//! fingerprint_contents  key, content          contents           fold/groups.rs
+//! band_1, band_2 ...    key                   contents           fold/buckets.rs
+//! keys                  key, kind, content    contents           fold/keys.rs
+//! pairs                 content, other        contents (both)    fold/pairs.rs
+//! components            content               contents           fold/components.rs
+//! component_members     component, content    components         fold/components.rs
+//! clusters              component, leader     components, pages  fold/clusters.rs
+//! leaders               content               contents           fold/leaders.rs
+//! visits (not kept)     doc                                      fold/split_writer.rs
+//! ```
+//!
+//! - A **page** is named by its DocId, the [`Id`] of its canonical URL. A **content** is a distinct
+//!   normalised text, named by its digest, the [`Id`] of that text.
+//! - A content is **too short** if it has too few features for a meaningful fingerprint
+//!   ([`visits::TOO_SHORT`]). It is in `contents` and `content_pages` only, and its pages fold only
+//!   with each other.
+//! - Rows sort by all columns in the order below and are looked up by the first. The last one is
+//!   `diff`: +1 if a run added the row, -1 if it retracted it. A change of a row is a retraction and
+//!   an addition.
+//! - **History** columns say when a page was seen. A run from scratch would give other values, so
+//!   they are not part of a table's multiset hash. Only `pages` has any.
+//! - All other columns are a pure function of the live pages and the job's configuration.
 
 pub mod dispatch;
 pub mod evidence;
@@ -11,232 +41,298 @@ use crate::document::Id;
 use crate::store::table::table;
 
 table! {
-    /// A live URL.
+    /// A live page. `fold/pages.rs` writes it from the visit that wins.
     pub struct PageRow in "pages", columns PageColumns {
-        key { /// Its DocId.
-              doc: Id }
-        value { /// Digest of its text; none if that is empty.
-                content: Id,
-                /// The crawl's date, raw.
-                date: i64,
-                /// Key of its host.
-                host: u64,
-                /// 1 if https.
-                https: u8,
-                /// Length of the canonical URL in bytes.
-                url_bytes: u32 }
-        history { /// Epoch that first saw it.
-                  first_epoch: u32,
-                  /// Epoch that last saw it.
-                  last_epoch: u32,
-                  /// That epoch's logical time, seconds since 1970.
-                  last_time: i64,
-                  /// Number of the source that saw it then.
-                  source: u16 }
+        key {
+            /// The DocId of the page.
+            doc: Id,
+        }
+        value {
+            /// Its content, or [`Id::NONE`] if it has no text.
+            content: Id,
+            /// Its date as the crawl has it: seconds since 1970, or [`crate::document::NO_DATE`].
+            date: i64,
+            /// The hash of its host, see [`crate::document::host_key`].
+            host: u64,
+            /// 1 if its URL is https, else 0.
+            https: u8,
+            /// The length of its canonical URL in bytes.
+            url_bytes: u32,
+        }
+        history {
+            /// The first epoch that saw the page.
+            first_epoch: u32,
+            /// The last epoch that saw the page.
+            last_epoch: u32,
+            /// The logical time of the last epoch that saw it, seconds since 1970.
+            last_time: i64,
+            /// The source that it was last seen in: an index of the manifest's `sources`.
+            source: u16,
+        }
     }
 }
 
 table! {
-    /// The canonical URL of a live page; apart from `pages`, whose columns have fixed widths.
+    /// The URL of a live page. It is not a column of `pages`, so that those have fixed widths.
     pub struct UrlRow in "urls", columns UrlColumns {
-        key { /// Its DocId.
-              doc: Id }
-        value { /// Its bytes.
-                url: Box<[u8]> }
-        history { }
+        key {
+            /// The DocId of the page.
+            doc: Id,
+        }
+        value {
+            /// The canonical URL.
+            url: Box<[u8]>,
+        }
+        history {}
     }
 }
 
 table! {
-    /// A page of a content.
+    /// A live page under its content: the pages with text, by content. `fold/contents.rs` writes
+    /// it.
     pub struct ContentPageRow in "content_pages", columns ContentPageColumns {
-        key { /// The content.
-              content: Id,
-              /// The page.
-              doc: Id }
-        value { }
-        history { }
+        key {
+            /// The content.
+            content: Id,
+            /// The DocId of the page.
+            doc: Id,
+        }
+        value {}
+        history {}
     }
 }
 
 table! {
-    /// A distinct normalised text.
+    /// A live content: one that at least one live page has. `fold/contents.rs` writes it when the
+    /// first page appears, and retracts it with the last one.
     pub struct ContentRow in "contents", columns ContentColumns {
-        key { /// Its digest.
-              content: Id }
-        value { /// Its fingerprint.
-                fingerprint: u64,
-                /// Its length in characters.
-                chars: u32,
-                /// Flags as [`crate::tables::Visit`] has them.
-                flags: u8 }
-        history { }
+        key {
+            /// The digest of the text.
+            content: Id,
+        }
+        value {
+            /// Its SimHash fingerprint.
+            fingerprint: u64,
+            /// Its length in characters.
+            chars: u32,
+            /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`].
+            flags: u8,
+        }
+        history {}
     }
 }
 
 table! {
-    /// What is known of a content that is not too short. Rows are large, a few hundred bytes and a text.
+    /// The evidence by which the pairs of a content are decided. A row has a few hundred bytes and
+    /// a text. Ingest makes it (`fold/evidence.rs`); `fold/contents.rs` copies it to the store when
+    /// the content appears. Contents that are too short have none.
     pub struct EvidenceRow in "evidence", columns EvidenceColumns, batch 1024 {
-        key { /// The content.
-              content: Id }
-        value { /// Its fingerprint.
-                fingerprint: u64,
-                /// Its length in characters.
-                chars: u32,
-                /// Its keys, ascending: the signature's number and the key, little endian, [`evidence::KEY_BYTES`] each.
-                keys: Box<[u8]>,
-                /// What [`crate::text::sketch::write`] made of it.
-                sketches: Box<[u8]>,
-                /// Empty if the text is not kept; else [`evidence::RAW`] or [`evidence::ZSTD`] and the text.
-                text: Box<[u8]> }
-        history { }
+        key {
+            /// The content.
+            content: Id,
+        }
+        value {
+            /// Its fingerprint, as in `contents`.
+            fingerprint: u64,
+            /// Its length in characters, as in `contents`.
+            chars: u32,
+            /// Its keys, ascending, [`evidence::KEY_BYTES`] each: the signature's number (1 byte)
+            /// and the key (8 bytes, little endian).
+            keys: Box<[u8]>,
+            /// Its sketches, as [`crate::text::sketch::write`] encodes them.
+            sketches: Box<[u8]>,
+            /// Its text: empty if the job does not keep it, else [`evidence::RAW`] and the bytes,
+            /// or [`evidence::ZSTD`] and a frame.
+            text: Box<[u8]>,
+        }
+        history {}
     }
 }
 
 table! {
-    /// A content under its fingerprint; band 0 of the bands too, so the key is that band's.
+    /// A live content under its fingerprint, unless it is too short. It is the table of band 0,
+    /// too: a distinct key is a fingerprint. `fold/groups.rs` writes it.
     pub struct GroupRow in "fingerprint_contents", columns GroupColumns {
-        key { /// The fingerprint as band 0's sort key.
-              key: u64,
-              /// The content.
-              content: Id }
-        value { }
-        history { }
+        key {
+            /// The fingerprint as the sort key of band 0, see
+            /// [`crate::candidates::bands::Bands::key`].
+            key: u64,
+            /// The content.
+            content: Id,
+        }
+        value {}
+        history {}
     }
 }
 
 table! {
-    /// A distinct live fingerprint in a band above 0.
+    /// A distinct fingerprint of live contents that are not too short. Each band above 0 has a
+    /// table of such rows, see [`band_table`]. `fold/buckets.rs` writes them.
     pub struct BandRow in "band", columns BandColumns {
-        key { /// The fingerprint as the band's sort key.
-              key: u64 }
-        value { }
-        history { }
+        key {
+            /// The fingerprint as the sort key of the band.
+            key: u64,
+        }
+        value {}
+        history {}
     }
 }
 
-/// The name of the table of `band`, 1 and up.
+/// The name of the table of `band`, from 1 on.
 pub fn band_table(band: usize) -> String {
     format!("band_{band}")
 }
 
 table! {
-    /// A content under a key of one of its signatures.
+    /// A live content under a key of one of its signatures: the keys of `evidence`, by key.
+    /// `fold/keys.rs` writes it.
     pub struct KeyRow in "keys", columns KeyColumns {
-        key { /// The key.
-              key: u64,
-              /// The signature's number.
-              kind: u8,
-              /// The content.
-              content: Id }
-        value { }
-        history { }
+        key {
+            /// The key.
+            key: u64,
+            /// The number of the signature, see [`crate::text::signatures::Kind`].
+            kind: u8,
+            /// The content.
+            content: Id,
+        }
+        value {}
+        history {}
     }
 }
 
 table! {
-    /// A decided pair, as one of its contents sees it.
+    /// A decided pair of live contents, under one of them; each pair has two rows. A pair stays
+    /// while some signature proposes it. `fold/pairs.rs` decides it once and writes both rows.
     pub struct PairRow in "pairs", columns PairColumns {
-        key { /// The content.
-              content: Id,
-              /// The other.
-              other: Id }
-        value { /// Bits in which the fingerprints differ.
-                distance: u8,
-                /// How alike the texts are, in 1/10,000.
-                similarity: u16,
-                /// The rule that decided, a [`crate::confirm::Reason`].
-                reason: u8,
-                /// 1 if the pair joins its contents.
-                accepted: u8,
-                /// Who proposes the pair: byte 0, the lowest, is 1 if SimHash does; byte n is the number of keys by which the
-                /// signature of that number does, see [`pairs::proposed_by`].
-                proposals: u64 }
-        history { }
+        key {
+            /// The content.
+            content: Id,
+            /// The other content.
+            other: Id,
+        }
+        value {
+            /// The number of bits in which their fingerprints differ.
+            distance: u8,
+            /// The similarity of their texts, in 1/10,000.
+            similarity: u16,
+            /// The rule that decided, a [`crate::confirm::Reason`].
+            reason: u8,
+            /// 1 if the pair is accepted, else 0. Accepted pairs make the components.
+            accepted: u8,
+            /// Which signatures propose the pair. The lowest byte is 1 if SimHash does; byte n is
+            /// the number of keys by which signature n does. See [`pairs::proposed_by`].
+            proposals: u64,
+        }
+        history {}
     }
 }
 
 table! {
-    /// The component of a content that has one.
+    /// The component of a content: the contents that accepted pairs join, directly or by others.
+    /// Contents without an accepted pair have no row. `fold/components.rs` writes it.
     pub struct ComponentRow in "components", columns ComponentColumns {
-        key { /// The content.
-              content: Id }
-        value { /// Its component.
-                component: Id }
-        history { }
+        key {
+            /// The content.
+            content: Id,
+        }
+        value {
+            /// The component, named by its least content.
+            component: Id,
+        }
+        history {}
     }
 }
 
 table! {
-    /// A content of a component.
+    /// A content under its component: the reverse of `components`. `fold/components.rs` writes it.
     pub struct MemberRow in "component_members", columns MemberColumns {
-        key { /// The component.
-              component: Id,
-              /// The content.
-              content: Id }
-        value { }
-        history { }
+        key {
+            /// The component.
+            component: Id,
+            /// The content.
+            content: Id,
+        }
+        value {}
+        history {}
     }
 }
 
 table! {
-    /// The leader of a content that is in a component; there are rows only while a radius is set.
+    /// The leader of a content of a component. There are rows only if the job sets a radius.
+    /// `fold/leaders.rs` writes it.
     pub struct LeaderRow in "leaders", columns LeaderColumns {
-        key { /// The content.
-              content: Id }
-        value { /// The content that leads its cluster.
-                leader: Id }
-        history { }
+        key {
+            /// The content.
+            content: Id,
+        }
+        value {
+            /// The content that leads its cluster, perhaps itself.
+            leader: Id,
+        }
+        history {}
     }
 }
 
 table! {
-    /// A cluster of two pages or more.
+    /// A cluster of at least two pages. Its contents are a component; or, with a radius, the part
+    /// of a component that one content leads; or one content in no component. `fold/clusters.rs`
+    /// writes it.
     pub struct ClusterRow in "clusters", columns ClusterColumns {
-        key { /// Its component, or its only content.
-              component: Id,
-              /// The content that leads it; without a radius the component's least.
-              leader: Id }
-        value { /// Its ClusterId: the least DocId of its pages.
-                cluster: Id,
-                /// Pages.
-                pages: u32,
-                /// Contents.
-                contents: u32,
-                /// Hosts.
-                hosts: u32,
-                /// Greatest number of accepted pairs on a shortest chain, within the cluster, between two of its contents; above
-                /// [`crate::graph::DIAMETER_CONTENTS_MAX`] contents a lower bound, of which the true one is at most twice.
-                diameter: u32,
-                /// DocId of the page that represents it.
-                representative: Id }
-        history { }
+        key {
+            /// Its component, or its only content if that is in no component.
+            component: Id,
+            /// Its leader; without a radius the same as `component`.
+            leader: Id,
+        }
+        value {
+            /// The ClusterId: the least DocId of its pages.
+            cluster: Id,
+            /// The number of pages.
+            pages: u32,
+            /// The number of contents.
+            contents: u32,
+            /// The number of hosts.
+            hosts: u32,
+            /// The greatest distance of two of its contents, in accepted pairs of the cluster.
+            /// Above [`crate::graph::DIAMETER_CONTENTS_MAX`] contents it is a lower bound, at least
+            /// half of the exact number.
+            diameter: u32,
+            /// The DocId of the page that represents it.
+            representative: Id,
+        }
+        history {}
     }
 }
 
 table! {
-    /// What one record says about one URL. The order of columns is the order in which visits of one URL win.
+    /// What one record says about one URL. Rows are in the attempt's folder, not in the store:
+    /// `fold/split_writer.rs` writes them and `fold/pages.rs` reads them. Of several visits of one
+    /// URL the greatest wins, so the order of the columns is the rule.
     pub struct Visit in "visits", columns VisitColumns {
-        key { /// The URL's DocId.
-              doc: Id,
-              /// Seconds since 1970 as the crawl said, or [`crate::document::NO_DATE`].
-              date: i64,
-              /// [`visits::SEEN`], [`visits::PAGE`] or [`visits::REMOVED`].
-              kind: u8,
-              /// Digest of the normalised text, or none.
-              content: Id }
-        value { /// Its fingerprint.
-                fingerprint: u64,
-                /// Its length in characters.
-                chars: u32,
-                /// [`visits::TOO_SHORT`], [`visits::REPLACED`].
-                flags: u8,
-                /// Key of the URL's host.
-                host: u64,
-                /// 1 if the URL is https.
-                https: u8,
-                /// The canonical URL.
-                url: Box<[u8]> }
-        history { }
+        key {
+            /// The DocId of the URL.
+            doc: Id,
+            /// The date as the crawl has it: seconds since 1970, or [`crate::document::NO_DATE`].
+            date: i64,
+            /// [`visits::SEEN`], [`visits::PAGE`] or [`visits::REMOVED`].
+            kind: u8,
+            /// The digest of the text, or [`Id::NONE`] if there is none.
+            content: Id,
+        }
+        value {
+            /// The SimHash fingerprint of the text.
+            fingerprint: u64,
+            /// The length of the text in characters.
+            chars: u32,
+            /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`].
+            flags: u8,
+            /// The hash of the host, see [`crate::document::host_key`].
+            host: u64,
+            /// 1 if the URL is https, else 0.
+            https: u8,
+            /// The canonical URL.
+            url: Box<[u8]>,
+        }
+        history {}
     }
 }

@@ -1,5 +1,7 @@
-//! Live pages: the tables `pages` and `urls`, and which of their rows have to go: pages that nobody saw for too long, and those of a source of which
-//! everything was read and they were not there.
+//! Decides which live pages are removed unless the epoch sees them.
+//!
+//! These are pages that were last seen too long ago, and pages of a source whose complete snapshot
+//! is read.
 
 use crate::document::Id;
 use crate::graph::keep::Facts;
@@ -10,51 +12,52 @@ use crate::store::table::Row;
 use crate::tables::{PageColumns, PageRow};
 
 impl PageRow {
-    /// What the keep rule asks of the page, whose text has `chars` characters.
+    /// The facts for the keep rule. The page's text has `chars` characters.
     pub fn facts(&self, chars: u32) -> Facts {
         Facts { host: self.host, https: self.https == 1, url_bytes: self.url_bytes, date: self.date, chars }
     }
 }
 
-/// Whether nobody saw `page` for too long.
+/// Whether `page` was last seen too long ago.
 pub fn has_expired(page: &PageRow, retention: Retention) -> bool {
     page.last_epoch < retention.epoch_min || page.last_time < retention.time_min
 }
 
-/// Which pages go unless the epoch sees them.
+/// The pages that an epoch removes unless it sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Going {
-    /// What the others must have been seen by.
+    /// The bounds for the last visit of all other pages.
     pub retention: Retention,
-    /// The source of which everything is read.
+    /// The source of which a complete snapshot is read.
     pub complete: Option<u16>,
 }
 
 impl Going {
-    /// Nothing goes, whatever the pages are.
+    /// Whether there can be no such pages.
     pub fn is_never(self) -> bool {
         self.retention == Retention::default() && self.complete.is_none()
     }
 
-    /// The rows of `segment` with keys in `[from, to)` that tell of such pages, by their columns, most rows being others.
+    /// The rows of such pages in `segment` with keys in `[from, to)`. Rows are tested by their
+    /// mapped columns, because most do not match.
     pub fn rows(self, segment: &Segment<PageRow>, from: u64, to: Option<u64>) -> impl Iterator<Item = PageRow> + '_ {
         let start = segment.seek(Id { high: from, low: 0 }, 0);
         let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
         segment.batches().iter().enumerate().flat_map(move |(batch, columns)| {
             let at = |position: usize| position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len());
-            (at(start)..at(end)).filter(move |&row| self.takes(columns, row)).map(|row| PageRow::row(columns, row))
+            (at(start)..at(end)).filter(move |&row| self.matches(columns, row)).map(|row| PageRow::row(columns, row))
         })
     }
 
-    fn takes(self, columns: &PageColumns, row: usize) -> bool {
+    fn matches(self, columns: &PageColumns, row: usize) -> bool {
         columns.last_epoch.value(row) < self.retention.epoch_min
             || columns.last_time.value(row) < self.retention.time_min
             || Some(columns.source.value(row)) == self.complete
     }
 }
 
-/// Whether some page of the table has expired. Both rows of a page that was seen again are counted, so that the sum of diffs is that of
-/// the live ones.
+/// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
+/// live ones.
 pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     let going = Going { retention, complete: None };
     if going.is_never() {
@@ -71,10 +74,10 @@ mod tests {
 
     const NOW: i64 = 1_000_000_000;
 
-    /// A page expires by days when that many have passed since it was seen, and by epochs when that many in a row have read something without
-    /// seeing it, whatever epochs read nothing in between.
+    /// A page expires after so many days since it was seen, or after so many epochs that read input
+    /// and did not see it. Epochs that read nothing do not count.
     #[test]
-    fn what_expires() {
+    fn pages_expire_by_days_and_by_epochs() {
         let doc = Id { high: 1, low: 1 };
         let (content, date, host, https, url_bytes) = (doc, 5, 0, 0, 9);
         let page = PageRow {

@@ -1,8 +1,9 @@
-//! Who proposes a pair, as a row of `pairs` packs it.
+//! Reads the column `proposals` of the table `pairs`: which signatures propose a pair.
 
 use crate::text::signatures::Kind;
 
-/// How often the signature of that number, 0 for SimHash, proposes a pair.
+/// The number of keys by which the signature of that number proposes a pair. For SimHash, number 0,
+/// it is 0 or 1.
 pub fn proposed_by(proposals: u64, signature: u8) -> u8 {
     proposals.to_le_bytes().get(usize::from(signature)).copied().unwrap_or(0)
 }
@@ -20,7 +21,7 @@ pub fn names(proposals: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Who proposes a pair is named in the order of numbers.
+    /// Signatures are named in the order of their numbers.
     #[test]
     fn names_are_joined() {
         assert_eq!(names(0x0001), "simhash");

@@ -1,4 +1,4 @@
-//! The tables of a store as one commit left them.
+//! Opens the tables of one commit by their row types.
 
 use crate::error::Result;
 use crate::store::Store;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Where tables lie, and which segments each has. A table that no epoch has written is empty.
+/// The folder and the states of all tables. A table that no epoch has written is empty.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
     data: PathBuf,
@@ -20,7 +20,7 @@ pub struct Snapshot<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    /// The tables that `states` describe, in the store's folder `data`.
+    /// The tables with these `states`, in the store's folder `data`.
     pub fn new(data: PathBuf, states: &'a BTreeMap<String, TableState>) -> Snapshot<'a> {
         Snapshot { data, states }
     }
@@ -30,23 +30,24 @@ impl<'a> Snapshot<'a> {
         Snapshot::new(store.data(), &head.manifest.tables)
     }
 
-    /// The table of `R`, mapped.
+    /// Maps the table of `R`.
     pub fn table<R: Row>(&self) -> Result<Table<R>> {
         Table::open(&self.data.join(R::NAME), self.states.get(R::NAME))
     }
 
-    /// The table of `band`, 1 and up, mapped.
+    /// Maps the table of `band`, from 1 on.
     pub fn band(&self, band: usize) -> Result<Table<BandRow>> {
         let name = band_table(band);
         Table::open(&self.data.join(&name), self.states.get(&name))
     }
 
-    /// What turns this snapshot's table of `R` into that of `later`, see [`Table::difference`].
+    /// The change from this snapshot's table of `R` to that of `later`, see [`Table::difference`].
     pub fn difference<R: Row>(&self, later: &Snapshot<'_>) -> Result<Table<R>> {
         Table::difference(&self.data.join(R::NAME), self.states.get(R::NAME), later.states.get(R::NAME))
     }
 
-    /// The table of `R` for looking up few large rows; the rows that are read are added to `rows_read`.
+    /// Opens the table of `R` to look up a few large rows. The number of rows that are found is
+    /// added to `rows_read`.
     pub fn lookup<R: Row>(&self, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
         Lookup::open(&self.data.join(R::NAME), self.states.get(R::NAME), rows_read)
     }

@@ -1,13 +1,13 @@
 //! The values of the columns `kind` and `flags` of a visit.
 
-/// `kind` of a visit that saw the page and learned nothing new.
+/// `kind`: the page was seen and had not changed.
 pub const SEEN: u8 = 0;
-/// `kind` of a visit that found a page.
+/// `kind`: a page was found.
 pub const PAGE: u8 = 1;
-/// `kind` of a visit that found the page gone.
+/// `kind`: the page was removed.
 pub const REMOVED: u8 = 2;
 
-/// `flags` of a content whose text has too few features: it folds only with identical texts.
+/// A bit of `flags`: the text has too few features and folds only with identical texts.
 pub const TOO_SHORT: u8 = 1;
-/// `flags` of a content of which more than a tenth could not be decoded.
+/// A bit of `flags`: more than a tenth of the text could not be decoded.
 pub const REPLACED: u8 = 2;

@@ -1,43 +1,45 @@
-//! Collecting garbage: in comes a store, out goes what no kept commit needs: old manifests, segments and lists that only they name, and what crashed
-//! runs left behind. Looking is free; deleting is the caller's second step, under the store's lock.
+//! Garbage collection: finds and deletes the files that no kept commit needs.
+//!
+//! These are old manifests, the segments and lists that only they name, and the remains of crashed
+//! runs. Finding changes nothing. For deleting, the caller holds the store's lock.
 
 use crate::error::{Error, Result};
 use crate::plan;
-use crate::store::Store;
-use crate::store::durable;
 use crate::store::manifest::{self, Head, Manifest};
+use crate::store::{Store, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What is kept beside the head.
+/// The commits that are kept besides the head: those that satisfy one of the fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep {
-    /// Commits of so many last epochs, the head's counted.
+    /// Commits of this number of last epochs, the head's included.
     pub epochs: u64,
-    /// And commits of epochs planned at or after this time, seconds since 1970.
+    /// Commits of epochs that were planned at or after this time, seconds since 1970.
     pub since: i64,
 }
 
-/// What can be deleted.
+/// The files that can be deleted.
 #[derive(Clone, Debug, Default)]
 pub struct Garbage {
     /// Manifests, oldest first.
     pub manifests: Vec<PathBuf>,
     /// Other files.
     pub files: Vec<PathBuf>,
-    /// Folders of attempts that no run can take up.
+    /// Folders of attempts that no run can resume.
     pub attempts: Vec<PathBuf>,
-    /// Bytes of all files.
+    /// The size of all these files, without attempts.
     pub bytes: u64,
 }
 
-/// Finds what `keep` does not need; files whose names pagefold does not make are left alone.
+/// Finds the files that no commit of `keep` needs. Files with names that pagefold does not make are
+/// ignored.
 pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     let mut garbage = Garbage::default();
     let mut kept = Vec::new();
     for version in manifest::versions(store.root())? {
         let Head { manifest, .. } = manifest::read(store.root(), version)?;
-        // From the first kept on all are, so that the chain has no gap.
+        // All manifests after the first kept one are kept, so that the chain has no gap.
         let stays = manifest.epoch + keep.epochs > head.manifest.epoch || manifest.logical_time >= keep.since;
         if kept.is_empty() && !stays && version != head.manifest.version {
             garbage.manifests.push(manifest::path(store.root(), version));
@@ -59,7 +61,8 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     Ok(garbage)
 }
 
-/// Deletes what was found: manifests first, oldest first, so that none is ever left without its files.
+/// Deletes `garbage`: the manifests first, from the oldest on, so that no manifest is ever left
+/// without its files.
 pub fn delete(store: &Store, garbage: &Garbage) -> Result<()> {
     let remove = |path: &PathBuf| std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e));
     garbage.manifests.iter().try_for_each(remove)?;
@@ -83,25 +86,11 @@ fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|found| found == ending)
 }
 
-/// Whether pagefold gave the file its name: a digest, or one that is being written.
+/// Whether pagefold makes such a name: of a digest, or of a file that is being written.
 fn is_ours(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
     has_ending(path, "writing") || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", folder, e)),
-    };
-    let mut paths = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<std::io::Result<Vec<PathBuf>>>()
-        .map_err(|e| Error::io("list", folder, e))?;
-    paths.sort();
-    Ok(paths)
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -1,12 +1,15 @@
-//! Merging of runs: in comes the head of a store, out goes a commit with fewer runs and the same rows. Every epoch leaves a run in each table that
-//! it changes, and every lookup gallops through all of them; merged in time, a table of N rows keeps about log N runs and each row is
-//! written again about as often (O'Neil et al., "The log-structured merge-tree", Acta Informatica 33, 1996; here by size,
-//! as a rule on the manifest alone). The run of the head's epoch is never merged, so that what the epoch changed can be told.
+//! Size-tiered merging: runs of similar size become one run with the same live rows.
+//!
+//! Every epoch adds a run to each table that it changes, and every lookup searches all runs. With
+//! merging, a table of N rows has about log N runs, and each row is rewritten about that often
+//! (O'Neil et al., "The log-structured merge-tree", Acta Informatica 33, 1996). Where the paper
+//! merges levels of fixed sizes, we compare the sizes of runs in the manifest. The run of the
+//! head's epoch is never merged, so that `changes` can read what the epoch changed.
 
 use crate::error::{Error, Kind, Result};
-use crate::locks::lock;
+use crate::locks::{into_inner, lock};
 use crate::store::Store;
-use crate::store::durable;
+use crate::store::digest;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::segment::{SegmentRef, SegmentWriter};
@@ -17,13 +20,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Fewer runs than this are not worth merging.
+/// The least number of runs that are merged.
 pub const RUNS_MIN: usize = 4;
-/// An older run joins the younger ones if it has fewer rows than this many times theirs.
+/// An older run is merged with all younger ones if it has fewer rows than this multiple of theirs.
 const GROWTH: u64 = 2;
 
-/// Which of the runs of `rows` rows, oldest first, are to be merged: the youngest and all older that are not much larger than those behind
-/// them, once these are many.
+/// The runs that are due to be merged; `rows` has the rows of each run, oldest first. These are the
+/// youngest run and all older ones that are not much larger than the younger ones together.
 fn due(rows: &[u64]) -> Option<Range<usize>> {
     let mut from = rows.len().checked_sub(1)?;
     let mut merged = rows[from];
@@ -34,11 +37,12 @@ fn due(rows: &[u64]) -> Option<Range<usize>> {
     (rows.len() - from >= RUNS_MIN).then_some(from..rows.len())
 }
 
-/// Merges the runs of every table that has many and commits; none if no table has.
+/// Merges the runs of every table where that is due, and commits. Returns none if it is due in
+/// none.
 ///
 /// # Errors
 ///
-/// `Io` if a segment's bytes are not those of its digest; nothing is changed then.
+/// `Io` if the bytes of a segment do not have its digest. The store is unchanged then.
 pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
     let mut due_tables = Vec::new();
     for (name, table) in &head.manifest.tables {
@@ -67,7 +71,7 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
         let panicked = |_| Err(Error::internal("merging panicked"));
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
     })?;
-    let merged = merged.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let merged = into_inner(merged);
     let mut manifest = Manifest {
         version: head.manifest.version + 1,
         op: Op::Merge,
@@ -79,7 +83,7 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
     manifest::commit(store.root(), &manifest).map(Some)
 }
 
-/// One table's work.
+/// The merge of one table.
 struct Merging<'a> {
     folder: &'a Path,
     table: &'a TableState,
@@ -98,28 +102,28 @@ impl OnTable for Merging<'_> {
         let state = TableState { runs: old.to_vec(), ..TableState::default() };
         let rows = Table::<R>::open(folder, Some(&state))?;
         let mut writer = SegmentWriter::<R>::create(folder, "merge")?;
-        // A batch of each segment is held in memory at once.
+        // Memory: one batch of each segment.
         for portion in rows.portions(R::BATCH_ROWS) {
             portion.into_iter().try_for_each(|row| writer.push(row))?;
         }
         let epoch = old.last().map_or(0, |run| run.epoch);
         let new = Run { epoch, segments: writer.finish()?.into_iter().collect() };
-        let mut again = TableState::default();
+        let mut merged = TableState::default();
         let (before, after) = table.runs.split_at(runs.start);
         for run in before.iter().chain([&new]).chain(&after[old.len()..]) {
-            again.append(run.clone())?;
+            merged.append(run.clone())?;
         }
-        if (again.rows, &again.multiset) != (table.rows, &table.multiset) {
+        if (merged.rows, merged.multiset) != (table.rows, table.multiset) {
             let line = format!("{}: merged runs are not the rows that were merged", folder.display());
             return Err(Error::internal(line));
         }
-        Ok(again)
+        Ok(merged)
     }
 }
 
 fn check_digest(folder: &Path, segment: &SegmentRef) -> Result<()> {
     let path = segment.path(folder);
-    if durable::digest(&path)? == segment.digest {
+    if digest::of_file(&path)? == segment.digest {
         return Ok(());
     }
     Err(Error::new(Kind::Io, format!("{}: damaged segment; run `pagefold verify --full`", path.display())))
@@ -129,8 +133,8 @@ fn check_digest(folder: &Path, segment: &SegmentRef) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// However many epochs come, a table keeps a number of runs that grows with the logarithm of its rows, and each row is written again
-    /// about that often.
+    /// After thousands of epochs the number of runs is logarithmic in the number of rows, and so is
+    /// the number of times that a row was rewritten.
     #[test]
     fn runs_stay_few() {
         let (mut runs, mut written) = (vec![1_000_000], 0);

@@ -1,4 +1,4 @@
-//! What keeps a store in order between epochs: merging, rollback, collecting what is no longer needed.
+//! Maintains a store between epochs: merging of runs, rollback, garbage collection.
 
 pub mod gc;
 pub mod merge;

@@ -1,16 +1,20 @@
-//! Rollback: in come a store and the number of an earlier epoch, out goes a new epoch with that one's tables. Nothing is deleted: the epochs in between
-//! can be gone back to, too, while their manifests and files are there.
+//! Rollback: commits a new epoch with the tables of an earlier one.
+//!
+//! Nothing is deleted. The epochs in between can be restored in the same way, while their manifests
+//! and files exist.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::Store;
 use crate::store::manifest::{self, Head, Manifest, Op};
 use std::collections::BTreeSet;
 
-/// Makes epoch `epoch` the answer again. What was consumed since stays consumed, unless `forget_inputs` lets the next run read it again.
+/// Restores the tables of `epoch`. Inputs consumed since then stay consumed, unless `forget_inputs`
+/// lets the next run read them again.
 ///
 /// # Errors
 ///
-/// `Usage` if there is no manifest of that epoch any more, or it is the head; `Io` if a file that it needs is gone.
+/// `Usage` if there is no manifest of that epoch, or it is the head's. `Io` if a file of it is
+/// gone.
 pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> Result<Head> {
     if epoch == head.manifest.epoch {
         return Err(Error::new(Kind::Usage, format!("epoch {epoch} is the head already")));
@@ -20,7 +24,7 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
     for version in manifest::versions(store.root())? {
         let Head { manifest, .. } = manifest::read(store.root(), version)?;
         there.insert(manifest.epoch);
-        // The last commit of the epoch has its runs merged.
+        // Of several commits of the epoch the last is used. In it runs are merged.
         if manifest.epoch == epoch {
             found = Some(manifest);
         }
@@ -44,8 +48,8 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
         true => (target.consumed.clone(), target.sources.clone()),
         false => (head.manifest.consumed.clone(), head.manifest.sources.clone()),
     };
-    // Epochs whose reading came to nothing do not count against pages that they did not see; those that the target stood on count
-    // again, though an earlier rollback may have undone them.
+    // Retention does not count epochs that are undone. Those that the target builds on count again,
+    // even if an earlier rollback has undone them.
     for consumed in &mut consumed {
         let then = target.consumed.iter().find(|then| then.epoch == consumed.epoch);
         consumed.undone = then.is_none_or(|then| then.undone);

@@ -344,8 +344,8 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
     }
     let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
     for (name, table) in &scratch {
-        let same = tables.get(name).map(|table| (table.rows, table.multiset.clone()));
-        assert_eq!(same, Some((table.rows, table.multiset.clone())), "seed {seed}: table {name}");
+        let same = tables.get(name).map(|table| (table.rows, table.multiset));
+        assert_eq!(same, Some((table.rows, table.multiset)), "seed {seed}: table {name}");
     }
 }
 

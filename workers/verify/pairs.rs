@@ -173,7 +173,7 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
         let standing = |content| {
             standings.binary_search_by_key(&content, |standing| standing.content).ok().map(|at| &standings[at])
         };
-        let known = archive.known(&contents);
+        let known = archive.readable(&contents);
         let is_known = |content: Id| contents.binary_search(&content).is_ok_and(|at| known[at]);
         let mut sound: Vec<&PairRow> = Vec::new();
         for row in &portion {

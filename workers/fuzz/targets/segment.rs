@@ -13,7 +13,7 @@ use std::path::Path;
 use support::{control, file, let_guarded_panics_pass, pick};
 use workers::tables::{EvidenceRow, PageRow, UrlRow, Visit};
 use workers::store::segment::{Segment, SegmentRef};
-use workers::store::table::Row;
+use workers::store::table::{MultisetHash, Row};
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     let Some(([table, a, b, c, d, more], content)) = control(input) else { return };
@@ -22,7 +22,7 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
         bytes: content.len() as u64 + u64::from(more),
         rows: u64::from(u32::from_le_bytes([a, b, c, d])),
         live: 0,
-        multiset: String::new(),
+        multiset: MultisetHash::default(),
     };
     let path = file("segment.arrow", content);
     let folder = path.parent().expect("a file lies in a folder");

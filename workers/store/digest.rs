@@ -1,0 +1,81 @@
+//! Digests of files: blake3, in hex. Most files of the store are named by their digest.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::durable;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The digest of `bytes`.
+pub fn of_bytes(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// The digest of all bytes of `reader`.
+pub fn of_reader(reader: impl Read) -> std::io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(reader)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// The digest of the file at `path`.
+pub fn of_file(path: &Path) -> Result<String> {
+    let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
+    of_reader(file).map_err(|e| Error::io("read", path, e))
+}
+
+/// A file that is hashed while it is written.
+pub struct HashingFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl HashingFile {
+    /// Writes to the empty `file` at the temporary `path`, with a buffer of `buffer_bytes`.
+    pub fn new(file: File, path: PathBuf, buffer_bytes: usize) -> HashingFile {
+        let file = BufWriter::with_capacity(buffer_bytes, file);
+        HashingFile { path, file, hasher: blake3::Hasher::new(), bytes: 0 }
+    }
+
+    /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
+    /// the size.
+    pub fn place(self, name: impl FnOnce(&str) -> PathBuf) -> Result<(String, u64)> {
+        let file = self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
+        let digest = self.hasher.finalize().to_hex().to_string();
+        durable::place(&file, &self.path, &name(&digest))?;
+        Ok((digest, self.bytes))
+    }
+}
+
+impl Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that was hashed while it was written has the digest and the size of its bytes.
+    #[test]
+    fn written_files_have_their_digest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let temporary = folder.path().join("temporary");
+        let mut file = HashingFile::new(File::create(&temporary).expect("created"), temporary.clone(), 4);
+        file.write_all(b"page").and_then(|()| file.write_all(b"fold")).expect("written");
+        let (digest, bytes) = file.place(|digest| folder.path().join(digest)).expect("placed");
+        assert_eq!((digest.as_str(), bytes), (of_bytes(b"pagefold").as_str(), 8));
+        assert_eq!(of_file(&folder.path().join(&digest)).expect("readable"), digest);
+        assert!(!temporary.exists());
+    }
+}
