@@ -16,7 +16,7 @@
 //! A pair counts in every bucket that does not compare it, even if another bucket does. Pairs
 //! between two groups are not counted.
 
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub fn unexamined(contents: usize) -> Unexamined {
 
 /// The name of a signature by its number, 0 for SimHash.
 pub fn name(signature: u8) -> &'static str {
-    Kind::of_number(signature).map_or("simhash", Kind::name)
+    SignatureKind::of_number(signature).map_or("simhash", SignatureKind::name)
 }
 
 /// Calls `count` with the counters of an epoch in which a bucket went from `before` to `after`
@@ -91,7 +91,7 @@ pub fn counters(signature: u8, before: usize, after: usize, mut count: impl FnMu
 /// The unexamined pairs after an epoch with these `counters`, from those before it.
 pub fn after(before: &BySignature, counters: &BTreeMap<String, u64>) -> BySignature {
     let mut after = BySignature::new();
-    for signature in 0..=Kind::ALL.len() as u8 {
+    for signature in 0..=SignatureKind::ALL.len() as u8 {
         let name = name(signature);
         let sum = |what: &str, before: u64| {
             let counted = |way: &str| counters.get(&format!("unexamined_{what}_{way}.{name}")).copied().unwrap_or(0);

@@ -10,7 +10,7 @@ use crate::confirm::Reason;
 use crate::eval::scene::{Joined, Scale, Scene, Truth};
 use crate::eval::tally::{CLASS_ENDS, CLASSES, Cells, OTHER_HOST, SAME_HOST, pairs, within};
 use crate::fold::pairs::proposed_by;
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ pub struct Score {
 }
 
 /// Scores a scene of which `kinds` propose pairs beside SimHash.
-pub fn score(scale: &Scale<'_>, kinds: &[Kind]) -> Score {
+pub fn score(scale: &Scale<'_>, kinds: &[SignatureKind]) -> Score {
     let scene = scale.scene;
     let truth = same(scale);
     let identical = scale.identical();
@@ -219,7 +219,7 @@ fn is_told_of(scale: &Scale<'_>, a: u32, b: u32) -> bool {
 
 fn signatures(
     scale: &Scale<'_>,
-    kinds: &[Kind],
+    kinds: &[SignatureKind],
     same: u64,
     identical: Joined,
     true_text_pairs: u64,
@@ -291,7 +291,7 @@ mod tests {
         /// Every number is what looking at all pairs of pages one by one gives, whatever the form of the labels.
         #[test]
         fn counts_are_those_of_all_pairs(scene in scenes()) {
-            let score = score(&Scale::new(&scene), &[Kind::MinHash, Kind::SpotSigs]);
+            let score = score(&Scale::new(&scene), &[SignatureKind::MinHash, SignatureKind::SpotSigs]);
             let page = |x: usize| scene.pages[x];
             let chars = |x: usize| scene.chars[page(x).text as usize];
             let pair = |x: usize, y: usize| {

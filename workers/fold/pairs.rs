@@ -11,7 +11,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::evidence::{self, Archive, Content};
 use crate::fold::resolve::{Candidate, GONE, NO_DISTANCE};
 use crate::store::table::table;
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use std::cell::OnceCell;
 
 table! {
@@ -43,7 +43,7 @@ pub fn proposed_by(proposals: u64, signature: u8) -> u8 {
 
 /// The names of the signatures that propose a pair, joined by `+`.
 pub fn names(proposals: u64) -> String {
-    let equal = Kind::ALL.into_iter().map(|kind| (kind.number(), kind.name()));
+    let equal = SignatureKind::ALL.into_iter().map(|kind| (kind.number(), kind.name()));
     let names = [(0, "simhash")].into_iter().chain(equal);
     let named: Vec<&str> =
         names.filter(|(number, _)| proposed_by(proposals, *number) > 0).map(|(_, name)| name).collect();

@@ -5,7 +5,7 @@ use crate::document::Id;
 use crate::fold::contents::ContentRow;
 use crate::fold::evidence::{self as row, EvidenceRow, KEY_BYTES, unpack_text};
 use crate::fold::ingest::TOO_SHORT;
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, joined, portions};
@@ -13,7 +13,7 @@ use crate::verify::live::{Live, Tables, joined, portions};
 /// What is wrong with the evidence of a content.
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let (keys, rest) = row.keys.as_chunks::<KEY_BYTES>();
-    let number = |key: &[u8; KEY_BYTES]| Kind::of_number(key[0]);
+    let number = |key: &[u8; KEY_BYTES]| SignatureKind::of_number(key[0]);
     let pairs: Vec<(u8, u64)> = row::keys(&row.keys).collect();
     let text = if row.text.is_empty() { None } else { Some(unpack_text(&row.text)) };
     let is_of = |text: &String| Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize;

@@ -13,7 +13,7 @@ use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::pages::UrlRow;
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ type Found = Option<(u64, usize, Id)>;
 /// Reads `groups` and `keys` through: what is unexamined and, of each signature that leaves something, the largest bucket, ties to
 /// the one that comes first.
 fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
-    let mut sums = [Unexamined::default(); 1 + Kind::ALL.len()];
-    let mut largest: [Found; 1 + Kind::ALL.len()] = Default::default();
+    let mut sums = [Unexamined::default(); 1 + SignatureKind::ALL.len()];
+    let mut largest: [Found; 1 + SignatureKind::ALL.len()] = Default::default();
     let mut see = |signature: u8, key: u64, contents: usize, first: Id| {
         let (Some(sum), Some(largest)) =
             (sums.get_mut(usize::from(signature)), largest.get_mut(usize::from(signature)))

@@ -12,7 +12,7 @@ use crate::job::Job;
 use crate::plan;
 use crate::store::manifest::{self, Head};
 use crate::store::{Store, durable, segment};
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use crate::verify::deep::deep;
 use crate::verify::files::verify;
 use crate::verify::findings::Deep;
@@ -133,7 +133,7 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
 /// The evidence of content `n`, if some of `visits` has it; contents 240 to 299 share a key with those of the same third.
 fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
     let visit = visits.iter().find(|visit| visit.content == id(n))?;
-    let key = |key: u64| [&[Kind::MinHash.number()][..], &key.to_le_bytes()].concat();
+    let key = |key: u64| [&[SignatureKind::MinHash.number()][..], &key.to_le_bytes()].concat();
     let row = EvidenceRow {
         content: visit.content,
         fingerprint: visit.fingerprint,
