@@ -6,7 +6,7 @@ use std::path::Path;
 use workers::document::Id;
 use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
-use workers::text::signatures::{self, Kind, Shinglings, Signer, Text};
+use workers::text::signatures::{self, Shinglings, SignatureKind, Signer, Text};
 
 /// Chinese and English articles of made-up phrases, each with copies in which a few stop words or content words are others.
 fn crawl(random: &mut Random) -> BTreeMap<String, String> {
@@ -161,7 +161,7 @@ fn mistakes() {
 }
 
 /// The pairs that share a key, brute force: every text signed apart, every two held against each other by digest.
-fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind: Kind) -> BTreeSet<(Id, Id)> {
+fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind: SignatureKind) -> BTreeSet<(Id, Id)> {
     let normal_options = normalize::Options::default();
     let mut signer = Signer::new(list, &normal_options).expect("read");
     let mut featurizer = Featurizer::new(&features::Options::default(), &normal_options).expect("no files to read");
@@ -194,15 +194,15 @@ fn each_signature_alone() {
     let (bench, pages) = made_up(3);
     lexicon(&bench, &["--out", "words.tsv"]);
     let path = bench.at("words.tsv");
-    for kind in Kind::ALL {
+    for kind in SignatureKind::ALL {
         let more = match kind {
-            Kind::IMatch => format!(",lexicon={path:?},lexicons=11"),
+            SignatureKind::IMatch => format!(",lexicon={path:?},lexicons=11"),
             _ => String::new(),
         };
         let set = format!("signatures=[{{kind={:?}{more}}}]", kind.name());
         // What the job reads of it.
         let table: Value = match kind {
-            Kind::IMatch => {
+            SignatureKind::IMatch => {
                 serde_json::json!({ "kind": "i_match", "lexicon": path, "lexicons": 11 })
             }
             _ => serde_json::json!({ "kind": kind.name() }),

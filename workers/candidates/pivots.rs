@@ -16,7 +16,7 @@
 //! A pair counts in every bucket that does not compare it, even if another bucket does. Pairs
 //! between two groups are not counted.
 
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub fn unexamined(contents: usize) -> Unexamined {
 
 /// The name of a signature by its number, 0 for SimHash.
 pub fn name(signature: u8) -> &'static str {
-    Kind::of_number(signature).map_or("simhash", Kind::name)
+    SignatureKind::of_number(signature).map_or("simhash", SignatureKind::name)
 }
 
 /// How an epoch changed what the buckets of one signature leave unexamined. Buckets that grow and
@@ -121,7 +121,7 @@ impl UnexaminedChange {
 /// `before` it.
 pub fn after(before: &BySignature, changes: &BTreeMap<u8, UnexaminedChange>) -> BySignature {
     let mut after = BySignature::new();
-    for signature in 0..=Kind::ALL.len() as u8 {
+    for signature in 0..=SignatureKind::ALL.len() as u8 {
         let name = name(signature);
         let old = before.get(name).copied().unwrap_or_default();
         let change = changes.get(&signature).copied().unwrap_or_default();
@@ -157,7 +157,7 @@ mod tests {
     /// Sums follow the changes of epochs, and a signature without unexamined pairs is left out.
     #[test]
     fn sums_follow() {
-        let minhash = Kind::MinHash.number();
+        let minhash = SignatureKind::MinHash.number();
         let change = |before, after| BTreeMap::from([(minhash, UnexaminedChange::of(before, after))]);
         let one = after(&BySignature::new(), &change(0, PIVOTS + 9));
         assert_eq!(one, BySignature::from([("minhash".to_owned(), unexamined(PIVOTS + 9))]));

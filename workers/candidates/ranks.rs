@@ -92,6 +92,18 @@ fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize) -> bool) -> i3
 /// Calls `found` with every pair of one group or bucket whose comparison starts (+1) or stops (-1).
 ///
 /// `members` ascend. The lesser content comes first.
+///
+/// ```
+/// use workers::candidates::ranks::{changes_within, members};
+/// use workers::document::Id;
+///
+/// let [a, b, c] = [1, 2, 3].map(|high| Id { high, low: 0 });
+/// // Content b appears between two others.
+/// let members = members(&[a, c], &[a, b, c], |id| *id);
+/// let mut changes = Vec::new();
+/// changes_within(&members, |lesser, greater, diff| changes.push((lesser, greater, diff)));
+/// assert_eq!(changes, [(a, b, 1), (b, c, 1)]);
+/// ```
 pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
     let pivots: Vec<&Member> = members.iter().filter(|member| member.was_or_is_pivot()).collect();
     // The length of the prefix of pivots that are live and kept their ranks.

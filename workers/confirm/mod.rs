@@ -26,8 +26,8 @@ pub mod coverage;
 
 use crate::confirm::coverage::{Fit, Limits, fit};
 use crate::text::numerals;
-use crate::text::shingles::{Shingles, jaccard};
-use crate::text::sketch::{self, Alike, Band, Kind, Sketches};
+use crate::text::shingles::{ShingleKind, Shingles, jaccard};
+use crate::text::sketch::{self, Alike, Band, Sketches};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -317,7 +317,7 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
 fn by_whole_text(a: &str, b: &str, covers: bool, options: &Options) -> Verdict {
     let [x, y] = [a, b].map(|text| {
         let mut shingles = Shingles::default();
-        Kind::Long.shingles(text, &mut shingles);
+        ShingleKind::Long.shingles(text, &mut shingles);
         shingles.hashes
     });
     let similarity = jaccard(&x, &y);

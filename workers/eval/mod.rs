@@ -111,7 +111,7 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
         return Err(Error::new(Kind::Data, line));
     }
     let scale = Scale::new(&world.scene);
-    let kinds: Vec<signatures::Kind> = job.signatures.iter().filter_map(signatures::Options::kind).collect();
+    let kinds: Vec<signatures::SignatureKind> = job.signatures.iter().filter_map(signatures::Options::kind).collect();
     let examples = |wrong: Vec<Wrong>| wrong.into_iter().map(|wrong| example(&world, wrong)).collect();
     Ok(Report {
         epoch: head.manifest.epoch,

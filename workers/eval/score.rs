@@ -13,7 +13,7 @@ use crate::confirm::Reason;
 use crate::eval::scene::{Joined, Scale, Scene, Truth};
 use crate::eval::tally::{CLASS_ENDS, CLASSES, Cells, OTHER_HOST, SAME_HOST, pairs, within};
 use crate::tables::pairs::proposed_by;
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ pub struct Score {
 }
 
 /// The score of a scene where SimHash and `kinds` propose pairs.
-pub fn score(scale: &Scale<'_>, kinds: &[Kind]) -> Score {
+pub fn score(scale: &Scale<'_>, kinds: &[SignatureKind]) -> Score {
     let scene = scale.scene;
     let truth = same(scale);
     let identical = scale.identical();
@@ -218,7 +218,7 @@ pub fn true_text_pairs(scale: &Scale<'_>) -> u64 {
 
 fn signatures(
     scale: &Scale<'_>,
-    kinds: &[Kind],
+    kinds: &[SignatureKind],
     same: u64,
     identical: Joined,
     true_text_pairs: u64,
@@ -291,7 +291,7 @@ mod tests {
         /// Every number equals that of all pairs of pages one by one, for every form of labels.
         #[test]
         fn counts_are_those_of_all_pairs(scene in scenes()) {
-            let score = score(&Scale::new(&scene), &[Kind::MinHash, Kind::SpotSigs]);
+            let score = score(&Scale::new(&scene), &[SignatureKind::MinHash, SignatureKind::SpotSigs]);
             let page = |x: usize| scene.pages[x];
             let chars = |x: usize| scene.chars[page(x).text as usize];
             let pair = |x: usize, y: usize| {

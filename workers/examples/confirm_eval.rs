@@ -22,9 +22,9 @@ use workers::confirm::coverage::{self, Fit, Limits};
 use workers::confirm::{Known, Options, Reason, decide};
 use workers::text::normalize::{self, normalize};
 use workers::text::numerals;
-use workers::text::shingles::{Shingles, jaccard};
+use workers::text::shingles::{SHORT_LETTERS, ShingleKind, Shingles, jaccard};
 use workers::text::signatures::{Shinglings, Text};
-use workers::text::sketch::{self, Kind, SHORT_LETTERS, Sketches};
+use workers::text::sketch::{self, Sketches};
 
 /// A distinct text and all that is measured of it.
 struct Document {
@@ -41,11 +41,11 @@ impl Document {
     fn new(text: String) -> Document {
         let (mut shingles, mut evidence) = (Shingles::default(), Vec::new());
         sketch::write(&mut Text::new(&text, &[], &mut Shinglings::default()), &mut evidence);
-        let mut of = |kind: Kind| {
+        let mut of = |kind: ShingleKind| {
             kind.shingles(&text, &mut shingles);
             shingles.hashes.clone()
         };
-        let (long, short) = (of(Kind::Long), of(Kind::Short));
+        let (long, short) = (of(ShingleKind::Long), of(ShingleKind::Short));
         Document {
             characters: coverage::characters(&text).unwrap_or_default(),
             letters: text.chars().filter(|c| workers::text::characters::is_letter(*c)).count(),

@@ -15,7 +15,7 @@ use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::Shingles;
 use workers::text::signatures::{
-    Key, Kind, Options, Shinglings, Signer, Text, i_match, lexicon, minhash, spotsigs, super_shingles,
+    Key, Options, Shinglings, SignatureKind, Signer, Text, i_match, lexicon, minhash, spotsigs, super_shingles,
 };
 use workers::text::simhash::simhash;
 
@@ -205,7 +205,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     row("simhash k = 3", &near, "| |".into());
 
-    let mut union: HashMap<Kind, Pairs> = HashMap::new();
+    let mut union: HashMap<SignatureKind, Pairs> = HashMap::new();
     for (name, options) in signatures(&file) {
         let mut signer = Signer::new(std::slice::from_ref(&options), &normalize::Options::default())?;
         let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
@@ -242,7 +242,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             union.entry(kind).or_insert(candidates);
         }
     }
-    if let Some(minhash) = union.remove(&Kind::MinHash) {
+    if let Some(minhash) = union.remove(&SignatureKind::MinHash) {
         row("simhash or minhash 6x4", &near.union(&minhash).copied().collect(), "| |".into());
     }
     std::fs::remove_file(file)?;

@@ -18,7 +18,7 @@ use workers::tables::evidence::{KEY_BYTES, keys};
 use workers::tables::pairs::proposed_by;
 use workers::tables::snapshot::Snapshot;
 use workers::tables::{EvidenceRow, GroupRow, KeyRow, PairRow};
-use workers::text::signatures::Kind;
+use workers::text::signatures::SignatureKind;
 
 /// Rows of a segment that are held at once, and rows of evidence, which are large.
 const PORTION_ROWS: usize = 1 << 16;
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let in_bands = head.manifest.tables.keys().filter(|name| name.starts_with("band_")).count() + 1;
     row("simhash", in_bands as f64, each(bands), 8.0, proposed[0]);
     let all_keys: u64 = key_counts.iter().sum();
-    for kind in Kind::ALL {
+    for kind in SignatureKind::ALL {
         let n = usize::from(kind.number());
         // All rows of `keys` are alike: a signature has its share.
         let share = key_counts[n] as f64 / (all_keys as f64).max(1.0);

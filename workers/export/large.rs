@@ -10,7 +10,7 @@ use crate::document::Id;
 use crate::export::tables::{Tables, sorted};
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -148,7 +148,7 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     let contents = contents_of(tables, row);
     let mut chars: Vec<u32> = Vec::with_capacity(contents.len());
     let (mut similarities, mut reasons) = (BTreeMap::<u32, u64>::new(), BTreeMap::<u8, u64>::new());
-    let (mut pairs, mut proposed) = (0, [0u64; 1 + Kind::ALL.len()]);
+    let (mut pairs, mut proposed) = (0, [0u64; 1 + SignatureKind::ALL.len()]);
     for portion in contents.chunks(PORTION_CONTENTS) {
         chars.extend(tables.contents.matching(portion).iter().map(|row| row.chars));
         let rows = tables.pairs.matching(portion);
@@ -164,7 +164,7 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     }
     let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
     chars.iter().for_each(|chars| *lengths.entry(*chars).or_default() += 1);
-    let names = ["simhash"].into_iter().chain(Kind::ALL.into_iter().map(Kind::name));
+    let names = ["simhash"].into_iter().chain(SignatureKind::ALL.into_iter().map(SignatureKind::name));
     LargeCluster {
         cluster: row.cluster.to_string(),
         host: (row.hosts == 1).then(|| host(&representative).to_owned()),

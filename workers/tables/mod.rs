@@ -190,7 +190,7 @@ table! {
         key {
             /// The key.
             key: u64,
-            /// The number of the signature, see [`crate::text::signatures::Kind`].
+            /// The number of the signature, see [`crate::text::signatures::SignatureKind`].
             kind: u8,
             /// The content.
             content: Id,

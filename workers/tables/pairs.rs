@@ -1,6 +1,6 @@
 //! Reads the column `proposals` of the table `pairs`: which signatures propose a pair.
 
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 
 /// The number of keys by which the signature of that number proposes a pair. For SimHash, number 0,
 /// it is 0 or 1.
@@ -10,7 +10,7 @@ pub fn proposed_by(proposals: u64, signature: u8) -> u8 {
 
 /// The names of the signatures that propose a pair, joined by `+`.
 pub fn names(proposals: u64) -> String {
-    let equal = Kind::ALL.into_iter().map(|kind| (kind.number(), kind.name()));
+    let equal = SignatureKind::ALL.into_iter().map(|kind| (kind.number(), kind.name()));
     let names = [(0, "simhash")].into_iter().chain(equal);
     let named: Vec<&str> =
         names.filter(|(number, _)| proposed_by(proposals, *number) > 0).map(|(_, name)| name).collect();

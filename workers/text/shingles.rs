@@ -15,6 +15,49 @@ pub const VERSION: u32 = 1;
 /// The longest q-gram, in characters. A larger q is cut to it.
 pub const Q_MAX: usize = 16;
 
+/// A text of fewer letters has short shingles.
+pub const SHORT_LETTERS: usize = 128;
+/// A text of this many letters or more has long shingles. Texts of 64 to 127 letters have both, so
+/// that two texts on either side of a limit can be compared.
+pub const LONG_LETTERS: usize = 64;
+
+/// The two kinds of shingles by which texts are compared.
+///
+/// A change needs new versions of the sketches and of MinHash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShingleKind {
+    /// The multiset of 2-grams, for short texts.
+    Short,
+    /// The set of 5-grams, for long texts.
+    Long,
+}
+
+impl ShingleKind {
+    /// Whether a text of `letters` letters has shingles of this kind.
+    pub fn is_for(self, letters: usize) -> bool {
+        match self {
+            ShingleKind::Short => letters < SHORT_LETTERS,
+            ShingleKind::Long => letters >= LONG_LETTERS,
+        }
+    }
+
+    /// The length of a shingle in letters.
+    pub fn q(self) -> usize {
+        match self {
+            ShingleKind::Short => 2,
+            ShingleKind::Long => 5,
+        }
+    }
+
+    /// Makes the shingles of this kind of a text of any length.
+    pub fn shingles(self, normal: &str, out: &mut Shingles) {
+        match self {
+            ShingleKind::Short => out.multiset(normal, self.q()),
+            ShingleKind::Long => out.set(normal, self.q()),
+        }
+    }
+}
+
 /// The shingles of a text, in memory that is reused from text to text.
 ///
 /// ```

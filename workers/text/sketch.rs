@@ -18,21 +18,19 @@
 //! the number of shingles. And sketches of different sizes can be compared: the larger one is
 //! folded by XOR of its halves. All arithmetic is on integers, because a library's logarithm may
 //! differ in its last digit between machines and a verdict may not.
+//!
+//! Short texts have a sketch of short shingles and long texts one of long shingles: see
+//! [`ShingleKind`].
 
 use crate::text::hash::half_finish;
 use crate::text::log2::log2;
 use crate::text::numerals;
-use crate::text::shingles::Shingles;
+use crate::text::shingles::{SHORT_LETTERS, ShingleKind};
 use crate::text::signatures::Text;
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
 
-/// A text of fewer letters has a short sketch, of the multiset of its 2-grams.
-pub const SHORT_LETTERS: usize = 128;
-/// A text of this many letters or more has a long sketch, of the set of its 5-grams. Texts of 64 to
-/// 127 letters have both.
-pub const LONG_LETTERS: usize = 64;
 /// Bits of a short sketch.
 pub const SHORT_BITS: usize = 256;
 /// The fewest bits of a long sketch.
@@ -82,25 +80,6 @@ impl<'a> Sketches<'a> {
             long: sketch(long, long_bits),
             numerals: u128::from_le_bytes(*numerals),
         })
-    }
-}
-
-/// Which shingles a sketch is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The multiset of 2-grams.
-    Short,
-    /// The set of 5-grams.
-    Long,
-}
-
-impl Kind {
-    /// The shingles of a text that sketches of this kind are made of.
-    pub fn shingles(self, normal: &str, out: &mut Shingles) {
-        match self {
-            Kind::Short => out.multiset(normal, 2),
-            Kind::Long => out.set(normal, 5),
-        }
     }
 }
 
@@ -175,20 +154,18 @@ pub fn write(text: &mut Text<'_>, out: &mut Vec<u8>) {
     out.extend([0; 8]);
     out.extend(numerals::bits(text.normal).to_le_bytes());
     let letters = text.letters(SHORT_LETTERS);
-    for (kind, count_at, holds) in [(Kind::Short, 0, letters < SHORT_LETTERS), (Kind::Long, 4, letters >= LONG_LETTERS)]
-    {
-        if !holds {
+    for (kind, count_at) in [(ShingleKind::Short, 0), (ShingleKind::Long, 4)] {
+        if !kind.is_for(letters) {
             continue;
         }
-        // The same shingles as those of [`Kind::shingles`].
-        let hashes = match kind {
-            Kind::Short => text.multiset(2),
-            Kind::Long => text.set(5),
-        };
+        let hashes = text.shingles(kind);
         let count = hashes.len() as u32;
         out[count_at..count_at + 4].copy_from_slice(&count.to_le_bytes());
         if count > 0 {
-            let bits = if kind == Kind::Short { SHORT_BITS } else { long_bits(count) };
+            let bits = match kind {
+                ShingleKind::Short => SHORT_BITS,
+                ShingleKind::Long => long_bits(count),
+            };
             let start = out.len();
             out.resize(start + bits / 8, 0);
             flip(hashes, &mut out[start..]);
@@ -273,7 +250,7 @@ fn estimate(odd_16: u64, bits: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::text::characters::is_letter;
-    use crate::text::shingles::jaccard;
+    use crate::text::shingles::{LONG_LETTERS, Shingles, jaccard};
     use crate::text::signatures::Shinglings;
     use proptest::prelude::*;
 
@@ -373,7 +350,7 @@ mod tests {
             prop_assert_eq!(sketches.long.is_some(), letters >= LONG_LETTERS);
             prop_assert_eq!(Sketches::parse(&bytes[..bytes.len().saturating_sub(cut)]), None);
             prop_assert_eq!(sketches.numerals, numerals::bits(&text));
-            for (kind, sketch) in [(Kind::Short, sketches.short), (Kind::Long, sketches.long)] {
+            for (kind, sketch) in [(ShingleKind::Short, sketches.short), (ShingleKind::Long, sketches.long)] {
                 let Some(sketch) = sketch else { continue };
                 let mut shingles = Shingles::default();
                 kind.shingles(&text, &mut shingles);

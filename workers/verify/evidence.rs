@@ -7,7 +7,7 @@ use crate::document::Id;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{ContentRow, EvidenceRow, KeyRow};
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, joined, missing, portions};
@@ -15,7 +15,7 @@ use crate::verify::live::{Live, Tables, joined, missing, portions};
 /// The first thing that is wrong with the evidence of a content.
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let (keys, rest) = row.keys.as_chunks::<KEY_BYTES>();
-    let number = |key: &[u8; KEY_BYTES]| Kind::of_number(key[0]);
+    let number = |key: &[u8; KEY_BYTES]| SignatureKind::of_number(key[0]);
     let pairs: Vec<(u8, u64)> = evidence::keys(&row.keys).collect();
     let text = if row.text.is_empty() { None } else { Some(unpack_text(&row.text)) };
     let is_of = |text: &String| Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize;

@@ -12,7 +12,7 @@ use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ContentPageRow, GroupRow, KeyRow, UrlRow};
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use crate::verify::findings::hex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,8 +37,8 @@ type Found = Option<(u64, usize, Id)>;
 /// The unexamined pairs, and the largest bucket of each signature that has some. Of equal buckets
 /// the first is taken.
 fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
-    let mut sums = [Unexamined::default(); 1 + Kind::ALL.len()];
-    let mut largest: [Found; 1 + Kind::ALL.len()] = Default::default();
+    let mut sums = [Unexamined::default(); 1 + SignatureKind::ALL.len()];
+    let mut largest: [Found; 1 + SignatureKind::ALL.len()] = Default::default();
     let mut count = |signature: u8, key: u64, contents: usize, first: Id| {
         let (Some(sum), Some(largest)) =
             (sums.get_mut(usize::from(signature)), largest.get_mut(usize::from(signature)))

@@ -14,7 +14,7 @@ use crate::store::manifest::{self, Head};
 use crate::store::{Store, durable, segment};
 use crate::tables::visits::{PAGE, REMOVED, TOO_SHORT};
 use crate::tables::{EvidenceRow, Visit};
-use crate::text::signatures::Kind;
+use crate::text::signatures::SignatureKind;
 use crate::verify::deep::deep;
 use crate::verify::files::verify;
 use crate::verify::findings::Deep;
@@ -137,7 +137,7 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
 /// share a key.
 fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
     let visit = visits.iter().find(|visit| visit.content == id(n))?;
-    let key = |key: u64| [&[Kind::MinHash.number()][..], &key.to_le_bytes()].concat();
+    let key = |key: u64| [&[SignatureKind::MinHash.number()][..], &key.to_le_bytes()].concat();
     let row = EvidenceRow {
         content: visit.content,
         fingerprint: visit.fingerprint,

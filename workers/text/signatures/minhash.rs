@@ -20,19 +20,11 @@
 
 use super::{KEYS_MAX, Text};
 use crate::text::hash::{chain, finish};
+use crate::text::shingles::{SHORT_LETTERS, ShingleKind};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
-
-/// The length of the shingles of a text with at least [`LONG_FROM`] letters, in letters.
-const CHARACTERS: usize = 5;
-/// A text of this many letters or more has keys of 5-grams.
-const LONG_FROM: usize = 64;
-/// The length of the shingles of a text with fewer than [`SHORT_BELOW`] letters, in letters.
-const SHORT_CHARACTERS: usize = 2;
-/// A text of fewer letters has keys of 2-grams.
-const SHORT_BELOW: usize = 128;
 
 /// The most bins.
 const BINS_MAX: usize = 128;
@@ -96,12 +88,11 @@ impl MinHash {
 
     /// Appends the keys of `text`, if it has a letter or digit.
     pub fn keys(&mut self, text: &mut Text<'_>, out: &mut Vec<u64>) {
-        let characters = text.letters(SHORT_BELOW);
-        if characters >= LONG_FROM {
-            self.keys_of(text.set(CHARACTERS), CHARACTERS, out);
-        }
-        if characters < SHORT_BELOW {
-            self.keys_of(text.multiset(SHORT_CHARACTERS), SHORT_CHARACTERS, out);
+        let letters = text.letters(SHORT_LETTERS);
+        for kind in [ShingleKind::Long, ShingleKind::Short] {
+            if kind.is_for(letters) {
+                self.keys_of(text.shingles(kind), kind.q(), out);
+            }
         }
     }
 
@@ -152,7 +143,7 @@ mod tests {
 
     fn keys(shingles: &[u64]) -> Vec<u64> {
         let mut out = Vec::new();
-        MinHash::new(&Options::default()).keys_of(shingles, CHARACTERS, &mut out);
+        MinHash::new(&Options::default()).keys_of(shingles, ShingleKind::Long.q(), &mut out);
         out
     }
 
@@ -181,8 +172,8 @@ mod tests {
         }
     }
 
-    /// A key of two texts is equal with probability J^4, and one of six with 1 - (1 - J^4)^6, for every
-    /// seed. That the six share one permutation does not matter for large sets.
+    /// A key of two texts is equal with probability J^4, and one of six with 1 - (1 - J^4)^6, for
+    /// every seed. That the six share one permutation does not matter for large sets.
     #[test]
     fn keys_agree_by_the_formula() {
         for (seed, (shared, own)) in

@@ -30,7 +30,7 @@ pub const KEYS_MAX: usize = 64;
 /// An equality signature. The numbers are stored; SimHash's is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
-pub enum Kind {
+pub enum SignatureKind {
     /// One-permutation MinHash.
     #[serde(rename = "minhash")]
     MinHash = 1,
@@ -45,9 +45,10 @@ pub enum Kind {
     SpotSigs = 4,
 }
 
-impl Kind {
+impl SignatureKind {
     /// All equality signatures, by number.
-    pub const ALL: [Kind; 4] = [Kind::MinHash, Kind::SuperShingles, Kind::IMatch, Kind::SpotSigs];
+    pub const ALL: [SignatureKind; 4] =
+        [SignatureKind::MinHash, SignatureKind::SuperShingles, SignatureKind::IMatch, SignatureKind::SpotSigs];
 
     /// The number that is stored with keys.
     pub fn number(self) -> u8 {
@@ -55,17 +56,17 @@ impl Kind {
     }
 
     /// The signature of `number`, if there is one.
-    pub fn of_number(number: u8) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.number() == number)
+    pub fn of_number(number: u8) -> Option<SignatureKind> {
+        SignatureKind::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
     /// The name in job files and exports.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::MinHash => "minhash",
-            Kind::SuperShingles => "super_shingles",
-            Kind::IMatch => "i_match",
-            Kind::SpotSigs => "spotsigs",
+            SignatureKind::MinHash => "minhash",
+            SignatureKind::SuperShingles => "super_shingles",
+            SignatureKind::IMatch => "i_match",
+            SignatureKind::SpotSigs => "spotsigs",
         }
     }
 }
@@ -93,19 +94,19 @@ pub enum Options {
 
 impl Options {
     /// The kind of an equality signature; `None` for SimHash.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<SignatureKind> {
         match self {
             Options::SimHash(_) => None,
-            Options::MinHash(_) => Some(Kind::MinHash),
-            Options::SuperShingles(_) => Some(Kind::SuperShingles),
-            Options::IMatch(_) => Some(Kind::IMatch),
-            Options::SpotSigs(_) => Some(Kind::SpotSigs),
+            Options::MinHash(_) => Some(SignatureKind::MinHash),
+            Options::SuperShingles(_) => Some(SignatureKind::SuperShingles),
+            Options::IMatch(_) => Some(SignatureKind::IMatch),
+            Options::SpotSigs(_) => Some(SignatureKind::SpotSigs),
         }
     }
 
     /// The signature's name.
     pub fn name(&self) -> &'static str {
-        self.kind().map_or("simhash", Kind::name)
+        self.kind().map_or("simhash", SignatureKind::name)
     }
 
     /// The file that the signature reads, if any.
@@ -193,7 +194,7 @@ pub fn identity(list: &[Options]) -> Result<Value> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The signature that made it. Keys of different signatures are never compared.
-    pub kind: Kind,
+    pub kind: SignatureKind,
     /// The key, uniform over 64 bits.
     pub key: u64,
 }
@@ -235,12 +236,12 @@ enum Maker {
 }
 
 impl Maker {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> SignatureKind {
         match self {
-            Maker::MinHash(_) => Kind::MinHash,
-            Maker::SuperShingles(_) => Kind::SuperShingles,
-            Maker::IMatch(_) => Kind::IMatch,
-            Maker::SpotSigs(_) => Kind::SpotSigs,
+            Maker::MinHash(_) => SignatureKind::MinHash,
+            Maker::SuperShingles(_) => SignatureKind::SuperShingles,
+            Maker::IMatch(_) => SignatureKind::IMatch,
+            Maker::SpotSigs(_) => SignatureKind::SpotSigs,
         }
     }
 

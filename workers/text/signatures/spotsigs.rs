@@ -20,8 +20,8 @@
 //!
 //! What is missed: nothing, while the prefix that the threshold requires has at most `prefix_max`
 //! spots, as it has in texts with few spots. Of a longer prefix the first `prefix_max` spots are
-//! taken, a sample of the union, so that a pair of similarity J is missed with probability (1 -
-//! J)^prefix_max at most. On the texts generated in the tests all pairs of J >= 0.5 are found
+//! taken, a sample of the union, so that a pair of similarity J is missed with probability
+//! (1-J)^prefix_max at most. On the texts generated in the tests all pairs of J >= 0.5 are found
 //! without that limit, and 787 of 792 with the default limit of 4. Pairs in buckets of more than 64
 //! contents of which none is a pivot are not proposed by that key either.
 

@@ -78,15 +78,15 @@ fn entries() {
     .expect("sound");
     assert_eq!(read[0], default_list()[0]);
     assert_eq!(read[2], Options::IMatch(i_match::Options::new("words.tsv".into())));
-    let kinds: Vec<Kind> = read.iter().filter_map(Options::kind).collect();
-    assert_eq!(kinds, Kind::ALL);
-    for kind in Kind::ALL {
+    let kinds: Vec<SignatureKind> = read.iter().filter_map(Options::kind).collect();
+    assert_eq!(kinds, SignatureKind::ALL);
+    for kind in SignatureKind::ALL {
         assert_eq!(serde_json::to_value(kind).expect("a name"), kind.name());
-        assert_eq!(Kind::of_number(kind.number()), Some(kind));
+        assert_eq!(SignatureKind::of_number(kind.number()), Some(kind));
     }
-    assert_eq!(Kind::of_number(0), None);
+    assert_eq!(SignatureKind::of_number(0), None);
     // Stored with every pair, so these must never change.
-    assert_eq!(Kind::ALL.map(Kind::number), [1, 2, 3, 4]);
+    assert_eq!(SignatureKind::ALL.map(SignatureKind::number), [1, 2, 3, 4]);
     assert_eq!(list(&serde_json::to_string(&read).expect("JSON")), Ok(read));
 }
 
@@ -161,8 +161,8 @@ fn keys_are_a_function_of_the_text() {
     assert_eq!(again[..before.len()], before);
     assert_eq!(again[before.len()..], once);
     assert!(once.is_sorted());
-    let kinds: BTreeSet<Kind> = once.iter().map(|key| key.kind).collect();
-    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), Kind::ALL);
+    let kinds: BTreeSet<SignatureKind> = once.iter().map(|key| key.kind).collect();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), SignatureKind::ALL);
     let mut empty = Vec::new();
     sign(&mut signer, "", &mut empty);
     assert!(empty.is_empty());
@@ -179,11 +179,14 @@ fn keys_never_change() {
         .collect();
     let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
     signer.sign(&mut Text::new(ARTICLE, &words, &mut shinglings), &mut keys);
-    let digest = |kind: Kind| {
+    let digest = |kind: SignatureKind| {
         let bytes: Vec<u8> = keys.iter().filter(|key| key.kind == kind).flat_map(|key| key.key.to_le_bytes()).collect();
         blake3::hash(&bytes).to_hex()[..16].to_owned()
     };
-    assert_eq!(Kind::ALL.map(digest), ["ba8f179f89c6debd", "028ffda99215a265", "9d3c844e3d879f18", "6b82621fa1d69372"]);
+    assert_eq!(
+        SignatureKind::ALL.map(digest),
+        ["ba8f179f89c6debd", "028ffda99215a265", "9d3c844e3d879f18", "6b82621fa1d69372"]
+    );
 }
 
 proptest! {
@@ -210,7 +213,7 @@ proptest! {
         let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
         signer.sign(&mut Text::new(&text, &words, &mut shinglings), &mut keys);
         prop_assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());
-        for kind in Kind::ALL {
+        for kind in SignatureKind::ALL {
             prop_assert!(keys.iter().filter(|key| key.kind == kind).count() <= KEYS_MAX);
         }
     }

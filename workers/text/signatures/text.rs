@@ -4,7 +4,7 @@
 //! each text.
 
 use crate::text::characters::is_letter;
-use crate::text::shingles::Shingles;
+use crate::text::shingles::{ShingleKind, Shingles};
 
 /// Which shingles of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,14 @@ impl<'a> Text<'a> {
     /// The hashes of the multiset of q-grams, ascending.
     pub fn multiset(&mut self, q: usize) -> &[u64] {
         self.shingled(Recipe::Multiset(q))
+    }
+
+    /// The hashes of the shingles of `kind`, ascending.
+    pub fn shingles(&mut self, kind: ShingleKind) -> &[u64] {
+        match kind {
+            ShingleKind::Short => self.multiset(kind.q()),
+            ShingleKind::Long => self.set(kind.q()),
+        }
     }
 
     /// The number of letters and digits, counted up to `max`.
