@@ -2,7 +2,7 @@
 //! three forms in a file.
 //!
 //! ```text
-//! {"url": "...", "label": "..."}          pages with one label are the same, all others differ
+//! {"url": "...", "label": "..."}          equal labels are the same, all others of the file differ
 //! {"a": "...", "b": "...", "same": true}  pairs are judged, nothing is known of others
 //! {"a": "...", "b": "..."}                pairs are the same, all others of the store differ
 //! ```

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// The keys that are looked up at once.
 const PORTION_ROWS: usize = 1 << 16;
 /// The number of unknown URLs that are named.
-const UNKNOWN_NAMED: usize = 10;
+const UNKNOWN_URLS_MAX: usize = 10;
 
 /// A text of the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
     found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
 
     let contents = sorted(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
-    let clusters = homes(&snapshot, &contents)?;
+    let clusters = clusters_of(&snapshot, &contents)?;
     let facts: BTreeMap<Id, ContentRow> =
         rows(&snapshot.table::<ContentRow>()?, &contents).map(|row| (row.content, row)).collect();
     let (mut texts, mut chars) = (Vec::new(), Vec::new());
@@ -108,9 +108,9 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
             });
         }
         // A page without text is a cluster of its own, because its DocId is unique.
-        let home = clusters.get(&page.content).copied().unwrap_or(page.doc);
+        let cluster = clusters.get(&page.content).copied().unwrap_or(page.doc);
         let next = cluster_numbers.len() as u32;
-        placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(home).or_insert(next) });
+        placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(cluster).or_insert(next) });
     }
     let mut pairs = Vec::new();
     for row in rows(&snapshot.table::<PairRow>()?, &contents).filter(|row| row.content < row.other) {
@@ -128,12 +128,12 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
 }
 
 /// An id for the cluster of each of `contents` (ascending); equal ids are equal clusters.
-fn homes(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
-    let mut homes: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
-    homes.extend(rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)));
+fn clusters_of(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
+    let mut clusters: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
+    clusters.extend(rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)));
     // If a radius is set, a component may have several clusters.
-    homes.extend(rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)));
-    Ok(homes)
+    clusters.extend(rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)));
+    Ok(clusters)
 }
 
 /// The truth about the live pages, by their numbers in `docs`.
@@ -142,7 +142,7 @@ fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
     let mut unknown = Unknown::default();
     for ((url, _), _) in labels.urls.iter().zip(&places).filter(|(_, place)| place.is_none()) {
         unknown.urls += 1;
-        if unknown.first.len() < UNKNOWN_NAMED {
+        if unknown.first.len() < UNKNOWN_URLS_MAX {
             unknown.first.push(url.clone());
         }
     }

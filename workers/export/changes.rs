@@ -32,8 +32,7 @@ struct Traffic {
     between: BTreeMap<(Id, Id), u64>,
     /// The components of those clusters. Other components exchanged no page.
     busy: BTreeSet<Id>,
-    /// The number of pages that came to a cluster from a cluster with another key, by ClusterId
-    /// after.
+    /// The number of pages that the cluster's key did not have before, by ClusterId after.
     arrived: BTreeMap<Id, u64>,
 }
 
@@ -133,7 +132,7 @@ impl Difference {
         let known = self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
-            // A new page in a new cluster takes nothing from another cluster.
+            // A new page in a new cluster takes nothing from other clusters.
             if from.is_some() || to.is_some_and(|to| find_cluster(&known, key(to)).is_some()) {
                 traffic.count(from, to);
             }
@@ -154,7 +153,8 @@ impl Difference {
         });
         let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
             let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
-            // A content that leads others too has changed leaders above if its cluster is gone.
+            // The state without this cluster has another leader for its other contents, so
+            // they are found above.
             let mut contents = sorted(rows.map(|rows| rows[0].leader));
             without(&mut contents, &self.components);
             without(&mut contents, &self.leaders);

@@ -10,7 +10,7 @@ use crate::export::tables::{Tables, find_cluster, sorted};
 use crate::export::transitions;
 
 /// The number of largest clusters that are returned for display.
-const LARGEST: usize = 5;
+const LARGEST_MAX: usize = 5;
 
 /// The largest clusters: pages, contents, hosts and the representative's URL.
 pub(super) type Largest = Vec<(u32, u32, u32, String)>;
@@ -36,10 +36,10 @@ pub(super) fn write(
         let urls = tables.urls(rows.iter().map(|row| row.representative));
         for row in portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)) {
             let representative = urls.of(row.representative);
-            if largest.len() < LARGEST || largest.last().is_some_and(|least| least.0 <= row.pages) {
+            if largest.len() < LARGEST_MAX || largest.last().is_some_and(|least| least.0 <= row.pages) {
                 largest.push((row.pages, row.contents, row.hosts, representative.clone()));
                 largest.sort_by(|a, b| b.cmp(a));
-                largest.truncate(LARGEST);
+                largest.truncate(LARGEST_MAX);
             }
             sink.push(Cluster {
                 cluster: row.cluster.to_string(),

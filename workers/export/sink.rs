@@ -96,9 +96,7 @@ pub(crate) use exported;
 
 /// The folder and the formats of an export.
 pub struct Place<'a> {
-    /// The folder.
     pub dir: &'a Path,
-    /// The formats.
     pub forms: &'a [Form],
 }
 

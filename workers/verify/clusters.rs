@@ -46,7 +46,7 @@ pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check;
         let component = row.component;
         if components.rows.last().is_none_or(|last| last.component != component) {
             if components.contents.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
-                components.judge(tables, rule, &mut checks);
+                components.compare(tables, rule, &mut checks);
             }
             let before = components.contents.len();
             members.seek(|member| member.component.cmp(&component));
@@ -62,7 +62,7 @@ pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check;
         components.pages += row.pages as usize;
         components.rows.push(row);
     }
-    components.judge(tables, rule, &mut checks);
+    components.compare(tables, rule, &mut checks);
     missing(tables, &mut checks.clusters);
     led(tables, radius, &mut checks.leaders);
     [checks.clusters, checks.leaders]
@@ -83,7 +83,7 @@ struct Components {
 
 impl Components {
     /// Compares the rows with computed ones, then forgets them.
-    fn judge(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
+    fn compare(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
         let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.radius);
         let mut all_led: Vec<Led> = Vec::new();
         for stored in self.rows.chunk_by(|a, b| a.component == b.component) {

@@ -120,7 +120,7 @@ fn add_up<R: Row, K: Copy + PartialEq>(
     add_up_named(table, R::NAME, key, name, check);
 }
 
-/// The same for a table whose name is not that of its rows, which is that of a band.
+/// The same under a given name, because the tables of all bands have one row type.
 fn add_up_named<R: Row, K: Copy + PartialEq>(
     table: &Table<R>,
     table_name: &str,

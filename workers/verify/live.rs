@@ -28,31 +28,21 @@ pub const PORTION_ROWS: usize = if cfg!(test) { 64 } else { 1 << 16 };
 pub struct Tables {
     /// The bands of the job.
     pub bands: Bands,
-    /// `pages`.
     pub pages: Table<PageRow>,
-    /// `urls`.
     pub urls: Table<UrlRow>,
-    /// `content_pages`.
     pub content_pages: Table<ContentPageRow>,
-    /// `contents`.
     pub contents: Table<ContentRow>,
     /// `fingerprint_contents`.
     pub groups: Table<GroupRow>,
     /// `band_1` and up, in order.
     pub band: Vec<Table<BandRow>>,
-    /// `evidence`.
     pub evidence: Table<EvidenceRow>,
-    /// `keys`.
     pub keys: Table<KeyRow>,
-    /// `pairs`.
     pub pairs: Table<PairRow>,
-    /// `components`.
     pub components: Table<ComponentRow>,
     /// `component_members`.
     pub members: Table<MemberRow>,
-    /// `leaders`.
     pub leaders: Table<LeaderRow>,
-    /// `clusters`.
     pub clusters: Table<ClusterRow>,
 }
 
@@ -158,7 +148,7 @@ impl<R: Row> Iterator for Live<'_, R> {
     }
 }
 
-/// Calls `found` for each of `keys` without a row in `table`. A key that occurs twice needs two rows.
+/// Calls `found` for each of `keys` without a row in `table`. A repeated key needs as many rows.
 pub fn missing<R: Row, K: Ord>(
     table: &Table<R>,
     keys: impl Iterator<Item = K>,

@@ -2,7 +2,7 @@
 //!
 //! Pages get and lose contents with fingerprints and keys. Any number of workers folds them over
 //! the store's tables, epoch after epoch. After each epoch the stored pairs, the signatures that
-//! propose them and the components are those that the definitions emit. At the end every table
+//! propose them and the components are those that the definitions give. At the end every table
 //! equals that of one epoch over an empty store.
 
 use crate::candidates::bands::Bands;

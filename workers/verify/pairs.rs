@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The pairs whose keys are held in memory at once. A content has up to 256 keys of 40 bytes each.
-const KEYED_PAIRS: usize = PORTION_ROWS.div_ceil(16);
+const KEYED_PAIRS_MAX: usize = PORTION_ROWS.div_ceil(16);
 
 /// What the checks of a pair need of each content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
                 sound.push(row);
             }
         }
-        for rows in sound.chunks(KEYED_PAIRS) {
+        for rows in sound.chunks(KEYED_PAIRS_MAX) {
             proposed(tables, rows, &mut check);
         }
         let ask = |row: &&PairRow| (row.content, row.other, Some(u32::from(row.distance)));
