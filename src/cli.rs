@@ -1,4 +1,4 @@
-//! The command line, as typed.
+//! The command line.
 
 use crate::schedule::moments::{Every, TimeOfDay};
 use clap::{ArgGroup, Args, Parser, Subcommand};
@@ -8,7 +8,8 @@ use workers::commit::guards::Guard;
 use workers::error::{Error, Kind};
 use workers::job::Job;
 
-/// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to keep, and why.
+/// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to
+/// keep, and why.
 #[derive(Parser)]
 #[command(name = "pagefold", version, propagate_version = true, after_help = exit_codes())]
 struct Cli {
@@ -16,7 +17,7 @@ struct Cli {
     command: Command,
 }
 
-/// What exit code 0 means; the others are [`Kind`]s.
+/// The meaning of exit code 0; the other codes are [`Kind`]s.
 const SUCCESS: &str = "committed, or nothing due";
 
 fn exit_codes() -> String {
@@ -24,42 +25,49 @@ fn exit_codes() -> String {
     format!("Exit codes:\n   0  {SUCCESS}{}", failures.concat())
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
     /// Read what is new, fold it into the store, export the result.
     Run(Unattended),
-    /// Try everything that a run needs before there is one: job, inputs, folders and, with --cluster, every host.
+    /// Try everything that a run needs before there is one: job, inputs, folders and, with
+    /// --cluster, every host.
     Check(Check),
-    /// Print what has a job run again and again: a line for a crontab, or a service and a timer for systemd.
+    /// Print what has a job run again and again: a line for a crontab, or a service and a timer for
+    /// systemd.
     Schedule(Schedule),
     /// Write the exports of the store's head again, without reading anything new.
     Export(OfJob),
     /// Say what a job's store holds.
     Status(Status),
-    /// Look a job's store over: every referenced file present; with --full every byte, row and hash; with --deep whether its
-    /// tables agree and the near pairs are all there.
+    /// Look a job's store over: every referenced file present; with --full every byte, row and
+    /// hash; with --deep whether its tables agree and the near pairs are all there.
     Verify(Verify),
-    /// Say how right the store's answers are, held against labels; with --sweep, what other settings would make of them.
+    /// Say how right the store's answers are, held against labels; with --sweep, what other
+    /// settings would make of them.
     Eval(Eval),
     /// Make an earlier epoch the answer again. Nothing is deleted.
     Rollback(Rollback),
     /// Say what no kept epoch needs; with --delete, delete it.
     Gc(Gc),
-    /// Read all consumed inputs again into a new store, for a job whose identity changed (extract, normalize, features, simhash).
+    /// Read all consumed inputs again into a new store, for a job whose identity changed (extract,
+    /// normalize, features, simhash).
     Rebuild(Run),
-    /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the weights of words read, or stop words.
+    /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the
+    /// weights of words read, or stop words.
     Lexicon(Lexicon),
-    /// One process of a job; started by a scheduler, which says its rank and its peers in the environment, on all hosts alike.
+    /// One process of a job; started by a scheduler, which says its rank and its peers in the
+    /// environment, on all hosts alike.
     #[command(name = "worker", hide = true)]
     Rank(Unattended),
-    /// One process of a job; started by `run --cluster` as `worker` without a job, which comes over stdin.
+    /// One process of a job; started by `run --cluster` as `worker` without a job, which comes over
+    /// stdin.
     #[command(skip)]
     Worker,
 }
 
 impl Command {
-    /// Whether it is to be quiet, and how much it logs.
+    /// Whether the command is quiet, and its level of verbosity.
     pub fn verbosity(&self) -> (bool, u8) {
         match self {
             Command::Run(of) | Command::Rank(of) => (of.run.quiet, of.run.verbose),
@@ -69,36 +77,41 @@ impl Command {
     }
 }
 
-/// `pagefold run`: a run, and what it does where nobody looks on.
+/// The arguments of `pagefold run`: a run, and what it does when it is unattended.
 #[derive(Args)]
 pub struct Unattended {
-    /// The run.
+    /// The run itself.
     #[command(flatten)]
     pub run: Run,
-    /// Wait while another run is at work on the store, at most so many seconds [default: exit 75; without SECONDS: for ever].
+    /// Wait while another run is at work on the store, at most so many seconds [default: exit 75;
+    /// without SECONDS: for ever].
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(value_parser = clap::value_parser!(u32))]
     pub wait: Option<Option<u32>>,
     /// Do nothing, with exit code 0, while another run is at work on the store.
     #[arg(long, conflicts_with = "wait")]
     pub skip_if_running: bool,
-    /// Take at most N inputs that are not consumed yet, the first by path; the others stay for later runs.
+    /// Take at most N inputs that are not consumed yet, the first by path; the others stay for
+    /// later runs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_inputs: Option<u32>,
-    /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's `[output] metrics`].
+    /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's
+    /// `[output] metrics`].
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
-    /// Tell URL when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default: the job's `[output] ping`].
+    /// Tell URL when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default: the
+    /// job's `[output] ping`].
     #[arg(long, value_name = "URL", value_parser = ping)]
     pub ping: Option<String>,
 }
 
 impl Unattended {
-    /// How many inputs an epoch of `job` takes.
+    /// How many inputs an epoch of `job` may take.
     ///
     /// # Errors
     ///
-    /// `Usage` if only some of a complete snapshot were to be taken.
+    /// `Usage` if the limit is set and the inputs are a complete snapshot: the pages of the
+    /// remaining inputs would be removed.
     pub fn inputs_max(&self, job: &Job) -> Result<usize, Error> {
         match self.max_inputs {
             Some(_) if job.read.complete => {
@@ -116,7 +129,8 @@ impl Unattended {
 pub struct Run {
     /// The job file: what to read, how to fold, where results go.
     pub job: PathBuf,
-    /// The cluster file: which processes, on which hosts, with how many workers. Without it one process does the work.
+    /// The cluster file: which processes, on which hosts, with how many workers. Without it one
+    /// process does the work.
     #[arg(long, value_name = "FILE")]
     pub cluster: Option<PathBuf>,
     /// Worker threads of a single process [default: all cores].
@@ -146,7 +160,8 @@ pub struct Run {
 #[derive(Args)]
 #[command(group = ArgGroup::new("for").required(true).args(["cron", "systemd"]))]
 pub struct Schedule {
-    /// The job file. With %i in its name, and no such file, the units are templates, whose instances are named after their job files.
+    /// The job file. With %i in its name, and no such file, the units are templates, whose
+    /// instances are named after their job files.
     pub job: PathBuf,
     /// The cluster file.
     #[arg(long, value_name = "FILE")]
@@ -210,7 +225,8 @@ pub struct Status {
     /// Exit 65 if the last epoch is older: a number with s, m, h or d.
     #[arg(long, value_name = "AGE", value_parser = seconds)]
     pub max_age: Option<i64>,
-    /// Read the groups and keys through and name the largest bucket of each signature that the pivot rule does not examine whole.
+    /// Read the groups and keys through and name the largest bucket of each signature that the
+    /// pivot rule does not examine whole.
     #[arg(long, conflicts_with = "files")]
     pub pivots: bool,
     /// Print the paths of a table's files instead, one a line.
@@ -227,7 +243,8 @@ pub struct Verify {
     /// Read every byte.
     #[arg(long)]
     pub full: bool,
-    /// Read every byte; if all are sound, hold the tables against one another, and a sample of fingerprints against all.
+    /// Read every byte; if all are sound, hold the tables against one another, and a sample of
+    /// fingerprints against all.
     #[arg(long)]
     pub deep: bool,
     /// Fingerprints that --deep holds against all others; another epoch has another sample.
@@ -242,10 +259,12 @@ pub struct Eval {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// What is true, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`, all pairs that are the same.
+    /// What is true, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`, all
+    /// pairs that are the same.
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,
-    /// List so many pairs that are joined and not the same, and so many that are the same and not joined.
+    /// List so many pairs that are joined and not the same, and so many that are the same and not
+    /// joined.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub list: u32,
     /// Try other settings: SimHash's k, MinHash's bins, the thresholds of confirm.
@@ -298,7 +317,8 @@ pub struct Lexicon {
     /// What the file is for.
     #[arg(long, value_enum, default_value_t = LexiconKind::IMatch)]
     pub kind: LexiconKind,
-    /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the texts for stop-words].
+    /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the
+    /// texts for stop-words].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub docs_min: Option<u32>,
     /// Threads [default: all cores].
@@ -321,7 +341,7 @@ pub enum LexiconKind {
 }
 
 impl LexiconKind {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             LexiconKind::IMatch => "i-match",
@@ -354,13 +374,14 @@ fn seconds(age: &str) -> Result<i64, String> {
     number.checked_mul(seconds).ok_or_else(|| "too long an age".into())
 }
 
-/// Reads the command line; `Err` is the exit code after help, version or a usage error was printed.
+/// Parses the command line. `Err` holds the exit code after help, version or a usage error was
+/// printed.
 pub fn parse() -> Result<Command, ExitCode> {
     if std::env::args_os().skip(1).eq(["worker"]) {
         return Ok(Command::Worker);
     }
     Cli::try_parse().map(|cli| cli.command).map_err(|error| {
-        // A closed pipe is no reason to complain about the complaint.
+        // A closed pipe while the usage error is printed is not worth a second error.
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
     })
@@ -371,7 +392,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// `jobs/README.md`, `--help` and the kinds of error say the same of every exit code, and none of any other.
+    /// `jobs/README.md`, `--help` and [`Kind`] agree on every exit code.
     #[test]
     fn exit_codes_agree() {
         let mut expected = vec![(0, SUCCESS.to_owned())];
@@ -392,7 +413,7 @@ mod tests {
         assert_eq!(lines.collect::<Vec<_>>(), expected);
     }
 
-    /// `--wait` takes its number only behind `=`, so that it never eats the job's name.
+    /// `--wait` takes its number only after `=`, so that it cannot swallow the job's name.
     #[test]
     fn wait() {
         let wait = |words: &[&str]| match Cli::try_parse_from([&["pagefold", "run"], words].concat()).ok()?.command {

@@ -1,4 +1,6 @@
-//! The clock, asked as rarely as can be: plans freeze a time, and everything else goes by that.
+//! The clock.
+//!
+//! Only a few places ask it: a plan freezes a time, and the rest of the run uses that.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

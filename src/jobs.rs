@@ -1,5 +1,6 @@
-//! The job file: in comes a path and what the command line sets, out goes a checked [`Job`] with usable paths, or one line that names file
-//! and key.
+//! The job file: its path and `--set` options become a checked [`Job`] with absolute paths.
+//!
+//! Every mistake is one line that names the file and the key.
 
 use crate::cli::OfJob;
 use std::path::Path;
@@ -9,7 +10,7 @@ use workers::job::Job;
 use workers::store::Store;
 use workers::store::manifest::Head;
 
-/// Reads the job file at `path` and obeys `sets`.
+/// Reads the job file at `path` and applies `sets`.
 pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
     let text = text_of(path)?;
     let job: Job = if sets.is_empty() {
@@ -35,7 +36,7 @@ pub fn open(of: &OfJob) -> Result<(Job, Store, Option<Head>)> {
     Ok((job, store, head))
 }
 
-/// The head, of which there must be one.
+/// The head, or an error if nothing was committed yet.
 pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
     let nothing = || Error::new(Kind::NoInput, format!("{}: no epoch yet; run the job first", store.root().display()));
     head.ok_or_else(nothing)
@@ -50,7 +51,7 @@ pub fn text_of(path: &Path) -> Result<String> {
     })
 }
 
-/// `error` in one line with its place in the file.
+/// `error` in one line, with its place in the file.
 pub fn located(path: &Path, text: &str, error: &toml::de::Error) -> Error {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text[..at].matches('\n').count() + 1;
@@ -61,7 +62,7 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Obeys one `KEY=VALUE`; a value that is no TOML is a string.
+/// Applies one `KEY=VALUE`; a value that is not TOML is a string.
 fn apply(table: &mut Table, set: &str) -> Result<()> {
     let usage = |why: &str| Error::new(Kind::Usage, format!("--set {set}: {why}"));
     let (key, value) = set.split_once('=').ok_or_else(|| usage("not KEY=VALUE"))?;
@@ -94,7 +95,7 @@ mod tests {
         read(&path, &sets)
     }
 
-    /// Paths are relative to the job file, and `--set` is as if it stood there.
+    /// Paths are relative to the job file, and `--set` works as if the key stood in the file.
     #[test]
     fn paths_and_sets() {
         let job = read_text(JOB, &["simhash.k=2", "output.dir=elsewhere", "read.rejects_max=0.5"]).expect("a job");
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!((job.simhash.k, job.read.rejects_max), (2, 0.5));
     }
 
-    /// Every mistake is one line that names the file and the key, with the code for configuration.
+    /// Every mistake is a `Config` error of one line that names the file and the key.
     #[test]
     fn mistakes() {
         let cases = [
@@ -137,7 +138,7 @@ mod tests {
         assert!(read_text(JOB, &["simhash.kk=1"]).expect_err("unknown").to_string().contains("`kk`"));
     }
 
-    /// Every job that comes with pagefold can be read, the fast one among them, and that one segments nothing.
+    /// Every job that comes with pagefold is valid, and the fast one does not segment words.
     #[test]
     fn jobs_are_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
@@ -158,7 +159,8 @@ mod tests {
         assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "manku.toml", "snapshot.toml"]);
     }
 
-    /// The snapshot job says every key at its default: without all but its paths it is the same job.
+    /// The snapshot job states every key at its default: without all but its paths it is the same
+    /// job.
     #[test]
     fn snapshot_has_defaults() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/snapshot.toml");

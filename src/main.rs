@@ -1,4 +1,6 @@
-//! pagefold: folds the near-duplicate pages of a web crawl. This crate starts the work, `workers` does it.
+//! The `pagefold` command, which folds the near-duplicate pages of a web crawl.
+//!
+//! This crate parses, supervises and reports; the crate `workers` does the work.
 
 mod cli;
 mod clock;

@@ -1,11 +1,13 @@
-//! Stopping: in comes SIGTERM, SIGINT or SIGHUP, out goes the process, with exit code 75 and one line. The first signal stops a launcher in an orderly
-//! manner, a second one ends it wherever it is. Nothing that works is asked to stop or waited for: a thread of its own ends the process in the
-//! middle of whatever it does. That is sound because kill -9 is: a commit is one `link`, which has happened or has not, finished splits
-//! are durable, and an export that lacks its summary is made again by the next run. So a signal that comes in the instant of a commit loses
-//! no commit; at worst the exit code says 75 of an epoch that is there, and the next run finds nothing due.
+//! Ends the process on SIGTERM, SIGINT or SIGHUP, with exit code 75 and one line.
 //!
-//! A signal that is ignored when the process starts (`nohup`, a shell's background jobs) stays ignored. SIGPIPE is none of these: writing to
-//! a reader who has left is an error like others.
+//! The first signal stops a launcher after a short clean-up; a second one ends it at once. No work
+//! is asked to stop or waited for: a thread of its own ends the process. That is safe because kill
+//! -9 is: a commit is a single `link` call, finished splits are durable, and an export without its
+//! summary is made again by the next run. A signal at the moment of a commit loses nothing. At
+//! worst the exit code is 75 although the epoch was committed, and the next run finds nothing due.
+//!
+//! A signal that is ignored when the process starts (by `nohup`, or for a shell's background jobs)
+//! stays ignored. SIGPIPE is not handled here: a write to a closed pipe is an error like others.
 
 use crate::terminal::{logging, print};
 use rustix::stdio::dup2_stderr;
@@ -23,35 +25,39 @@ use std::time::Duration;
 use workers::error::{Error, Kind};
 use workers::locks::lock;
 
-/// The signals that stop.
+/// The signals that stop a run.
 const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
-/// For which a worker that got a signal waits for its launcher to end: who signals a process group or a terminal means the launcher.
+/// How long a worker that got a signal waits for its launcher to end it. A signal to a process
+/// group or from a terminal is meant for the launcher.
 const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(5);
-/// For which a worker outlives its launcher in silence, so that no other worker has something to say of a lost peer.
+/// How long a worker stays alive, silently, after its launcher has ended, so that no other worker
+/// reports it as a lost peer.
 const QUIET_TIME: Duration = Duration::from_millis(300);
 
-/// What is done between the signal and the end. Short, as the service manager's patience is.
+/// What is done between the signal and the end. It must be short, because a service manager kills
+/// the process soon.
 type CleanUp = Box<dyn FnOnce() + Send>;
 
 static CLEAN_UP: Mutex<Option<CleanUp>> = Mutex::new(None);
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
-/// The signals among [`SIGNALS`] that `status`, the text of `/proc/self/status`, does not say to be ignored.
+/// The [`SIGNALS`] that are not ignored according to `status`, the text of `/proc/self/status`.
 fn active_signals(status: &str) -> Vec<i32> {
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     let is_ignored = |signal: &i32| mask.unwrap_or(0) >> (signal - 1) & 1 == 1;
     SIGNALS.into_iter().filter(|signal| !is_ignored(signal)).collect()
 }
 
-/// The signals of this process, to be waited for; a second one is the end, if `ends` says so.
+/// Registers the signals of this process. If `ends_at_second`, a second signal ends the process at
+/// once.
 fn signals(ends_at_second: bool) -> std::io::Result<Signals> {
     let active = active_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
-    // First, so that no signal arms without being heard.
+    // Register this first, so that no signal is lost.
     let signals = Signals::new(&active)?;
     if ends_at_second {
         let armed = Arc::new(AtomicBool::new(false));
         for signal in &active {
-            // In this order: the signal that arms is not the one that ends.
+            // The order matters: the first signal must arm the shutdown, not trigger it.
             flag::register_conditional_shutdown(*signal, Kind::TryAgain.exit_code().into(), armed.clone())?;
             flag::register(*signal, armed.clone())?;
         }
@@ -59,7 +65,7 @@ fn signals(ends_at_second: bool) -> std::io::Result<Signals> {
     Ok(signals)
 }
 
-/// Does `then` at the first signal, in a thread of its own.
+/// Calls `then` at the first signal, in a thread of its own.
 fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
     let waiting = signals(ends_at_second).and_then(|mut signals| {
         let wait = move || {
@@ -70,22 +76,24 @@ fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
         thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
     });
     if let Err(error) = waiting {
-        // They end the process all the same, only with less grace.
+        // Signals still end the process, but without the clean-up.
         tracing::warn!(%error, "cannot wait for signals");
     }
 }
 
-/// From now on a signal stops this process, which is a launcher; `json` tells scripts so, too.
+/// From now on a signal stops this process, which is a launcher. With `json`, the failure is also
+/// printed as JSON.
 pub fn on_signal(json: bool) {
     on_first_signal(true, move || end(&stopped(), json));
 }
 
-/// What is to be done before a signal ends the process.
+/// Sets what to do before a signal ends the process.
 pub fn set_clean_up(clean_up: impl FnOnce() + Send + 'static) {
     *lock(&CLEAN_UP) = Some(Box::new(clean_up));
 }
 
-/// Waits for the end if a signal has come: what the launcher has to say after that is but an echo. Otherwise from here on no signal cleans up.
+/// If a signal has come, waits for the end of the process: anything the launcher would report now
+/// follows from the signal. Otherwise later signals run no clean-up.
 pub fn wait_if_stopping() {
     let unused = lock(&CLEAN_UP).take();
     drop(unused);
@@ -94,32 +102,34 @@ pub fn wait_if_stopping() {
     }
 }
 
-/// The failure that a signal is.
+/// The error of a run that a signal stopped.
 pub fn stopped() -> Error {
     Error::new(Kind::TryAgain, "stopped; run again to go on")
 }
 
-/// Ends this process, which is a launcher, in the middle of whatever it does, because of `error`; `json` tells scripts so, too.
+/// Ends this process, which is a launcher, because of `error`. With `json`, the failure is also
+/// printed as JSON.
 pub fn end(error: &Error, json: bool) {
     STOPPING.store(true, Ordering::SeqCst);
     let clean_up = lock(&CLEAN_UP).take();
     if let Some(clean_up) = clean_up {
-        // Whatever befalls it, the process ends: the launcher waits for that.
+        // The process ends even if the clean-up panics.
         let _ = catch_unwind(AssertUnwindSafe(clean_up));
     }
     if json {
         print::print_failure(error);
     }
     if std::io::stderr().is_terminal() {
-        // The line of the progress bar.
+        // Clear the line of the progress bar.
         let _ = std::io::stderr().write_all(b"\r\x1b[2K");
     }
     logging::print_error(&error.to_string());
-    // Workers end as their stdin closes.
+    // The worker processes end because their stdin closes.
     exit(error.kind().exit_code().into())
 }
 
-/// From now on this process, which is a worker, outlives a signal for as long as its launcher may take to end.
+/// From now on this process, which is a worker, survives a signal for as long as its launcher may
+/// need to end it.
 pub fn outlive_launcher() {
     on_first_signal(false, || {
         thread::sleep(LAUNCHER_TIMEOUT);
@@ -128,10 +138,11 @@ pub fn outlive_launcher() {
     });
 }
 
-/// Ends this worker, whose launcher has ended, without a word: the launcher said what there was to say.
+/// Ends this worker after its launcher has ended. It prints nothing, as the launcher has reported
+/// the cause.
 pub fn end_after_launcher() -> ! {
     if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
-        // Where that fails some words too many are said.
+        // If that fails, a few lines too many are printed.
         let _ = dup2_stderr(&nowhere);
     }
     thread::sleep(QUIET_TIME);
@@ -142,7 +153,8 @@ pub fn end_after_launcher() -> ! {
 mod tests {
     use super::*;
 
-    /// What was ignored at the start stays ignored, as `nohup` wants it; without `/proc` all are heeded.
+    /// Signals that were ignored at the start stay ignored, as `nohup` needs it. Without `/proc`
+    /// none count as ignored.
     #[test]
     fn ignored_signals() {
         assert_eq!(active_signals("Name:\tx\nSigIgn:\t0000000000001000\n"), SIGNALS);

@@ -1,16 +1,17 @@
-//! The nouns that every stage shares: ids, URLs in canonical form, and what ingest knows of one record. A leaf.
+//! The types that every stage shares: ids and canonical URLs.
 
 use std::fmt;
 use url::Url;
 
-/// The version of the canonical form below; part of a store's identity.
+/// The version of the canonical form; part of a store's identity.
 pub const CANONICAL_URL_VERSION: u32 = 1;
 
-/// 128 bits of blake3, ordered as its big-endian bytes: a `DocId` of a canonical URL or a `Digest` of a normalised text.
+/// 128 bits of blake3: the `DocId` of a canonical URL or the `Digest` of a normalised text. Ids are
+/// ordered as their big-endian bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Id {
-    /// The first eight bytes, which route and sort.
+    /// The first eight bytes, which decide routing and sorting.
     pub high: u64,
     /// The last eight bytes.
     pub low: u64,
@@ -22,7 +23,7 @@ impl Id {
     /// The greatest id, the end of every range.
     pub const MAX: Id = Id { high: u64::MAX, low: u64::MAX };
 
-    /// The id of `bytes`: the first 128 bits of their blake3.
+    /// The id of `bytes`: the first 128 bits of their blake3 hash.
     pub fn of(bytes: &[u8]) -> Id {
         let hash = blake3::hash(bytes);
         let (head, _) = hash.as_bytes().split_first_chunk::<16>().expect("blake3 has 32 bytes");
@@ -58,29 +59,31 @@ impl fmt::Debug for Id {
     }
 }
 
-/// The date of what has no valid one: less than every date.
+/// The date of a record without a valid date: less than every date.
 pub const NO_DATE: i64 = i64::MIN;
 
-/// A date further ahead of an epoch's time than this, in seconds, counts as this when visits of one URL compete.
+/// When visits of one URL compete, a date that is further ahead of the epoch's time than this is
+/// cut to this.
 pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
-/// A URL in canonical form and what the keep rule asks of it.
+/// A URL in canonical form, and what the keep rule needs to know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageUrl {
     /// The canonical form.
     pub canonical: String,
-    /// Its `DocId`.
+    /// The `DocId` of the canonical form.
     pub doc: Id,
-    /// xxh3 of the host in lower case, 0 where there is none.
+    /// xxh3 of the host in lower case; 0 if there is no host.
     pub host: u64,
     /// Whether the scheme is https.
     pub https: bool,
 }
 
-/// The canonical form of `raw`, which two spellings of one address share: scheme and host in lower case, default port, fragment
-/// and surrounding space dropped, dot segments resolved, an empty path as `/`. http and https, a trailing slash and
-/// the query stay as they are: only the texts can tell whether they matter. What is no absolute URL (a key of a corpus)
-/// is kept as it stands.
+/// The canonical form of `raw`. Two spellings of one address share it: scheme and host are in lower
+/// case; the default port, the fragment and surrounding space are removed; dot segments are
+/// resolved; an empty path becomes `/`. http and https, a trailing slash and the query stay as they
+/// are, because only the texts can tell whether they matter. A string that is not an absolute URL,
+/// such as the key of a corpus, stays unchanged.
 pub fn canonical_url(raw: &str) -> PageUrl {
     let raw = raw.trim();
     let (canonical, host, https) = match Url::parse(raw) {
@@ -96,13 +99,14 @@ pub fn canonical_url(raw: &str) -> PageUrl {
     PageUrl { canonical, doc, host, https }
 }
 
-/// The key under which the keep rule and the host count know `host`.
+/// The key of `host` in the keep rule and in the count of hosts.
 pub fn host_key(host: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(host.to_ascii_lowercase().as_bytes())
 }
 
-/// The worker that owns `top`, the most significant bits of a key spread evenly over 64 bits: worker w of `peers` owns
-/// one contiguous range, so that the segments of a run are disjoint.
+/// The worker that owns `top`, the most significant bits of a key that is spread evenly over 64
+/// bits. Each of the `peers` workers owns one contiguous range, so that the segments of a run are
+/// disjoint.
 pub fn owner(top: u64, peers: usize) -> u64 {
     ((u128::from(top) * peers as u128) >> 64) as u64
 }
@@ -116,7 +120,7 @@ pub fn range_start(index: usize, peers: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Spellings of one address share a `DocId`; http and https, or another query, never do.
+    /// Spellings of one address share a `DocId`; http and https, or another query, do not.
     #[test]
     fn canonical_form() {
         let same = |a: &str, b: &str| canonical_url(a).doc == canonical_url(b).doc;
@@ -128,7 +132,7 @@ mod tests {
         assert_eq!(canonical_url("http://例子.example/").host, canonical_url("http://xn--fsqu00a.example/x").host);
     }
 
-    /// Ownership is monotone, covers every worker, and its ranges start where `range_start` says.
+    /// Ownership is monotone and covers every worker, and its ranges start at `range_start`.
     #[test]
     fn ranges_are_contiguous() {
         for peers in 1..=9 {
@@ -142,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Ids order and print as their big-endian bytes.
+    /// Ids are ordered and printed as their big-endian bytes.
     #[test]
     fn ids_are_big_endian() {
         let id = Id::of(b"pagefold");

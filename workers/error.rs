@@ -1,19 +1,22 @@
-//! What goes wrong with a job: in comes a cause, out goes one line that names the file, the key or the remedy, and the
-//! exit code that tells a scheduler what to do. A bad *record* is never an `Error`; it is a counted `Reject`.
+//! Why a job fails, and the exit code that says so.
+//!
+//! An error is one line that names the file, the key or the remedy; its kind tells a scheduler what
+//! to do next. A bad *record* is never an `Error`: it is counted as a `Reject`.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::path::Path;
 
-/// Why a job stopped. The numbers are those of BSD's `sysexits.h`, which cron wrappers and schedulers know.
+/// Why a job stopped. The numbers are those of BSD's `sysexits.h`, which cron wrappers and
+/// schedulers understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// The command line cannot be read.
+    /// The command line is wrong.
     Usage = 64,
-    /// Too many bad records, or a guard spoke.
+    /// Too many bad records, or a guard stopped the run.
     Data = 65,
-    /// A named input is missing.
+    /// An input that the user names is missing.
     NoInput = 66,
     /// A fault of pagefold itself.
     Internal = 70,
@@ -21,7 +24,7 @@ pub enum Kind {
     Output = 73,
     /// Reading or writing failed.
     Io = 74,
-    /// Nothing is broken: try again (locked, a lost peer, stopped).
+    /// Nothing is broken; try again: the store is locked, a peer was lost, or the run was stopped.
     TryAgain = 75,
     /// A peer was refused.
     Protocol = 76,
@@ -32,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, by exit code.
+    /// All kinds, by exit code.
     pub const ALL: [Kind; 10] = [
         Kind::Usage,
         Kind::Data,
@@ -46,12 +49,12 @@ impl Kind {
         Kind::Config,
     ];
 
-    /// The process's exit code.
+    /// The exit code of the process.
     pub fn exit_code(self) -> u8 {
         self as u8
     }
 
-    /// What the exit code means, for a person; `--help` and the README say it in these words.
+    /// The meaning of the exit code; `--help` and the README use the same words.
     pub fn meaning(self) -> &'static str {
         match self {
             Kind::Usage => "the command line is wrong",
@@ -70,7 +73,7 @@ impl Kind {
     }
 }
 
-/// A job's failure: its kind, one line for a person, and the cause below it.
+/// A job's failure: its kind, one line for people, and its cause.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
@@ -81,7 +84,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure that is told in `line` alone.
+    /// A failure that `line` describes.
     pub fn new(kind: Kind, line: impl Into<String>) -> Error {
         Error { kind, line: line.into(), source: None, guard: None, peer: None }
     }
@@ -95,53 +98,54 @@ impl Error {
         Error::new(kind, format!("cannot {operation} {}", path.display())).caused_by(source)
     }
 
-    /// [`Error::io`] for an input that the user names: it is a [`Kind::NoInput`] if it does not exist.
+    /// [`Error::io`] for an input that the user names: it is a [`Kind::NoInput`] if it does not
+    /// exist.
     pub fn input(operation: &str, path: &Path, source: std::io::Error) -> Error {
         let is_missing = source.kind() == std::io::ErrorKind::NotFound;
         let error = Error::io(operation, path, source);
         if is_missing { error.with_kind(Kind::NoInput) } else { error }
     }
 
-    /// The file at `path` says something that cannot be obeyed; `why` names the key.
+    /// The file at `path` contains something invalid; `why` names the key.
     pub fn config(path: &Path, why: impl fmt::Display) -> Error {
         Error::new(Kind::Config, format!("{}: {why}", path.display()))
     }
 
-    /// An invariant of pagefold's own broke.
+    /// An invariant of pagefold is broken.
     pub fn internal(line: impl Into<String>) -> Error {
         Error::new(Kind::Internal, line)
     }
 
-    /// The same failure with its cause kept.
+    /// Adds the cause.
     pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Error {
         self.source = Some(Box::new(source));
         self
     }
 
-    /// The same failure, filed under another kind.
+    /// Changes the kind.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         self.kind = kind;
         self
     }
 
-    /// The same failure, told by the guard of this name.
+    /// Names the guard that stopped the run.
     pub fn with_guard(mut self, name: &'static str) -> Error {
         self.guard = Some(name);
         self
     }
 
-    /// The same failure, laid at the door of process `peer`.
+    /// Blames process `peer`.
     pub fn blaming(mut self, peer: usize) -> Error {
         self.peer = Some(peer);
         self
     }
 
-    /// The process whose fault it is in the eyes of the one that tells, if it is another's.
+    /// The process to blame, if it is another one.
     pub fn peer(&self) -> Option<usize> {
         self.peer
     }
 
-    /// The guard that spoke, if one did.
+    /// The guard that stopped the run, if one did.
     pub fn guard(&self) -> Option<&'static str> {
         self.guard
     }
@@ -170,7 +174,7 @@ impl StdError for Error {
     }
 }
 
-/// What every fallible step of a job returns.
+/// The result of a fallible step of a job.
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[cfg(test)]

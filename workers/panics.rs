@@ -1,5 +1,8 @@
-//! A guard around decoders of others that panic on damaged bytes where they should say so: a panic inside becomes its words, and the process's
-//! panic hook keeps quiet about it. For damaged files alone; a panic of our own is a fault and ends the process.
+//! Catches the panics of third-party decoders on damaged bytes.
+//!
+//! Some decoders panic where they should return an error. [`guarded`] turns such a panic into a
+//! text, and the process's panic hook stays silent. It is for damaged files only: a panic of our
+//! own code is a fault and ends the process.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -14,7 +17,8 @@ pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// What `decode` gives, or the words with which it panicked. What it worked on must not be used again after a panic.
+/// Runs `decode`; a panic becomes its message. The values that `decode` worked on must not be used
+/// after a panic.
 pub fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     let outer = GUARDED.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(decode));
@@ -32,7 +36,7 @@ pub fn message(panic: &(dyn Any + Send)) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// A panic inside becomes an error with its words; outside no guard is left standing.
+    /// A panic becomes an error with its message, and the guard ends with the call.
     #[test]
     fn panics_become_words() {
         assert_eq!(guarded(is_guarded), Ok(true));

@@ -1,5 +1,7 @@
-//! A process's place among others that a scheduler has started: in comes the environment, out goes the place, or one line that names the variable.
-//! The key comes from a file that nobody else may read, never from the environment, which every process of the user can see.
+//! The place of a process that a scheduler has started: its rank, its peers and its key.
+//!
+//! All of it comes from environment variables, except the key. The key comes from a file that only
+//! this user can read, because every process of the user can see the environment.
 
 use crate::cluster::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
 use std::collections::BTreeSet;
@@ -12,47 +14,48 @@ use std::time::Duration;
 use workers::error::{Error, Kind, Result};
 use workers::mesh::Key;
 
-/// Which process this is, from 0; Slurm and Kubernetes say it in variables of their own.
+/// The rank of this process, from 0; Slurm and Kubernetes have variables of their own.
 const RANK: [&str; 3] = ["PAGEFOLD_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
-/// `host:port` of each process in order, with commas or white space between; the same everywhere.
+/// `host:port` of each process in order of rank, separated by commas or white space; the same for
+/// all processes.
 const PEERS: &str = "PAGEFOLD_PEERS";
-/// A file with the key, 64 hex digits.
+/// The path of the file with the key.
 const KEY_FILE: &str = "PAGEFOLD_KEY_FILE";
-/// Worker threads of each process; the same everywhere.
+/// Worker threads of each process; the same for all processes.
 const WORKERS: &str = "PAGEFOLD_WORKERS";
-/// Address to listen on, with the port of this process among the peers.
+/// The address to listen on; the port is that of this process in the list of peers.
 const BIND: &str = "PAGEFOLD_BIND";
-/// Seconds until all processes must have met.
+/// Seconds until all processes must have connected.
 const START_TIMEOUT: &str = "PAGEFOLD_START_TIMEOUT_S";
-/// Seconds for which a process may be silent before it is lost; the same everywhere.
+/// Seconds of silence after which a process counts as lost; the same for all processes.
 const SILENCE_TIMEOUT: &str = "PAGEFOLD_SILENCE_TIMEOUT_S";
 
 /// A scheduler may start one process long after another.
 const START_TIMEOUT_S: u64 = 300;
 const SILENCE_TIMEOUT_S: u64 = 10;
-/// Longest name of a host, in bytes (RFC 1035).
+/// The longest name of a host (RFC 1035).
 const HOST_BYTES_MAX: usize = 255;
-/// Bytes of a file with a key: its digits, and white space.
+/// The size of a key file: 64 digits and some white space.
 const KEY_FILE_BYTES_MAX: u64 = 256;
 
-/// A process's place.
+/// The place of this process among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// This process, from 0.
+    /// The rank of this process, from 0.
     pub rank: usize,
-    /// Where each process is dialed, `host:port`.
+    /// The address of each process, `host:port`.
     pub peers: Vec<String>,
-    /// What this process listens on.
+    /// The address on which this process listens.
     pub bind: SocketAddr,
     /// The file with the key.
     pub key_file: PathBuf,
     /// Worker threads of each process.
     pub workers: usize,
-    /// Until all processes must have met.
+    /// Limit for all processes to connect.
     pub start_timeout: Duration,
     /// Silence after which a process is lost.
     pub silence_timeout: Duration,
-    /// Whether data is encrypted on its way: unless every peer is loopback for certain.
+    /// Whether data is encrypted; it is unless every peer is certainly on loopback.
     pub encrypt: bool,
 }
 
@@ -65,7 +68,7 @@ fn number(name: &str, text: &str, min: u64, max: u64) -> Result<u64> {
     n.ok_or_else(|| wrong(name, format!("{text:?} is not a number within {min} to {max}")))
 }
 
-/// The host and the port of `host:port`, an IPv6 address in brackets.
+/// Splits `host:port`; an IPv6 address stands in brackets.
 fn host_and_port(peer: &str) -> Option<(&str, u16)> {
     let (host, port) = peer.rsplit_once(':')?;
     let port = port.parse().ok().filter(|port| *port > 0)?;
@@ -77,11 +80,12 @@ fn host_and_port(peer: &str) -> Option<(&str, u16)> {
 }
 
 impl Allocation {
-    /// The place that `variable` gives this process: a variable's text by its name.
+    /// Reads the place of this process; `variable` returns the text of the environment variable
+    /// with the given name.
     ///
     /// # Errors
     ///
-    /// `Usage`: a variable is missing or makes no sense.
+    /// `Usage`: a variable is missing or malformed.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Allocation> {
         let missing = |name| wrong(name, "is not set, which `worker JOB` needs");
         let needed = |name| variable(name).filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(name));
@@ -105,7 +109,8 @@ impl Allocation {
         let ip = match (variable(BIND), host.parse::<IpAddr>()) {
             (Some(bind), _) => bind.trim().parse().map_err(|_| wrong(BIND, format!("{bind:?} is no IP address")))?,
             (None, Ok(ip)) => ip,
-            // What a name means to others need not be an address of this machine, nor be known here yet.
+            // The name may resolve to an address that is not local (a load balancer, NAT), or may
+            // not resolve here yet.
             (None, Err(_)) => Ipv4Addr::UNSPECIFIED.into(),
         };
         let seconds = |name, default| match variable(name) {
@@ -131,18 +136,19 @@ fn twice<'a>(places: &[(&'a str, u16)]) -> Option<(&'a str, u16)> {
     places.iter().find(|place| !seen.insert(**place)).copied()
 }
 
-/// Whether a file of `mode` that `owner` owns is a secret of the user `me`: nobody else may read or write it; or root lets the group read it, as
-/// Kubernetes mounts the secrets of a pod that is not root's.
+/// Whether a key file with this `mode` and `owner` is private to the user `me`: no other user may
+/// read or write it. If root owns it, its group may read it, as Kubernetes mounts the secrets of a
+/// pod that does not run as root.
 fn is_secret(mode: u32, owner: u32, me: u32) -> bool {
     let others = if owner == 0 && me != 0 { 0o037 } else { 0o077 };
     mode & others == 0 && (owner == me || owner == 0)
 }
 
-/// Reads the key in the file at `path`.
+/// Reads the key from the file at `path`.
 ///
 /// # Errors
 ///
-/// `Config`: others may read it, or it holds no key. Otherwise what reading met with. The key itself is never told.
+/// `Config`: others can read the file, or it holds no key. The error never shows the key.
 pub fn read_key(path: &Path) -> Result<Key> {
     let failed = |e| Error::input("read the key in", path, e);
     let file = File::open(path).map_err(failed)?;
@@ -172,8 +178,8 @@ mod tests {
         Allocation::of(|name| find(set, name).or_else(|| find(&usual, name)).filter(|text| text != "unset"))
     }
 
-    /// The rank is this program's variable, else Slurm's, else Kubernetes'; a peer that is an address is listened on, a name is not; only
-    /// loopback goes without encryption.
+    /// The rank comes from our own variable, then Slurm's, then Kubernetes'. The process listens on
+    /// its own peer address if that is an IP address. Only loopback goes without encryption.
     #[test]
     fn places() {
         let place = of(&[("SLURM_PROCID", "0")]).expect("a place");
@@ -188,7 +194,7 @@ mod tests {
         assert_eq!(of(&[(SILENCE_TIMEOUT, "2")]).expect("a place").silence_timeout, Duration::from_secs(2));
     }
 
-    /// Every mistake is one line that names the variable, with the code for usage.
+    /// Every mistake is a `Usage` error of one line that names the variable.
     #[test]
     fn mistakes() {
         let many = "h:1,".repeat(PROCESSES_MAX + 1);
@@ -218,7 +224,8 @@ mod tests {
         }
     }
 
-    /// A key that others may read, or that is not 64 hex digits, is refused, and what the file holds is not told.
+    /// A key file that others can read, or that does not hold 64 hex digits, is refused, and the
+    /// error does not show its content.
     #[test]
     fn keys() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,13 @@
-//! The work of an epoch by processes, tried again where that can help: in come a frozen plan and the hosts, out come the workers' receipts. Every
-//! attempt has a fresh key and goes on from the splits that are finished. What another attempt cannot mend (bad input, a full disk, another build) ends it at once.
+//! Runs an epoch's work in several processes, and starts them again if that can help.
 //!
-//! Two attempts may overlap for a moment, as a process that cannot be reached ends only when it misses its launcher. They cannot hurt each other: all
-//! that they write is written aside, under names that no other process has, and renamed to a digest or to a split whose content is a function of
-//! the plan. All the same the next attempt waits until the old processes are known to be gone, or must have noticed.
+//! Every attempt has a fresh key and continues from the finished splits. A failure that another
+//! attempt cannot fix (bad input, a full disk, a different build) ends the run at once.
+//!
+//! Two attempts may overlap for a moment, because a process that cannot be reached ends only when
+//! it notices that its launcher is gone. They cannot damage each other: every file is written under
+//! a name that no other process uses, and is then renamed to its digest or to a split whose content
+//! is a function of the plan. The next attempt still waits until the old processes are known to
+//! have ended, or must have noticed.
 
 use crate::cluster::control::{Message, Order, Task, own_digest};
 use crate::cluster::supervisor::{AttemptFailure, Supervisor};
@@ -21,13 +25,13 @@ use workers::job::Job;
 use workers::locks::lock;
 use workers::plan::Plan;
 
-/// What workers did, and how.
+/// The result of the work.
 pub struct Work {
-    /// All workers' receipts.
+    /// The receipts of all workers.
     pub receipts: Vec<Receipt>,
-    /// All workers.
+    /// The number of workers in all processes.
     pub peers: usize,
-    /// Greatest resident memory of all processes, in bytes.
+    /// The greatest resident memory, summed over the processes.
     pub memory_bytes: u64,
     /// What each process did.
     pub processes: Vec<ProcessSummary>,
@@ -38,7 +42,7 @@ pub struct Work {
 /// What one process did, for `run.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProcessSummary {
-    /// Where it ran.
+    /// The host that it ran on.
     pub host: String,
     /// Records that it read.
     pub records: u64,
@@ -48,16 +52,16 @@ pub struct ProcessSummary {
     pub memory_bytes: u64,
     /// Splits that it finished.
     pub splits_done: u64,
-    /// Splits that it found finished by an earlier attempt or run.
+    /// Splits that an earlier attempt or run had finished.
     pub splits_resumed: u64,
-    /// Connections that it refused at its start, by reason.
+    /// Connections that it refused while it started, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// When each stage ended on its last worker, seconds after its start.
+    /// When each stage ended on its last worker, in seconds after the start of the work.
     pub stage_ended_s: BTreeMap<String, f64>,
 }
 
 impl ProcessSummary {
-    /// What the process that was `seen` did, by its workers' receipts.
+    /// Summarises the `observed` process and the receipts of its workers.
     pub fn of(observed: &ObservedProcess, receipts: &[Receipt]) -> ProcessSummary {
         let mut stage_ended_s: BTreeMap<String, f64> = BTreeMap::new();
         for (stage, ms) in receipts.iter().flat_map(|receipt| &receipt.stage_ms) {
@@ -80,26 +84,27 @@ impl ProcessSummary {
 /// One attempt, for `run.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attempt {
-    /// The hosts.
+    /// The names of the hosts.
     pub hosts: Vec<String>,
-    /// How long it took.
+    /// How long the attempt took.
     pub seconds: f64,
-    /// Why it failed; none if it did not.
+    /// Why the attempt failed, if it did.
     pub failure: Option<String>,
-    /// The host that is blamed for that.
+    /// The host that is blamed for the failure.
     pub blamed: Option<String>,
 }
 
-/// Times that a host is blamed before it is left out.
+/// A host is left out once it has been blamed this often.
 const BLAMES_MAX: u32 = 2;
 const BACKOFF_FACTOR: u32 = 5;
 
-/// How long to wait after failed attempt number `attempt`, from 1.
+/// The pause after failed attempt number `attempt`, counted from 1.
 fn pause(backoff: Duration, attempt: u32) -> Duration {
     backoff.saturating_mul(BACKOFF_FACTOR.saturating_pow(attempt - 1))
 }
 
-/// The hosts of the next attempt: those that were blamed too often are left out, latest in the list first spared, as long as `hosts_min` remain.
+/// The hosts of the next attempt: without those that were blamed too often, as long as `hosts_min`
+/// remain. Hosts that come later in the list are kept if not all can be left out.
 fn remaining(hosts: &[Host], blames: &BTreeMap<String, u32>, hosts_min: usize) -> Vec<Host> {
     let mut remaining = hosts.to_vec();
     for host in hosts {
@@ -110,7 +115,7 @@ fn remaining(hosts: &[Host], blames: &BTreeMap<String, u32>, hosts_min: usize) -
     remaining
 }
 
-/// Does the work of `plan` in processes.
+/// Does the work of `plan` in the processes of `topology`.
 pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Work> {
     let digest = own_digest()?;
     let task = Task { job: job.clone(), attempt: plan.attempt(&job.store), threads: topology.workers };
@@ -166,7 +171,7 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Wo
     Err(Error::internal("no attempt was made"))
 }
 
-/// What the processes that were `seen` did, by the messages with which they ended.
+/// Collects the results of the `observed` processes from their final messages.
 pub fn collect(
     final_messages: Vec<Message>,
     observed: &[Arc<ObservedProcess>],
@@ -199,7 +204,7 @@ mod tests {
         Host { name, address, bind: None, port: 0, command: Vec::new(), folder: None }
     }
 
-    /// A host is left out after two blames and not after one, and never below the least number of hosts.
+    /// A host is left out after two blames, not after one, and `hosts_min` hosts always remain.
     #[test]
     fn blamed_hosts_are_left_out() {
         let hosts = ["a", "b", "c"].map(host);

@@ -1,27 +1,28 @@
 //! Finds the first cause of a failed attempt, and the process to blame.
 //!
-//! One failure causes others: a process that dies is reported as lost by its peers, and these reports may
-//! arrive first. So all reports of a short time are collected, and the one closest to the cause counts.
+//! One failure causes others: a process that dies is reported as lost by its peers, and these
+//! reports may arrive first. So all reports of a short time are collected, and the one closest to
+//! the cause counts.
 
 use std::collections::BTreeMap;
 use workers::error::Kind;
 
-/// A sign that something is wrong, in order of how close to the cause it is.
+/// The symptoms of a failure, from the closest to its cause to the furthest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symptom {
-    /// The process says what is wrong with itself or the job.
+    /// The process reports an error of its own or of the job.
     Own,
-    /// It ended without a word.
+    /// The process ended without a final message.
     Death,
-    /// It is silent, stuck or missing, as seen from here.
+    /// The process is silent, stuck or missing, as seen by the supervisor.
     Still,
-    /// It complains about another process.
+    /// The process reports the loss of another one.
     Peer(usize),
-    /// It lost something, it knows not what.
+    /// The process reports a loss without knowing of what.
     Vague,
 }
 
-/// What was seen or heard of a process that means failure.
+/// A symptom, and the process that showed it.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub process: Option<usize>,
@@ -31,8 +32,8 @@ pub struct Problem {
     pub mends: bool,
 }
 
-/// The first cause among `complaints`, in the order in which they came, and whom to blame: what a process says of itself comes before
-/// a death, that before stillness, and that before what processes say of each other; among those the one that most complain about.
+/// The first cause among `problems`, which are in order of arrival, and the process to blame. Of
+/// several lost peers, the one that most processes report is blamed.
 pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
     let rank = |symptom: &Symptom| match symptom {
         Symptom::Own => 0,
@@ -56,8 +57,9 @@ pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
     peers.into_iter().find(|(peer, _)| votes[peer] == most).map(|(peer, problem)| (problem, Some(peer)))
 }
 
-/// Why a process ended before it said anything, by its exit code and last words: `code` of a shell or of ssh, in `how` what they say. What no other attempt
-/// mends is told apart from a host that cannot be reached.
+/// The kind of failure of a process that ended before its first message, from the exit `code` of
+/// the shell or of ssh, and their output in `how`. A host that cannot be reached may be tried
+/// again; the other causes are permanent.
 pub fn start_failure(code: Option<i32>, how: &str) -> Kind {
     match code {
         Some(126 | 127) => Kind::Config,
@@ -80,8 +82,9 @@ mod tests {
         cause(&problems).and_then(|(_, blamed)| blamed)
     }
 
-    /// The first cause is blamed and not its echo, whichever is heard first: a fault of its own, a death, a silence; among complaints about
-    /// each other the process that most complain about, and of equals the first.
+    /// The first cause is blamed, not its consequences, in whatever order the reports arrive: an
+    /// error of its own comes before an exit, an exit before silence, silence before reports about
+    /// other processes. Of those the most votes count, and of equals the first.
     #[test]
     fn the_first_cause_is_blamed() {
         use Symptom::{Death, Own, Peer, Still, Vague};

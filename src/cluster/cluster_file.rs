@@ -1,8 +1,8 @@
 //! The cluster file, which describes a [`Topology`].
 //!
-//! Every mistake is one line that names file, line and key. The file holds no secret. Nothing in it passes
-//! through a shell of this machine, and what a remote shell sees contains no character that is special in any
-//! shell.
+//! Every mistake is one line that names file, line and key. The file holds no secret. Nothing in it
+//! passes through a shell of this machine, and what a remote shell sees contains no character that
+//! is special in any shell.
 
 use crate::cluster::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use crate::jobs::{located, text_of};
@@ -15,12 +15,12 @@ use toml::Spanned;
 use workers::error::{Error, Kind, Result};
 
 const ATTEMPTS_MAX: u64 = 10;
-/// Longest name, path or word of a command, in bytes.
+/// The longest name, path or word of a command.
 const WORD_BYTES_MAX: usize = 1024;
 const COMMAND_WORDS_MAX: usize = 64;
 const SSH: [&str; 7] = ["ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"];
 
-/// The file as it is written.
+/// The cluster file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -53,7 +53,7 @@ struct WrittenHost {
     workers: Option<Spanned<u64>>,
 }
 
-/// The file with what is needed to say where it is wrong.
+/// The file's path and text, to say where it is wrong.
 struct Checker<'a> {
     path: &'a Path,
     text: &'a str,
@@ -74,7 +74,8 @@ impl Checker<'_> {
         Ok(n)
     }
 
-    /// A word that a remote shell may see: nothing in it means anything to one, and it is no option.
+    /// A word that a remote shell may see. It contains no character with a meaning in any shell,
+    /// and is not an option.
     fn word(&self, key: &str, value: &Spanned<String>, marks: &str) -> Result<String> {
         let word = value.get_ref();
         let fits = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
@@ -108,7 +109,7 @@ pub fn read(path: &Path) -> Result<Topology> {
     check(&Checker { path, text: &text }, &written, &binary)
 }
 
-/// The topology that `written` means for a launcher that lies at `binary`.
+/// The topology of `written` for a launcher whose binary is at `binary`.
 fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topology> {
     let seconds = |key, value, default| checker.number(key, value, default, SECONDS_MAX).map(Duration::from_secs);
     let (hosts, workers) = match written.launch {
@@ -228,7 +229,8 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
     Ok((hosts, workers))
 }
 
-/// The command that starts something on a host, whose name follows it. It is run as it stands, without a shell.
+/// The command that starts a process on a host; the host's name follows it. It is run directly,
+/// without a shell.
 fn ssh_command(checker: &Checker<'_>, written: &Written) -> Result<Vec<String>> {
     let Some(command) = &written.ssh_command else { return Ok(SSH.map(str::to_owned).to_vec()) };
     let (at, words) = (command.span().start, command.get_ref());
@@ -257,7 +259,8 @@ mod tests {
     const SSH_TWO: &str = "launch = \"ssh\"\nworkers = 4\n[[hosts]]\naddress = \"10.0.0.1\"\n[[hosts]]\n\
         address = \"b.example\"\nssh = \"crawl@b\"\nfolder = \"/srv/fold\"\n";
 
-    /// What is not written has its default: the launcher's own path, ssh that asks nothing, encryption wherever an address may not be loopback.
+    /// Omitted keys have their defaults: the launcher's own path, ssh without prompts, and
+    /// encryption unless all addresses are loopback.
     #[test]
     fn defaults() {
         let local = topology(LOCAL).expect("a topology");

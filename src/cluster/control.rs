@@ -1,16 +1,18 @@
-//! What the launcher says to a worker process over its stdin, and what it hears over its stdout: JSON lines. The key travels here, never on a
-//! command line nor in the environment. The talk:
+//! The protocol between the launcher and a worker process: JSON lines over stdin and stdout.
+//!
+//! The mesh key travels here, never on a command line or in the environment.
 //!
 //! ```text
-//! worker    hello: the digest of its own binary       nothing is told to another build, not even the key
+//! worker    hello: the digest of its own binary   another build gets no order, and not the key
 //! launcher  task, or probe
 //! worker    listening: the address it has bound
-//! launcher  peers: where each process listens          the mesh starts over the listeners that are open
-//! both      a line at least each second: how far the worker is; that the launcher lives
-//! worker    done, or failed
+//! launcher  peers: where each process listens     the mesh starts over the open listeners
+//! both      a line at least each second: progress, or a sign of life
+//! worker    done, probed or failed
 //! ```
 //!
-//! A worker whose stdin closes, or says nothing for the silence limit, has lost its launcher and ends.
+//! A worker has lost its launcher, and ends, when its stdin closes or is silent for the silence
+//! limit.
 
 use crate::cluster::probe::{Finding, Probe};
 use serde::{Deserialize, Serialize};
@@ -24,106 +26,107 @@ use workers::job::Job;
 use workers::mesh::Key;
 use workers::store::digest;
 
-/// How often each side says something.
+/// How often each side sends a line.
 pub const SEND_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long the launcher hears the rest after a process complained about another: two notice the same silence up to a beat apart, and a fifth of the
-/// limit is a beat between processes.
+/// How long the launcher waits for further reports after one process has reported another as lost.
+/// Two processes notice the same silence up to one heartbeat apart, and the heartbeat interval is a
+/// fifth of the limit.
 pub fn settle(silence: Duration) -> Duration {
     silence / 5 + SEND_INTERVAL
 }
 
-/// A process's place among the others.
+/// What the launcher assigns to one process: its place among the others, and how it reaches them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
-    /// This process.
+    /// The index of this process.
     pub process: usize,
-    /// All processes.
+    /// The number of processes.
     pub processes: usize,
-    /// What the others dial.
+    /// The address that the others dial.
     pub address: String,
-    /// What it listens on, if not that.
+    /// The address to listen on, if it is not `address`.
     pub bind: Option<IpAddr>,
-    /// The port, 0 for any.
+    /// The port to listen on, 0 for any.
     pub port: u16,
-    /// The folder it works in, against which the job's relative paths are taken.
+    /// The working folder, to which the job's relative paths refer.
     pub folder: PathBuf,
-    /// Whether it is the launcher's child and is to die with it.
+    /// Whether the process is the launcher's child and must die with it.
     pub is_child: bool,
-    /// The attempt's secret.
+    /// The key of this attempt's mesh.
     pub key: Key,
-    /// Whether data is encrypted on its way.
+    /// Whether data is encrypted.
     pub encrypt: bool,
-    /// Whether it need not be, beyond loopback.
+    /// Whether data may go unencrypted beyond loopback.
     pub plaintext: bool,
-    /// Until all must have found each other.
+    /// Limit for all processes to connect.
     pub start_timeout: Duration,
     /// Silence after which a process is lost.
     pub silence_timeout: Duration,
 }
 
-/// One process's part of an epoch.
+/// The work of one process in an epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The job.
     pub job: Job,
-    /// Folder of the frozen plan.
+    /// The folder of the frozen plan.
     pub attempt: PathBuf,
     /// Worker threads of each process.
     pub threads: usize,
 }
 
-/// What the launcher says.
+/// What the launcher sends.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Work.
+    /// Do this task.
     Task(Box<(Assignment, Task)>),
-    /// Try what working would need.
+    /// Run this probe.
     Probe(Box<(Assignment, Probe)>),
-    /// Where each process listens, in order.
+    /// The addresses on which the processes listen, in order of index.
     Peers(Vec<String>),
-    /// The launcher lives.
+    /// The launcher is alive.
     Beat,
 }
 
-/// What a worker process tells.
+/// What a worker process sends.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// It has started. The first line of every version.
+    /// It has started. This is the first line in every version of the protocol.
     Hello {
         /// blake3 of its binary, in hex.
         digest: String,
         /// Its process id.
         pid: u32,
     },
-    /// Its socket is open.
+    /// Its listener is open.
     Listening {
-        /// Address and port that it has bound.
+        /// The address and port that it has bound.
         address: SocketAddr,
     },
-    /// How far it is.
+    /// Its progress.
     Progress {
-        /// Bytes of input consumed.
+        /// Bytes of input that it has read.
         bytes: u64,
-        /// Records read.
+        /// Records that it has read.
         records: u64,
-        /// The stage.
+        /// The index of its current stage.
         stage: u64,
-        /// Its greatest resident memory, in bytes.
+        /// Its greatest resident memory.
         memory_bytes: u64,
-        /// How often each worker has come back from its operators.
+        /// How often each worker has returned from its operators.
         turns: Vec<(usize, u64)>,
-        /// In how many turns some worker had something to do.
+        /// The number of turns in which some worker had something to do.
         busy_turns: u64,
     },
-    /// It has tried.
+    /// The probe is finished.
     Probed {
-        /// What it found.
+        /// What the probe found.
         findings: Vec<Finding>,
     },
-    /// It is done.
+    /// The task is finished.
     Done {
         /// Its workers' receipts.
         receipts: Vec<Receipt>,
@@ -131,38 +134,38 @@ pub enum Message {
         memory_bytes: u64,
         /// Splits that it finished.
         splits_done: u64,
-        /// Splits that it found finished.
+        /// Splits that were finished before.
         splits_resumed: u64,
-        /// Connections that it refused at its start, by reason.
+        /// Connections that it refused while it started, by reason.
         refused: BTreeMap<String, u64>,
     },
-    /// It failed.
+    /// The task failed.
     Failed {
         /// Exit code of the failure.
         code: u8,
         /// The failure in one line.
         line: String,
-        /// The process that it blames, if another.
+        /// The process that it blames, if it is another one.
         peer: Option<usize>,
-        /// Whether another attempt may mend it: a process was lost, a port was taken.
+        /// Whether another attempt may succeed: a process was lost, or a port was taken.
         mends: bool,
     },
 }
 
 impl Message {
-    /// The message of `error`; it `mends` by itself if so, or if it is a peer's loss.
+    /// The message for `error`. Another attempt may succeed if `mends` says so or a peer was lost.
     pub fn failed(error: &Error, mends: bool) -> Message {
         let (code, line, peer) = (error.kind().exit_code(), error.to_string(), error.peer());
         Message::Failed { code, line, peer, mends: error.kind() == Kind::TryAgain && (mends || peer.is_some()) }
     }
 }
 
-/// The kind of failure that a process's exit code tells.
+/// The kind of failure with this exit code.
 pub fn kind_of(code: u8) -> Kind {
     Kind::ALL.into_iter().find(|kind| kind.exit_code() == code).unwrap_or(Kind::Internal)
 }
 
-/// Greatest resident memory of this process so far, in bytes; 0 where the system does not say.
+/// The greatest resident memory of this process so far; 0 if the system does not report it.
 pub fn memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -170,7 +173,7 @@ pub fn memory_bytes() -> u64 {
     kibibytes.unwrap_or(0) * 1024
 }
 
-/// blake3 of the binary that runs, in hex; not of another that has taken its place meanwhile.
+/// blake3 of the running binary, in hex, even if its file has been replaced since.
 pub fn own_digest() -> workers::error::Result<String> {
     let running = std::path::Path::new("/proc/self/exe");
     if running.exists() {

@@ -1,4 +1,4 @@
-//! The processes of a job: on which hosts they run, and how they are started, supervised and tried again.
+//! The processes of a job: which hosts they run on, how they are started, supervised and retried.
 
 pub mod allocation;
 pub mod attempts;

@@ -1,5 +1,7 @@
-//! What a worker tries for `pagefold check`: in come a folder that the launcher has made beside the store, and inputs that it saw; out come findings. Nothing is
-//! left behind but in that folder, which the launcher removes.
+//! What a worker tries for `pagefold check`.
+//!
+//! It looks at a folder that the launcher has made beside the store, and at the inputs that the
+//! launcher sees. It writes only into that folder, which the launcher removes.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -9,32 +11,32 @@ use workers::error::{Error, Kind, Result};
 use workers::mesh::{self, Mesh};
 use workers::plan::inputs::Input;
 
-/// What is to be tried.
+/// What to try.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Probe {
-    /// The folder; the launcher's token lies in it.
+    /// The folder, which contains the launcher's token.
     pub folder: PathBuf,
-    /// What the token says.
+    /// The content of the token.
     pub token: String,
-    /// Inputs, and their sizes as the launcher sees them.
+    /// Inputs and their sizes as the launcher sees them.
     pub inputs: Vec<(PathBuf, u64)>,
-    /// Files that the job names, apart from inputs.
+    /// Other files that the job names.
     pub files: Vec<PathBuf>,
 }
 
-/// What one check found.
+/// The result of one check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was tried.
+    /// The name of the check.
     pub check: String,
-    /// What was found, in one line.
+    /// The result in one line.
     pub line: String,
-    /// 0, or the exit code of a run that meets this.
+    /// 0, or the exit code that a run would end with.
     pub code: u8,
 }
 
 impl Finding {
-    /// What `outcome` says of `check`.
+    /// The finding for the `outcome` of `check`.
     pub fn of(check: &str, outcome: Result<String>) -> Finding {
         let (line, code) = match outcome {
             Ok(line) => (line, 0),
@@ -44,28 +46,28 @@ impl Finding {
     }
 }
 
-/// Inputs that are looked at on every host.
-pub const INPUTS_LOOKED_AT_MAX: usize = 100;
-/// A network file system may show a new file late.
-const LOOKS: u32 = 20;
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// The number of inputs that are examined on every host.
+pub const INPUTS_EXAMINED_MAX: usize = 100;
+/// A network file system may show a new file late, so we look several times.
+const TRIES: u32 = 20;
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What process `process` writes for the launcher to read.
+/// What process number `process` writes for the launcher to read.
 pub fn answer(token: &str, process: usize) -> String {
     blake3::hash(format!("{token}/{process}").as_bytes()).to_hex().to_string()
 }
 
-/// Its file in the probe's folder.
+/// The path of that file.
 pub fn answer_path(folder: &Path, process: usize) -> PathBuf {
     folder.join(format!("process-{process}"))
 }
 
-/// Waits for a file that says `expected`.
+/// Waits until the file at `path` contains `expected`.
 pub fn wait_for(path: &Path, expected: &str) -> Result<()> {
     let mut failed = Error::new(Kind::Config, format!("{}: not shared", path.display()));
-    for look in 0..LOOKS {
-        if look > 0 {
-            thread::sleep(LOOK_EVERY);
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            thread::sleep(RETRY_INTERVAL);
         }
         match std::fs::read_to_string(path) {
             Ok(text) if text == expected => return Ok(()),
@@ -79,7 +81,8 @@ pub fn wait_for(path: &Path, expected: &str) -> Result<()> {
     Err(failed)
 }
 
-/// Whether a hard link can be made of `path`, and whether making it twice fails, as the commit needs it.
+/// Whether a hard link to `path` can be made, and whether making it again fails. A commit depends
+/// on both.
 pub fn try_link(path: &Path) -> Result<()> {
     let link = path.with_extension("link");
     let failed = |e| Error::io("make a hard link", &link, e).with_kind(Kind::Config);
@@ -92,7 +95,8 @@ pub fn try_link(path: &Path) -> Result<()> {
     }
 }
 
-/// Tries files: whether the store's folder is shared and writable, links, inputs.
+/// Checks that the store's folder is shared and writable, that hard links work, and that the inputs
+/// are the same.
 pub fn try_files(probe: &Probe, process: usize) -> Vec<Finding> {
     let own = answer_path(&probe.folder, process);
     let shared = wait_for(&probe.folder.join("launcher"), &probe.token).and_then(|()| {
@@ -124,7 +128,7 @@ fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
     Ok(format!("{} files looked at", inputs.len() + files.len()))
 }
 
-/// Starts the mesh, and ends it.
+/// Connects all processes, and disconnects.
 pub fn try_peers(mesh: Mesh, listener: std::net::TcpListener) -> Finding {
     let (peers, encrypt) = (mesh.addresses.len() - 1, mesh.encrypt);
     let met = mesh::execute(1, Some((mesh, Some(listener))), |_| {}, |_| ());
@@ -136,10 +140,10 @@ pub fn try_peers(mesh: Mesh, listener: std::net::TcpListener) -> Finding {
 mod tests {
     use super::*;
 
-    /// A folder that is shared is found to be, and one without the launcher's token, with another token, or with inputs of other sizes is not; each has
-    /// its exit code.
+    /// A shared folder passes. A folder without the launcher's token or with another token, and
+    /// inputs of other sizes or that are missing, fail with the exit code of a run.
     #[test]
-    fn what_files_tell() {
+    fn shared_files_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
         let input = folder.path().join("in.jsonl");
         std::fs::write(&input, "{}").expect("written");

@@ -1,6 +1,8 @@
-//! One process that a launcher has started, here or on another host: in go orders, out come the messages that it says, each as it comes, and in the
-//! end how it ended. Nothing here waits for a process, save to see it end: orders leave through a thread of their own, as a process that stands still
-//! reads none. Lines that it writes to stderr are passed on, and the last one is kept to explain a death.
+//! One process that the launcher has started, on this host or another.
+//!
+//! Its messages arrive as events. No call here waits for the process, except to see it end: orders
+//! leave through a thread of their own, because a stopped process does not read its stdin. The
+//! lines on its stderr are forwarded, and the last one is kept to explain why it ended.
 
 use crate::cluster::control::{Message, Order};
 use crate::cluster::topology::Host;
@@ -15,49 +17,50 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::locks::lock;
 
-/// What is heard of a process.
+/// What a process did.
 pub enum ProcessEvent {
-    /// A message.
+    /// It sent a message.
     Message(Box<Message>),
-    /// A line that is no message.
+    /// It wrote a line that is not a message.
     Noise(String),
-    /// Nothing more will come.
+    /// It closed its stdout.
     Closed,
 }
 
-/// Bytes of a message; receipts of 1,024 workers have about one megabyte.
+/// The size of a message; the receipts of 1,024 workers take about one megabyte.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-/// Orders that have not left yet; a process that stands still gets no more signs of life.
+/// Orders that wait to be written. A process that stopped reading gets no more beats.
 const ORDERS_MAX: usize = 64;
-/// Bytes of a line on stderr that are kept.
+/// The length to which a line of stderr, or a line that is not a message, is cut.
 const KEPT_BYTES_MAX: usize = 400;
-/// Lines that are no messages and may come before the first message: what a login shell says.
+/// Lines before the first message that are ignored, such as the greeting of a login shell.
 const NOISE_LINES_MAX: usize = 100;
-/// How much later than the end of its stdout a process's last words may be read.
+/// How much later than the end of stdout the last line of stderr may arrive.
 const STDERR_DELAY_MAX: Duration = Duration::from_millis(300);
-/// How long a killed process has to be gone.
+/// How long a killed process may take to end.
 const KILLED: Duration = Duration::from_secs(2);
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A started process. Dropped, it is told to end by the end of its stdin, and killed.
+/// A started process. Dropping it closes its stdin, which asks it to end, and kills it.
 pub struct Process {
     child: Child,
-    /// Dropped, the line is cut.
+    /// Dropping the sender closes the process's stdin.
     orders: Option<SyncSender<String>>,
     last_stderr_line: Arc<Mutex<String>>,
-    /// Ends with its stderr.
+    /// Ends when the process closes its stderr.
     reading: JoinHandle<()>,
     is_remote: bool,
 }
 
 /// How a process ended.
 pub struct End {
-    /// Whether it is known to be gone; of one on another host only its connection may be.
+    /// Whether it is known to have ended. On another host, perhaps only the connection to it has
+    /// ended.
     pub is_certain: bool,
 }
 
 impl Process {
-    /// Starts process number `process` on `host`. What is heard of it goes to `tell`.
+    /// Starts process number `process` on `host`. Its events go to `events`.
     pub fn start(
         process: usize,
         host: &Host,
@@ -82,7 +85,7 @@ impl Process {
         let (orders, leaving) = sync_channel::<String>(ORDERS_MAX);
         thread::spawn(move || {
             for line in leaving {
-                // One that is gone is heard of on its stdout.
+                // If the process has ended, its stdout is closed, and that is an event.
                 if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
                     break;
                 }
@@ -94,45 +97,47 @@ impl Process {
         let events = events.clone();
         thread::spawn(move || {
             read_messages(stdout, |event| events.send((process, event)).is_ok());
-            // Nobody may listen any more.
+            // The receiver may have been dropped.
             let _ = events.send((process, ProcessEvent::Closed));
         });
         Ok(Process { child, orders: Some(orders), last_stderr_line, reading, is_remote })
     }
 
-    /// Says `order`, some time soon.
+    /// Queues `order`.
     pub fn send(&self, order: &Order) -> Result<()> {
         let text = serde_json::to_string(order).map_err(|e| Error::internal("cannot write an order").caused_by(e))?;
         if let Some(orders) = &self.orders {
-            // A full queue is a process that stands still or has gone, which is noticed by its silence.
+            // If the queue is full, the process has stopped or ended, which shows as silence.
             let _ = orders.try_send(text + "\n");
         }
         Ok(())
     }
 
-    /// Cuts the line, upon which the process ends by itself.
+    /// Closes its stdin, on which the process ends by itself.
     pub fn close_stdin(&mut self) {
         drop(self.orders.take());
     }
 
-    /// Its exit status, once it has one, at most by `deadline`.
+    /// Waits until `deadline` for its exit status.
     fn status(&mut self, deadline: Instant) -> Option<ExitStatus> {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
+                Ok(None) if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
                 _ => return None,
             }
         }
     }
 
-    /// How it died, in words, and its exit code if it has one; of a process that has closed its stdout.
+    /// How it ended, in words, and its exit code if it has one. Call this once its stdout is
+    /// closed.
     pub fn describe_exit(&mut self) -> (String, Option<i32>) {
         let status = self.status(Instant::now() + Duration::from_secs(1));
-        // Its last words may still be on their way; who else holds its stderr is not waited for.
+        // The last line of stderr may still be in the pipe. We do not wait longer for other
+        // processes that hold the same stderr.
         let until = Instant::now() + STDERR_DELAY_MAX;
         while !self.reading.is_finished() && Instant::now() < until {
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
         let how = match status {
             None => "closed its line and goes on".to_owned(),
@@ -147,17 +152,19 @@ impl Process {
         (how, status.and_then(|status| status.code()))
     }
 
-    /// Waits for its end until `deadline`, then kills what runs here of it.
+    /// Waits for its end until `deadline`, then kills the local process.
     pub fn end(&mut self, deadline: Instant) -> End {
         self.close_stdin();
         let by_itself = self.status(deadline);
         let mut is_gone = by_itself.is_some();
         if !is_gone {
-            // One that has just ended needs no killing; one that is held in the kernel, by a dead file system or a debugger, may not die.
+            // Killing fails if it has just ended. A process that is blocked in the kernel, by a
+            // dead file system or a debugger, may not die.
             let _ = self.child.kill();
             is_gone = self.status(Instant::now() + KILLED).is_some();
         }
-        // ssh ends with 255 when it has lost its host, and by a signal when someone killed it: the process there may live on.
+        // ssh ends with 255 when it has lost its host, and by a signal when it was killed. In both
+        // cases the remote process may be alive.
         let is_reported = by_itself.and_then(|status| status.code()).is_some_and(|code| code != 255);
         End { is_certain: is_reported || (!self.is_remote && is_gone) }
     }
@@ -169,7 +176,7 @@ impl Drop for Process {
     }
 }
 
-/// A line without its end; none at the end or if it is too long.
+/// Reads a line without its end; `None` at the end of the stream, or if the line is too long.
 fn line(reader: &mut impl BufRead, bytes_max: u64) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let read = reader.by_ref().take(bytes_max).read_until(b'\n', &mut line);
@@ -223,8 +230,8 @@ mod tests {
         Host { name, address, bind: None, port: 0, command, folder: None }
     }
 
-    /// What a login shell says before the first message is left aside, a message is understood, what is none after it is told, and so is the end with
-    /// its exit code and last words.
+    /// Lines before the first message are ignored, later ones are reported, and the end is
+    /// described by the exit code and the last line of stderr.
     #[test]
     fn events_of_a_process() {
         let (events, received) = channel();
@@ -242,14 +249,15 @@ mod tests {
         assert!(process.end(Instant::now()).is_certain);
     }
 
-    /// A process that heeds nothing is killed at the deadline; on another host it may live on, here it is gone.
+    /// A process that ignores its orders is killed at the deadline. It is certain to have ended
+    /// only if it ran on this host.
     #[test]
     fn a_process_that_ignores_orders_is_killed() {
         for is_remote in [true, false] {
             let (events, received) = channel();
             let mut process = Process::start(0, &host("exec sleep 600"), is_remote, &events).expect("started");
             let orders: Vec<String> = vec!["x".repeat(1 << 20); ORDERS_MAX + 9];
-            // More than the pipe takes: nobody waits for it.
+            // More than the pipe holds; `send` must not block.
             process.send(&Order::Peers(orders)).expect("said");
             assert_eq!(process.end(Instant::now()).is_certain, !is_remote);
             assert!(matches!(received.recv_timeout(Duration::from_secs(60)), Ok((0, ProcessEvent::Closed))));

@@ -1,18 +1,21 @@
-//! A job whose processes a scheduler has started: each is told its rank by the environment (`allocation`), runs `worker JOB`, and meets the others in a
-//! standing talk (`workers::mesh::Talk`). Rank 0 does what `run` does, on the same road (`launch`); what it lacks is hands, and the others are
-//! these. All end with the same exit code, which is rank 0's, and only once that is known.
+//! A job whose processes were started by a scheduler such as Slurm or Kubernetes.
+//!
+//! Each process learns its rank from the environment (see [`allocation`](super::allocation)), runs
+//! `worker JOB`, and connects to the others by a [`ControlChannel`]. Rank 0 does what `run` does;
+//! the other ranks only work for it. All ranks end with the exit code of rank 0, once it is known.
 //!
 //! ```text
-//! all      meet: the same binary, job and number of workers, or exit code 76
-//! rank 0   work: an attempt's folder, and a nonce            once for each epoch; before it rank 0 may plan for as long as it takes
-//! others   ready, or failed                                   the plan is read, the store looked at
-//! rank 0   go                                                 the links for data are made, under a key of this nonce
+//! all      connect: the same binary, job and number of workers, or exit code 76
+//! rank 0   work: an attempt's folder and a nonce   once for each epoch; planning may take long
+//! others   ready, or failed                        the plan is read, the store is checked
+//! rank 0   go                                      data links are made, under a key of this nonce
 //! others   done: the receipts; or failed
-//! rank 0   ended: the exit code                               committed and exported, nothing due, or failed
+//! rank 0   ended: the exit code                    committed and exported, nothing due, or failed
 //! ```
 //!
-//! Nobody is started again from here: whoever loses another ends with 75, and the scheduler begins anew, from what is done. That the talk is live is what
-//! keeps an earlier attempt out: nothing that it left on disk is believed, and what of it still lives has no part in this talk and not its nonce.
+//! Nothing is restarted from here: a rank that loses another one ends with 75, and the scheduler
+//! starts all of them again, which continue from the finished splits. Processes of an earlier
+//! attempt cannot interfere: they are not on this control channel, and they do not know its nonce.
 
 use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
@@ -36,25 +39,25 @@ use workers::mesh::{self, ControlChannel, Key};
 use workers::plan::{self, Plan};
 use workers::store::{durable, random_hex};
 
-/// For processes that are known to live to make their links for data.
+/// Limit for making the data links; all ranks are known to be alive by then.
 const LINK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What ranks say to each other.
+/// What the ranks send to each other.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RankMessage {
-    /// Look at the plan in the folder of this name, among the store's attempts.
+    /// Read the plan in this folder of the store's attempts.
     Work {
         /// The folder's name.
         attempt: String,
-        /// What the key of the data's links is made of, beside the ranks' own.
+        /// The key of the data links is derived from this nonce and the ranks' own key.
         nonce: String,
     },
-    /// It is there and fits.
+    /// The plan was read and fits.
     Ready,
-    /// Do it.
+    /// Start the work.
     Go,
-    /// It is done.
+    /// The work is finished.
     Done {
         /// Bytes of input that were read.
         bytes: u64,
@@ -63,23 +66,23 @@ enum RankMessage {
         /// A [`Message::Done`].
         done: Box<Message>,
     },
-    /// It went wrong.
+    /// The work failed.
     Failed {
         /// Exit code of the failure.
         code: u8,
         /// The failure in one line.
         line: String,
     },
-    /// All is over.
+    /// The run is over.
     Ended {
-        /// Everyone's exit code.
+        /// The exit code of every rank.
         code: u8,
-        /// The failure in one line, empty for none.
+        /// The failure in one line; empty if there was none.
         line: String,
     },
 }
 
-/// A process among its peers.
+/// This process and its connection to the other ranks.
 pub struct Ranks {
     allocation: Allocation,
     key: Key,
@@ -90,7 +93,7 @@ pub struct Ranks {
     json: bool,
 }
 
-/// `pagefold worker JOB`: all ranks meet; the first does what `run` does, by way of `lead`, and the others serve it.
+/// Runs `pagefold worker JOB`: connects all ranks; rank 0 calls `lead`, the others work for it.
 pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Result<()> {
     if arguments.cluster.is_some() || arguments.threads.is_some() {
         let why = "`worker JOB` takes no --cluster or --threads: PAGEFOLD_PEERS and PAGEFOLD_WORKERS say that";
@@ -111,19 +114,20 @@ pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Res
     outcome
 }
 
-/// The first cause among `failures`: one that is no consequence of another rank's end, if there is one.
-fn cause(failures: Vec<Error>) -> Option<Error> {
+/// The first of `failures` that is a cause: not merely the loss of another rank, if there is such a
+/// failure.
+fn first_cause(failures: Vec<Error>) -> Option<Error> {
     let at = failures.iter().position(|error| error.kind() != Kind::TryAgain).unwrap_or(0);
     failures.into_iter().nth(at)
 }
 
-/// The key of one epoch's links.
+/// The key of the data links of one epoch.
 fn link_key(key: &Key, nonce: &str) -> Key {
     key.derive("pagefold 2026 ranks: links for data", nonce)
 }
 
 impl Ranks {
-    /// Meets the other ranks, who must run this binary and `job`.
+    /// Connects to the other ranks, which must run this binary and `job`.
     fn connect(allocation: Allocation, job: &Job, json: bool) -> Result<Ranks> {
         durable::make_tag_unique()?;
         let key = read_key(&allocation.key_file)?;
@@ -144,7 +148,7 @@ impl Ranks {
         self.allocation.workers
     }
 
-    /// Does the work of `plan` with all ranks; this is rank 0.
+    /// Does the work of `plan` with all ranks. Only rank 0 calls this.
     pub fn work(&self, job: &Job, plan: &Plan, bar: &Bar) -> Result<Work> {
         let (began, peers) = (Instant::now(), &self.allocation.peers);
         let observed: Vec<Arc<ObservedProcess>> =
@@ -175,7 +179,7 @@ impl Ranks {
         Ok(attempts::collect(final_messages, &observed, self.allocation.workers, attempts))
     }
 
-    /// The answers, if no rank failed, nor this one with its `own` failure.
+    /// Returns the answers, unless another rank failed or this one did with the error `own`.
     fn check_answers(&self, own: Option<&Error>, answers: Vec<RankMessage>) -> Result<Vec<RankMessage>> {
         let mut failures: Vec<Error> = own.map(|own| Error::new(own.kind(), own.to_string())).into_iter().collect();
         for (message, peer) in answers.iter().zip(&self.allocation.peers[1..]) {
@@ -183,17 +187,17 @@ impl Ranks {
                 failures.push(Error::new(kind_of(*code), format!("{peer}: {line}")));
             }
         }
-        cause(failures).map_or(Ok(answers), Err)
+        first_cause(failures).map_or(Ok(answers), Err)
     }
 
-    /// Tells all others.
+    /// Sends `message` to all other ranks.
     fn broadcast(&self, message: &RankMessage) -> Result<()> {
         let text = encoded(message)?;
         let mut control = self.control.borrow_mut();
         (1..self.allocation.peers.len()).try_for_each(|peer| control.send(peer, &text))
     }
 
-    /// The next answer of every other rank, in order.
+    /// The next answer of every other rank, in order of rank.
     fn answers(&self) -> Result<Vec<RankMessage>> {
         let mut answers: Vec<Option<RankMessage>> = self.allocation.peers[1..].iter().map(|_| None).collect();
         while answers.iter().any(Option::is_none) {
@@ -215,7 +219,7 @@ impl Ranks {
         Ok((peer, message))
     }
 
-    /// Does what rank 0 bids until it says that all is over.
+    /// Works for rank 0 until it ends the run.
     fn serve(self, job: &Job) -> Result<()> {
         let mut task = None;
         loop {
@@ -251,7 +255,7 @@ impl Ranks {
             };
             let text = encoded(&answer)?;
             if let Err(error) = self.control.borrow_mut().send(0, &text) {
-                // Rank 0 has said its last word, or is lost: what is heard next tells which.
+                // Rank 0 has ended the run, or is lost; the next message or the alarm tells which.
                 tracing::debug!(%error, "cannot answer");
             }
         }
@@ -267,7 +271,7 @@ impl Ranks {
         Task { job: job.clone(), attempt, threads: self.allocation.workers }
     }
 
-    /// Does this rank's share of the work.
+    /// Does this rank's part of the work.
     fn do_share(
         &self,
         job: &Job,
@@ -285,7 +289,7 @@ impl Ranks {
         worker::run_share(share, &progress, move |lost| signals::end(lost, json))
     }
 
-    /// Tells the others how all ended; this is rank 0.
+    /// Tells the other ranks how the run ended. Only rank 0 calls this.
     fn finish(self, outcome: &Result<()>) {
         let (code, line) = match outcome {
             Ok(()) => (0, String::new()),
@@ -302,7 +306,7 @@ impl Ranks {
     }
 }
 
-/// A seat in the allocation for links under `key`.
+/// The assignment of this rank for links under `key`.
 fn assignment(allocation: &Allocation, key: &Key, start_timeout: Duration) -> Result<Assignment> {
     let folder = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
     Ok(Assignment {
@@ -339,19 +343,21 @@ fn out_of_turn(peer: usize, message: &RankMessage) -> Error {
 mod tests {
     use super::*;
 
-    /// Of several failures the one that names a cause is told, and not that a rank was lost; of several such the first.
+    /// A failure with a cause of its own takes precedence over the loss of a rank; among equals the
+    /// first one counts.
     #[test]
     fn causes() {
-        let first_cause = |kinds: &[Kind]| {
+        let reported = |kinds: &[Kind]| {
             let failures = kinds.iter().enumerate().map(|(n, kind)| Error::new(*kind, n.to_string()));
-            cause(failures.collect()).map(|error| error.to_string())
+            first_cause(failures.collect()).map(|error| error.to_string())
         };
-        assert_eq!(first_cause(&[]), None);
-        assert_eq!(first_cause(&[Kind::TryAgain, Kind::TryAgain]).as_deref(), Some("0"));
-        assert_eq!(first_cause(&[Kind::TryAgain, Kind::Io, Kind::Data]).as_deref(), Some("1"));
+        assert_eq!(reported(&[]), None);
+        assert_eq!(reported(&[Kind::TryAgain, Kind::TryAgain]).as_deref(), Some("0"));
+        assert_eq!(reported(&[Kind::TryAgain, Kind::Io, Kind::Data]).as_deref(), Some("1"));
     }
 
-    /// Another nonce, or another key, makes another key of the links, and that is never the ranks' own.
+    /// A different nonce or a different key gives a different link key, which is never the ranks'
+    /// own key.
     #[test]
     fn link_keys() {
         let (one, two) = (Key::of([1; 32]), Key::of([2; 32]));

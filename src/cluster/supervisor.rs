@@ -1,11 +1,14 @@
-//! One attempt at a piece of work by processes on one host or many: in come the hosts and what each is to be ordered, out come the messages with which they
-//! end, or the first cause of a failure, who is to blame, and whether another attempt may mend it. Whatever happens, all processes are told to end,
-//! waited for, and killed as far as they can be reached from here.
+//! Supervises the processes of one attempt.
 //!
-//! What is noticed, and when: an end without a last message at once; silence, on this line or between two processes, within the silence
-//! limit; a process that does not come to the start at the start deadline; a worker that does not come back from its operators, and all workers
-//! waiting for each other, after the progress limit. One failure brings others with it: the rest are heard for a moment before the
-//! cause is chosen ([`Complaint`] ranks them).
+//! The result is their final messages, or the first cause of a failure, the process to blame, and
+//! whether another attempt may help. In either case all processes are asked to end, waited for, and
+//! killed where that is possible from this host.
+//!
+//! The limits: a process that ends without a final message fails the attempt at once; silence,
+//! towards the launcher or between two processes, after the silence timeout; a process that does
+//! not open its listener, after the start timeout; a worker that stays in one operator, or workers
+//! that all wait, after the progress timeout. One failure causes others, so the supervisor collects
+//! reports for a moment longer before it chooses the cause; [`Symptom`] ranks them.
 
 use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};
@@ -21,22 +24,22 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::mesh::Key;
 
-/// How often the clock is looked at while nothing is heard.
+/// How long to wait for an event before the clock is checked again.
 const TICK: Duration = Duration::from_millis(50);
-/// How long the others are heard after the first failure.
+/// How long reports are collected after the first failure.
 const SETTLE: Duration = Duration::from_millis(700);
-/// How long processes have to end by themselves.
+/// How long processes may take to end by themselves.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Why an attempt failed.
 pub struct AttemptFailure {
     /// The first cause.
     pub error: Error,
-    /// The process to blame, if one is.
+    /// The process to blame, if any.
     pub blamed: Option<usize>,
-    /// Whether another attempt may mend it.
+    /// Whether another attempt may succeed.
     pub mends: bool,
-    /// Until when a process may still be at work somewhere, if that is not known to be over.
+    /// The time until which a process may still be running, if its end was not seen.
     pub may_live_until: Option<Instant>,
 }
 
@@ -46,13 +49,13 @@ impl From<Error> for AttemptFailure {
     }
 }
 
-/// What is known of one process.
+/// The state of one process.
 struct Supervised {
     process: Process,
     last_message_at: Instant,
     sent_hello: bool,
     address: Option<String>,
-    /// Its workers' turns, and when each was last seen to move.
+    /// The number of turns of each worker, and when it last changed.
     turns: BTreeMap<usize, (u64, Instant)>,
     final_message: Option<Message>,
     is_closed: bool,
@@ -70,8 +73,8 @@ pub struct Supervisor<'a> {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Has the processes on `hosts` do what `order` says for each seat; what they tell of their progress goes to `seen`, a place each. `digest` is that of
-    /// this binary.
+    /// Runs the processes on `hosts`, each with the `order` for its assignment. Their progress is
+    /// written to `observed`, one entry for each process. `digest` is that of this binary.
     pub fn work(
         topology: &'a Topology,
         hosts: &'a [Host],
@@ -104,7 +107,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Hears and watches until all have said their last word, or something is wrong and the rest had a moment to say so, too.
+    /// Handles events until all processes have sent a final message, or until a problem was found
+    /// and the others had a moment to report theirs.
     fn watch(&mut self, order: &dyn Fn(Assignment) -> Order) -> Result<()> {
         let orders = self.orders(order)?;
         let began = Instant::now();
@@ -114,7 +118,7 @@ impl<'a> Supervisor<'a> {
             match self.events.recv_timeout(TICK) {
                 Ok((process, event)) => {
                     self.handle_event(process, event, &orders)?;
-                    // All that lies there is heard before anyone is called silent.
+                    // Read everything that has arrived before any process is judged to be silent.
                     while let Ok((process, event)) = self.events.try_recv() {
                         self.handle_event(process, event, &orders)?;
                     }
@@ -124,7 +128,8 @@ impl<'a> Supervisor<'a> {
             }
             let now = Instant::now();
             if now - ticked > 20 * TICK {
-                // This process itself stood still; what the others said meanwhile is heard before they are judged.
+                // This process itself was stopped for a while; that must not count as the silence
+                // of others.
                 let stalled = now - ticked;
                 self.processes.iter_mut().for_each(|supervised| supervised.last_message_at += stalled);
             }
@@ -149,7 +154,8 @@ impl<'a> Supervisor<'a> {
             if !self.problems.is_empty() {
                 let until = *failed.get_or_insert(now) + self.settle();
                 if now >= until || self.all_have_reported() {
-                    // What fell silent with the first one was not looked for since.
+                    // Processes that fell silent together with the first one were not checked
+                    // since.
                     self.check_timeouts(now, began, is_meshed, &mut last_change);
                     return Ok(());
                 }
@@ -157,7 +163,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// How long the others are heard: longer where all that is known is what processes say of each other.
+    /// How long reports are collected: longer while all of them only name other processes.
     fn settle(&self) -> Duration {
         let is_secondhand = |problem: &Problem| matches!(problem.symptom, Symptom::Peer(_) | Symptom::Vague);
         match self.problems.iter().all(is_secondhand) {
@@ -166,7 +172,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Whether nobody is left who might say something new.
+    /// Whether no process is left that could report something new.
     fn all_have_reported(&self) -> bool {
         let mut all = self.processes.iter().enumerate();
         all.all(|(process, supervised)| supervised.is_closed || self.has_problem(process))
@@ -265,14 +271,14 @@ impl<'a> Supervisor<'a> {
                     }
                 }
             }
-            // One vote each: what it says after its first complaint is an echo of that.
+            // Each process has one vote: later failures of the same process follow from the first.
             Message::Failed { .. } if has_problem => {}
             Message::Failed { code, line, peer, mends } => {
                 let kind = kind_of(code);
                 let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
                 let symptom = match (peer, kind) {
                     (Some(peer), _) => Symptom::Peer(peer),
-                    // A port that is taken, say: it has no place among the others yet.
+                    // For instance, its port is taken; it is not connected to the others yet.
                     (None, Kind::TryAgain) if mends && supervised.address.is_none() => Symptom::Still,
                     (None, Kind::TryAgain) if mends => Symptom::Vague,
                     _ => Symptom::Own,
@@ -289,7 +295,7 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Looks at the clock: who is missing, silent or stuck.
+    /// Finds processes that are missing, silent or stuck.
     fn check_timeouts(&mut self, now: Instant, began: Instant, is_meshed: bool, last_change: &mut (u64, Instant)) {
         let limits = self.topology;
         let mut found = Vec::new();
@@ -332,13 +338,14 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Tells all to end and sees to it. Returns until when one may be at work that cannot be seen from here.
+    /// Ends all processes. Returns the time until which one may still run unseen, if any.
     fn end(&mut self) -> Option<Instant> {
         self.processes.iter_mut().for_each(|supervised| supervised.process.close_stdin());
         let cut = Instant::now();
         let ends = self.processes.iter_mut().map(|supervised| supervised.process.end(cut + GRACE).is_certain);
         let all_certain = ends.fold(true, |all, is_certain| all & is_certain);
-        // It ends by itself when it has heard nothing for so long; a moment more for its clock to be read.
+        // A process ends by itself after that much silence; the rest allows for its polling
+        // interval.
         (!all_certain).then(|| cut + self.topology.silence_timeout + 2 * SEND_INTERVAL)
     }
 
@@ -359,7 +366,7 @@ impl<'a> Supervisor<'a> {
 mod tests {
     use super::*;
 
-    /// What a made-up worker says first.
+    /// The first message of a simulated worker.
     const HELLO: &str = r#"echo '{"hello":{"digest":"d","pid":1}}'; read task;"#;
     const LISTENING: &str = r#"echo '{"listening":{"address":"127.0.0.1:9"}}'; read peers;"#;
     const PROBED: &str = r#"echo '{"probed":{"findings":[]}}';"#;
@@ -374,7 +381,7 @@ mod tests {
         )
     }
 
-    /// An attempt of made-up workers, each a shell script.
+    /// Runs an attempt with simulated workers, each a shell script.
     fn attempt(launch: Launch, scripts: &[&str]) -> std::result::Result<Vec<Message>, AttemptFailure> {
         let second = Duration::from_secs(1);
         let host = |(n, script): (usize, &&str)| Host {
@@ -402,7 +409,8 @@ mod tests {
         })
     }
 
-    /// Each way to fail is noticed, told in words and blamed on the process that it comes from, and only what another attempt may mend is said to be so.
+    /// Each kind of failure is noticed, described and blamed on the right process, and only those
+    /// that another attempt may fix are marked so.
     #[test]
     fn failures_are_noticed() {
         let good = format!("{HELLO} {LISTENING} {PROBED} cat > /dev/null");
@@ -431,7 +439,7 @@ mod tests {
             assert!(line.contains(expected), "{line}\nis not\n{expected}");
             assert_eq!((failure.blamed, failure.mends), (Some(blamed), mends), "{line}");
         };
-        // All at once, as each takes its limits' time.
+        // All at the same time, as each of them waits for a timeout.
         std::thread::scope(|scope| {
             for (script, blamed, mends, expected) in &cases {
                 scope.spawn(|| judge(script, *blamed, *mends, expected));
@@ -443,7 +451,8 @@ mod tests {
         assert!(failure.mends && failure.blamed.is_none());
     }
 
-    /// Of a process on another host that had to be cut off it is told until when it may live on; of one that has ended by itself it is not.
+    /// A remote process that had to be cut off may live on until a known time; one that has ended
+    /// may not.
     #[test]
     fn processes_that_may_live_on() {
         let deaf = format!("{HELLO} {LISTENING} exec sleep 60");

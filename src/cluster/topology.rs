@@ -1,6 +1,5 @@
-//! The cluster file: in comes a path, out goes the topology: which processes there are, on which hosts, how they are started, and how long each
-//! may take or be silent. Every mistake is one line with file, line and key. It holds no secret, and nothing in it ever passes through a
-//! shell of this machine; what a remote shell will see is made of characters that none of them knows.
+//! The topology of a job: which processes run on which hosts, how they are started, and their
+//! timeouts.
 
 use serde::Deserialize;
 use std::net::IpAddr;
@@ -11,26 +10,26 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Launch {
-    /// All on this machine, exchanging over loopback sockets.
+    /// All on this machine, connected over loopback.
     Local,
-    /// One on each host, by `ssh` or what stands in its place.
+    /// One on each host, started by `ssh` or a replacement for it.
     Ssh,
 }
 
-/// Where one process runs.
+/// A host and the process on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// What it is called in messages and blamed by.
+    /// The name in messages.
     pub name: String,
-    /// IP or name that the others dial.
+    /// The IP address or name that the other processes dial.
     pub address: String,
-    /// What it listens on; none is the address itself.
+    /// The address to listen on, if it is not `address`.
     pub bind: Option<IpAddr>,
-    /// Port that it listens on; 0 is whichever is free.
+    /// The port to listen on; 0 for any free port.
     pub port: u16,
-    /// Command and arguments that start it.
+    /// The command that starts the process, with its arguments.
     pub command: Vec<String>,
-    /// The folder it works in; none is where it is started.
+    /// The working folder, if it is not the one in which the process starts.
     pub folder: Option<PathBuf>,
 }
 
@@ -39,29 +38,30 @@ pub struct Host {
 pub struct Topology {
     /// How processes are started.
     pub launch: Launch,
-    /// A process each.
+    /// The hosts, each with one process.
     pub hosts: Vec<Host>,
-    /// Worker threads of each.
+    /// Worker threads of each process.
     pub workers: usize,
-    /// Hosts that must be left when others have failed twice.
+    /// How many hosts must remain when others are left out after two failures.
     pub hosts_min: usize,
-    /// Times that the work is begun.
+    /// The number of attempts.
     pub attempts_max: u32,
-    /// Before the second attempt; 5 times as long before the third, 25 times before the fourth.
+    /// The pause before the second attempt; 5 times as long before the third, 25 times before the
+    /// fourth.
     pub backoff: Duration,
-    /// Until all processes must have found each other.
+    /// Limit for all processes to connect.
     pub start_timeout: Duration,
-    /// For which a process may be silent before it is lost.
+    /// Silence after which a process is lost.
     pub silence_timeout: Duration,
-    /// For which a worker may stay in one operator, and all workers may have nothing to do, before they count as stuck.
+    /// Limit for a worker to stay in one operator, and for all workers to be idle.
     pub progress_timeout: Duration,
-    /// Whether data is encrypted on its way.
+    /// Whether data is encrypted.
     pub encrypt: bool,
-    /// Whether it need not be, beyond loopback.
+    /// Whether data may go unencrypted beyond loopback.
     pub plaintext: bool,
 }
 
-/// Processes of a job.
+/// The number of processes of a job.
 pub const PROCESSES_MAX: usize = 256;
 /// Worker threads of a process.
 pub const WORKERS_MAX: u64 = 1024;
@@ -102,7 +102,8 @@ impl Host {
         }
     }
 
-    /// Whether what others dial and what it listens on is loopback for certain; a name may be anything.
+    /// Whether both the address to dial and the one to listen on are certainly loopback; a name may
+    /// resolve to anything.
     pub fn is_loopback(&self) -> bool {
         let loopback = |ip: IpAddr| ip.is_loopback();
         self.address.parse().is_ok_and(loopback) && self.bind.is_none_or(loopback)

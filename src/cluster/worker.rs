@@ -1,5 +1,7 @@
-//! The hidden `worker` command: one process of a job. Says hello, takes orders from stdin, does its share, tells progress and receipts on stdout, and ends
-//! when its launcher does or has not been heard of for the silence limit.
+//! The hidden `worker` command: one process of a job that a launcher has started.
+//!
+//! It sends hello, reads its orders from stdin, does its part, and sends progress and receipts on
+//! stdout. It ends when its launcher ends or is silent for the silence timeout.
 
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, Task, memory_bytes, own_digest, settle};
 use crate::cluster::probe::{self, Probe};
@@ -22,55 +24,57 @@ use workers::plan::Plan;
 use workers::store::manifest::TableState;
 use workers::store::{Store, digest_of, durable};
 
-/// Bytes of an order; a job may name many inputs.
+/// The size of an order; a job may name many inputs.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
-/// For one connection to prove itself.
+/// Limit for one connection to authenticate itself.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
-/// For the last words, if nobody reads them.
+/// Limit for writing the final message if the launcher does not read it.
 const FINAL_MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn send(message: &Message) {
-    // A launcher that has gone is noticed on stdin.
+    // If the launcher has ended, our stdin is closed, and that ends this process.
     if let Ok(line) = serde_json::to_string(message) {
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 }
 
-/// How long a process that has lost a peer lives on, so that the others notice by themselves; the launcher ends it as soon as it has heard all.
+/// How long a process that has lost a peer stays alive, so that the others notice the loss by
+/// themselves. The launcher ends it earlier, once it has all reports.
 static LINGER: OnceLock<Duration> = OnceLock::new();
-/// Whether it has.
+/// Whether this process has lost a peer.
 static HAS_LOST_PEER: AtomicBool = AtomicBool::new(false);
 
-/// Tells the launcher of a failure that ends the process.
+/// Sends the failure that ends this process.
 fn send_failure(error: &Error) {
     let code = i32::from(error.kind().exit_code());
-    // Timely's threads may break on the same loss, and know less of it.
+    // timely's threads may fail because of the same loss, and do not know the peer.
     let is_loss = error.peer().is_some() || (HAS_LOST_PEER.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
     HAS_LOST_PEER.fetch_or(is_loss, Ordering::SeqCst);
     let linger = if is_loss { *LINGER.get().unwrap_or(&FINAL_MESSAGE_TIMEOUT) } else { FINAL_MESSAGE_TIMEOUT };
-    // Whoever does not read must not keep this process alive.
+    // A launcher that does not read must not keep this process alive.
     thread::spawn(move || {
         thread::sleep(linger);
         std::process::exit(code)
     });
     send(&Message::failed(error, true));
     if is_loss {
-        // A process that ends at once is lost to its peers in turn, which would hide from them who is really gone.
+        // If this process ended at once, its peers would lose it too, which would hide the first
+        // loss.
         thread::sleep(linger);
     }
 }
 
-/// Ends the process; the launcher tells people why, unless it is what is lost.
+/// Ends the process. The launcher prints the error, unless the launcher is what was lost.
 fn halt(error: &Error) -> ! {
     send_failure(error);
     std::process::exit(error.kind().exit_code().into())
 }
 
-/// The launcher as its worker hears it.
+/// The connection to the launcher.
 struct Launcher {
     orders: Receiver<Order>,
-    /// When it was last heard, and how long it may be silent.
+    /// When the last order arrived, and how long the launcher may be silent.
     last_order: Arc<Mutex<(Instant, Duration)>>,
 }
 
@@ -79,7 +83,7 @@ fn no_task() -> Error {
 }
 
 impl Launcher {
-    /// Begins to hear it, and to watch its silence.
+    /// Starts to read orders, and to check for silence.
     fn listen() -> Launcher {
         let (sender, orders) = channel();
         let last_order = Arc::new(Mutex::new((Instant::now(), Duration::from_secs(60))));
@@ -91,7 +95,7 @@ impl Launcher {
                 let mut line = Vec::new();
                 let read = reader.by_ref().take(ORDER_BYTES_MAX).read_until(b'\n', &mut line);
                 if read.is_err() || line.last() != Some(&b'\n') {
-                    // Whatever it is, an end or an error: the launcher has nothing more to say, and hears nothing.
+                    // At the end of stdin and after an error alike, the launcher is gone.
                     if has_orders {
                         signals::end_after_launcher();
                     }
@@ -100,7 +104,7 @@ impl Launcher {
                 lock(&received).0 = Instant::now();
                 match serde_json::from_slice(&line) {
                     Ok(Order::Beat) => {}
-                    // One that has no use for orders any more is ending.
+                    // If the receiver is dropped, this process is ending.
                     Ok(order) => drop(sender.send(order)),
                     Err(_) if has_orders => halt(&Error::new(Kind::Usage, "the launcher says what is no order")),
                     Err(_) => return,
@@ -125,7 +129,7 @@ impl Launcher {
         self.orders.recv().map_err(|_| no_task())
     }
 
-    /// Where each process listens.
+    /// Waits for the addresses of all processes.
     fn peers(&self) -> Result<Vec<String>> {
         match self.order()? {
             Order::Peers(addresses) => Ok(addresses),
@@ -134,7 +138,7 @@ impl Launcher {
     }
 }
 
-/// `pagefold worker` as a launcher starts it.
+/// Runs `pagefold worker` as a launcher starts it.
 pub fn command() -> Result<()> {
     workers::mesh::exit_on_panic(send_failure);
     signals::outlive_launcher();
@@ -181,7 +185,7 @@ fn send_progress(progress: &Progress) {
     });
 }
 
-/// Says the last word; the launcher tells people of it.
+/// Sends the final message and exits; the launcher prints the error.
 fn end(outcome: Result<Message>) -> ! {
     match &outcome {
         Ok(message) => send(message),
@@ -190,17 +194,18 @@ fn end(outcome: Result<Message>) -> ! {
     std::process::exit(outcome.err().map_or(0, |error| error.kind().exit_code().into()))
 }
 
-/// [`open`]; a port that is taken may be free for the next attempt.
+/// [`open`] or end; a port that is taken may be free in the next attempt.
 fn open_or_halt(assignment: &Assignment, launcher: &Launcher) -> TcpListener {
     open(assignment, launcher).unwrap_or_else(|error| halt(&error))
 }
 
-/// Takes the seat: its place among the processes, and an open socket, which the launcher is told of.
+/// Applies the assignment: the working folder, the timeouts, and a listener, whose address is sent
+/// to the launcher.
 fn open(assignment: &Assignment, launcher: &Launcher) -> Result<TcpListener> {
     lock(&launcher.last_order).1 = assignment.silence_timeout;
     LINGER.get_or_init(|| settle(assignment.silence_timeout) + FINAL_MESSAGE_TIMEOUT);
     if assignment.is_child {
-        // Where it cannot be had, the end of stdin does it.
+        // If this fails, the end of stdin still ends the process.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     }
     std::env::set_current_dir(&assignment.folder)
@@ -243,7 +248,7 @@ fn probe_host(
     Ok(Message::Probed { findings })
 }
 
-/// What a process knows of its task before it meets the others.
+/// What a process knows about its task before it connects to the others.
 pub struct Prepared {
     plan: Plan,
     before: BTreeMap<String, TableState>,
@@ -251,11 +256,12 @@ pub struct Prepared {
     agreed: String,
 }
 
-/// Reads the plan of `task`, for a binary of this `digest`.
+/// Reads the plan of `task`, for a binary with this `digest`.
 ///
 /// # Errors
 ///
-/// `TryAgain` if the store has another head than the plan builds on; else whatever is wrong with plan or store as they are seen from here.
+/// `TryAgain` if the store has another head than the plan is built on. Errors of the plan or the
+/// store as seen from this host.
 pub fn prepare(task: &Task, digest: &str) -> Result<Prepared> {
     let plan = Plan::read(&task.attempt)?;
     let store = Store::open(&task.job.store, Some(&task.job.identity()?))?;
@@ -268,13 +274,13 @@ pub fn prepare(task: &Task, digest: &str) -> Result<Prepared> {
     Ok(Prepared { plan, before, agreed })
 }
 
-/// Digest of all that a job says, in hex.
+/// The digest of the whole job, in hex.
 pub fn job_digest(job: &Job) -> Result<String> {
     let job = serde_json::to_value(job).map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
     Ok(digest_of(&job))
 }
 
-/// The share of the process in `seat`, whose peers listen at `addresses`.
+/// The share of the process with this assignment, whose peers listen at `addresses`.
 pub fn share(
     assignment: &Assignment,
     task: Task,
@@ -307,12 +313,12 @@ fn work(
     let prepared = prepare(&task, digest)?;
     let share = share(assignment, task, prepared, launcher.peers()?, listener)?;
     let done = run_share(share, &progress, halt_when_lost)?;
-    // What was done since the last line.
+    // The progress since the last message.
     send_progress(&progress);
     Ok(done)
 }
 
-/// Does a share, and says what there is to say of it.
+/// Does a share of the work and returns the final message.
 pub fn run_share(
     share: ProcessTask,
     progress: &Arc<Progress>,
@@ -333,7 +339,7 @@ fn halt_when_lost(error: &Error) {
     halt(error)
 }
 
-/// The links that processes of this seat's attempt make, which must all agree on `prologue`.
+/// The mesh of this assignment's attempt. All processes must agree on `prologue`.
 pub fn mesh(
     assignment: &Assignment,
     addresses: Vec<String>,

@@ -1,11 +1,14 @@
-//! `pagefold check`: in come a job and perhaps a cluster file, out comes a line for each check and host, and the exit code of the run that would fail first. It
-//! starts every worker the way a run does, has it look at the shared folders, and lets all of them meet over authenticated links. It leaves
-//! nothing behind and takes no lock, so it may be used beside a run.
+//! `pagefold check`: tries everything that a run needs.
+//!
+//! It starts every worker as a run does, lets each examine the shared folders, and connects all of
+//! them over authenticated links. It prints a line for each check and host, and ends with the exit
+//! code of the first failure. It leaves no files behind and takes no lock, so it may run at the
+//! same time as a run.
 
 use crate::cli;
 use crate::cluster::cluster_file;
 use crate::cluster::control::{Message, Order, kind_of, own_digest};
-use crate::cluster::probe::{self, Finding, INPUTS_LOOKED_AT_MAX, Probe};
+use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
 use crate::cluster::topology::{Host, Topology};
 use crate::jobs;
@@ -19,7 +22,7 @@ use workers::job::Job;
 use workers::plan::inputs::{self, Input};
 use workers::store::{Store, random_hex};
 
-/// A finding, and the host that it is about.
+/// A finding and its host.
 struct Line {
     host: String,
     finding: Finding,
@@ -59,7 +62,7 @@ fn writable(folder: &Path) -> String {
     format!("{} can be written", folder.display())
 }
 
-/// Prints the findings; fails with the first bad one.
+/// Prints the findings, and fails with the first bad one.
 fn print_findings(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
     let bad = lines.iter().find(|line| line.finding.code != 0);
     if arguments.of.json {
@@ -92,14 +95,14 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
         return Err(inputs::none_found(&job.read.inputs));
     }
     let mut looked_at = Vec::new();
-    for path in found.iter().take(INPUTS_LOOKED_AT_MAX) {
+    for path in found.iter().take(INPUTS_EXAMINED_MAX) {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         looked_at.push((path.clone(), Input::stat(path)?.bytes));
     }
     Ok((looked_at, format!("{} files", found.len())))
 }
 
-/// Whether the job's own files are there and a store that exists is this job's.
+/// Whether the job's own files exist, and the store, if there is one, belongs to this job.
 fn try_identity(job: &Job) -> Result<String> {
     let identity = job.identity()?;
     if !job.store.join("FORMAT").exists() {
@@ -109,7 +112,7 @@ fn try_identity(job: &Job) -> Result<String> {
     Ok("the store is of this job".into())
 }
 
-/// A folder with the launcher's token; removed with all that lies in it when dropped.
+/// A folder with the launcher's token. Dropping it removes the folder.
 struct ProbeFolder {
     folder: PathBuf,
     secret: String,
@@ -129,12 +132,12 @@ impl Drop for ProbeFolder {
     }
 }
 
-/// Makes a place in `folder` or, if that is not there yet, in the nearest folder above it that is.
+/// Makes a folder in `folder` or, if that does not exist yet, in its nearest existing parent.
 fn try_folder(folder: &Path) -> Result<ProbeFolder> {
     let whole = std::path::absolute(folder).map_err(|e| Error::io("find", folder, e))?;
     let existing = whole.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     let secret = random_hex()?;
-    // A name that no table, no manifest and no reader of inputs takes for its own.
+    // This name is not that of a table, a manifest or an input.
     let folder = existing.join(format!(".pagefold-check-{}", random_hex()?));
     std::fs::create_dir(&folder).map_err(|e| Error::io("create folder", &folder, e))?;
     let place = ProbeFolder { folder, secret };
@@ -143,7 +146,8 @@ fn try_folder(folder: &Path) -> Result<ProbeFolder> {
     Ok(place)
 }
 
-/// Starts a worker on every host by itself and has it try everything there; if all are well, starts them together and has them meet.
+/// Runs the checks on every host separately; if all pass, starts the workers together and connects
+/// them.
 fn try_hosts(
     job: &Job,
     topology: &Topology,
@@ -183,7 +187,7 @@ fn try_hosts(
     Ok(findings)
 }
 
-/// What a worker finds on `host`, which has the probe's folder to itself below its own name.
+/// Runs the checks on one `host`, in a subfolder of its own.
 fn try_alone(topology: &Topology, host: &Host, probe: &Probe, digest: &str) -> Vec<Finding> {
     let own = probe.folder.join(&host.name);
     let made = std::fs::create_dir(&own)

@@ -1,4 +1,4 @@
-//! `pagefold eval`: how right a store's answers are, held against labels; as tables for a person, as JSON, as a plot.
+//! `pagefold eval`: measures the store's answers against labels, as tables, JSON or a plot.
 
 use crate::cli;
 use crate::jobs;

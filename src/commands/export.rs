@@ -1,4 +1,4 @@
-//! `pagefold export`: writes the results of the head again.
+//! `pagefold export`: exports the head again.
 
 use crate::cli;
 use crate::jobs::{committed, open};

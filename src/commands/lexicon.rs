@@ -1,6 +1,8 @@
-//! `pagefold lexicon`: in come a job's inputs, out goes a frozen file that a job can name: document frequencies for I-Match and for the weights
-//! of words, or stop words. It is written aside and renamed, and says in its head what made it, without a clock: the same texts
-//! make the same bytes.
+//! `pagefold lexicon`: makes a frozen file of words from a job's inputs.
+//!
+//! The file holds document frequencies, for I-Match or as weights of words, or stop words. It is
+//! written under another name and then renamed. Its header says what made it and contains no time,
+//! so the same texts give the same bytes.
 
 use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print::{grouped, print_json, show};
@@ -17,11 +19,11 @@ use workers::store::{digest, durable};
 use workers::text::signatures::lexicon::{Counter, Form, Limits, VERSION, write};
 use workers::text::{features, normalize};
 
-/// A word in more than one text of this many says little: a stop word, unless `--docs-min` says otherwise. I-Match's own bound
-/// is the same.
+/// A word in more than one of this many texts is a stop word, unless `--docs-min` is set. I-Match
+/// has the same limit.
 const STOP_WORD_ONE_IN: u64 = 5;
 
-/// How many texts a word must be in, of so many, to stand in the file.
+/// The least number of texts with a word, of `texts` in all, for the word to be in the file.
 fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
     let default = match arguments.kind {
         cli::LexiconKind::IMatch => 3,
@@ -31,7 +33,7 @@ fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
     arguments.docs_min.map_or(default, u64::from)
 }
 
-/// What made the file, in lines.
+/// The header lines: what made the file.
 fn head(arguments: &cli::Lexicon, job: &Job, counter: &Counter, docs_min: u64, words: usize) -> Result<Vec<String>> {
     let what = match arguments.kind {
         cli::LexiconKind::StopWords => "words of many texts",
@@ -66,7 +68,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     }
     let inputs = Inputs::of(&job)?;
     let output = |e: Error| e.with_kind(Kind::Output);
-    // A file that cannot be written is better known before everything is read.
+    // Find out that the file cannot be written before everything is read.
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
     let limits = Limits::default();
     let limits = Limits { texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize), ..limits };

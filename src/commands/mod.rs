@@ -1,4 +1,4 @@
-//! The commands, one a file.
+//! The commands, one in each file.
 
 pub mod check;
 pub mod eval;
@@ -17,7 +17,7 @@ use crate::cli::Command;
 use crate::cluster::worker;
 use workers::error::Result;
 
-/// Does what the command line says.
+/// Runs the command.
 pub fn carry_out(command: &Command) -> Result<()> {
     match command {
         Command::Run(arguments) => run::command(arguments),

@@ -1,4 +1,4 @@
-//! `pagefold rebuild`: another store from the same inputs, for a job whose identity changed.
+//! `pagefold rebuild`: builds a new store from the same inputs, for a job whose identity changed.
 
 use crate::cli;
 use crate::commands::run;
@@ -24,7 +24,7 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
     outcome
 }
 
-/// Builds another store from the same inputs, epoch by epoch, for a job whose identity changed; then it takes the old one's place.
+/// Builds a new store from the same inputs, epoch by epoch; then it takes the place of the old one.
 fn rebuild(arguments: &cli::Run) -> Result<()> {
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     let (new_root, kept_root) = (beside(&job.store, "rebuild"), beside(&job.store, "before-rebuild"));
@@ -38,7 +38,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     let identity = job.identity()?;
     let _new_lock = Store::lock(&new_root)?;
     if Store::open(&new_root, Some(&identity)).is_err_and(|error| error.kind() == Kind::Config) {
-        // An earlier rebuild for yet another identity; of no use to anyone.
+        // An earlier rebuild for yet another identity is useless now.
         for entry in ["FORMAT", "manifest", "data", "attempt"] {
             remove(&new_root.join(entry))?;
         }
@@ -71,7 +71,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     }
 }
 
-/// Reads again what `epoch` of the old store consumed.
+/// Reads the inputs of the old store's `epoch` again.
 fn replay(
     arguments: &cli::Run,
     job: &Job,
@@ -110,7 +110,7 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Lets two stores change places at once, so that there is one at every moment.
+/// Exchanges the two stores atomically, so that there is one at every moment.
 fn swap(new: &Path, old: &Path) -> Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(|e| {

@@ -1,4 +1,4 @@
-//! `pagefold rollback`: makes an earlier epoch the answer again.
+//! `pagefold rollback`: makes an earlier epoch the head again.
 
 use crate::cli;
 use crate::jobs::{committed, open};

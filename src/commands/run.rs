@@ -1,5 +1,9 @@
-//! The launcher: locks the store, plans the epoch, has the workers do it, commits, exports, reports. It decides; workers only work. In one process
-//! the workers are threads; with a cluster file they are processes (`attempts`), or a scheduler has started these (`ranks`).
+//! `pagefold run`: locks the store, plans an epoch, has workers do the work, commits, exports and
+//! reports.
+//!
+//! All decisions are made here; workers only work. They are threads of this process, or processes
+//! that [`attempts`] starts from a cluster file, or processes that a scheduler has started
+//! ([`Ranks`]).
 
 use crate::cli;
 use crate::clock::now;
@@ -45,7 +49,7 @@ pub fn command(arguments: &cli::Unattended) -> Result<()> {
     outcome
 }
 
-/// A run that is watched; `ranks` do the work if there are any.
+/// Runs and reports to [`Watch`]; `ranks` do the work if there are any.
 pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
     let mut watch = Watch::new(unattended);
     let outcome = due(unattended, ranks, &mut watch);
@@ -53,7 +57,7 @@ pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
     outcome
 }
 
-/// Does what is due, and tells `watch`.
+/// Does what is due.
 fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -> Result<()> {
     let started = Instant::now();
     let arguments = &unattended.run;
@@ -64,7 +68,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         cluster_file::read(path)?;
     }
     let identity = job.identity()?;
-    // Whatever is wrong with the job's files is said before anything is written.
+    // Errors of the job's files come before anything is written.
     if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
@@ -74,7 +78,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
     store.sweep(&lock);
-    // What an earlier run did not finish comes first; then whatever is due.
+    // An unfinished plan of an earlier run comes first, then what is due now.
     let mut began = started;
     let mut head = store.head()?;
     if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
@@ -92,7 +96,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     }
 }
 
-/// Carries out a frozen plan over `head`: work, by `ranks` if there are any, commit, export, merge, report. Returns the new head.
+/// Carries out a frozen plan on top of `head`: work, commit, export, merge and report. Returns the
+/// new head.
 pub fn epoch(
     arguments: &cli::Run,
     ranks: Option<&Ranks>,
@@ -130,7 +135,7 @@ pub fn epoch(
     match merge::merge(store, &head) {
         Ok(Some(merged)) => head = merged,
         Ok(None) => {}
-        // The epoch stands; the next one tries again.
+        // The epoch is committed; the next run merges again.
         Err(error) => tracing::warn!(%error, "cannot merge runs"),
     }
     times.lap("merge");
@@ -152,7 +157,7 @@ pub fn epoch(
     Ok(head)
 }
 
-/// What a crash between commit and export left undone is done now.
+/// Exports the head if a crash came between its commit and its export.
 fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
     let Some(head) = head else {
         return Err(Error::internal("no epoch and nothing due"));
@@ -164,7 +169,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
     report::nothing_due(head, arguments)
 }
 
-/// The work in this process.
+/// Does the work in threads of this process.
 fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar: &Bar) -> Result<Work> {
     let began = Instant::now();
     let observed = Arc::new(ObservedProcess::new("process 0"));

@@ -1,5 +1,8 @@
-//! The schedule: in come a job and how often it runs, out goes a line for a crontab or, from `units`, a service and a timer for systemd. Says
-//! what to install and installs nothing. A run that was missed needs no making up for: each takes all that is not consumed yet.
+//! `pagefold schedule`: prints what runs a job again and again, a line for a crontab or a service
+//! and a timer for systemd.
+//!
+//! It installs nothing. A missed run needs no repetition: the next one takes all inputs that are
+//! not consumed yet.
 
 use crate::cli;
 use crate::jobs;
@@ -9,11 +12,12 @@ use crate::terminal::print::show;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 
-/// Bytes of a command that every cron takes.
+/// The length of a command that every cron accepts.
 const COMMAND_BYTES_MAX: usize = 998;
 
-/// `word` for a shell in a crontab. To cron `%` is a line break unless a backslash is before it, and of two backslashes some leave one: so `%` stands
-/// behind its backslash outside of quotes, where the shell too takes that away if cron has not, and no backslash is next to another.
+/// Quotes `word` for a shell in a crontab. To cron, `%` is a line break unless a backslash precedes
+/// it, and some crons reduce two backslashes to one. So we write `\%` outside quotes, where the
+/// shell removes a backslash that cron has left, and never put two backslashes next to each other.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -32,11 +36,12 @@ fn quoted(word: &str) -> String {
     out
 }
 
-/// The line of a crontab, with a word before it on who hears of failures.
+/// The line for a crontab, after a comment about the mail address for failures.
 fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String> {
     let words: Vec<String> = command.words().into_iter().map(quoted).collect();
     let log = quoted(log);
-    // A run that succeeds says nothing; the last line of one that fails goes to the log and, by cron, to MAILTO.
+    // A successful run prints nothing. The last line of a failed run goes to the log and, through
+    // cron, to MAILTO.
     let command = format!("{} >>{log} 2>&1 || tail -n 1 {log}", words.join(" "));
     if command.len() > COMMAND_BYTES_MAX {
         let line = format!("a command of {} bytes; a crontab takes {COMMAND_BYTES_MAX}", command.len());
@@ -83,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
     use std::process::Command;
 
-    /// Intervals and times of day are those that a crontab can say.
+    /// Intervals and times of day are those that a crontab can express.
     #[test]
     fn times() {
         let every = |text: &str| text.parse::<Every>().ok();
@@ -100,7 +105,7 @@ mod tests {
         }
     }
 
-    /// The moments are evenly spread over each day, and the time of day is one of them.
+    /// The moments are evenly spread over each day, and the given time of day is one of them.
     #[test]
     fn even_moments() {
         let at = TimeOfDay { hour: 17, minute: 50 };
@@ -117,8 +122,8 @@ mod tests {
         }
     }
 
-    /// What cron hands to the shell of a command line, in the ways of the crons there are: `\%` becomes `%` and a bare one would end the line; of `\\`
-    /// some leave one; some know nothing of all this.
+    /// What different crons pass to the shell: `\%` becomes `%`, and a bare `%` ends the command;
+    /// some crons reduce `\\` to one backslash; some do none of this.
     fn unescaped(command: &str, backslashes: bool) -> String {
         let (mut out, mut chars) = (String::new(), command.chars().peekable());
         while let Some(c) = chars.next() {
@@ -142,7 +147,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// Any words come through any cron and a real shell as they were.
+        /// All words pass through any cron and a real shell unchanged.
         #[test]
         fn words_survive(words in prop::collection::vec("[-a \\\\%'\"$`!~*?#;&|<>(){}é好=]{0,12}", 1..4)) {
             let expected: String = words.iter().map(|word| format!("{word}\n")).collect();

@@ -1,4 +1,4 @@
-//! `pagefold status`: what the store holds.
+//! `pagefold status`: prints what the store holds.
 
 use crate::cli;
 use crate::clock::now;

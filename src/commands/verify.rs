@@ -1,4 +1,4 @@
-//! `pagefold verify`: what is wrong with the store.
+//! `pagefold verify`: checks the store for damage.
 
 use crate::cli;
 use crate::jobs;
@@ -12,7 +12,8 @@ use workers::verify;
 /// `pagefold verify`.
 pub fn command(arguments: &cli::Verify) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
-    // Whatever the job says, the store's files are looked at as they are; its rows are looked at with the job that made them.
+    // The files are checked whatever the job says; the rows are checked with the job that made
+    // them.
     let identity = if arguments.deep { Some(job.identity()?) } else { None };
     let store = Store::open(&job.store, identity.as_ref())?;
     let full = arguments.full || arguments.deep;

@@ -1,4 +1,4 @@
-//! Moments: when a job runs, and what is run then, as `schedule` is told and as crontabs and timers say it.
+//! The moments at which a job runs, and the command that runs then.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -27,14 +27,15 @@ impl FromStr for TimeOfDay {
     }
 }
 
-/// How often. Only what a crontab can say: its fields count anew each hour and each day.
+/// How often a job runs. Only intervals that a crontab can express, as its fields restart each hour
+/// and each day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// So many minutes, which divide an hour.
+    /// This many minutes, a divisor of an hour.
     Minutes(u32),
-    /// So many hours, which divide a day.
+    /// This many hours, a divisor of a day.
     Hours(u32),
-    /// Each day.
+    /// Once a day.
     Day,
 }
 
@@ -54,17 +55,18 @@ impl FromStr for Every {
     }
 }
 
-/// The moments of each day at which a job runs: hours and minutes past them; none stands for all.
+/// The moments of each day at which a job runs: hours, and minutes of each hour; `None` stands for
+/// all.
 pub struct Moments {
     /// Hours.
     pub hours: Option<Vec<u32>>,
     /// Minutes.
     pub minutes: Option<Vec<u32>>,
-    /// Seconds from one to the next.
+    /// Seconds between two moments.
     pub interval_s: u32,
 }
 
-/// The moments so far apart of which `at` is one.
+/// The moments at this interval that include `at`.
 pub fn moments(at: TimeOfDay, every: Every) -> Moments {
     let from = |at: u32, step: u32, end: u32| Some((at % step..end).step_by(step as usize).collect());
     match every {
@@ -79,9 +81,9 @@ pub fn moments(at: TimeOfDay, every: Every) -> Moments {
     }
 }
 
-/// What is run, all paths absolute.
+/// The command to run; all paths are absolute.
 pub struct RunCommand {
-    /// The command.
+    /// The path of pagefold.
     pub binary: String,
     /// The job file.
     pub job: String,
@@ -100,14 +102,14 @@ impl RunCommand {
         words
     }
 
-    /// The job's name: its file's, without the ending.
+    /// The job's name: that of its file without the extension.
     pub fn name(&self) -> &str {
         let name = Path::new(&self.job).file_stem().and_then(|name| name.to_str());
         name.unwrap_or_default()
     }
 }
 
-/// `path` as an absolute one that can stand in a line.
+/// `path` as an absolute path that can stand in one line.
 pub fn absolute(path: &Path) -> Result<String> {
     let usage = |why: &str| Error::new(Kind::Usage, format!("{:?}: {why}", path.display().to_string()));
     let path = std::path::absolute(path).map_err(|e| usage("no path").caused_by(e))?;

@@ -1,5 +1,8 @@
-//! systemd's units: in come a job and its moments, out go a service and a timer. The service is sealed off: all the machine is read-only to it but the
-//! folders that the job writes to. A template (`%i` in the job's path) has one folder for all its instances, as their jobs are not known yet.
+//! systemd units for a job: a service and a timer.
+//!
+//! The service is sandboxed: it can write only to the folders that the job writes to. A template
+//! unit (`%i` in the job's path) has one folder for all instances, because their jobs are not known
+//! yet.
 
 use crate::schedule::moments::{Moments, RunCommand, absolute};
 use crate::terminal::print::show;
@@ -9,28 +12,29 @@ use workers::error::{Error, Kind, Result};
 use workers::job::Job;
 use workers::store::durable;
 
-/// What stands for the instance in a template.
+/// The placeholder for the instance in a template.
 pub const INSTANCE: &str = "%i";
-/// The folder that a template's instances may write to, below `/var/lib`.
+/// The folder below `/var/lib` that a template's instances may write to.
 const STATE: &str = "pagefold";
-/// Bytes of a unit's name.
+/// The length of a unit's name.
 const NAME_BYTES_MAX: usize = 255;
-/// Seconds by which runs of several machines or jobs are spread, at most; a tenth of the interval if that is less.
+/// The longest random delay, which spreads the runs of several machines or jobs; at most a tenth of
+/// the interval.
 const DELAY_MAX_S: u32 = 600;
 
-/// A unit: the name of its file, and its text.
+/// The file name and the text of a unit.
 pub struct Unit {
     name: String,
     text: String,
 }
 
-/// `text` with nothing that systemd would put something else for; `%i` stays in a template.
+/// Escapes systemd's specifiers in `text`; `%i` stays in a template.
 fn plain(text: &str, is_template: bool) -> String {
     let text = text.replace('%', "%%");
     if is_template { text.replace("%%i", INSTANCE) } else { text }
 }
 
-/// `word` as one word of a unit's line.
+/// Quotes `word` for a line of a unit.
 fn quoted(word: &str, is_template: bool) -> String {
     let word = plain(word, is_template);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
@@ -40,7 +44,7 @@ fn quoted(word: &str, is_template: bool) -> String {
     }
 }
 
-/// `name` as part of a unit's name.
+/// Escapes `name` for the name of a unit.
 fn escaped(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -53,8 +57,8 @@ fn escaped(name: &str) -> String {
     out
 }
 
-/// The folders that `job` writes to, none below another: those around the store (a rebuild makes another beside it), the results and the metrics, which
-/// may not be there yet.
+/// The folders that `job` writes to: the store's parent (a rebuild makes a second store in it), the
+/// results and the metrics. They may not exist yet. None of them is inside another.
 fn folders(job: &Job) -> Result<Vec<String>> {
     let mut folders: Vec<PathBuf> = Vec::new();
     for path in [Some(&job.store), Some(&job.output.dir), job.output.metrics.as_ref()].into_iter().flatten() {
@@ -68,7 +72,7 @@ fn folders(job: &Job) -> Result<Vec<String>> {
     folders.iter().filter(outer).map(|folder| absolute(folder)).collect()
 }
 
-/// Service and timer; `job` is none for a template.
+/// The service and the timer; `job` is `None` for a template.
 pub fn units(command: &RunCommand, job: Option<&Job>, user: Option<&str>, moments: &Moments) -> Result<Vec<Unit>> {
     let is_template = job.is_none();
     let name = if is_template { "pagefold@".to_owned() } else { format!("pagefold-{}", escaped(command.name())) };
@@ -92,7 +96,7 @@ pub fn units(command: &RunCommand, job: Option<&Job>, user: Option<&str>, moment
 
 fn service(command: &RunCommand, job: Option<&Job>, user: Option<&str>, title: &str) -> Result<String> {
     let is_template = job.is_none();
-    // In a command's arguments `$` names a variable, too; in its path it does not.
+    // In a command's arguments `$` starts a variable; in its path it does not.
     let words = command.words().into_iter().enumerate().map(|(at, word)| match at {
         0 => quoted(word, false),
         _ => quoted(&word.replace('$', "$$"), is_template),
@@ -128,7 +132,7 @@ fn service(command: &RunCommand, job: Option<&Job>, user: Option<&str>, title: &
             let temporary = folders.iter().chain(&inputs).chain([&command.job]).find(is_temporary).is_none();
             let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
             let list = list.join(" ");
-            // A disk that is not there must not look like a store that is not there.
+            // A disk that is not mounted must not look like a missing store.
             (format!("RequiresMountsFor={list}\n"), format!("ReadWritePaths={list}\n"), temporary)
         }
     };
@@ -188,7 +192,7 @@ fn timer(title: &str, moments: &Moments) -> String {
     )
 }
 
-/// Prints `units`, each under the name of the file that it belongs into, or writes them into `folder`.
+/// Prints `units`, each under its file name, or writes them to `folder`.
 pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<()> {
     let Some(folder) = folder else {
         let text: Vec<String> = units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
@@ -207,7 +211,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A word as systemd reads it: quotes, then what stands behind backslashes (systemd.syntax), then specifiers (systemd.unit).
+    /// Reads a word as systemd does: quotes, then backslashes (systemd.syntax), then specifiers
+    /// (systemd.unit).
     fn read(word: &str) -> String {
         let inside = word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let (mut out, mut chars) = (String::new(), inside.unwrap_or(word).chars());
@@ -224,14 +229,14 @@ mod tests {
     }
 
     proptest! {
-        /// Any word comes back from systemd as it was.
+        /// systemd reads every word back unchanged.
         #[test]
         fn words_survive(word in "/[-a \\\\%'\"$;#i{}é好=]{0,12}") {
             prop_assert_eq!(read(&quoted(&word, false)), word);
         }
     }
 
-    /// What means something to systemd in a name means nothing any more; only a template's `%i` does.
+    /// Special characters in names are escaped, except for a template's `%i`.
     #[test]
     fn names() {
         assert_eq!(quoted("/a/b.toml", false), "/a/b.toml");

@@ -1,4 +1,4 @@
-//! The progress of a run, while it goes on: a bar on a terminal, a line of the log now and then elsewhere.
+//! Shows the progress of a run: a bar on a terminal, log lines elsewhere.
 
 use crate::cluster::control::Message;
 use crate::terminal::print::grouped;
@@ -12,33 +12,34 @@ use std::time::{Duration, Instant};
 use workers::fold::epoch::{Progress, STAGES};
 use workers::locks::lock;
 
-/// How often the bar is drawn, and how often progress is logged where there is no terminal: of all, and with -v of each process.
+/// How often the bar is drawn, how often total progress is logged if there is no terminal, and how
+/// often that of each process with -v.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 const LOG_EVERY: Duration = Duration::from_secs(10);
 const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
-/// Processes that have a line of their own on a terminal.
+/// Processes with a line of their own on a terminal.
 const LINES_MAX: usize = 16;
 
-/// A process as it is seen from here.
+/// A process as the launcher sees it.
 pub struct ObservedProcess {
-    /// The host, or what else it is called.
+    /// The host, or another name for the process.
     pub name: String,
-    /// How far it is.
+    /// Its progress.
     pub progress: Arc<Progress>,
-    /// Its greatest resident memory, in bytes.
+    /// Its greatest resident memory.
     pub memory_bytes: AtomicU64,
-    /// Connections that it refused at its start, by reason; known once it is done.
+    /// Connections that it refused while it started, by reason; known once it has finished.
     pub refused: Mutex<BTreeMap<String, u64>>,
 }
 
 impl ObservedProcess {
-    /// A process that has not begun.
+    /// A process that has not started yet.
     pub fn new(name: &str) -> ObservedProcess {
         let (memory_bytes, refused) = (AtomicU64::new(0), Mutex::default());
         ObservedProcess { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
     }
 
-    /// Remembers what it said at its end.
+    /// Records the figures of its final message.
     pub fn record_end(&self, final_message: &Message) {
         if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = final_message {
             self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
@@ -61,7 +62,7 @@ impl ObservedProcess {
 
 type Followed = Arc<Mutex<Vec<Arc<ObservedProcess>>>>;
 
-/// The progress of all processes, drawn on a terminal and logged elsewhere.
+/// Shows the progress of all processes.
 pub struct Bar {
     followed: Followed,
     over: Arc<AtomicBool>,
@@ -69,7 +70,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Begins to draw how much of `total` bytes is done.
+    /// Starts to show how many of `total` bytes are done.
     pub fn start(total: u64, quiet: bool, verbose: u8) -> Bar {
         let followed = Followed::default();
         let over = Arc::new(AtomicBool::new(false));
@@ -82,21 +83,21 @@ impl Bar {
         Bar { followed, over, drawer }
     }
 
-    /// Follows these processes from now on, and no others.
+    /// Shows the progress of these processes from now on.
     pub fn follow(&self, processes: Vec<Arc<ObservedProcess>>) {
         *lock(&self.followed) = processes;
     }
 
-    /// Clears the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
         self.drawer.thread().unpark();
-        // A bar that broke is no reason to fail.
+        // A failure of the bar does not fail the run.
         let _ = self.drawer.join();
     }
 }
 
-/// A bar for all and, of two processes and more, a line for each.
+/// Draws a bar for all processes and, if there are several, a line for each.
 fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
     let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
     let bar = all.add(ProgressBar::new(total));
@@ -122,11 +123,11 @@ fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
         lines.drain(wanted..).for_each(|line| all.remove(&line));
         lines.iter().zip(&processes).for_each(|(line, process)| line.set_message(process.line()));
     }
-    // A terminal that cannot be cleared is no reason to fail.
+    // If the terminal cannot be cleared, the run does not fail.
     let _ = all.clear();
 }
 
-/// A log line for all and, if `each`, one for each process.
+/// Logs a line for all processes and, if `each`, a line for each.
 fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
     let (started, mut logged, mut logged_each) = (Instant::now(), Instant::now(), Instant::now());
     while !over.load(Ordering::Relaxed) {
@@ -160,7 +161,7 @@ fn stage(number: u64) -> &'static str {
     STAGES[(number as usize).min(STAGES.len() - 1)]
 }
 
-/// Bytes and records of all, and the stage of the one that is least far.
+/// The bytes and records of all processes, and the stage of the slowest one.
 fn sum(processes: &[Arc<ObservedProcess>]) -> (u64, u64, &'static str) {
     let sum = |of: fn(&Progress) -> &AtomicU64| {
         processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()

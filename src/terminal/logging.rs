@@ -1,9 +1,10 @@
-//! Logs go to stderr: lines for a person on a terminal, JSON lines elsewhere. `RUST_LOG` overrules the flags.
+//! Logs on stderr: lines for people on a terminal, JSON lines elsewhere. `RUST_LOG` overrides the
+//! flags.
 
 use std::io::{IsTerminal, Write};
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging. On a terminal only warnings by default, as a progress bar says the rest.
+/// Starts logging. On a terminal only warnings by default, as the progress bar shows the rest.
 pub fn start(quiet: bool, verbose: u8) {
     let terminal = std::io::stderr().is_terminal();
     let level = match (quiet, verbose) {
@@ -14,7 +15,8 @@ pub fn start(quiet: bool, verbose: u8) {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    // A log that cannot be written is no reason to fail; to complain about it on the same stderr would panic.
+    // A log that cannot be written does not fail the run; reporting that on the same stderr would
+    // panic.
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -27,12 +29,13 @@ pub fn start(quiet: bool, verbose: u8) {
     }
 }
 
-/// The last line of a command that failed, in one write. Where stderr is full there is nobody left to tell; the exit code still does.
+/// Prints the error of a failed command, in one write. If stderr is closed or full, the exit code
+/// still reports the failure.
 pub fn print_error(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("pagefold: {line}\n").as_bytes());
 }
 
-/// A line that another process wrote to its stderr, in one write, likewise.
+/// Forwards a line that another process wrote to its stderr, in one write.
 pub fn forward(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,4 +1,4 @@
-//! What a person or a script reads: logs, the progress bar, results.
+//! What people and scripts read: logs, the progress bar, results.
 
 pub mod bar;
 pub mod logging;

@@ -1,13 +1,13 @@
-//! What goes to stdout, as people and scripts read it.
+//! Writes results to stdout, for people and for scripts.
 
 use serde_json::json;
 use std::io::Write as _;
 use workers::error::{Error, Kind, Result};
 
-/// Tells scripts what went wrong, and which guard it was.
+/// Prints the failure as JSON, with the guard if a guard caused it.
 pub fn print_failure(error: &Error) {
     let value = json!({ "error": error.to_string(), "exit_code": error.kind().exit_code(), "guard": error.guard() });
-    // The exit code and stderr tell it, too.
+    // The exit code and stderr report it as well.
     let _ = print_json(&value);
 }
 
@@ -17,7 +17,7 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
     show(&format!("{text}\n"))
 }
 
-/// Writes to stdout; a reader who has seen enough is no error.
+/// Writes to stdout. A reader that has closed the pipe is not an error.
 pub fn show(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -27,7 +27,7 @@ pub fn show(text: &str) -> Result<()> {
     }
 }
 
-/// A number with its thousands apart.
+/// `n` with commas between the thousands.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();

@@ -1,4 +1,5 @@
-//! What a person sees at the end of a run: its summary; and `run.json`, the figures that differ from run to run.
+//! The report at the end of a run: the summary for people, and `run.json` with the figures that
+//! differ from run to run.
 
 use crate::cli;
 use crate::cluster::attempts::{self, Attempt};
@@ -17,7 +18,7 @@ use workers::plan::Plan;
 use workers::store::durable;
 use workers::store::manifest::Head;
 
-/// Where the time went.
+/// How long each part of the run took.
 pub struct Times {
     started: Instant,
     last: Instant,
@@ -25,14 +26,15 @@ pub struct Times {
 }
 
 impl Times {
-    /// A clock that runs since `started`, when the command began.
+    /// Starts with the time `started`, when the command began; the time until now is that of the
+    /// plan.
     pub fn start(started: Instant) -> Times {
         let mut times = Times { started, last: started, laps: BTreeMap::new() };
         times.lap("plan");
         times
     }
 
-    /// Files the time since the last lap under `name`.
+    /// Records the time since the last lap as `name`.
     pub fn lap(&mut self, name: &'static str) {
         let now = Instant::now();
         self.laps.insert(name, (now - self.last).as_millis() as u64);
@@ -50,7 +52,7 @@ pub fn stages(receipts: &[Receipt]) -> BTreeMap<String, (u64, u64)> {
     stages
 }
 
-/// Rows that all workers looked up in each table.
+/// The rows that all workers looked up in each table.
 pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
     let mut rows_read = BTreeMap::new();
     for (table, n) in receipts.iter().flat_map(|receipt| &receipt.rows_read) {
@@ -59,13 +61,13 @@ pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
     rows_read
 }
 
-/// An epoch that was committed, ready to be told.
+/// A committed epoch and what the report says about it.
 pub struct Outcome<'a> {
     /// The job.
     pub job: &'a Job,
-    /// Workers of each process.
+    /// Worker threads of each process.
     pub workers: usize,
-    /// What was planned.
+    /// The plan.
     pub plan: &'a Plan,
     /// What became of the records.
     pub counts: &'a Counts,
@@ -73,15 +75,15 @@ pub struct Outcome<'a> {
     pub exported: Option<Exported>,
     /// Where the time went.
     pub times: Times,
-    /// When stages ended.
+    /// When each stage ended.
     pub stages: BTreeMap<String, (u64, u64)>,
     /// Rows looked up in each table.
     pub rows_read: BTreeMap<String, u64>,
-    /// Greatest resident memory of all processes.
+    /// The greatest resident memory, summed over the processes.
     pub memory_bytes: u64,
     /// What each process did.
     pub processes: Vec<attempts::ProcessSummary>,
-    /// How often it was tried.
+    /// All attempts.
     pub attempts: Vec<Attempt>,
 }
 
@@ -196,10 +198,10 @@ impl Outcome<'_> {
     }
 }
 
-/// Large clusters that are named on stderr; `summary.json` has more.
+/// Large clusters that are named on stderr; `summary.json` lists more.
 const WARNED_MAX: usize = 3;
 
-/// Warns of large clusters, on stderr like all warnings: a line each, and one of how many more there are.
+/// Warns of large clusters on stderr: a line for each, and one with the number of the others.
 fn warn_of_large_clusters(large: &LargeClusters) {
     large.clusters.iter().take(WARNED_MAX).for_each(|cluster| tracing::warn!("{}", warning(cluster)));
     let more = large.found.saturating_sub(WARNED_MAX as u64);
@@ -209,7 +211,7 @@ fn warn_of_large_clusters(large: &LargeClusters) {
     }
 }
 
-/// What is said of a large cluster.
+/// The warning about a large cluster.
 fn warning(cluster: &LargeCluster) -> String {
     let LargeCluster { representative, pages, contents, diameter, chars, .. } = cluster;
     let mut text = format!("a cluster of {} pages, {} texts, ", grouped((*pages).into()), grouped((*contents).into()));
@@ -239,7 +241,7 @@ fn warning(cluster: &LargeCluster) -> String {
     text
 }
 
-/// What the pivot rule leaves unexamined, a line for each signature.
+/// What the pivot rule leaves unexamined, one line for each signature.
 pub fn unexamined(left: &BySignature) -> Vec<String> {
     let text = left.iter().map(|(name, left)| {
         let (buckets, pairs) = (grouped(left.buckets), grouped(left.pairs));
@@ -249,7 +251,7 @@ pub fn unexamined(left: &BySignature) -> Vec<String> {
     text.collect()
 }
 
-/// Tells that nothing is due.
+/// Reports that nothing is due.
 pub fn nothing_due(head: &Head, arguments: &cli::Run) -> Result<()> {
     if arguments.json {
         return print_json(&json!({ "epoch": head.manifest.epoch, "due": false }));
@@ -260,7 +262,7 @@ pub fn nothing_due(head: &Head, arguments: &cli::Run) -> Result<()> {
     show(&format!("nothing due: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
 }
 
-/// Tells that another run is at work, and that this one leaves it to it.
+/// Reports that another run holds the store and this one does nothing.
 pub fn skipped(job: &Job, arguments: &cli::Run) -> Result<()> {
     if arguments.json {
         return print_json(&json!({ "skipped": true }));
@@ -277,7 +279,8 @@ mod tests {
     use workers::candidates::pivots::Unexamined;
     use workers::export::Spread;
 
-    /// A large cluster is told in one line, with what its texts share and, if it is a chain, what would part it.
+    /// A large cluster takes one line, with what its texts have in common and, if it is a chain,
+    /// what would split it.
     #[test]
     fn what_large_clusters_share() {
         let share = |name: &str, pairs| PairCount { name: name.into(), pairs };
@@ -319,7 +322,7 @@ mod tests {
         assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pairs in them are not examined");
     }
 
-    /// Thousands are set apart from the right.
+    /// Commas separate the thousands.
     #[test]
     fn thousands() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);

@@ -1,6 +1,8 @@
-//! Metrics: in come how a run ended and what it left in the store and in `run.json`, out goes a file in Prometheus's text format for the textfile
-//! collector of node_exporter. Written aside and renamed, so that nobody reads half of it. A run that fails keeps the figures of the last
-//! success, which are read back from the file, and changes only those about runs. Never fails a run. The file is one job's alone.
+//! The metrics file of a job, in Prometheus's text format for node_exporter's textfile collector.
+//!
+//! It is written under another name and renamed, so that no reader sees half of it. A failed run
+//! changes only the figures about runs and keeps those of the last success, which it reads back
+//! from the file. A failure here never fails a run. Each job needs a file of its own.
 
 use crate::clock::now;
 use serde_json::Value;
@@ -16,7 +18,7 @@ use workers::fold::epoch::STAGES;
 use workers::job::Job;
 use workers::store::Store;
 
-/// A metric: its name, its type, its help.
+/// The name, type and help of a metric.
 type Family = (&'static str, &'static str, &'static str);
 
 const LAST_RUN: &str = "pagefold_last_run_timestamp_seconds";
@@ -35,7 +37,7 @@ const INPUT: &str = "pagefold_epoch_input_bytes";
 const MEMORY: &str = "pagefold_epoch_memory_max_bytes";
 const STAGE: &str = "pagefold_epoch_stage_seconds";
 
-/// All metrics, in the order of the file: four about runs, then those that stay as the last success left them.
+/// All metrics in the order of the file: four about runs, then those of the last success.
 const FAMILIES: [Family; 15] = [
     (LAST_RUN, "gauge", "When the last run ended, in seconds since 1970."),
     (DURATION, "gauge", "How long the last run took."),
@@ -64,7 +66,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// A run of `job` that began at `started` and ends now with exit code `code`.
+    /// A run of `job` that began at `started` and ends now with this exit code.
     pub fn with_code(job: &str, started: Instant, code: u8) -> Ended {
         let how = if code == 0 { "success" } else { "failure" };
         Ended { job: job.to_owned(), at: now(), duration_s: started.elapsed().as_secs_f64(), code, how }
@@ -77,12 +79,12 @@ impl Ended {
     }
 }
 
-/// A value and its label beside `job`.
+/// A value and its label, besides the label `job`.
 type Sample = (Option<(&'static str, String)>, f64);
 /// The values of each metric.
 type Samples = BTreeMap<&'static str, Vec<Sample>>;
 
-/// What the last success says.
+/// The figures of the last success.
 fn facts(job: &Job) -> Result<Samples> {
     let store = Store::open(&job.store, None)?;
     let Some(head) = store.head()? else { return Ok(Samples::new()) };
@@ -110,7 +112,8 @@ fn facts(job: &Job) -> Result<Samples> {
             ],
         ),
     ]);
-    // Times and memory are no part of the store; a run that found nothing due left those of the epoch as they were.
+    // The store holds no times and no memory. `run.json` is that of the last epoch; a run that
+    // found nothing due does not change it.
     let run = std::fs::read(job.output.dir.join("run.json")).ok();
     let run = run.and_then(|text| serde_json::from_slice::<Value>(&text).ok()).unwrap_or_default();
     if run["epoch"].as_u64() == Some(manifest.epoch) {
@@ -119,7 +122,8 @@ fn facts(job: &Job) -> Result<Samples> {
     Ok(samples)
 }
 
-/// What `run.json` says: laps of the launcher, and between the end of planning and that of the work the stages of the workers.
+/// The figures of `run.json`: laps of the launcher, and the stages of the workers in place of the
+/// lap "work".
 fn times(run: &Value) -> Samples {
     let mut samples = Samples::new();
     for (name, key) in [(INPUT, "input_bytes"), (MEMORY, "memory_bytes_max")] {
@@ -141,7 +145,7 @@ fn times(run: &Value) -> Samples {
     samples
 }
 
-/// A label's value as the format wants it.
+/// Escapes a label's value.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -151,12 +155,13 @@ fn line(name: &str, job: &str, label: Option<(&str, &str)>, value: f64) -> Strin
     format!("{name}{{job=\"{}\"{label}}} {value}", escaped(job))
 }
 
-/// The lines of `before` that have values of the metric `name`.
+/// The lines of `before` with values of the metric `name`.
 fn lines_of<'a>(before: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     before.lines().filter(move |line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{')))
 }
 
-/// The file after a run that ended so, and has `facts` if it succeeded; `before` is the file before it.
+/// The text of the file after a run; `facts` are given if it succeeded, and `before` is the
+/// previous text.
 fn text(before: &str, ended: &Ended, facts: Option<&Samples>) -> String {
     let job = ended.job.as_str();
     let one = |name: &str, value: f64| vec![line(name, job, None, value)];
@@ -184,7 +189,7 @@ fn text(before: &str, ended: &Ended, facts: Option<&Samples>) -> String {
     out
 }
 
-/// How many runs have ended so, this one among them.
+/// The number of runs that ended as `how`, including this one.
 fn runs(before: &str, ended: &Ended, how: &str) -> String {
     let label = Some(("result", how));
     let zero = line(RUNS, &ended.job, label, 0.0);
@@ -193,7 +198,7 @@ fn runs(before: &str, ended: &Ended, how: &str) -> String {
     line(RUNS, &ended.job, label, f64::from(so_far.saturating_add(u32::from(how == ended.how))))
 }
 
-/// Brings the file at `path` up to date. `succeeded` is the job of a run that did.
+/// Updates the file at `path`. `succeeded` is the job, if its run succeeded.
 pub fn update(path: &Path, ended: &Ended, succeeded: Option<&Job>) {
     let written = succeeded.map(facts).transpose().and_then(|facts| {
         let before = before(path)?;
@@ -204,7 +209,7 @@ pub fn update(path: &Path, ended: &Ended, succeeded: Option<&Job>) {
     }
 }
 
-/// Bytes of the file that are read back.
+/// The size of a file that is read back.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 fn before(path: &Path) -> Result<String> {
@@ -215,11 +220,11 @@ fn before(path: &Path) -> Result<String> {
     }
 }
 
-/// Writes aside and renames. Readable by all, whatever the mask says: the collector is another user. No fsync: what a power cut takes, the next
-/// run writes again.
+/// Writes under another name and renames. Readable by all whatever the umask is, as the collector
+/// is another user. No fsync: after a power cut the next run writes the file again.
 fn write(path: &Path, text: &str) -> Result<()> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
-    // The collector reads what ends in `.prom`.
+    // The collector reads only files that end in `.prom`.
     aside.push(format!(".{}.writing", std::process::id()));
     let aside = path.with_file_name(aside);
     let write = || {
@@ -229,7 +234,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
         std::fs::rename(&aside, path)
     };
     write().map_err(|e| {
-        // There may be nothing to remove.
+        // The file may not exist.
         let _ = std::fs::remove_file(&aside);
         Error::io("write", path, e)
     })
@@ -249,7 +254,8 @@ mod tests {
         line.rsplit_once(' ').expect("a value").1.parse().expect("a number")
     }
 
-    /// A failure changes what is said of runs and leaves what is said of the last success, line by line; counters count.
+    /// A failure changes the figures about runs and keeps those of the last success, line by line;
+    /// counters count.
     #[test]
     fn failures_keep_the_last_success() {
         let facts = Samples::from([(EPOCH, vec![(None, 7.0)]), (STAGE, vec![(Some(("stage", "plan".into())), 0.25)])]);

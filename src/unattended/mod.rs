@@ -1,4 +1,4 @@
-//! What a run does where nobody looks on: waiting for its turn, metrics, pings.
+//! What an unattended run does besides its work: waiting for the lock, metrics, pings.
 
 pub mod metrics;
 pub mod ping;

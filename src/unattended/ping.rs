@@ -1,25 +1,28 @@
-//! Pings: in come a URL and a run's beginning and end, out go requests as services that wait for them know them: URL/start, URL, and URL/fail
-//! with exit code and line. Never delays work, which goes on beside the first ping, and never fails a run. A ping may take 10 s, in up to three
-//! tries of 3 s. A warning names the host alone, as the rest of such a URL is a secret.
+//! Requests to a monitoring service when a run begins (URL/start), succeeds (URL) or fails
+//! (URL/fail, with the exit code and the error).
+//!
+//! Pings never fail a run, and the first one does not delay it. A ping takes at most 10 s: three
+//! tries of 3 s each, and pauses. A warning names only the host, because the rest of such a URL is
+//! a secret.
 
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use ureq::{Agent, Error};
 
-/// How long one try may take, from the look-up of the name to the last byte.
+/// The limit for one try, from the name lookup to the last byte.
 const TRY: Duration = Duration::from_secs(3);
-/// What is waited before the first, the second and the third try; with three tries 10 s.
+/// The pause before each try.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_millis(750)];
-/// Bytes of a failure's line that are sent.
+/// The length of the error text that is sent.
 const LINE_BYTES_MAX: usize = 4096;
 
-/// Where to tell.
+/// The service to notify.
 pub struct Ping {
     url: String,
     starting: Option<JoinHandle<()>>,
 }
 
-/// `url` with `ending` behind its path and before its query.
+/// `url` with `ending` appended to its path, before the query.
 fn with_ending(url: &str, ending: &str) -> String {
     let (path, query) = match url.split_once('?') {
         Some((path, query)) => (path, format!("?{query}")),
@@ -31,20 +34,20 @@ fn with_ending(url: &str, ending: &str) -> String {
     }
 }
 
-/// The host of `url`, for a person.
+/// The host of `url`, for messages.
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
 }
 
-/// What a failed run sends.
+/// The text that a failed run sends.
 fn body(code: u8, line: &str) -> String {
     let end = (0..=LINE_BYTES_MAX.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
     format!("exit code {code}: {}", &line[..end])
 }
 
-/// Whether another try may do better.
+/// Whether another try may succeed.
 fn may_pass(error: &Error) -> bool {
     match error {
         Error::StatusCode(status) => *status >= 500 || *status == 429,
@@ -53,7 +56,7 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
-/// Asks for `url`, with `body` as a POST.
+/// Requests `url`; with a `body` as a POST.
 fn request(url: &str, body: Option<&str>) {
     let config = Agent::config_builder()
         .timeout_global(Some(TRY))
@@ -77,7 +80,7 @@ fn request(url: &str, body: Option<&str>) {
                     Error::ConnectionFailed => "no connection".into(),
                     Error::Io(error) => error.to_string(),
                     Error::Rustls(error) => error.to_string(),
-                    // The words of others may quote the URL.
+                    // Other messages may quote the URL.
                     _ => "the request failed".into(),
                 };
                 tracing::warn!(host = host(url), why, "cannot ping; the run goes on");
@@ -88,32 +91,32 @@ fn request(url: &str, body: Option<&str>) {
 }
 
 impl Ping {
-    /// Pings `url`.
+    /// A ping to `url`.
     pub fn new(url: String) -> Ping {
         Ping { url, starting: None }
     }
 
-    /// Tells that the run begins, beside its work.
+    /// Reports the start of the run, from a thread of its own.
     pub fn start(&mut self) {
         let url = with_ending(&self.url, "start");
         let starting = thread::Builder::new().name("ping".into()).spawn(move || request(&url, None));
-        // Without a thread nobody hears of the beginning, only of the end.
+        // Without a thread only the end is reported.
         self.starting = starting.ok();
     }
 
-    /// Tells that the run succeeded.
+    /// Reports that the run succeeded.
     pub fn succeeded(self) {
         self.ends("", None);
     }
 
-    /// Tells that the run failed, with its exit code and line.
+    /// Reports that the run failed, with its exit code and error.
     pub fn failed(self, code: u8, line: &str) {
         self.ends("fail", Some(&body(code, line)));
     }
 
     fn ends(mut self, ending: &str, body: Option<&str>) {
         if let Some(starting) = self.starting.take() {
-            // The beginning must not be heard after the end.
+            // The start must arrive before the end.
             let _ = starting.join();
         }
         request(&with_ending(&self.url, ending), body);
@@ -124,7 +127,7 @@ impl Ping {
 mod tests {
     use super::*;
 
-    /// Endings go behind the path, whatever follows it, and a warning never shows more than the host.
+    /// Endings are appended to the path, before the query, and a warning shows only the host.
     #[test]
     fn urls() {
         assert_eq!(with_ending("https://h.example/id", "start"), "https://h.example/id/start");
@@ -134,7 +137,7 @@ mod tests {
         assert_eq!(host("http://h.example?id"), "h.example");
     }
 
-    /// A line is cut between characters.
+    /// The text is cut between characters.
     #[test]
     fn bodies() {
         assert_eq!(body(65, "a guard"), "exit code 65: a guard");

@@ -1,5 +1,6 @@
-//! Which run comes first: in comes a store that another run may be at work on, out goes its lock, at once, after a while, or not at all. Never
-//! breaks a lock: the kernel releases it with the process that holds it, however that ends.
+//! Waits for a store that another run holds.
+//!
+//! A lock is never broken: the kernel releases it when its process ends, in whatever way.
 
 use crate::cli;
 use std::path::Path;
@@ -8,14 +9,14 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::store::{Lock, Store};
 
-/// How often a run that waits looks again.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often a waiting run tries again.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The lock of the store at `root`; none if another run holds it and `--skip-if-running` says to leave it alone.
+/// Locks the store at `root`; `None` if another run holds it and `--skip-if-running` is set.
 ///
 /// # Errors
 ///
-/// `TryAgain` if another run holds it still when `--wait` is over, or at once without it.
+/// `TryAgain` if another run still holds it when `--wait` is over, or at once without `--wait`.
 pub fn lock(root: &Path, unattended: &cli::Unattended) -> Result<Option<Lock>> {
     let Some(wait) = unattended.wait else {
         return if unattended.skip_if_running { Store::try_lock(root) } else { Store::lock(root).map(Some) };
@@ -33,12 +34,12 @@ pub fn lock(root: &Path, unattended: &cli::Unattended) -> Result<Option<Lock>> {
         let waited = started.elapsed();
         let left = match wait {
             Some(seconds) => Duration::from_secs(seconds.into()).saturating_sub(waited),
-            None => LOOK_EVERY,
+            None => POLL_INTERVAL,
         };
         if left.is_zero() {
             let line = format!("{}: another run is still at work after {} s", root.display(), waited.as_secs());
             return Err(Error::new(Kind::TryAgain, line));
         }
-        thread::sleep(left.min(LOOK_EVERY));
+        thread::sleep(left.min(POLL_INTERVAL));
     }
 }

@@ -1,5 +1,7 @@
-//! Who watches a run that nobody looks at: in comes a run's beginning and end, out go pings and the file of metrics. Never fails a run: what
-//! cannot be told is a warning. A run that another one kept from beginning says nothing, as that other one will.
+//! Reports the start and the end of an unattended run by pings and by the metrics file.
+//!
+//! A failed report is a warning, never an error of the run. A run that could not start because
+//! another one holds the store reports nothing, as the other one will.
 
 use crate::cli;
 use crate::signals;
@@ -16,7 +18,7 @@ fn name(unattended: &cli::Unattended) -> String {
     unattended.run.job.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A run that is watched.
+/// The reports of one run.
 pub struct Watch {
     name: String,
     started: Instant,
@@ -27,7 +29,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of a run that begins.
+    /// The reports of a run that starts now.
     pub fn new(unattended: &cli::Unattended) -> Watch {
         Watch {
             name: name(unattended),
@@ -39,20 +41,21 @@ impl Watch {
         }
     }
 
-    /// The job file is read, and says whom to tell unless the command line did.
+    /// Takes the metrics file and the URL from the job file, unless the command line sets them.
     pub fn read_job(&mut self, job: &Job) {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
         self.ping = self.ping.take().or_else(|| job.output.ping.clone().map(Ping::new));
         self.job = Some(job.clone());
     }
 
-    /// The store is this run's.
+    /// The run holds the store's lock.
     pub fn begin(&mut self, job: &Job) {
         self.has_begun = true;
         if let Some(ping) = &mut self.ping {
             ping.start();
         }
-        // A stop is told by metrics alone: it is no failure, and a ping could take longer than a service manager waits.
+        // A stop is reported by metrics alone: it is not a failure, and a ping could take longer
+        // than a service manager waits.
         let (dir, metrics, name, started) =
             (job.output.dir.clone(), self.metrics.clone(), self.name.clone(), self.started);
         signals::set_clean_up(move || {
@@ -63,7 +66,7 @@ impl Watch {
         });
     }
 
-    /// The run has ended.
+    /// Reports the end of the run.
     pub fn end(&mut self, outcome: &Result<()>) {
         let kept_from_beginning = |kind: Kind| kind == Kind::TryAgain && !self.has_begun;
         let code = match outcome {
@@ -72,7 +75,7 @@ impl Watch {
             Ok(()) => 0,
             Err(error) => error.kind().exit_code(),
         };
-        // From here on a signal ends the run as it has ended already.
+        // The run has ended; a signal from here on must not change how.
         signals::wait_if_stopping();
         if let Some(path) = &self.metrics {
             let ended = metrics::Ended::with_code(&self.name, self.started, code);

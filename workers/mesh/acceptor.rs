@@ -1,8 +1,8 @@
 //! Accepts the processes with higher indices, in spite of strangers.
 //!
-//! An unauthenticated connection costs one fixed buffer and no thread, and there are at most 64. A new
-//! connection replaces the oldest one that has not shown the key, so that a flood of silent connections fills
-//! neither the places nor the memory.
+//! An unauthenticated connection costs one fixed buffer and no thread, and there are at most 64. A
+//! new connection replaces the oldest one that has not shown the key, so that a flood of silent
+//! connections fills neither the places nor the memory.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -15,17 +15,17 @@ use super::handshake::{Answer, Claim, OPENING_BYTES, Party, Refusal, answer, pla
 use super::session::{SIGNAL_BYTES, Signal};
 use super::{Mesh, Refused};
 
-/// Connections that have not proved themselves yet.
+/// Connections that are not authenticated yet.
 const PENDING_MAX: usize = 64;
-/// Accepted in one go, before those pending are looked at again; well below `PENDING_MAX`, so that a flood cannot drive
-/// out a connection whose opening was never read.
+/// Connections that are accepted before the pending ones are read again. It is well below
+/// `PENDING_MAX`, so that a flood cannot evict a connection whose opening was never read.
 const ACCEPTED_AT_ONCE_MAX: usize = 16;
 const WARN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The listening side: the connections that have not proved themselves yet.
+/// The listening side, with the connections that are not authenticated yet.
 pub(super) struct Acceptor {
     party: Party,
-    /// Closed with the gate.
+    /// Closed with the acceptor.
     listener: Option<TcpListener>,
     pending: VecDeque<Pending>,
     handshake_timeout: Duration,
@@ -41,11 +41,11 @@ struct Pending {
     since: Instant,
     buffer: [u8; OPENING_BYTES],
     filled: usize,
-    /// Set once the opening was right.
+    /// Set once the opening was valid.
     claim: Option<Claim>,
 }
 
-/// Why a connection is refused: the word under which it is counted, and the line that is logged.
+/// Why a connection is refused: the name under which it is counted, and the text for the log.
 struct Reason(&'static str, String);
 
 impl From<Refusal> for Reason {
@@ -54,7 +54,7 @@ impl From<Refusal> for Reason {
     }
 }
 
-/// Where a pending connection stands after its bytes were read.
+/// The state of a pending connection after its bytes were read.
 enum Step {
     Wait,
     Refuse(Reason, Option<usize>),
@@ -74,8 +74,9 @@ impl Acceptor {
         }
     }
 
-    /// Lets new connections in, reads what has come, and gives those that proved themselves their place in `links`.
-    /// `reasons` gets why a claimed index was refused. Never blocks; true if more connections may be waiting.
+    /// Accepts and reads connections, and stores those that are authenticated in `connections`.
+    /// `reasons` receives why a claimed index was refused. Never blocks; returns whether more
+    /// connections may be waiting.
     pub(super) fn turn(&mut self, connections: &mut Connections, reasons: &mut [Option<String>]) -> bool {
         let more = self.accept();
         for _ in 0..self.pending.len() {
@@ -112,7 +113,8 @@ impl Acceptor {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
                 Err(error) => {
-                    // Out of descriptors, or gone before it was accepted: the next turn tries again.
+                    // Out of descriptors, or the connection is gone already: the next turn tries
+                    // again.
                     tracing::debug!(%error, "cannot accept a connection");
                     return false;
                 }
@@ -138,7 +140,7 @@ impl Acceptor {
         warn_refused(&self.refused, &mut self.warned, from, reason);
     }
 
-    /// Counts those that are left, and tells what was refused in all.
+    /// Counts the remaining connections, and logs the refusals.
     pub(super) fn close(&self) {
         self.refused.count("unheard", self.pending.len() as u64);
         if self.refused.total() > 0 {
@@ -152,7 +154,8 @@ impl Acceptor {
         };
         let mut connection = Connection { stream, sealer, opener };
         let place = &mut connections.of(lane)[index];
-        // A peer that never heard its welcome dials again; its first connection is closed by then.
+        // A peer that did not receive its welcome dials again; its first connection is closed by
+        // then.
         if place.as_ref().is_some_and(|taken| !taken.is_dead()) {
             let line = format!("another process has joined as number {index} already");
             self.refuse(from, &Reason("taken", line));
@@ -163,7 +166,7 @@ impl Acceptor {
     }
 }
 
-/// Counts every refusal, and tells of one a second.
+/// Counts every refusal, and logs one a second.
 fn warn_refused(refused: &Refused, warned: &mut Option<Instant>, from: SocketAddr, reason: &Reason) {
     refused.count(reason.0, 1);
     if warned.is_none_or(|at| at.elapsed() >= WARN_INTERVAL) {
@@ -174,7 +177,7 @@ fn warn_refused(refused: &Refused, warned: &mut Option<Instant>, from: SocketAdd
 
 impl Pending {
     fn step(&mut self, party: &Party) -> Step {
-        // An opening, then a confirmation.
+        // First the opening, then the confirmation.
         for _ in 0..2 {
             let wanted = if self.claim.is_some() { SIGNAL_BYTES } else { OPENING_BYTES };
             match self.fill(wanted) {
@@ -193,7 +196,7 @@ impl Pending {
                 };
             }
             let Answer { reply, outcome, claimed } = answer(party, &self.buffer);
-            // A fresh connection's send buffer holds so little at once, or the connection is useless.
+            // A new connection's send buffer has room for this, or the connection is useless.
             let sent = reply.is_none_or(|bytes| self.stream.write_all(&bytes).is_ok());
             match outcome {
                 Err(refusal) => return Step::Refuse(refusal.into(), claimed),
@@ -204,7 +207,7 @@ impl Pending {
         Step::Wait
     }
 
-    /// Reads towards `wanted` bytes; true when they are there.
+    /// Reads up to `wanted` bytes; returns whether all of them have arrived.
     fn fill(&mut self, wanted: usize) -> std::result::Result<bool, Reason> {
         while self.filled < wanted {
             match self.stream.read(&mut self.buffer[self.filled..wanted]) {

@@ -1,9 +1,9 @@
-//! Signs of life between two processes.
+//! The heartbeat between two processes.
 //!
-//! In come authenticated connections that carry nothing else; out goes a ring of the [`Alarm`] when a peer's connection
-//! closes without a farewell or nothing is heard for the silence limit. Kernels acknowledge for stopped processes and
-//! timely waits for ever, so only a word from the process itself tells that it lives. A wedged worker in a living
-//! process is not noticed here. Every word is sealed, with or without encryption of the data.
+//! A peer is lost when its connection closes without a farewell, or when it is silent for the
+//! silence limit; then the [`Alarm`] is raised. We need beats of the process itself: the kernel
+//! acknowledges data for a stopped process, and timely waits for ever. A stuck worker in a living
+//! process is not noticed here. Beats are always sealed, even if the data is not encrypted.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
@@ -16,21 +16,22 @@ use std::time::{Duration, Instant};
 use super::connection::{Alarm, Connection, lost, receive};
 use super::session::{Opener, Sealer, Signal};
 
-/// Beats per silence limit: a few may be late on a busy machine.
+/// Beats per silence limit: some may be late on a busy machine.
 const BEATS_PER_SILENCE: u32 = 5;
 
-/// The heartbeat to and from every peer; two threads each. Dropped without a farewell, it is a loss to the peers.
+/// The heartbeats to and from every peer; two threads for each. If it is dropped without a
+/// farewell, the peers count this process as lost.
 pub(super) struct Beats {
     alarm: Arc<Alarm>,
-    /// A word in it bids the thread take leave; dropped without one, the connection closes and the peer takes it for a
-    /// loss.
+    /// A message makes the thread send a farewell. If the sender is dropped instead, the connection
+    /// closes and the peer counts this process as lost.
     leave: Vec<Sender<()>>,
     /// Disconnected once every thread has ended.
     ended: Receiver<()>,
 }
 
 impl Beats {
-    /// Starts to beat, and to listen, on each peer's link.
+    /// Starts to send and receive beats on each peer's connection.
     pub(super) fn start(
         connections: Vec<Option<Connection>>,
         silence: Duration,
@@ -65,9 +66,9 @@ impl Beats {
         Ok(beats)
     }
 
-    /// Takes leave of every peer and waits, at most for `limit`, for their leave. To be called once all workers have
-    /// joined: only then is a peer's silence no loss. Waiting matters: a connection closed with a peer's beat still
-    /// unread would be reset, and the reset could overtake our farewell.
+    /// Sends a farewell to every peer and waits for theirs, at most for `limit`. Call it once all
+    /// workers have joined: only then is a peer's silence no loss. The wait is necessary: closing a
+    /// connection with an unread beat resets it, and the reset could overtake our farewell.
     pub(super) fn farewell(self, limit: Duration) {
         self.alarm.disarm();
         for leave in &self.leave {
@@ -90,7 +91,7 @@ fn send_beats(mut stream: TcpStream, mut sealer: Sealer, leaving: &Receiver<()>,
     }
 }
 
-/// Hears the peer until its farewell.
+/// Receives beats until the peer's farewell.
 fn receive_beats(mut stream: TcpStream, mut opener: Opener, silence: Duration) -> io::Result<()> {
     loop {
         match receive(&mut stream, &mut opener, Instant::now() + silence)? {
@@ -123,12 +124,12 @@ mod tests {
         (Arc::new(Alarm::new(move |reason| sender.send(reason.to_string()).unwrap())), reasons)
     }
 
-    /// Peers that take leave of each other, in whichever order, are not lost.
+    /// Peers that send a farewell are not lost, in whatever order they leave.
     #[test]
     fn a_farewell_is_no_loss() {
         let (near, far) = connected();
         let ((near_alarm, near_reasons), (far_alarm, far_reasons)) = (alarm(), alarm());
-        // Time enough that only a farewell can end the test.
+        // So long that only a farewell can end the test.
         let silence = Duration::from_secs(600);
         let near = Beats::start(vec![None, Some(near)], silence, &near_alarm).unwrap();
         let far = Beats::start(vec![Some(far)], silence, &far_alarm).unwrap();
@@ -138,7 +139,7 @@ mod tests {
         assert!(near_reasons.try_recv().is_err() && far_reasons.try_recv().is_err());
     }
 
-    /// A process that gives up without a farewell is lost to its peer at once, not after the silence limit.
+    /// A process that leaves without a farewell is lost at once, not after the silence limit.
     #[test]
     fn giving_up_is_a_loss() {
         let (near, far) = connected();
@@ -150,7 +151,8 @@ mod tests {
         assert!(near_reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1: "));
     }
 
-    /// A peer that closes without a farewell, and one that stays connected and mute, are each reported once.
+    /// A peer that closes without a farewell, and a peer that stays connected but silent, are
+    /// reported once each.
     #[test]
     fn a_closed_and_a_mute_peer_are_lost() {
         for mute in [false, true] {

@@ -1,9 +1,9 @@
 //! An authenticated connection to one peer.
 //!
-//! In come a TCP connection and the session keys its handshake agreed on; out goes what the heartbeat and timely need:
-//! sealed one-byte words, and a local socket whose bytes travel in sealed frames. A frame is a length (two bytes, big
-//! endian) and a Noise transport message of at most 65,535 bytes; one without content ends the stream, so that a cut
-//! connection is never taken for the end. Nothing here decides what a loss means: that is the [`Alarm`]'s owner.
+//! It carries either signals, sealed messages of one byte, or the bytes of a local socket in sealed
+//! [`frames`](super::frames). A frame without content ends the stream, so that a cut connection is
+//! never taken for the end. Nothing here decides what a loss means: that is up to the owner of the
+//! [`Alarm`].
 
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
@@ -23,7 +23,7 @@ use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
 
 const READ_AHEAD_BYTES: usize = 1 << 18;
 
-/// One connection to one peer, both ends known to each other.
+/// A connection to one peer after both sides have authenticated.
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
     pub(super) sealer: Sealer,
@@ -31,7 +31,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Readies the connection for a long life: blocking, no delay, and an end when the peer's host is gone for `silence`.
+    /// Sets the socket up for long use: blocking, without delay, and with an error once the peer's
+    /// host is unreachable for `silence`.
     pub(super) fn settle(&self, silence: Duration) -> io::Result<()> {
         let second = Duration::from_secs(1);
         self.stream.set_nonblocking(false)?;
@@ -56,7 +57,8 @@ impl Connection {
         receive(&mut self.stream, &mut self.opener, deadline)
     }
 
-    /// Whether the peer has closed or lost this connection while nothing was to be read from it.
+    /// Whether the peer has closed or lost this connection. Only valid while nothing is to be read
+    /// from it.
     pub(super) fn is_dead(&self) -> bool {
         let peek = || {
             self.stream.set_nonblocking(true)?;
@@ -71,14 +73,14 @@ impl Connection {
     }
 }
 
-/// The next word, which must have come in full by `deadline`.
+/// The next signal, which must arrive in full by `deadline`.
 pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Signal> {
     let mut sealed = [0; SIGNAL_BYTES];
     read_exact_by(stream, &mut sealed, deadline)?;
     opener.signal(&sealed)
 }
 
-/// Fills `buffer` by `deadline`, however slowly the bytes drip in; `TimedOut` if they do not come.
+/// Fills `buffer` by `deadline`, however slowly the bytes arrive; `TimedOut` otherwise.
 pub(super) fn read_exact_by(stream: &mut TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -100,12 +102,12 @@ pub(super) fn read_exact_by(stream: &mut TcpStream, buffer: &mut [u8], deadline:
     Ok(())
 }
 
-/// The loss of process `peer`, and `why`.
+/// The error for the loss of process `peer`.
 pub(super) fn lost(peer: usize, why: impl fmt::Display) -> Error {
     Error::new(Kind::TryAgain, format!("lost process {peer}: {why}")).blaming(peer)
 }
 
-/// Tells once that a peer is lost, and not at all once the work is over.
+/// Reports the loss of a peer once, and never after the work is over.
 pub(super) struct Alarm {
     disarmed: AtomicBool,
     raise: Box<dyn Fn(&Error) + Send + Sync>,
@@ -122,15 +124,15 @@ impl Alarm {
         }
     }
 
-    /// From here on a silent peer is no loss.
+    /// From now on a silent peer is no loss.
     pub(super) fn disarm(&self) {
         self.disarmed.store(true, Ordering::SeqCst);
     }
 }
 
-/// Carries a local socket's bytes over `link` in sealed frames; returns the socket, and the sending thread, which ends
-/// when the socket's writing half was shut down and all its bytes have left. Holds at most three frames and the
-/// read-ahead in memory; a slow peer holds the writer back.
+/// Carries the bytes of a local socket over `connection` in sealed frames. Returns the socket and
+/// the sending thread, which ends once the socket's writing half is shut down and all bytes have
+/// left. Memory is limited to three frames and the read-ahead; a slow peer blocks the writer.
 pub(super) fn pump(
     connection: Connection,
     peer: usize,
@@ -148,7 +150,7 @@ pub(super) fn pump(
     Builder::new().name(format!("mesh:open-{peer}")).spawn(move || {
         if let Err(error) = open_all(stream, &outside, opener) {
             sending_alarm.raise(&lost(peer, format!("cannot receive from it: {error}")));
-            // timely would wait for ever on a socket that stays open.
+            // timely would wait for ever on an open socket.
             let _ = outside.shutdown(Shutdown::Both);
         }
     })?;
@@ -187,7 +189,7 @@ pub(super) mod tests {
     use std::net::TcpListener;
     use std::sync::mpsc;
 
-    /// Two ends of a TCP connection with an agreed session.
+    /// Both ends of a TCP connection with a session.
     pub(in super::super) fn connected() -> (Connection, Connection) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -212,7 +214,7 @@ pub(super) mod tests {
         (Arc::new(Alarm::new(move |reason| sender.send(reason.to_string()).unwrap())), reasons)
     }
 
-    /// What goes into one end of a sealed link comes out of the other, whatever the sizes, both ways at once.
+    /// All bytes arrive at the other end, in writes of any size, in both directions at once.
     #[test]
     fn a_pump_carries_every_byte() {
         let (near, far) = connected();
@@ -244,7 +246,8 @@ pub(super) mod tests {
         assert!(reasons.try_recv().is_err());
     }
 
-    /// A frame that was changed on its way, and a connection cut between frames, ring the alarm once and end the stream.
+    /// A modified frame, and a connection that is cut between frames, raise the alarm once and end
+    /// the stream.
     #[test]
     fn a_forged_frame_and_a_cut_are_losses() {
         for forge in [true, false] {

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::handshake::Lane;
 
-/// The links to every peer by index; none to the process itself.
+/// The connections to every peer by index; none to this process itself.
 #[derive(Default)]
 pub(super) struct Connections {
     pub(super) data: Vec<Option<Connection>>,

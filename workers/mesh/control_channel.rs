@@ -1,8 +1,8 @@
-//! A standing talk between all processes of a job, for as long as they have anything to do with each other.
+//! Messages between all processes of a job for the whole run.
 //!
-//! In come the messages that this process has for a peer; out go those that peers have for it, whole and in order, and a ring of the alarm when
-//! one of them dies or falls silent, whatever this process is busy with meanwhile. Messages are always sealed. Nothing here knows what
-//! they mean, and no record travels here: that is what [`super::execute`] is for, which may run over the same listener once the talk has begun.
+//! Messages arrive whole and in order, and are always sealed. A heartbeat raises the alarm when a
+//! peer dies or falls silent, whatever this process is busy with. No record travels here; that is
+//! for [`super::execute`], which may use the same listener once the channel is open.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,22 +20,23 @@ use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
 use super::session::{Opener, Sealer};
 use super::start::connect;
 
-/// Bytes of a message; receipts of 1,024 workers have about one megabyte.
+/// The size of a message; the receipts of 1,024 workers take about one megabyte.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// The first byte of a frame: whether the message goes on in the next one.
+/// The first byte of a frame whose message continues in the next frame.
 const CONTINUES: u8 = 1;
 
-/// A process's part in the talk. Dropped without [`ControlChannel::leave`], it is a loss to the others.
+/// This process's end of the channel. If it is dropped without [`ControlChannel::leave`], the
+/// others count this process as lost.
 pub struct ControlChannel {
     senders: Vec<Option<(TcpStream, Sealer)>>,
     received: Receiver<(usize, Vec<u8>)>,
-    /// Before the heartbeat, as fields are dropped in this order.
+    /// Before the heartbeat: fields are dropped in this order.
     _disarm: DisarmOnDrop,
     beats: Beats,
     silence: Duration,
 }
 
-/// Dropped, nobody's loss is news here any more: what follows is the echo of this process's own going.
+/// Disarms the alarm when this process gives up: the losses that follow are its own doing.
 struct DisarmOnDrop(Arc<Alarm>);
 
 impl Drop for DisarmOnDrop {
@@ -45,11 +46,13 @@ impl Drop for DisarmOnDrop {
 }
 
 impl ControlChannel {
-    /// Meets all peers of `mesh`, who must have the same number of `threads`, over `listener`, which stays open. `on_lost` is called once, from
-    /// another thread, when a peer is lost before this process leaves.
+    /// Connects to all peers of `mesh` over `listener`, which stays open; all processes must have
+    /// the same number of `threads`. `on_lost` is called once, from another thread, when a peer is
+    /// lost before this process leaves.
     ///
     /// # Errors
-    /// As [`super::execute`] has them before the work begins.
+    ///
+    /// Those of [`super::execute`] before the work begins.
     pub fn begin(
         mesh: &Mesh,
         threads: usize,
@@ -76,10 +79,12 @@ impl ControlChannel {
         Ok(ControlChannel { senders, received, _disarm: DisarmOnDrop(alarm), beats, silence: mesh.silence_timeout })
     }
 
-    /// Says `message` to `peer`.
+    /// Sends `message` to `peer`.
     ///
     /// # Errors
-    /// [`Kind::TryAgain`]: it cannot be reached. [`Kind::Internal`]: it is no peer, or the message is too long.
+    ///
+    /// [`Kind::TryAgain`]: the peer cannot be reached. [`Kind::Internal`]: there is no such peer,
+    /// or the message is too long.
     pub fn send(&mut self, peer: usize, message: &[u8]) -> Result<()> {
         if message.len() > MESSAGE_BYTES_MAX {
             return Err(Error::internal(format!("a message of {} bytes", message.len())));
@@ -89,21 +94,24 @@ impl ControlChannel {
         write_message(stream, sealer, message).map_err(|error| lost(peer, format!("cannot send to it: {error}")))
     }
 
-    /// The next message of whichever peer, once there is one.
+    /// Waits for the next message, and returns it with its sender.
     ///
     /// # Errors
-    /// [`Kind::TryAgain`]: no peer has anything more to say.
+    ///
+    /// [`Kind::TryAgain`]: all peers have closed their connections.
     pub fn receive(&self) -> Result<(usize, Vec<u8>)> {
         self.received.recv().map_err(|_| Error::new(Kind::TryAgain, "lost the other processes: all have hung up"))
     }
 
-    /// Takes leave of every peer, and waits for theirs, at most for the silence limit. No peer is lost from here on.
+    /// Sends a farewell to every peer, and waits for theirs, at most for the silence limit. From
+    /// here on no peer counts as lost.
     pub fn leave(self) {
         self.beats.farewell(self.silence);
     }
 }
 
-/// Passes on each message until the peer hangs up between two. Whether it may is the heartbeat's to say.
+/// Forwards messages until the peer closes the connection between two of them. Whether that was
+/// allowed is for the heartbeat to decide.
 fn receive_all(
     peer: usize,
     mut stream: TcpStream,
@@ -124,7 +132,7 @@ fn receive_all(
     }
 }
 
-/// A message in frames: each starts with [`CONTINUES`] or 0.
+/// Writes a message in frames, each of which starts with [`CONTINUES`] or 0.
 fn write_message(to: &mut impl Write, sealer: &mut Sealer, message: &[u8]) -> io::Result<()> {
     let mut parts = message.chunks(PLAIN_BYTES_MAX - 1).peekable();
     let (mut plain, mut frames) = (Vec::new(), FrameWriter::new());
@@ -141,7 +149,7 @@ fn write_message(to: &mut impl Write, sealer: &mut Sealer, message: &[u8]) -> io
     }
 }
 
-/// The next message; none if the peer has hung up before it.
+/// The next message; `None` if the peer has closed the connection before it.
 fn read_message(from: &mut impl Read, opener: &mut Opener) -> io::Result<Option<Vec<u8>>> {
     let wrong = |why| io::Error::new(ErrorKind::InvalidData, why);
     let (mut message, mut frames) = (Vec::new(), FrameReader::new());
@@ -167,8 +175,8 @@ mod tests {
     use super::super::connection::tests::connected;
     use super::*;
 
-    /// Messages of any length come out as they went in, in order; the end between two is an end, and one within a message or a changed byte
-    /// is an error.
+    /// Messages of any length arrive unchanged and in order. The stream may end between two
+    /// messages; an end within one, or a message of another session, is an error.
     #[test]
     fn messages() {
         let (mut stranger, mut sent) = (connected().0.sealer, Vec::new());

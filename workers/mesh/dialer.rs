@@ -19,13 +19,14 @@ const REDIAL_MAX: Duration = Duration::from_secs(1);
 /// What the dialing threads report.
 pub(super) enum Dialed {
     Connected(usize, Lane, Connection),
-    /// Tried in vain, and will try again.
+    /// Failed, and will be tried again.
     Failed(usize, String),
-    /// Refused for good.
+    /// Refused, and will not be tried again.
     Refused(Error),
 }
 
-/// Dials the lower indices, a thread each; the threads end with their work, at the deadline or on `stop`.
+/// Dials the lower indices, one thread each. The threads end when they are done, at the deadline or
+/// on `stop`.
 pub(super) fn dial_lower(
     mesh: &Mesh,
     party: &Party,
@@ -97,7 +98,8 @@ impl Dialer {
                 break;
             }
             let outcome = TcpStream::connect_timeout(&address, left).map_err(DialFailure::from).and_then(|stream| {
-                // A port of this machine's ephemeral range, dialed while nobody listens, may connect with itself.
+                // A connection to a local port in the ephemeral range, while no process listens
+                // there, may connect to itself.
                 if stream.local_addr()? == stream.peer_addr()? {
                     return Err(DialFailure::Broken("nobody listens".into()));
                 }

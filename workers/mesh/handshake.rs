@@ -1,19 +1,20 @@
-//! The first bytes on a connection between two processes of one job.
+//! The handshake on a new connection between two processes of one job.
 //!
-//! In comes a fresh TCP connection, out goes a [`Connection`]: both ends have proved that they hold the attempt's key and that
-//! they are the process they claim to be in the job they claim to run. Nothing of the job's data crosses before that.
+//! After it, both sides have proved that they hold the attempt's key, that they are the process
+//! they claim to be, and that they run the same job. No data of the job is sent before that.
 //!
 //! ```text
 //! dialer   hello (52 bytes) + Noise message 1 (48)  ->
-//!                                                   <-  hello with a verdict (52) + Noise message 2 (48)   acceptor
-//!          Confirm (17, sealed)                     ->
-//!                                                   <-  Welcome or Taken (17, sealed)
+//!                                <-  hello with a verdict (52) + Noise message 2 (48)   acceptor
+//! dialer   Confirm (17, sealed)                     ->
+//!                                <-  Welcome or Taken (17, sealed)                      acceptor
 //! ```
 //!
-//! The hello is plain and proves nothing: it is there so that "another build or job" can be told from "a wrong key". The
-//! proof is Noise NNpsk0 (The Noise Protocol Framework, revision 34), whose prologue is the dialer's hello; so lane,
-//! both indices and the digest of the job are bound to the key. Message 1 alone could be a replay; the acceptor
-//! therefore believes nothing until `Confirm`, which needs the ephemeral secret behind it.
+//! The hello is plain and proves nothing. It exists so that "another build or job" can be
+//! distinguished from "a wrong key". The proof is Noise NNpsk0 (The Noise Protocol Framework,
+//! revision 34) with the dialer's hello as its prologue, so that the lane, both indices and the
+//! digest of the job are bound to the key. Message 1 may be a replay; the acceptor therefore trusts
+//! nothing before `Confirm`, which needs the ephemeral secret of message 1.
 
 use std::fmt;
 use std::io::Write;
@@ -30,24 +31,24 @@ const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const MAGIC: &[u8; 8] = b"pgfdmesh";
 const VERSION: u8 = 1;
 const HELLO_BYTES: usize = 52;
-/// An ephemeral public key and the tag of an empty payload.
+/// An ephemeral public key, and the tag of an empty payload.
 const NOISE_BYTES: usize = 32 + 16;
-/// What the dialer sends first, and what it gets back.
+/// The first bytes in each direction.
 pub(super) const OPENING_BYTES: usize = HELLO_BYTES + NOISE_BYTES;
 pub(super) const MAGIC_BYTES: usize = MAGIC.len();
 
-/// What a connection is for. Each pair of processes has one of each.
+/// What a connection is for. Each pair of processes has one connection for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// timely's records and progress.
+    /// timely's records and progress, or control messages.
     Data = 0,
-    /// Signs of life.
+    /// Heartbeats.
     Beat = 1,
 }
 
 pub(super) const LANES: [Lane; 2] = [Lane::Data, Lane::Beat];
 
-/// Why a connection is not let in.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It does not speak this protocol.
@@ -56,12 +57,12 @@ pub(super) enum Refusal {
     Job = 2,
     /// It does not hold the attempt's key.
     Key = 3,
-    /// The index it claims, or the index it means to reach, cannot be.
+    /// The index that it claims or dials is wrong.
     Index = 4,
 }
 
 impl Refusal {
-    /// Its name among [`Refused`](super::Refused).
+    /// Its name in [`Refused`](super::Refused).
     pub(super) fn name(self) -> &'static str {
         match self {
             Refusal::Stranger => "stranger",
@@ -83,20 +84,21 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Who this process is to the others.
+/// The identity of this process in a handshake.
 #[derive(Clone)]
 pub(super) struct Party {
     index: u32,
     processes: u32,
     key: Key,
-    /// Digest of all that the processes must agree on.
+    /// Digest of everything that the processes must agree on.
     job: [u8; 32],
 }
 
 impl Party {
-    /// Includes the number of worker `threads`, which timely takes for the same everywhere.
+    /// The digest includes the number of worker `threads`, which timely expects to be the same
+    /// everywhere.
     pub(super) fn of(mesh: &Mesh, threads: usize) -> Party {
-        // Index and number of processes were checked to fit by `Mesh::check`.
+        // `Mesh::check` has checked that both fit.
         let (index, processes) = (mesh.index as u32, mesh.addresses.len() as u32);
         let mut hasher = blake3::Hasher::new();
         hasher.update(MAGIC).update(&[VERSION, mesh.encrypt.into()]);
@@ -115,7 +117,7 @@ impl Party {
 struct Hello {
     version: u8,
     lane: Lane,
-    /// 0: go on; otherwise a [`Refusal`]. The dialer always says 0.
+    /// 0 to continue, otherwise a [`Refusal`]. The dialer always sends 0.
     verdict: u8,
     dialing: u32,
     accepting: u32,
@@ -150,7 +152,7 @@ impl Hello {
     }
 }
 
-/// Whether `begun`, the first bytes of an opening, can still become one.
+/// Whether `begun` may be the start of an opening.
 pub(super) fn plausible(begun: &[u8]) -> bool {
     let known = begun.len().min(MAGIC_BYTES);
     begun[..known] == MAGIC[..known]
@@ -163,13 +165,14 @@ fn split(opening: &[u8; OPENING_BYTES]) -> ([u8; HELLO_BYTES], [u8; NOISE_BYTES]
     (hello, noise)
 }
 
-/// The two halves of an agreed session.
+/// The two halves of a session.
 pub(super) fn halves(session: StatelessTransportState) -> (Sealer, Opener) {
     let session = std::sync::Arc::new(session);
     (Sealer::new(session.clone()), Opener::new(session))
 }
 
-/// A dialer that has shown a well-formed opening under the right key, yet not that it is no replay.
+/// A dialer that has sent a well-formed opening under the right key. The opening may still be a
+/// replay.
 pub(super) struct Claim {
     pub(super) index: usize,
     pub(super) lane: Lane,
@@ -177,16 +180,16 @@ pub(super) struct Claim {
     pub(super) opener: Opener,
 }
 
-/// What an acceptor makes of an opening.
+/// The acceptor's answer to an opening.
 pub(super) struct Answer {
-    /// What to send back; nothing to a stranger.
+    /// The bytes to send back; none to a peer that does not speak the protocol.
     pub(super) reply: Option<[u8; OPENING_BYTES]>,
     pub(super) outcome: Result<Claim, Refusal>,
-    /// The process it came from, if it is to be believed.
+    /// The process that the opening claims to come from.
     pub(super) claimed: Option<usize>,
 }
 
-/// The acceptor's answer to an opening.
+/// Answers an opening.
 pub(super) fn answer(party: &Party, opening: &[u8; OPENING_BYTES]) -> Answer {
     let (hello_bytes, noise) = split(opening);
     let Some(hello) = Hello::decode(&hello_bytes) else {
@@ -228,7 +231,7 @@ fn check_opening(
     Ok(Claim { index: hello.dialing as usize, lane: hello.lane, sealer, opener })
 }
 
-/// The dialer's opening towards process `accepting`, and the state that understands the answer.
+/// The dialer's opening for process `accepting`, and the state that reads the answer.
 pub(super) fn opening(
     party: &Party,
     lane: Lane,
@@ -243,12 +246,12 @@ pub(super) fn opening(
     Ok((bytes, state))
 }
 
-/// Why dialing came to nothing.
+/// Why a dialed connection failed.
 #[derive(Debug)]
 pub(super) enum DialFailure {
-    /// The peer speaks the protocol and says no: trying again will not help.
+    /// The peer speaks the protocol and refuses: trying again will not help.
     Refused(Refusal),
-    /// Not now: nobody there, busy, cut, or not one of ours.
+    /// Try again: the peer does not listen yet, is busy, was cut off, or is not one of ours.
     Broken(String),
 }
 
@@ -264,7 +267,7 @@ impl From<snow::Error> for DialFailure {
     }
 }
 
-/// The dialer's half of the handshake with process `accepting`, to be over by `deadline`.
+/// The dialer's side of the handshake with process `accepting`, which must end by `deadline`.
 pub(super) fn dial(
     mut stream: TcpStream,
     party: &Party,
@@ -308,7 +311,7 @@ fn read_reply(
     if hello.verdict == Refusal::Key as u8 {
         return Err(DialFailure::Refused(Refusal::Key));
     }
-    // It let us in and cannot prove that it may: no peer of ours. The true one may still come.
+    // It accepts us but does not hold the key, so it is not our peer. The true peer may come later.
     let no_proof = |_| DialFailure::Broken("it does not hold the key".into());
     state.read_message(&noise, &mut [0; NOISE_BYTES]).map_err(no_proof)?;
     Ok(halves(state.into_stateless_transport_mode()?))
@@ -326,7 +329,7 @@ mod tests {
         answer(acceptor, opening).outcome.err()
     }
 
-    /// Two processes of one job under one key agree, and each reads what the other seals.
+    /// Two processes with the same job and key agree, and each reads what the other seals.
     #[test]
     fn the_right_peers_agree() {
         let (dialer, acceptor) = (party(2, 7, 1), party(0, 7, 1));
@@ -339,7 +342,7 @@ mod tests {
         assert_eq!(opener.signal(&claim.sealer.signal(Signal::Welcome).unwrap()).unwrap(), Signal::Welcome);
     }
 
-    /// Every reason for a refusal is told by its name, on both sides.
+    /// Both sides learn the reason for a refusal.
     #[test]
     fn every_refusal_has_its_reason() {
         let acceptor = party(1, 7, 1);
@@ -363,7 +366,7 @@ mod tests {
         }
     }
 
-    /// A change of any one bit of an opening is refused.
+    /// Any single changed bit makes an opening invalid.
     #[test]
     fn every_bit_counts() {
         let (dialer, acceptor) = (party(2, 7, 1), party(1, 7, 1));
@@ -372,12 +375,13 @@ mod tests {
         for bit in 0..OPENING_BYTES * 8 {
             let mut changed = bytes;
             changed[bit / 8] ^= 1 << (bit % 8);
-            // X25519 ignores the top bit of a public key (RFC 7748, section 5); Noise still hashes it.
+            // X25519 ignores the top bit of a public key (RFC 7748, section 5); Noise still hashes
+            // it.
             assert!(refusal(&acceptor, &changed).is_some(), "bit {bit} of byte {} is not covered", bit / 8);
         }
     }
 
-    /// An opening and a confirmation heard once on the wire do not let a second connection in.
+    /// A recorded opening and confirmation do not open a second connection.
     #[test]
     fn a_replay_is_not_confirmed() {
         let (dialer, acceptor) = (party(2, 7, 1), party(0, 7, 1));
@@ -390,7 +394,7 @@ mod tests {
         assert!(replayed.opener.signal(&confirm).is_err());
     }
 
-    /// An answer that lets the dialer in without proof of the key is not believed.
+    /// An acceptor that cannot prove the key is not trusted, whatever its verdict.
     #[test]
     fn an_acceptor_without_the_key_is_rejected() {
         let (dialer, impostor) = (party(2, 7, 1), party(0, 9, 1));

@@ -1,10 +1,10 @@
-//! The links between the processes of a job, and the run of its workers over them.
+//! Connects the processes of a job, and runs their workers over these connections.
 //!
-//! In come the addresses of all processes, this one's index and the attempt's key; out go the results of the local
-//! workers. Every connection is authenticated before timely sees it (Noise NNpsk0, `handshake`), made under a deadline in
-//! spite of strangers (`start`), encrypted if wanted (`link`), and watched by a heartbeat (`beat`): timely's own start
-//! trusts whoever calls, waits for ever for who does not, and never misses a peer that was stopped. Nothing here routes
-//! or changes a record, and nothing is printed to stdout.
+//! Every connection is authenticated before timely sees it (`handshake`), made under a deadline
+//! although strangers may connect too (`start`), encrypted if required (`connection`) and watched
+//! by a heartbeat (`beat`). timely's own start trusts every connection, waits for ever for a
+//! missing process, and does not notice a stopped one. Nothing here routes or changes a record, and
+//! nothing is printed to stdout.
 
 mod acceptor;
 mod beat;
@@ -44,8 +44,9 @@ pub use key::Key;
 use start::connect;
 pub use start::listen;
 
-/// How many connections a process refused at its start, by reason: `stranger`, `another_job`, `wrong_key`, `wrong_index`, `forged`, `hung_up`, `too_slow`,
-/// `crowded_out`, `taken`, `broken`, and `unheard` those that had not said enough when the start was over.
+/// How many connections a process refused while it started, by reason: `stranger`, `another_job`,
+/// `wrong_key`, `wrong_index`, `forged`, `hung_up`, `too_slow`, `crowded_out`, `taken`, `broken`,
+/// and `unheard` for those that were incomplete when the start was over.
 #[derive(Clone, Default)]
 pub struct Refused(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
@@ -62,41 +63,46 @@ impl Refused {
         counts.iter().map(|(reason, n)| ((*reason).to_owned(), *n)).collect()
     }
 
-    /// All of them.
+    /// The sum over all reasons.
     fn total(&self) -> u64 {
         lock(&self.0).values().sum()
     }
 }
 
-/// How one process finds, proves itself to and watches its peers.
+/// How a process connects to its peers, authenticates and watches them.
 pub struct Mesh {
-    /// This process, from 0.
+    /// The index of this process, from 0.
     pub index: usize,
-    /// Where each process is dialed, `host:port` in order of index, this one included; the same list everywhere.
+    /// The address of each process, `host:port` in order of index, including this one; the same for
+    /// all processes.
     pub addresses: Vec<String>,
-    /// What this process listens on until all higher indices have called. May differ from what they dial.
+    /// The address on which this process listens for the higher indices. May differ from the
+    /// address that they dial.
     pub bind: SocketAddr,
-    /// Whether data may go beyond loopback without encryption, by the word of who owns the network.
+    /// Whether data may go unencrypted beyond loopback, because the user says that the network is
+    /// safe.
     pub plaintext: bool,
-    /// The attempt's secret.
+    /// The key of this attempt.
     pub key: Key,
-    /// All that the processes must agree on: store, attempt, configuration, binary.
+    /// Everything that the processes must agree on: store, attempt, configuration, binary.
     pub prologue: Vec<u8>,
-    /// Whether the data is encrypted. Without, whoever can write into an established connection can forge data: allowed
-    /// only when `bind` is a loopback address, or with `plaintext`.
+    /// Whether the data is encrypted. Without encryption, anyone who can write into an established
+    /// connection can forge data; it is therefore required unless `bind` is a loopback address or
+    /// `plaintext` is set.
     pub encrypt: bool,
-    /// From the call until every process has all of its connections.
+    /// Limit until every process has all of its connections.
     pub start_timeout: Duration,
-    /// For one connection to prove itself.
+    /// Limit for one connection to authenticate itself.
     pub handshake_timeout: Duration,
-    /// How long a peer may be silent, or leave bytes unacknowledged, before it is lost. The same everywhere.
+    /// How long a peer may be silent, or leave bytes unacknowledged, before it is lost. The same
+    /// for all processes.
     pub silence_timeout: Duration,
-    /// Where refused connections are counted.
+    /// Counts the refused connections.
     pub refused: Refused,
 }
 
 impl Mesh {
-    /// More processes than this would be a mistake: each holds eight threads or so per peer.
+    /// Each process has about eight threads per peer, so a larger number would be a mistake.
     const PROCESSES_MAX: usize = 1024;
     const SILENCE_MIN: Duration = Duration::from_millis(50);
 
@@ -123,18 +129,22 @@ impl Mesh {
     }
 }
 
-/// Runs `work` on every local worker: `threads` threads of this process, exchanging with the peers of `mesh` if there is
-/// one, over the listener that [`listen`] opened (the highest index needs none); every process of a mesh must have the same number of threads. Returns each local worker's result in order, after all
+/// Runs `work` on `threads` local workers, which exchange data with the workers of `mesh` if there
+/// is one. All processes must have the same number of threads. The listener is that of [`listen`];
+/// the highest index needs none. Returns the results of the local workers in order, after all
 /// workers of all processes have ended.
 ///
-/// `on_lost` is called once, from another thread, when a peer is lost while workers run: in production it ends the
-/// process, since a worker that waits for the lost cannot be stopped. If it returns, so does `execute`, with
-/// [`Kind::TryAgain`], leaving the local workers behind; likewise when a worker panics, with [`Kind::Internal`].
+/// `on_lost` is called once, from another thread, when a peer is lost while workers run. In
+/// production it ends the process, because a worker that waits for the lost peer cannot be stopped.
+/// If it returns, `execute` returns [`Kind::TryAgain`] and leaves the local workers behind. The
+/// same happens when a worker panics, with [`Kind::Internal`].
 ///
 /// # Errors
-/// [`Kind::Config`]: no threads, or a bad address or limit. [`Kind::Protocol`]: a peer refused this process (a wrong
-/// key, another build or job, a wrong index). [`Kind::TryAgain`]: a peer is missing at the deadline, or lost later.
-/// [`Kind::Internal`]: a worker panicked. [`Kind::Io`], [`Kind::Permission`]: this process cannot listen.
+///
+/// [`Kind::Config`]: no threads, or a bad address or limit. [`Kind::Protocol`]: a peer refused this
+/// process (a wrong key, another build or job, a wrong index). [`Kind::TryAgain`]: a peer is
+/// missing at the deadline, or lost later. [`Kind::Internal`]: a worker panicked. [`Kind::Io`],
+/// [`Kind::Permission`]: this process cannot listen.
 pub fn execute<T: Send + 'static>(
     threads: usize,
     mesh: Option<(Mesh, Option<TcpListener>)>,
@@ -147,7 +157,7 @@ pub fn execute<T: Send + 'static>(
     if threads == 0 {
         return Err(Error::new(Kind::Config, "a process needs at least one worker thread"));
     }
-    // Whatever comes first decides: all have joined, a worker panicked, a peer is lost.
+    // The first event decides: all workers have joined, a worker panicked, or a peer is lost.
     let (events, outcome) = channel();
     let lost = events.clone();
     let alarm = Arc::new(Alarm::new(move |reason| {
@@ -171,13 +181,13 @@ pub fn execute<T: Send + 'static>(
         });
         catch_unwind(run).unwrap_or_else(|panic| {
             report_panic(&panicked, &panic_alarm, panic_message(panic.as_ref()));
-            // timely tells its queues of a panic only while one unwinds.
+            // timely informs its queues of a panic only while one unwinds.
             resume_unwind(panic)
         })
     };
     let config = WorkerConfig::default();
     let guards = timely::execute::execute_from(builders, guard, config, guarded).map_err(Error::internal)?;
-    // A worker left behind never joins: hence a thread that may wait for it for ever.
+    // A worker that was left behind never joins, so a separate thread waits for it.
     let joining = Builder::new().name("mesh:join".into()).spawn(move || {
         let joined = catch_unwind(AssertUnwindSafe(|| guards.join()));
         let Ok(results) = joined else {
@@ -202,7 +212,7 @@ struct Wiring {
     builders: Vec<AllocatorBuilder>,
     /// Joins timely's network threads when dropped.
     guard: Box<dyn Any + Send>,
-    /// The threads through which encrypted data leaves.
+    /// The threads that send encrypted data.
     senders: Vec<JoinHandle<()>>,
     beats: Option<(Beats, Duration)>,
 }
@@ -243,23 +253,24 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panics::message(panic).unwrap_or("no message")
 }
 
-/// A worker's panic, filed as a lost peer if that is what it comes from.
+/// Reports a worker's panic, as a lost peer if that caused it.
 fn report_panic<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
     if is_network_panic(message) {
         alarm.raise(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
     } else {
-        // What falls silent after this is no news.
+        // The silence that follows is no news.
         alarm.disarm();
         let _ = events.send(Err(Error::internal(format!("a worker panicked: {message}"))));
     }
 }
 
-/// timely panics with the first when a connection breaks, and with the second in the threads that wait for it.
+/// timely panics with the first text when a connection breaks, and with the second in the threads
+/// that wait for it.
 fn is_network_panic(message: &str) -> bool {
     message.starts_with("timely communication error") || message.starts_with("MergeQueue poisoned")
 }
 
-/// What a panic with `message` in `thread` comes to, if it ends the process.
+/// The error of a panic with `message` in `thread`, if it must end the process.
 fn verdict(thread: &str, message: &str) -> Option<Error> {
     if is_network_panic(message) {
         let peer = thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
@@ -271,9 +282,10 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
     thread.starts_with("timely:").then(|| Error::internal(format!("{thread} panicked: {message}")))
 }
 
-/// From here on a panic in one of timely's threads ends the process at once, with one line on stderr: a panicked worker
-/// would otherwise leave its neighbours waiting for ever. The exit code is that of [`Kind::TryAgain`] if timely lost a
-/// connection, else of [`Kind::Internal`]. `last_word` is called before. Other threads panic as before.
+/// From now on a panic in one of timely's threads ends the process at once, with one line on
+/// stderr: the other workers would otherwise wait for ever. The exit code is that of
+/// [`Kind::TryAgain`] if timely lost a connection, else of [`Kind::Internal`]. `before_exit` is
+/// called first. Panics of other threads are handled as before.
 pub fn exit_on_panic(before_exit: impl Fn(&Error) + Send + Sync + 'static) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -1,7 +1,7 @@
 //! The session of an authenticated connection: what it seals, and what it opens.
 //!
-//! Both halves count their messages, so that a message that is dropped, repeated or reordered does not
-//! open. Besides data, a session carries signals, which are messages of one byte.
+//! Both halves count their messages, so that a message that is dropped, repeated or reordered does
+//! not open. Besides data, a session carries signals, which are messages of one byte.
 
 use std::io;
 use std::sync::Arc;
@@ -10,30 +10,31 @@ use snow::StatelessTransportState;
 
 /// The tag that Noise appends to each message.
 pub(super) const TAG_BYTES: usize = 16;
-/// A sealed word on the wire.
+/// A sealed signal on the wire.
 pub(super) const SIGNAL_BYTES: usize = 1 + TAG_BYTES;
 
-/// All that the processes say to each other apart from timely's data.
+/// All that processes send to each other apart from data and control messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     /// The dialer's opening was no replay.
     Confirm = 1,
-    /// The acceptor has given the connection its place.
+    /// The acceptor has stored the connection.
     Welcome = 2,
-    /// That place is another connection's.
+    /// Another connection has that place already.
     Taken = 3,
-    /// All connections of the sender are made.
+    /// The sender has all of its connections.
     Ready = 4,
-    /// The sender lives.
+    /// The sender is alive.
     Beat = 5,
-    /// The sender's workers have joined; it will fall silent.
+    /// The sender's workers have joined; it will be silent from now on.
     Farewell = 6,
 }
 
 const SIGNALS: [Signal; 6] =
     [Signal::Confirm, Signal::Welcome, Signal::Taken, Signal::Ready, Signal::Beat, Signal::Farewell];
 
-/// The sending half of a session: counts its messages, so that none can be dropped, doubled or swapped unnoticed.
+/// The sending half of a session. It counts its messages, so that a message that is dropped,
+/// repeated or reordered is noticed.
 pub(super) struct Sealer {
     session: Arc<StatelessTransportState>,
     nonce: u64,

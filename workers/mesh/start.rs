@@ -1,9 +1,10 @@
-//! The start of a job: all connections between its processes, or the reason why not.
+//! Makes all connections between the processes of a job, or says why not.
 //!
-//! In come the addresses and the key, out go two authenticated connections to every peer. A process listens on its own
-//! address and dials the lower indices. Strangers never disturb the start: every unauthenticated connection is one fixed
-//! buffer in one thread, at most 64 at once; the oldest that has shown no key makes room for the next, so a flood of mute
-//! connections can neither fill the places nor the memory. No data is sent here, and nothing is printed.
+//! A process listens on its own address and dials the lower indices; each pair has one connection
+//! for data and one for heartbeats. Strangers cannot disturb the start: an unauthenticated
+//! connection costs one fixed buffer and no thread, and there are at most 64. A new connection
+//! replaces the oldest one that has not shown the key, so that a flood of silent connections fills
+//! neither the places nor the memory.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
@@ -21,10 +22,12 @@ use super::dialer::{Dialed, dial_lower};
 use super::handshake::Party;
 use super::session::Signal;
 
-/// Opens the listening socket that the others will dial; port 0 is whichever is free.
+/// Opens the listener that the other processes dial; port 0 is any free port.
 ///
 /// # Errors
-/// [`Kind::TryAgain`]: the port is taken. [`Kind::Config`]: `bind` is no address of this machine. [`Kind::Permission`], [`Kind::Io`].
+///
+/// [`Kind::TryAgain`]: the port is taken. [`Kind::Config`]: `bind` is not an address of this
+/// machine. [`Kind::Permission`], [`Kind::Io`].
 pub fn listen(bind: SocketAddr) -> Result<TcpListener> {
     let bound = TcpListener::bind(bind).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
     bound.map_err(|error| {
@@ -38,7 +41,7 @@ pub fn listen(bind: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-/// Connects with every peer and returns when all of them have done the same.
+/// Connects to every peer, and returns when every peer has all of its connections too.
 pub(super) fn connect(mesh: &Mesh, threads: usize, listener: Option<TcpListener>) -> Result<Connections> {
     let deadline = Instant::now() + mesh.start_timeout;
     let stop = Arc::new(AtomicBool::new(false));
@@ -98,12 +101,13 @@ fn missing_peers(mesh: &Mesh, missing: &[usize], reasons: &[Option<String>]) -> 
     };
     let list = missing.iter().map(describe).collect::<Vec<_>>().join(", ");
     let error = Error::new(Kind::TryAgain, format!("missing after {:?}: {list}", mesh.start_timeout));
-    // Of several the first is as good as any: the launcher hears all processes, and each blames another.
+    // Any of the missing peers may be blamed: the launcher gets the reports of all processes and
+    // counts votes.
     missing.first().map_or(Error::internal("none is missing"), |peer| error.blaming(*peer))
 }
 
-/// Waits until every peer has all of its connections too, so that nobody's silence during the start counts as a loss and
-/// whoever is missing is named by those who miss it.
+/// Waits until every peer has all of its connections. Until then silence must not count as a loss,
+/// and a missing process is reported by those that miss it.
 fn all_ready(connections: &mut Connections, deadline: Instant) -> Result<()> {
     fn gone(peer: usize, error: std::io::Error) -> Error {
         let why = match error.kind() {

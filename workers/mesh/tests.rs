@@ -1,5 +1,6 @@
-//! Whole meshes on loopback, each process a thread of its own. Their listeners are bound before they start, so that no
-//! other test can take a port that was picked.
+//! Tests of whole meshes on loopback; each process is a thread.
+//!
+//! The listeners are bound before the processes start, so that no other test can take a port.
 
 use std::net::{Shutdown, TcpStream};
 use std::process::Command;
@@ -13,7 +14,7 @@ use super::handshake::{LANES, Lane, Party, dial, opening};
 use super::session::Signal;
 use super::*;
 
-/// Far beyond what any of these tests takes; no test waits for it unless it fails.
+/// Far longer than any of these tests takes; a test waits this long only if it fails.
 const GENEROUS: Duration = Duration::from_secs(60);
 const THREADS: usize = 2;
 
@@ -41,7 +42,7 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
     listeners.into_iter().enumerate().map(mesh).collect()
 }
 
-/// Every worker sends 0..1000 by value to the workers; returns what this worker got, sorted.
+/// Every worker sends 0..1000 to the workers by value; returns what this worker received, sorted.
 fn exchange(worker: &mut Worker) -> Vec<u64> {
     let (numbers, received) = std::sync::mpsc::channel();
     worker.dataflow::<u64, _, _>(|scope| {
@@ -66,7 +67,8 @@ fn started(mesh: (Mesh, TcpListener)) -> std::thread::JoinHandle<Outcome> {
     std::thread::spawn(move || execute(THREADS, Some((mesh.0, Some(mesh.1))), silently, exchange))
 }
 
-/// All processes completed, and worker w of all got each x with x % workers == w once from every worker.
+/// All processes succeeded, and each worker w received every x with x % workers == w once from
+/// every worker.
 fn assert_exchanged(processes: Vec<std::thread::JoinHandle<Outcome>>) {
     let workers = (processes.len() * THREADS) as u64;
     let got: Vec<_> = processes.into_iter().flat_map(|process| process.join().unwrap().unwrap()).collect();
@@ -78,7 +80,7 @@ fn assert_exchanged(processes: Vec<std::thread::JoinHandle<Outcome>>) {
     }
 }
 
-/// A process that dials process 0 of `mesh` as process 1, and then does as the test bids.
+/// Connects to process 0 of `mesh` as process 1; the test then decides what it sends.
 fn impostor(mesh: &Mesh, lane: Lane) -> Connection {
     let stream = TcpStream::connect(mesh.bind).unwrap();
     let deadline = Instant::now() + GENEROUS;
@@ -108,15 +110,15 @@ fn processes_exchange() {
     }
 }
 
-/// Without a mesh the threads of one process exchange.
+/// Without a mesh, the threads of one process exchange records.
 #[test]
 fn threads_exchange() {
     let got = execute(3, None, silently, exchange).unwrap();
     assert_eq!(got.iter().map(Vec::len).sum::<usize>(), 3000);
 }
 
-/// A job with no threads, an index out of range, an address that is none, plain data beyond loopback, and a port that
-/// is taken are refused, each with its exit code.
+/// No threads, an index out of range, an invalid address, plain data beyond loopback and a taken
+/// port are refused, each with its exit code.
 #[test]
 fn bad_jobs_are_refused() {
     let kind = |threads, mesh: Option<Mesh>| {
@@ -134,8 +136,8 @@ fn bad_jobs_are_refused() {
     assert_eq!(listen(mesh.bind).unwrap_err().kind(), Kind::TryAgain);
 }
 
-/// A dialer with a wrong key, another job, or another idea of encryption, processes or threads is refused with exit
-/// code 76 and the reason; the processes that belong together complete.
+/// A dialer with another key, job, encryption, number of processes or number of threads is refused
+/// with exit code 76 and the reason. The right processes still complete.
 #[test]
 fn wrong_peers_are_refused() {
     let mut meshes = meshes(2, true);
@@ -167,8 +169,9 @@ fn wrong_peers_are_refused() {
     assert_exchanged(vec![first_run, started(honest)]);
 }
 
-/// Mute connections, junk, half openings, openings under a forged index and a few hundred of each do not keep the honest
-/// out, though they hold every place at the gate when the honest call; refusals are counted by their reason.
+/// Hundreds of silent connections, junk, partial openings and openings under a forged index do not
+/// keep the true peers out, even if they hold every place when those dial. Refusals are counted by
+/// reason.
 #[test]
 fn strangers_do_not_disturb_the_start() {
     let mut meshes = meshes(3, true);
@@ -186,7 +189,7 @@ fn strangers_do_not_disturb_the_start() {
         let Ok(mut stream) = TcpStream::connect(first.bind) else {
             continue;
         };
-        // The gate may have closed it already.
+        // The acceptor may have closed it already.
         let _ = match turn % 4 {
             0 => stream.write_all(&[0xff; 8]),
             1 => stream.write_all(&forged[turn / 4 % 3]),
@@ -203,7 +206,8 @@ fn strangers_do_not_disturb_the_start() {
     drop(mute);
 }
 
-/// A peer that never comes is named at the deadline, with its address and why it was refused if it was.
+/// A peer that never comes is named at the deadline, with its address and the reason if it was
+/// refused.
 #[test]
 fn a_missing_peer_is_named() {
     let mut three = meshes(3, true);
@@ -231,7 +235,7 @@ fn a_missing_peer_is_named() {
     assert!(error.kind() == Kind::TryAgain && error.to_string().contains("process 0"), "{error}");
 }
 
-/// A second process under an index that is taken stays out, and the first is not disturbed.
+/// A second process with the same index is refused, and the first one is not disturbed.
 #[test]
 fn an_index_is_taken_once() {
     let mut meshes = meshes(3, true);
@@ -254,8 +258,8 @@ fn an_index_is_taken_once() {
     assert_exchanged(runs);
 }
 
-/// A peer whose beat connection closes, falls silent or says what it did not seal is reported once, and `execute` comes
-/// back with exit code 75 though its workers wait.
+/// A peer whose heartbeat closes, falls silent or is forged is reported once, and `execute` returns
+/// exit code 75 although its workers wait.
 #[test]
 fn a_lost_peer_is_reported() {
     for (case, expected) in [("drop", "without a farewell"), ("mute", "silent for 500ms"), ("forge", "did not seal")] {
@@ -283,7 +287,7 @@ fn a_lost_peer_is_reported() {
     }
 }
 
-/// A worker's panic comes back as an error, though its neighbour waits for it.
+/// A worker's panic becomes an error, although the other worker waits for it.
 #[test]
 fn a_panicking_worker_does_not_hang_the_rest() {
     let work = |worker: &mut Worker| match worker.index() {
@@ -294,7 +298,8 @@ fn a_panicking_worker_does_not_hang_the_rest() {
     assert!(error.kind() == Kind::Internal && error.to_string().contains("as the test bids"), "{error}");
 }
 
-/// Panics of timely's threads end the process, with the exit code that tells a lost peer from a fault; others do not.
+/// Panics of timely's threads end the process, with an exit code that distinguishes a lost peer
+/// from a fault; other panics do not.
 #[test]
 fn panics_are_judged() {
     let broken = "timely communication error: reading data: socket closed";
@@ -307,8 +312,8 @@ fn panics_are_judged() {
     assert!(verdict("main", "index out of bounds").is_none());
 }
 
-/// With `exit_on_panic` a panicking worker ends its process with exit code 70 and one line. The test runs itself again
-/// as the process that ends.
+/// With `exit_on_panic` a panicking worker ends its process with exit code 70 and one line. The
+/// test runs itself again as that process.
 #[test]
 fn a_panicking_worker_ends_its_process() {
     const CHILD: &str = "PAGEFOLD_TEST_PANIC";
@@ -332,8 +337,8 @@ fn a_panicking_worker_ends_its_process() {
     assert!(error.contains("pagefold: timely:work-0 panicked: as the test bids"), "{error}");
 }
 
-/// Three processes in a talk hear what they say to each other, and exchange over the same listeners meanwhile; who takes leave is no loss, and who goes
-/// without is one to all others.
+/// Three processes exchange messages, and meanwhile records over the same listeners. A process that
+/// leaves is no loss; one that is dropped without leaving is lost to all others.
 #[test]
 fn processes_exchange_messages() {
     let (report, losses) = channel();
