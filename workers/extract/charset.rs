@@ -197,7 +197,7 @@ mod tests {
                 let page = page(meta, text);
                 let (bytes, _, has_errors) = encoding.encode(&page);
                 assert!(!has_errors);
-                assert_eq!(decode(&bytes, http), page, "{label} told by meta {meta:?}, http {http:?}");
+                assert_eq!(decode(&bytes, http), page, "{label} declared by meta {meta:?}, http {http:?}");
             }
             // Apache's default carries no information.
             let page = page(label, text);

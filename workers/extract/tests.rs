@@ -104,9 +104,9 @@ fn long_article_brings_no_chrome_along() {
 /// `comments` is text too.
 #[test]
 fn every_entry_of_a_reference() {
-    let entry = |name: &str, says: &str| {
+    let entry = |name: &str, text: &str| {
         format!(
-            "<section id=\"{name}\"><dl class=\"py class\"><dt>class {name}</dt><dd><p>{says}</p><dl><dt>get(key)</dt>\
+            "<section id=\"{name}\"><dl class=\"py class\"><dt>class {name}</dt><dd><p>{text}</p><dl><dt>get(key)</dt>\
             <dd><p>Returns the value of the key, or the default.</p></dd></dl></dd></dl></section>"
         )
     };
@@ -118,14 +118,14 @@ fn every_entry_of_a_reference() {
         entry("comments", "Reads comments, if any.")
     );
     let text = text(&page);
-    for says in [
+    for expected in [
         "class extract-head\n",
         "Reads the first bytes",
         "Keeps pairs",
         "class comments\n",
         "Reads comments, if any.\nget(key)\n",
     ] {
-        assert!(text.contains(says), "{says:?} not in {text}");
+        assert!(text.contains(expected), "{expected:?} not in {text}");
     }
 }
 
@@ -166,7 +166,7 @@ fn same_text_in_every_charset() {
             assert_eq!(
                 html(&bytes, charset, &Options::default()).text,
                 expected,
-                "{} told {charset:?}",
+                "{} declared {charset:?}",
                 encoding.name()
             );
         }

@@ -65,7 +65,7 @@ enum OpenMember {
     None,
     /// Decoded as it is read.
     Streamed,
-    /// Decoded ahead of time; the input stands behind it.
+    /// Decoded ahead of time; the input is past it.
     Whole {
         copied_bytes: usize,
     },
@@ -182,7 +182,7 @@ impl WholeMember<'_> {
         self.gzip.whole.bytes()
     }
 
-    /// Opens it and moves `input`, which stands at its start, behind it.
+    /// Opens it and moves `input` from its start past its end.
     pub fn open(self, input: &mut Input) {
         input.consume(self.length);
         self.gzip.open = OpenMember::Whole { copied_bytes: 0 };

@@ -137,14 +137,14 @@ impl<D: Dialect> Frames<D> {
     fn extent(&mut self, header: usize) -> Result<Extent> {
         let claimed = self.dialect.body_length(&self.source.window()[..header]);
         let body = match claimed {
-            Some(length) if !self.source.could_hold(length)? => return self.unmeasured(header, true),
+            Some(length) if !self.source.could_hold(length)? => return self.extent_without_length(header, true),
             Some(length) if length > self.limits.record_bytes_max as u64 => return Ok(Extent::Long { body: length }),
             Some(length) => length as usize,
-            None => return self.unmeasured(header, false),
+            None => return self.extent_without_length(header, false),
         };
         let end = header + body;
         if self.fill_joined(end)?.len() < end {
-            return self.unmeasured(header, true);
+            return self.extent_without_length(header, true);
         }
         self.source.fill(end + LOOKAHEAD_BYTES)?;
         let window = self.source.window();
@@ -164,7 +164,7 @@ impl<D: Dialect> Frames<D> {
         // too long.
         let start = self.dialect.find_start(&window[..seen], header);
         if start.is_some_and(|start| start < end) {
-            return self.unmeasured(header, true);
+            return self.extent_without_length(header, true);
         }
         if start.is_none() && matches!(self.source.end(), Some(End::Damage { .. })) {
             return Ok(Extent::Damaged);
@@ -178,14 +178,14 @@ impl<D: Dialect> Frames<D> {
             return Ok(Extent::Body { end, trim: false, whole: end });
         }
         if self.source.end() == Some(&End::Member) {
-            return self.unmeasured(header, true);
+            return self.extent_without_length(header, true);
         }
         Ok(Extent::Bad { whole: end, reason: "bad_length", detail: format!("longer than the {body} bytes it claims") })
     }
 
     /// Delimits a record without a credible length by the next start, or by the end of a whole
     /// member.
-    fn unmeasured(&mut self, header: usize, claimed: bool) -> Result<Extent> {
+    fn extent_without_length(&mut self, header: usize, claimed: bool) -> Result<Extent> {
         let most = header + self.limits.record_bytes_max;
         let mut want = header + GLANCE_BYTES;
         loop {
@@ -300,7 +300,7 @@ impl<D: Dialect> Frames<D> {
                 self.source.consume(start);
                 return Ok(skipped + start as u64);
             }
-            // One byte stays, so that the next round knows whether a line starts after it.
+            // One byte stays, by which the next round sees whether a line starts after it.
             let drop = if self.source.end().is_some() { length } else { sure };
             self.source.consume(drop);
             skipped += drop as u64;

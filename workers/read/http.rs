@@ -32,7 +32,8 @@ pub fn is_web(url: &str) -> bool {
 /// let found = body(page, None, 1000, &mut Notes::default());
 /// let charset = Some("utf-8".to_owned());
 /// assert_eq!(found, Ok(Body::Html { bytes: b"<p>hello".to_vec(), charset }));
-/// assert_eq!(body(b"HTTP/1.1 410 Gone\r\n\r\n", None, 1000, &mut Notes::default()), Ok(Body::Removed));
+/// let gone = body(b"HTTP/1.1 410 Gone\r\n\r\n", None, 1000, &mut Notes::default());
+/// assert_eq!(gone, Ok(Body::Removed));
 /// let redirect = body(b"HTTP/1.1 302 Found\r\n\r\n", None, 1000, &mut Notes::default());
 /// assert_eq!(redirect, Err(Item::Skip("status")));
 /// ```

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A buffered reader of the bytes before `end`. It knows its position, and keeps errors of the file
+/// A buffered reader of the bytes before `end`. It has a position, and keeps errors of the file
 /// system apart from those of a decompressor that reads from it.
 #[derive(Debug)]
 pub struct Input {
@@ -94,7 +94,7 @@ impl Input {
         Ok(())
     }
 
-    /// The file system's error behind the last error of [`Read`] or [`BufRead`], if it was one.
+    /// The file system's error that caused the last error of [`Read`] or [`BufRead`], if it was one.
     pub fn take_failure(&mut self) -> Option<Error> {
         self.failed.take().map(|error| Error::io("read", &self.path, error))
     }

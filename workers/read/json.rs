@@ -35,7 +35,7 @@ pub fn item(line: &[u8], fields: &Fields) -> Item {
     }
 }
 
-/// The reason for a parser's error, which only its message tells apart.
+/// The reason for a parser's error, by its message, since the parser has no codes for it.
 fn word(error: &serde_json::Error) -> &'static str {
     let message = error.to_string();
     if message.starts_with("recursion limit") {

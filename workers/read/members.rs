@@ -6,6 +6,7 @@
 
 use super::Limits;
 use super::decoder::{Codec, Decoder};
+use super::gzip_stream::RESERVED;
 use super::input::Input;
 use super::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};
 use crate::error::{Error, Result};
@@ -287,7 +288,7 @@ impl Members {
             let first = if codec == Codec::Gzip { 0x1f } else { 0x28 };
             let last = bytes.len() - 3;
             let found = memchr::memchr_iter(first, &bytes[..last]).find(|&at| match codec {
-                Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & 0xe0 == 0,
+                Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & RESERVED == 0,
                 _ => Codec::of(&bytes[at..]) == codec,
             });
             self.input.consume(found.unwrap_or(last));

@@ -250,7 +250,7 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())
 }
 
-/// The format of the file behind `source`. An empty file counts as JSON lines without a line.
+/// The format of the file that `source` reads. An empty file counts as JSON lines without a line.
 fn format(source: &mut Source) -> Result<Format> {
     source.fill(SNIFF_BYTES)?;
     let (head, path) = (source.window(), source.path());

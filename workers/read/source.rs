@@ -1,7 +1,7 @@
 //! The decoded bytes of a file, through a window that grows on demand.
 //!
-//! The window stays within one member until the caller opens the next. It knows the place of its
-//! bytes in the file and how the member ended. Memory is never allocated because a file states a
+//! The window stays within one member until the caller opens the next. The place of its bytes in the
+//! file is known, and how the member ended. Memory is never allocated because a file states a
 //! length: the window grows with what was really decoded, up to what the caller asks for.
 
 use super::Limits;
@@ -142,7 +142,7 @@ impl Source {
         Ok(&self.window[self.at..self.filled])
     }
 
-    /// Makes room for a chunk behind the window.
+    /// Makes room for a chunk after the window.
     fn make_room(&mut self) {
         if self.window.len() >= self.filled + CHUNK_BYTES {
             return;

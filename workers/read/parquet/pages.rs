@@ -61,7 +61,7 @@ impl PagedFile {
         }
     }
 
-    /// The file system's error behind the decoder's last error, if it was one.
+    /// The file system's error that caused the decoder's last error, if it was one.
     pub fn take_failure(&self) -> Option<Error> {
         let mut failed = locks::lock(&self.failed);
         failed.take().map(|error| Error::io("read", &self.path, error))
