@@ -25,7 +25,7 @@
 // the same file under another name                      files::same_bytes
 // path traversal, symlinks, FIFOs                       files::no_regular_files, no_regular_files_by_pattern, inputs.rs::what_is_found
 // a file that is no crawl                               files::unfit_files, named_files
-// Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows, read/parquet_tests.rs::no_footer,
+// Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows, read/parquet/tests.rs::no_footer,
 //                                                       absurd_groups, damaged_group
 // control characters, over-long URLs                    lines, archives, read/record.rs::urls_become_one_line
 // too many rejects                                      files::the_first_reject_is_told, a_corrected_job_reads_again,

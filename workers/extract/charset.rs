@@ -1,11 +1,13 @@
-//! Bytes as served -> text in UTF-8. In come a page's bytes and HTTP's charset, out goes its text. Never fails: what cannot
-//! be decoded becomes U+FFFD.
+//! Decodes the bytes of a page to UTF-8. What cannot be decoded becomes U+FFFD.
 //!
-//! In order: a byte order mark; UTF-16 seen in its zero bytes; UTF-8, where the bytes are nothing else; HTTP's charset, if
-//! all bytes decode by it; the page's own `<meta>` or XML declaration in its first 4 KiB, if nearly all do; detection
-//! (chardetng) on the first 1 KiB of what is not ASCII. After WHATWG's Encoding Standard and its encoding sniffing
-//! algorithm. We differ in trusting no declaration that the bytes deny, and a single-byte HTTP charset, which no bytes can
-//! deny and many servers send unasked, only where the page declares nothing.
+//! The charset is the first that applies: a byte order mark; UTF-16 by its zero bytes; UTF-8, if
+//! the bytes are nothing else; HTTP's charset, if it decodes all bytes; the page's own `<meta>` or
+//! XML declaration in its first 4 KiB, if it decodes nearly all; detection (chardetng) on the first
+//! 1 KiB of bytes that are not ASCII.
+//!
+//! Follows WHATWG's Encoding Standard and encoding sniffing algorithm. We differ in two ways: a
+//! declaration that the bytes contradict is not trusted, and a single-byte charset in HTTP, which
+//! no bytes contradict and many servers send by default, counts only if the page declares nothing.
 
 use std::borrow::Cow;
 
@@ -13,13 +15,14 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, GB18030, GBK, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::{memchr, memmem};
 
-/// A page declares its charset within its first this many bytes.
+/// The declaration of a charset lies within this many bytes from the start.
 const DECLARATION_BYTES_MAX: usize = 4096;
-/// Detection sees this many bytes that are not ASCII, and the ASCII byte behind each run of them.
+/// Detection reads this many bytes that are not ASCII, and the ASCII byte after each run of them.
 const DETECTION_BYTES_MAX: usize = 1024;
-/// A page begins with this many bytes of markup.
+/// The first bytes of a page are markup, at least this many.
 const MARKUP_BYTES: usize = 64;
-/// A declared charset may damage one character in this many bytes that are not ASCII: another charset damages most.
+/// A declared charset may damage one character in this many bytes that are not ASCII: a wrong
+/// charset damages most.
 const DAMAGE_SHARE: usize = 10;
 
 /// The text of `bytes`, without a byte order mark.
@@ -27,12 +30,13 @@ pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(bytes) {
         return encoding.decode_without_bom_handling(&bytes[mark_bytes..]).0;
     }
-    if let Some(encoding) = zeros_of_utf_16(bytes) {
+    if let Some(encoding) = utf_16_by_zeros(bytes) {
         return encoding.decode_without_bom_handling(bytes).0;
     }
     let http = http_charset.and_then(|label| labelled(label.as_bytes()));
     let valid_bytes = Encoding::utf8_valid_up_to(bytes);
-    // A crawl may have cut the page within its last character. ISO-2022-JP is ASCII by its bytes, but for its escapes.
+    // A crawl may have cut the page within its last character. ISO-2022-JP is ASCII by its bytes,
+    // except for its escapes.
     if valid_bytes + 4 > bytes.len() && is_cut_utf8(&bytes[valid_bytes..]) {
         let escapes = memchr(0x1B, bytes).is_some() && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
         return if escapes { ISO_2022_JP } else { UTF_8 }.decode_without_bom_handling(bytes).0;
@@ -51,23 +55,24 @@ pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
     detected(bytes).decode_without_bom_handling(bytes).0
 }
 
-/// The encoding of a label. GB2312 and GBK are read as GB18030, which holds them both: servers say the lesser name and
-/// send the greater set.
+/// The encoding of a label. GB2312 and GBK are read as GB18030, which includes both: servers name
+/// the smaller set and send the larger one.
 fn labelled(label: &[u8]) -> Option<&'static Encoding> {
     match Encoding::for_label(label)? {
         encoding if encoding == GBK => Some(GB18030),
-        // Decodes nothing, by design.
+        // This encoding decodes nothing, by design.
         encoding if encoding == REPLACEMENT => None,
         encoding => Some(encoding),
     }
 }
 
-/// Whether what follows the last whole character is the beginning of one more.
+/// Whether the bytes after the last whole character are the beginning of one more.
 fn is_cut_utf8(rest: &[u8]) -> bool {
     str::from_utf8(rest).map_or_else(|error| error.valid_up_to() == 0 && error.error_len().is_none(), |_| true)
 }
 
-/// `bytes` by `encoding`, unless that damages more than `damaged_max` characters. The last character may be cut.
+/// `bytes` in `encoding`, unless that damages more than `damaged_max` characters. The last
+/// character may be cut.
 fn decoded<'a>(bytes: &'a [u8], encoding: &'static Encoding, damaged_max: usize) -> Option<Cow<'a, str>> {
     if (encoding == UTF_16LE || encoding == UTF_16BE) && !looks_like_utf_16(bytes) {
         return None;
@@ -81,13 +86,14 @@ fn decoded<'a>(bytes: &'a [u8], encoding: &'static Encoding, damaged_max: usize)
     (damaged - cut.min(damaged) <= damaged_max).then_some(text)
 }
 
-/// UTF-16 accepts nearly all bytes. A page in it has ASCII markup, and so zero bytes; one in anything else has none.
+/// Whether zero bytes are near the start. Nearly all bytes are valid UTF-16, but a page in it has
+/// ASCII markup and so zero bytes, and a page in another charset has none.
 fn looks_like_utf_16(bytes: &[u8]) -> bool {
     memchr(0, &bytes[..bytes.len().min(DECLARATION_BYTES_MAX)]).is_some()
 }
 
-/// The byte order of UTF-16 without a mark, from where the zero bytes of its markup stand.
-fn zeros_of_utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
+/// The byte order of UTF-16 without a mark, by the places of the zero bytes in its markup.
+fn utf_16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = &bytes[..bytes.len().min(MARKUP_BYTES)];
     let zeros_at = |parity: usize| start.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros_at(0), zeros_at(1));
@@ -99,8 +105,8 @@ fn zeros_of_utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// What the page says of itself, in ASCII: `<meta charset=x>`, `<meta http-equiv=... content="...; charset=x">`,
-/// `<?xml ... encoding="x"?>`.
+/// The page's own declaration, in ASCII: `<meta charset=x>`, `<meta http-equiv=... content="...;
+/// charset=x">`, `<?xml ... encoding="x"?>`.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes[..bytes.len().min(DECLARATION_BYTES_MAX)].to_ascii_lowercase();
     let xml = start.trim_ascii_start().strip_prefix(b"<?xml").map(|rest| rest.split(|byte| *byte == b'>').next());
@@ -108,11 +114,11 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let metas = memmem::find_iter(&start, b"<meta");
     let mut metas = metas.filter_map(|at| start[at..].split(|byte| *byte == b'>').next());
     let encoding = metas.find_map(|meta| label_behind(meta, b"charset")).or(xml)?;
-    // It was read as ASCII, so it cannot be UTF-16.
+    // The declaration was read as ASCII, so the page is not UTF-16.
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 
-/// The encoding named behind `word` and `=` in a tag.
+/// The encoding named after `word` and `=` in a tag.
 fn label_behind(tag: &[u8], word: &[u8]) -> Option<&'static Encoding> {
     memmem::find_iter(tag, word).find_map(|at| {
         let rest = tag[at + word.len()..].trim_ascii_start().strip_prefix(b"=")?;
@@ -124,7 +130,7 @@ fn label_behind(tag: &[u8], word: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// What the bytes look like.
+/// The charset that the bytes look like.
 fn detected(bytes: &[u8]) -> &'static Encoding {
     let mut sample = Vec::with_capacity(2 * DETECTION_BYTES_MAX);
     let mut not_ascii = 0;
@@ -170,9 +176,10 @@ mod tests {
         text.encode_utf16().flat_map(to_bytes).collect()
     }
 
-    /// However a page's charset is told, by HTTP, by the page, by nobody, its text is the same.
+    /// The text of a page is the same with its charset declared by HTTP, by the page, by both or
+    /// not at all.
     #[test]
-    fn every_charset_by_every_telling() {
+    fn every_charset_however_declared() {
         let cases = [
             (GB18030, "gb2312", SIMPLIFIED),
             (GB18030, "GBK", SIMPLIFIED),
@@ -190,15 +197,15 @@ mod tests {
                 let page = page(meta, text);
                 let (bytes, _, has_errors) = encoding.encode(&page);
                 assert!(!has_errors);
-                assert_eq!(decode(&bytes, http), page, "{label} told by meta {meta:?}, http {http:?}");
+                assert_eq!(decode(&bytes, http), page, "{label} declared by meta {meta:?}, http {http:?}");
             }
-            // Apache's default says nothing.
+            // Apache's default carries no information.
             let page = page(label, text);
             assert_eq!(decode(&encoding.encode(&page).0, Some("ISO-8859-1")), page, "{label} against iso-8859-1");
         }
     }
 
-    /// UTF-16 is read by its mark, and without one by its zeros.
+    /// UTF-16 is recognised by its mark, and without one by its zero bytes.
     #[test]
     fn utf_16_with_and_without_mark() {
         let page = page("utf-16", SIMPLIFIED);
@@ -210,14 +217,15 @@ mod tests {
         assert_eq!(decode(format!("\u{FEFF}{page}").as_bytes(), Some("gbk")), page);
     }
 
-    /// GB18030's four-byte characters are read even where the page says GB2312.
+    /// GB18030's four-byte characters are decoded even if the page declares GB2312.
     #[test]
     fn gb2312_is_read_as_gb18030() {
         let page = page("gb2312", "㐀𠀀，这两个字不在国标2312里。");
         assert_eq!(decode(&GB18030.encode(&page).0, None), page);
     }
 
-    /// A page cut within its last character is still in its charset, and so is one with a few damaged characters.
+    /// A page cut within its last character keeps its charset, and so does one with a few damaged
+    /// characters.
     #[test]
     fn cut_and_damaged_pages_keep_their_charset() {
         let text = SIMPLIFIED.repeat(9);
@@ -231,7 +239,7 @@ mod tests {
         assert!(read.contains(SIMPLIFIED) && read.contains('\u{FFFD}'), "{read}");
     }
 
-    /// A declaration that cannot be true is not believed, and no label makes a page vanish.
+    /// An impossible declaration is not trusted, and no label makes a page disappear.
     #[test]
     fn false_labels() {
         let page = page("", SIMPLIFIED);

@@ -1,27 +1,28 @@
-//! Characters as written -> characters as read. In comes a run of a page's text, out go its characters appended to a
-//! buffer: entities decoded, white space collapsed. Never writes two spaces in a row, nor more bytes than it reads (but
-//! for an entity: at most 4).
+//! Turns characters as written into text: decodes entities and collapses white space.
 //!
-//! After the HTML Living Standard, section 13.2.5.72 and on. We differ in knowing the names of HTML 4 only, and in
-//! leaving an unknown or impossible entity as written.
+//! Follows the HTML Living Standard from section 13.2.5.72 on. We differ in two ways: only the
+//! names of HTML 4 are known, and an unknown or impossible entity stays as written. There are never
+//! two spaces in a row, and never more bytes of output than of input, except at most 4 for an
+//! entity.
 
 use memchr::memchr;
 
 use super::entity_names::ENTITIES;
 
-/// The longest entity we know is `&#x0010FFFF;`: 10 bytes between `&` and `;`.
+/// The longest known entity is `&#x0010FFFF;`: 10 bytes between `&` and `;`.
 const ENTITY_BYTES_MAX: usize = 12;
 
 /// Names that old pages write without the semicolon.
 const BARE: [&[u8]; 7] = [b"nbsp", b"amp", b"lt", b"gt", b"quot", b"copy", b"reg"];
 
-/// What the C1 controls of a numeric entity mean in practice: windows-1252, 0x80 to 0x9F (0: none).
+/// The usual meaning of the C1 controls in a numeric entity: windows-1252, 0x80 to 0x9F (0: none).
 const WINDOWS_1252: [u16; 32] = [
     0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0, 0,
     0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178,
 ];
 
-/// Appends `written` to `text`. Where `keep_lines`, a line break stays one; otherwise all white space is one space.
+/// Appends `written` to `text`. With `keep_lines` a line break stays; otherwise all white space
+/// becomes one space.
 pub fn append(text: &mut Vec<u8>, written: &[u8], keep_lines: bool) {
     let mut at = 0;
     while at < written.len() {
@@ -29,7 +30,7 @@ pub fn append(text: &mut Vec<u8>, written: &[u8], keep_lines: bool) {
         if byte == b'&' {
             at += append_entity(text, &written[at..]);
         } else if byte < b' ' && !matches!(byte, b'\t'..=b'\r') {
-            // Nobody sees a control, and the word goes on behind it.
+            // A control is invisible, and the word goes on after it.
             at += 1;
         } else if byte <= b' ' {
             append_space(text, if keep_lines && byte == b'\n' { b'\n' } else { b' ' });
@@ -43,7 +44,8 @@ pub fn append(text: &mut Vec<u8>, written: &[u8], keep_lines: bool) {
     }
 }
 
-/// Appends a space or a line break, unless white space stands there already; a line break takes the place of a space.
+/// Appends a space or a line break, unless there is white space already; a line break replaces a
+/// space.
 pub fn append_space(text: &mut Vec<u8>, space: u8) {
     match text.last() {
         None | Some(b'\n') => {}
@@ -56,7 +58,8 @@ pub fn append_space(text: &mut Vec<u8>, space: u8) {
     }
 }
 
-/// Appends what `written`, which begins with `&`, stands for, and says how many bytes that took.
+/// Appends the character of the entity at the start of `written`, which begins with `&`. Returns
+/// the number of bytes that it takes.
 fn append_entity(text: &mut Vec<u8>, written: &[u8]) -> usize {
     let window = &written[1..written.len().min(1 + ENTITY_BYTES_MAX)];
     let closed = memchr(b';', window).and_then(|end| Some((decode(&window[..end])?, end + 2)));
@@ -72,7 +75,7 @@ fn append_entity(text: &mut Vec<u8>, written: &[u8]) -> usize {
     bytes
 }
 
-/// The character named between `&` and `;`.
+/// The character with this name between `&` and `;`.
 fn decode(name: &[u8]) -> Option<char> {
     let Some(number) = name.strip_prefix(b"#") else {
         let name = str::from_utf8(name).ok()?;
@@ -95,7 +98,8 @@ fn decode(name: &[u8]) -> Option<char> {
     char::from_u32(code).filter(|character| *character != '\0')
 }
 
-/// An old page's entity without a semicolon, and the bytes that it takes with its `&`.
+/// The character of an entity without a semicolon, as old pages have it, and its bytes including
+/// `&`.
 fn bare(window: &[u8]) -> Option<(char, usize)> {
     let name = BARE.into_iter().find(|name| window.starts_with(name))?;
     match window.get(name.len()) {
@@ -114,7 +118,7 @@ mod tests {
         String::from_utf8(text).expect("UTF-8 in, UTF-8 out")
     }
 
-    /// The table is searched by halves: it must ascend.
+    /// The table is searched by halves, so it must ascend.
     #[test]
     fn table_ascends() {
         assert!(ENTITIES.is_sorted_by(|a, b| a.0 < b.0));
@@ -125,7 +129,7 @@ mod tests {
         );
     }
 
-    /// An entity means the same by name, by number in either radix, and as itself.
+    /// A character is the same by name, by number in either radix, and as itself.
     #[test]
     fn one_character_however_written() {
         for written in ["caf\u{e9}", "caf&eacute;", "caf&#233;", "caf&#xE9;", "caf&#XE9;", "caf&#0233;"] {
@@ -139,7 +143,7 @@ mod tests {
         );
     }
 
-    /// White space is one space, or one line break where lines are kept.
+    /// White space becomes one space, or one line break where lines are kept.
     #[test]
     fn white_space_collapses() {
         assert_eq!(read("a \t\r\n  b&nbsp; c", false), "a b c");

@@ -1,7 +1,8 @@
-//! The character entities of HTML 4.01 (section 24) and XML's `apos`: name and code point, sorted by name for a binary
-//! search. HTML 5 has 2,000 more, all but unseen in running text; they stay as written.
+//! The character entities of HTML 4.01 (section 24) and XML's `apos`.
+//!
+//! HTML 5 has 2,000 more, which are very rare in running text; they stay as written.
 
-/// (name, code point), ascending by name in byte order.
+/// (name, code point), ascending by name in byte order for a binary search.
 #[rustfmt::skip]
 pub const ENTITIES: [(&str, u16); 253] = [
     ("AElig", 198), ("Aacute", 193), ("Acirc", 194), ("Agrave", 192), ("Alpha", 913), ("Aring", 197),

@@ -1,13 +1,16 @@
-//! Lines that a site sets above and below its articles: credits, share bars, links to more. In comes a line, out goes
-//! whether it is one. They are the same on every page of a site and of another kind on the next, so they would make
-//! strangers of copies and friends of strangers. Only whole short lines are known, and never lines between sentences.
+//! Recognises lines that a site puts above and below its articles: credits, share bars, links to
+//! more.
+//!
+//! They are the same on every page of a site and differ between sites, so they would make copies
+//! look different and different pages look alike. Only whole short lines are recognised, and never
+//! lines between sentences.
 
 use memchr::memmem;
 
-/// A longer line is a sentence of the article, however it begins.
+/// A longer line is a sentence of the article, with any beginning.
 const LINE_BYTES_MAX: usize = 96;
 
-/// What such lines begin with, in lower case; brackets and blanks before it do not count.
+/// The beginnings of such lines, in lower case; brackets and blanks before them do not count.
 const BEGINNINGS: [&str; 54] = [
     "责任编辑",
     "编辑:",
@@ -76,7 +79,7 @@ pub fn is_furniture(line: &[u8]) -> bool {
     while let Some(stripped) = start.iter().find_map(|open| rest.strip_prefix(open.as_bytes())) {
         rest = stripped;
     }
-    // A full stop inside: prose that happens to begin so.
+    // With a full stop inside it is prose with such a beginning.
     let is_prose = memmem::find(rest, "。".as_bytes()).is_some() || memmem::find(rest, b". ").is_some();
     !is_prose && (begins_with_date(rest) || BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning.as_bytes())))
 }
@@ -106,7 +109,7 @@ fn begins_with_date(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A credit goes, a sentence that begins like one stays.
+    /// A credit is recognised, and a sentence that begins like one is not.
     #[test]
     fn credits_are_not_sentences() {
         for line in [

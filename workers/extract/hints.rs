@@ -1,9 +1,9 @@
-//! What a tag's attributes say about its content. In come the attributes as written, out go the [`Hints`]; class and id
-//! words are the habits of sites, in English and in pinyin. Never reads more than the first 4 KiB of a tag, and of each
-//! value the first 256 bytes.
+//! Reads the attributes of a tag for hints whether its content is main text.
 //!
-//! The word lists began as those of Arc90's Readability (2009) and its successors. We differ in that a short word must
+//! Class and id words are the habits of sites, in English and in pinyin. The word lists began as
+//! those of Arc90's Readability (2009) and its successors. We differ in that a short word must
 //! stand alone (`nav` in `main-nav` and `mainNav`, not in `navy`), which substring lists get wrong.
+//! At most the first 4 KiB of a tag are read, and the first 256 bytes of each value.
 
 use std::sync::OnceLock;
 
@@ -19,17 +19,17 @@ pub struct Hints(u8);
 impl Hints {
     /// No hint.
     pub const NONE: Hints = Hints(0);
-    /// A word that main text seldom bears: sidebar, share, comment ...
+    /// A word that is rare on main text: sidebar, share, comment ...
     pub const UNLIKELY: Hints = Hints(1);
-    /// A word that excuses an unlikely one: content, article ...
+    /// A word that outweighs an unlikely one: content, article ...
     pub const EXCUSED: Hints = Hints(2);
-    /// A word that speaks for main text.
+    /// A word in favour of main text.
     pub const POSITIVE: Hints = Hints(4);
-    /// A word that speaks against it.
+    /// A word against main text.
     pub const NEGATIVE: Hints = Hints(8);
     /// Not shown, or navigation by its role.
     pub const HIDDEN: Hints = Hints(16);
-    /// A name that editors give to the article's own body and to nothing else.
+    /// A name that editors use for the article's own body and for nothing else.
     pub const BODY: Hints = Hints(32);
     /// In a table's cell: line numbers beside code.
     pub const NOISE: Hints = Hints(64);
@@ -45,13 +45,13 @@ impl Hints {
         Hints(self.0 | other.0)
     }
 
-    /// What the attributes of a `tag` say.
+    /// The hints in the attributes of a `tag`.
     pub fn of(tag: Tag, attributes: &[u8]) -> Hints {
         let mut hints = Hints::NONE;
         for (name, value) in Attributes::of(attributes) {
             let value = &value[..value.len().min(VALUE_BYTES_MAX)];
             let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-            let said = match name.len() {
+            let hint = match name.len() {
                 2 if is(b"id") && !is_slug(tag, value) => words(value),
                 4 if is(b"role") => role(value),
                 5 if is(b"class") => words(value),
@@ -61,7 +61,7 @@ impl Hints {
                 11 if is(b"aria-hidden") && value == b"true" => Hints::HIDDEN,
                 _ => Hints::NONE,
             };
-            hints = hints.with(said);
+            hints = hints.with(hint);
         }
         hints
     }
@@ -70,8 +70,8 @@ impl Hints {
 const VALUE_BYTES_MAX: usize = 256;
 const BODY: Hints = Hints::BODY.with(Hints::POSITIVE).with(Hints::EXCUSED);
 
-/// Whether an id is a heading or a symbol of the text itself (`sharing-menus-with-others`, `os.path.head`), as documentation
-/// has them: what it says is what the section is about.
+/// Whether an id is a heading or a symbol of the text itself (`sharing-menus-with-others`,
+/// `os.path.head`), as in documentation: its words are the topic of the section.
 fn is_slug(tag: Tag, id: &[u8]) -> bool {
     let separators = id.iter().filter(|byte| matches!(byte, b'-' | b'_')).count();
     tag == Tag::Section || separators > 2 || id.contains(&b'.')
@@ -99,7 +99,8 @@ fn style(value: &[u8]) -> Hints {
     if hides { Hints::HIDDEN } else { Hints::NONE }
 }
 
-/// Words by what they hint at. `^` before a word: it must begin there; `$` behind: it must end there.
+/// Words by their hints. A `^` before a word: it must begin there; a `$` after it: it must end
+/// there.
 const WORDS: [(Hints, &str); 6] = [
     (
         Hints::UNLIKELY,
@@ -129,7 +130,7 @@ const WORDS: [(Hints, &str); 6] = [
     (Hints::NOISE, "^linenos$ ^lineno$ ^gutter$ ^rouge-gutter$"),
 ];
 
-struct Word {
+struct HintWord {
     hints: Hints,
     must_begin: bool,
     must_end: bool,
@@ -137,7 +138,7 @@ struct Word {
 
 struct Matcher {
     automaton: AhoCorasick,
-    words: Vec<Word>,
+    words: Vec<HintWord>,
 }
 
 fn matcher() -> Option<&'static Matcher> {
@@ -148,7 +149,7 @@ fn matcher() -> Option<&'static Matcher> {
         for (hints, list) in WORDS {
             for written in list.split_ascii_whitespace() {
                 let needle = written.trim_start_matches('^').trim_end_matches('$');
-                words.push(Word { hints, must_begin: written.starts_with('^'), must_end: written.ends_with('$') });
+                words.push(HintWord { hints, must_begin: written.starts_with('^'), must_end: written.ends_with('$') });
                 needles.push(needle);
             }
         }
@@ -163,7 +164,7 @@ fn matcher() -> Option<&'static Matcher> {
     MATCHER.get_or_init(build).as_ref()
 }
 
-/// What the words of a class or an id hint at.
+/// The hints in the words of a class or an id.
 fn words(value: &[u8]) -> Hints {
     let Some(matcher) = matcher() else { return Hints::NONE };
     let mut hints = Hints::NONE;
@@ -176,7 +177,8 @@ fn words(value: &[u8]) -> Hints {
     hints
 }
 
-/// Whether a word may begin or end at `at`: an end, a non-letter beside it, or the hump of camelCase.
+/// Whether a word may begin or end at `at`: at either end, beside a non-letter, or at the hump of
+/// camelCase.
 fn is_edge(value: &[u8], at: usize) -> bool {
     let (Some(before), Some(behind)) = (at.checked_sub(1).and_then(|at| value.get(at)), value.get(at)) else {
         return true;

@@ -1,11 +1,13 @@
-//! All text outside scripts and styles, without a look at structure. In comes a page, out go its blocks joined by line
-//! breaks. The plain twin of the block tree, and its stand-in where a page has more elements than the tree may hold.
+//! Extracts all text outside scripts and styles, without regard to structure.
+//!
+//! This is the plain twin of the block tree, and replaces it for a page with more elements than the
+//! tree may hold.
 
 use super::entities;
 use super::tags::Tag;
 use super::tokens::{Token, Tokens};
 
-/// The text of `page`, and the work done in bytes looked at.
+/// The text of `page`, its blocks joined by line breaks, and the number of bytes visited.
 pub fn text(page: &[u8]) -> (Vec<u8>, u64) {
     let mut text = Vec::with_capacity(page.len() / 4);
     let mut tokens = Tokens::of(page);
@@ -34,7 +36,7 @@ pub fn text(page: &[u8]) -> (Vec<u8>, u64) {
     (text, steps + tokens.steps())
 }
 
-/// Ends the line that has text; lines without are not.
+/// Ends the current line, if it has text.
 fn end_line(text: &mut Vec<u8>) {
     if text.last() == Some(&b' ') {
         text.pop();

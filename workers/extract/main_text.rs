@@ -1,5 +1,7 @@
-//! The main text of a page. In comes a tree of blocks, out go the blocks that a reader came for, joined by line breaks.
-//! Three tries, each dropping less than the one before, until one finds enough.
+//! Selects the blocks of a page that are its main text.
+//!
+//! Up to three attempts are made, each of which drops less than the one before, until one finds
+//! enough.
 
 use memchr::memmem;
 
@@ -9,29 +11,30 @@ use super::score::{self, Strictness, Sum};
 use super::tags::Tag;
 use super::tree::{Block, Node, Page};
 
-/// A try that finds less is not taken while another is left.
+/// An attempt that finds less is not accepted while another is left.
 const ENOUGH_BYTES: u64 = 200;
-/// The same where the element is called the article by its own name and has a sentence.
+/// The same for an element that is named as the article and has a sentence.
 const ENOUGH_NAMED_BYTES: u64 = 30;
-/// A try that finds this much, and a sentence in it, is taken in the end if the whole page has not `HIDDEN_TIMES` as much.
+/// An attempt that finds this much, with a sentence, is accepted in the end unless the whole page
+/// has `HIDDEN_TIMES` as much.
 const LITTLE_BYTES_MIN: u64 = 60;
 const HIDDEN_TIMES: u64 = 10;
-/// Less running text than this, and links and labels are all that the page says.
+/// With less running text than this, links and labels are all the text that a page has.
 const RUNNING_BYTES_MIN: u64 = 30;
-/// At most this many of the site's own lines are taken off at either end.
+/// At most this many of the site's own lines are removed at either end.
 const SITE_LINES_MAX: usize = 8;
 /// A shorter line than this, in bytes, is found in a title by chance.
 const TITLE_BYTES_MIN: usize = 6;
-/// How often a try looks at a node or a block: 5 levels of score, 3 sums, 4 choices.
+/// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices.
 const STEPS_PER_TRY: u64 = 12;
 
-/// What was found.
+/// The result.
 pub struct Found {
     /// Blocks joined by line breaks; UTF-8 as far as the page was.
     pub text: Vec<u8>,
-    /// Whether no element was found that holds the main text, so that it was gathered from everywhere.
+    /// Whether no element holds the main text, so that it was gathered from the whole page.
     pub is_gathered: bool,
-    /// Nodes and blocks looked at.
+    /// Nodes and blocks visited.
     pub steps: u64,
 }
 
@@ -47,7 +50,7 @@ pub fn of(page: &Page) -> Found {
         let Some(best) = score::best(page, &mut sums, strictness) else { continue };
         let chosen = score::climb(page, &sums, best);
         let kept = kept(page, &sums, dropped, chosen, best);
-        let blocks = unfurnished(page, chosen_blocks(page, |block| kept[block.node as usize]));
+        let blocks = without_furniture(page, chosen_blocks(page, |block| kept[block.node as usize]));
         let is_named = [best, chosen].iter().any(|at| score::is_whole(&page.nodes[*at]) && sums[*at].marks > 0);
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
             return Found { text: join(page, &blocks), is_gathered: false, steps };
@@ -60,8 +63,8 @@ pub fn of(page: &Page) -> Found {
     steps += looks;
     let all = chosen_blocks(page, |block| !dropped[block.node as usize]);
     let running = all.iter().copied().filter(is_running).collect();
-    let running = unfurnished(page, running);
-    // A page may have little to say; or it may hide what it has to say until a script shows it.
+    let running = without_furniture(page, running);
+    // A page may have little text, or may hide its text until a script shows it.
     if let Some(little) = little.filter(|little| bytes(&running) < HIDDEN_TIMES * bytes(little)) {
         return Found { text: join(page, &little), is_gathered: false, steps };
     }
@@ -81,9 +84,9 @@ fn bytes(blocks: &[Block]) -> u64 {
     blocks.iter().map(|block| u64::from(block.bytes)).sum()
 }
 
-/// `blocks` without the site's own lines before the first and behind the last of the article's, and without the page's
-/// title before the first: one site has it within the article, the next above.
-fn unfurnished(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
+/// Removes the site's own lines before the article's first and after its last, and the page's title
+/// before the first: some sites have the title inside the article, others above it.
+fn without_furniture(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
     let is_site = |block: &Block| !block.in_heading && furniture::is_furniture(page.text_of(block));
     let is_title = |block: &Block| {
         let text = page.text_of(block);
@@ -110,8 +113,8 @@ fn join(page: &Page, blocks: &[Block]) -> Vec<u8> {
     text
 }
 
-/// By index, the elements whose own blocks are main text: those within `chosen`, or beside it and as good, without
-/// what is not text inside them.
+/// By index, the elements whose own blocks are main text: those inside `chosen`, and siblings that
+/// are as good, without the clutter inside them.
 fn kept(page: &Page, sums: &[Sum], dropped: Vec<bool>, chosen: usize, best: usize) -> Vec<bool> {
     let nodes = &page.nodes;
     let mut removed = dropped;
@@ -137,16 +140,16 @@ fn belongs(node: &Node, sum: &Sum, best_score: i64) -> bool {
     reads || scores && !node.hints.any(Hints::NEGATIVE) && !sum.is_linked_over(25)
 }
 
-/// Whether an element within the main text is none of it: menus, link lists, boxes.
+/// Whether an element inside the main text is not part of it: menus, link lists, boxes.
 fn is_clutter(node: &Node, sum: &Sum, chosen_bytes: u64) -> bool {
     let is_small = sum.bytes * 2 < chosen_bytes;
-    let speaks_against = node.hints.any(Hints::NEGATIVE) && !node.hints.any(Hints::POSITIVE.with(Hints::BODY));
+    let is_negative = node.hints.any(Hints::NEGATIVE) && !node.hints.any(Hints::POSITIVE.with(Hints::BODY));
     match node.tag {
-        Tag::List | Tag::Definitions => speaks_against && sum.is_linked_over(20),
+        Tag::List | Tag::Definitions => is_negative && sum.is_linked_over(20),
         Tag::Table => is_small && sum.is_linked_over(40),
         Tag::Div | Tag::Section | Tag::Form | Tag::Header | Tag::Cell | Tag::Article | Tag::Figure | Tag::Quote => {
             is_small
-                && (speaks_against && (sum.is_linked_over(10) || sum.marks < 2)
+                && (is_negative && (sum.is_linked_over(10) || sum.marks < 2)
                     || sum.is_linked_over(40)
                     || sum.is_linked_over(25) && sum.marks < 2 && sum.blocks > 2)
         }

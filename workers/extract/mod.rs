@@ -1,13 +1,15 @@
-//! Pages as crawled -> text. In come a page's bytes and what HTTP said of its charset, out goes the text that a reader came
-//! for, its blocks joined by line breaks, and flags that say how far to trust it. Never fails and never looks at a clock: depth,
-//! elements and bytes are bounded, and the work is linear in the page (`tests.rs` counts it).
+//! Extracts the main text of crawled pages.
+//!
+//! The text is what a reader came for, its blocks joined by line breaks; flags state how far to
+//! trust it. The title is left out, since sites add their own name to it. Extraction never fails
+//! and depends on the page alone: depth, elements and bytes are bounded, and the work is linear in
+//! the page (`tests.rs` counts it).
 //!
 //! ```text
-//! bytes -charset-> UTF-8 -tokens-> text and block tags -tree-> blocks and elements -score-> main element -main_text-> text
-//!                                                    \-linear-> all text
+//! bytes -charset-> UTF-8 -tokens-> text and block tags -tree-> blocks and elements
+//!       blocks and elements -score-> main element -main_text-> main text
+//!       text and block tags -linear-> all text
 //! ```
-//!
-//! The title is no part of the text: sites add their own name to it.
 
 mod charset;
 mod entities;
@@ -32,14 +34,15 @@ pub const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Whether to leave out what is no main text: menus, side bars, footers, comments. Without, all text outside
-    /// scripts and styles is taken.
+    /// Whether to leave out what is not main text: menus, side bars, footers, comments. If not, all
+    /// text outside scripts and styles is taken.
     pub main_text: bool,
-    /// Bytes of a page that are read, before decoding; what follows is cut off. At most [`HTML_BYTES_LIMIT`].
+    /// Bytes of a page that are read, before decoding; the rest is cut off. At most
+    /// [`HTML_BYTES_LIMIT`].
     pub html_bytes_max: u64,
 }
 
-/// The greatest `html_bytes_max` that is obeyed, in bytes.
+/// The greatest `html_bytes_max`, in bytes.
 pub const HTML_BYTES_LIMIT: u64 = 1 << 30;
 
 impl Default for Options {
@@ -48,21 +51,23 @@ impl Default for Options {
     }
 }
 
-/// How far to trust an extracted text: a set, one bit each.
+/// How far to trust an extracted text: a set with one bit for each flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// More than 10 % of the text's characters are U+FFFD: the charset was not found, or the page is damaged.
+    /// More than 10 % of the text's characters are U+FFFD: the charset was not found, or the page
+    /// is damaged.
     pub const REPLACED: Flags = Flags(1);
-    /// No element holds the main text, or there are too many to say: the text was gathered from the whole page.
+    /// No element holds the main text, or the page has too many elements: the text is from the
+    /// whole page.
     pub const FALLBACK: Flags = Flags(2);
     /// Fewer than 70 characters.
     pub const LOW_CONFIDENCE: Flags = Flags(4);
     /// The page was longer than `html_bytes_max` and was cut.
     pub const TRUNCATED: Flags = Flags(8);
 
-    /// The set as stored.
+    /// The set as it is stored.
     pub fn bits(self) -> u8 {
         self.0
     }
@@ -77,10 +82,10 @@ impl Flags {
     }
 }
 
-/// A page's text.
+/// The text of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
-    /// Blocks joined by `\n`; empty where the page says nothing.
+    /// Blocks joined by `\n`; empty if the page has no text.
     pub text: String,
     /// How far to trust it.
     pub flags: Flags,
@@ -90,16 +95,36 @@ pub struct Extracted {
 const CONFIDENT_CHARS_MIN: usize = 70;
 
 /// The text of an HTML page. `http_charset` is the `charset` parameter of its Content-Type.
+///
+/// ```
+/// use workers::extract::{Flags, Options, html};
+///
+/// let menu = "<nav><a href=/>Home</a><a href=/news>News</a></nav>";
+/// let text = "The bridge opened on Monday, two years later than planned, and is toll-free.";
+/// let page = format!("<title>News</title>{menu}<article><p>{text}</article>");
+/// let extracted = html(page.as_bytes(), None, &Options::default());
+/// assert_eq!(extracted.text, text);
+/// assert_eq!(extracted.flags, Flags::default());
+///
+/// let all = Options { main_text: false, ..Options::default() };
+/// assert_eq!(html(page.as_bytes(), None, &all).text, format!("HomeNews\n{text}"));
+/// ```
 pub fn html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> Extracted {
     counted_html(bytes, http_charset, options).0
 }
 
-/// The text of a page that is no HTML: decoded and otherwise untouched.
+/// The text of a page that is not HTML: decoded and otherwise unchanged.
+///
+/// ```
+/// use workers::extract::plain;
+///
+/// assert_eq!(plain(b"\xef\xbb\xbf<b>", None).text, "<b>");
+/// ```
 pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
     finished(charset::decode(bytes, http_charset).into_owned(), Flags::default())
 }
 
-/// [`html`], and the work done behind the charset: bytes, elements and blocks looked at.
+/// As [`html`], with the work done after decoding: bytes, elements and blocks visited.
 fn counted_html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> (Extracted, u64) {
     let bytes_max = options.html_bytes_max.min(HTML_BYTES_LIMIT) as usize;
     let read = &bytes[..bytes.len().min(bytes_max)];
@@ -119,7 +144,7 @@ fn counted_html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> 
             (text, steps + more)
         }
     };
-    // UTF-8 in, cut at ASCII only: always whole.
+    // The page is UTF-8 and is cut only at ASCII, so its text is UTF-8.
     let text = String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     (finished(text, flags), steps)
 }

@@ -1,43 +1,47 @@
-//! Which element holds the main text. In comes a tree of blocks, out goes one element, or none. Integer arithmetic, each
-//! node and block looked at a fixed number of times.
+//! Finds the element that holds the main text, if there is one.
 //!
-//! After Arc90's Readability (2009): a paragraph's score goes to the elements around it, weighed down by link text and up
-//! or down by class words. We differ in scoring blocks, not `p` elements, so that text set with `div` and `br` counts; in
-//! letting a score reach five levels up; in then climbing from the best element while what is gained is text; and in
-//! knowing that a list's entry or an outline's section is not the page, which reference pages need. What is gained must be
-//! much: a climb for a few lines brings a site's own lines along, and copies differ by them.
+//! Follows Arc90's Readability (2009): the score of a paragraph goes to the elements around it,
+//! lowered by link text and raised or lowered by class words. We differ in four ways. Blocks are
+//! scored, not `p` elements, so that text set with `div` and `br` counts. A score reaches five
+//! levels up. From the best element we then climb while most of what is gained is text. And the
+//! entry of a list or the section of an outline is never the whole page, which reference pages
+//! need.
+//!
+//! A climb must gain much: for a few lines it would include lines of the site, which differ between
+//! copies. All arithmetic is on integers, and each node and block is visited a fixed number of
+//! times.
 
 use super::hints::Hints;
 use super::tags::Tag;
 use super::tree::{Block, Node, Page};
 
-/// How much is dropped unseen. Each is tried when the one before found too little.
+/// How much is dropped before scoring. Each level is tried when the one before found too little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// Hidden elements and those with unlikely names.
     Strict,
     /// Hidden elements.
     Loose,
-    /// None but noise.
+    /// Nothing but noise.
     Open,
 }
 
-/// What an element holds, its descendants included, dropped ones not.
+/// The content of an element and its descendants, without what is dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum {
     /// Bytes of text.
     pub bytes: u64,
-    /// Those within links.
+    /// Bytes of text within links.
     pub link_bytes: u64,
     /// Sentence marks.
     pub marks: u64,
     /// Blocks.
     pub blocks: u32,
-    /// Blocks that score.
+    /// Blocks that count as paragraphs.
     pub paragraphs: u32,
     /// Bytes outside links in paragraphs that are long or have a sentence mark.
     pub good_bytes: u64,
-    /// Its score, in 1/7200 of a point.
+    /// The score, in 1/7200 of a point.
     pub score: i64,
 }
 
@@ -48,9 +52,9 @@ impl Sum {
     }
 }
 
-/// One point: 200 (bytes are counted in halves of 1/100) times 36 (the common denominator of `WEIGHTS`).
+/// One point: 200 (bytes count in halves of 1/100) times 36 (the common denominator of `WEIGHTS`).
 const POINT: i64 = 200 * 36;
-/// What of a block's score goes to its container and the four elements above, in 1/36.
+/// The parts of a block's score for its container and the four elements above, in 1/36.
 const WEIGHTS: [i64; 5] = [36, 18, 6, 4, 3];
 /// A shorter block scores nothing: buttons, dates, names.
 const PARAGRAPH_BYTES_MIN: u32 = 25;
@@ -81,7 +85,7 @@ fn is_dropped(node: &Node, strictness: Strictness) -> bool {
     }
 }
 
-/// Elements whose class words say little, for they are there to hold text.
+/// Elements that exist to hold text: their class words mean little.
 fn holds_text(tag: Tag) -> bool {
     matches!(
         tag,
@@ -89,7 +93,7 @@ fn holds_text(tag: Tag) -> bool {
     )
 }
 
-/// What each element holds, by index.
+/// The content of each element, by index.
 pub fn sums(page: &Page, dropped: &[bool]) -> Vec<Sum> {
     let nodes = &page.nodes;
     let mut sums = vec![Sum::default(); nodes.len()];
@@ -140,12 +144,13 @@ pub fn is_paragraph(block: &Block) -> bool {
     block.bytes >= PARAGRAPH_BYTES_MIN && !block.in_heading && block.link_bytes * 2 <= block.bytes
 }
 
-/// Elements that are a paragraph themselves: their text speaks for the element around them.
+/// Elements that are a paragraph themselves: their text counts for the element around them.
 fn is_leaf(tag: Tag) -> bool {
     matches!(tag, Tag::Paragraph | Tag::Preformatted | Tag::Quote | Tag::Heading | Tag::Figure | Tag::Definition)
 }
 
-/// Weighs each element's score by its name, its words and its links, and finds the best; none where nothing scores.
+/// Weighs the score of each element by its name, its words and its links, and returns the best;
+/// none if no element scores.
 pub fn best(page: &Page, sums: &mut [Sum], strictness: Strictness) -> Option<usize> {
     let mut best = None;
     let mut best_score = 0;
@@ -192,15 +197,15 @@ fn share(score: i64, part: u64, whole: u64) -> i64 {
     (i128::from(score) * i128::from(part) / i128::from(whole.max(1))) as i64
 }
 
-/// From the best element up to the one that holds all of the main text.
+/// Climbs from the best element to the one that holds all of the main text.
 pub fn climb(page: &Page, sums: &[Sum], best: usize) -> usize {
     let nodes = &page.nodes;
     let mut chosen = best;
     let mut at = nodes[best].parent as usize;
     let mut levels = 1;
     while at != 0 && nodes[at].tag != Tag::Body {
-        let inner = Candidate { node: &nodes[chosen], sum: &sums[chosen] };
-        let outer = Candidate { node: &nodes[at], sum: &sums[at] };
+        let inner = Choice { node: &nodes[chosen], sum: &sums[chosen] };
+        let outer = Choice { node: &nodes[at], sum: &sums[at] };
         if gains(inner, outer, levels, sums[best].score) {
             chosen = at;
             levels = 0;
@@ -211,8 +216,8 @@ pub fn climb(page: &Page, sums: &[Sum], best: usize) -> usize {
     spread(page, sums, chosen).unwrap_or(chosen)
 }
 
-/// Where the text is spread over many elements and `chosen` holds but a little of it, the innermost element around
-/// `chosen` that holds most of it: reference pages have no single article.
+/// The innermost element around `chosen` that holds most of the page's text, if `chosen` holds only
+/// a little of it: reference pages have no single article.
 fn spread(page: &Page, sums: &[Sum], chosen: usize) -> Option<usize> {
     let whole = sums[0].good_bytes;
     if is_whole(&page.nodes[chosen]) || sums[chosen].good_bytes * 4 >= whole {
@@ -226,31 +231,32 @@ fn spread(page: &Page, sums: &[Sum], chosen: usize) -> Option<usize> {
 }
 
 #[derive(Clone, Copy)]
-struct Candidate<'a> {
+struct Choice<'a> {
     node: &'a Node,
     sum: &'a Sum,
 }
 
-/// Whether an element is called the article by its own name.
+/// Whether an element's own name marks it as the article.
 pub fn is_whole(node: &Node) -> bool {
     matches!(node.tag, Tag::Article | Tag::Main) || node.hints.any(Hints::BODY)
 }
 
-/// Whether an element is one of many by its nature: a list's, or a section without a name of its own.
+/// Whether an element is by nature one of many: of a list, or a section without a name of its own.
 fn is_entry(node: &Node) -> bool {
     matches!(node.tag, Tag::Item | Tag::List | Tag::Definitions | Tag::Definition)
         || node.tag == Tag::Section && node.hints == Hints::NONE
 }
 
-/// Whether `outer` is the better choice than `inner`, which it holds `levels` below it.
-fn gains(inner: Candidate<'_>, outer: Candidate<'_>, levels: u32, best_score: i64) -> bool {
+/// Whether `outer` is a better choice than `inner`, which lies `levels` below it.
+fn gains(inner: Choice<'_>, outer: Choice<'_>, levels: u32, best_score: i64) -> bool {
     let added = outer.sum.bytes - inner.sum.bytes;
     let added_good = outer.sum.good_bytes - inner.sum.good_bytes;
     let added_links = outer.sum.link_bytes - inner.sum.link_bytes;
     if added == 0 {
         return true;
     }
-    // What is added is mostly text, and there is much of it. From afar that may be another article's.
+    // Most of what is added is text, and there is much of it. From far away it may be another
+    // article's.
     let is_near = levels <= 2 || added_links * 10 <= added;
     if is_near
         && !(levels > 1 && is_whole(inner.node))
@@ -259,7 +265,7 @@ fn gains(inner: Candidate<'_>, outer: Candidate<'_>, levels: u32, best_score: i6
     {
         return true;
     }
-    // The best element is but a part of the article's own.
+    // The best element is only a part of the article.
     if is_whole(outer.node) && added >= inner.sum.bytes && added_links * 5 <= added {
         return true;
     }

@@ -1,21 +1,21 @@
-//! The element names that shape a page's text. In comes a tag's name as written, out goes what it does to the text around
-//! it; a name that shapes nothing is [`Element::Inline`]. Never allocates.
+//! The element names that shape the text of a page, and what each does to the text around it.
 //!
-//! Names and groups follow the HTML Living Standard (html.spec.whatwg.org, sections 4 and 13.2). We differ where names act
-//! alike (`h1` to `h6`, `ul` and `ol`: one tag) and let unknown names pass as inline.
+//! Names and groups follow the HTML Living Standard (html.spec.whatwg.org, sections 4 and 13.2). We
+//! differ in that names of equal effect share a tag (`h1` to `h6`, `ul` and `ol`) and unknown names
+//! count as inline. Nothing is allocated.
 
-/// What an element does to the text around it.
+/// The effect of an element on the text around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// Runs within a line, or shapes nothing.
+    /// Runs within a line, or has no effect.
     Inline,
-    /// `a`: runs within a line, its text may count as link text.
+    /// `a`: runs within a line; its text may count as link text.
     Anchor,
     /// `br`, `hr`: ends a block and has no content.
     Break,
     /// Begins and ends a block of text.
     Block(Tag),
-    /// Its content is no text of this page.
+    /// Its content is not text of the page.
     Skipped(Skipped),
 }
 
@@ -23,11 +23,11 @@ pub enum Element {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Tag {
-    /// The tree's root, never written in a page.
+    /// The root of the tree, which no page has.
     Root,
     /// `html`, `body`.
     Body,
-    /// `div` and what acts like one.
+    /// `div` and elements of the same effect.
     Div,
     /// `p`.
     Paragraph,
@@ -47,7 +47,7 @@ pub enum Tag {
     Definitions,
     /// `dt`, `dd`.
     Definition,
-    /// `table`. Row groups and captions shape nothing: their end tags are optional.
+    /// `table`. Row groups and captions have no effect: their end tags are optional.
     Table,
     /// `tr`.
     Row,
@@ -74,7 +74,7 @@ impl Tag {
     pub const COUNT: usize = Tag::Control as usize + 1;
 }
 
-/// An element whose content is skipped by search for its end tag. `self as u32` is its bit in a set.
+/// An element whose content is skipped up to its end tag. `self as u32` is its bit in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "each is the element of that name")]
@@ -96,15 +96,16 @@ pub enum Skipped {
 }
 
 impl Skipped {
-    /// Whether a missing end tag means that the rest of the page is this element's, as in a browser. For the others a
-    /// browser would say the same or go on within the element; we go on, for the text behind is worth more.
-    pub fn swallows_page(self) -> bool {
+    /// Whether the rest of the page belongs to this element if its end tag is missing, as in a
+    /// browser. For the others a browser does the same or goes on inside the element; we go on
+    /// after the start tag, since the text there is worth more.
+    pub fn runs_to_page_end(self) -> bool {
         matches!(self, Skipped::Script | Skipped::Style)
     }
 }
 
 impl Element {
-    /// The element of this name, written in any case.
+    /// The element of this name, in any case.
     pub fn named(name: &[u8]) -> Element {
         const NAME_BYTES_MAX: usize = 10;
         let mut lower = [0; NAME_BYTES_MAX];
@@ -169,7 +170,7 @@ impl Skipped {
 mod tests {
     use super::*;
 
-    /// A name means the same in any case, and a name that only begins like a known one is not that one.
+    /// A name is found in any case, and only as a whole.
     #[test]
     fn names_fold_case_and_match_whole() {
         assert_eq!(Element::named(b"DIV"), Element::Block(Tag::Div));

@@ -1,13 +1,13 @@
-//! Promises of the extractor as a whole: the same article in another site's chrome is the same text, whatever the charset;
-//! no page makes it panic or work more than in proportion to the page's bytes.
+//! Tests of the extractor as a whole: an article has the same text in any site's chrome and in any
+//! charset, and no page causes a panic or work out of proportion to its size.
 
 use proptest::prelude::*;
 
 use super::{Flags, Options, counted_html, html, plain};
 
-/// Work behind the charset, per byte of a page.
+/// Work after decoding, for each byte of a page.
 const STEPS_PER_BYTE: u64 = 16;
-/// Work that even an empty page takes.
+/// The work that even an empty page takes.
 const STEPS_MIN: u64 = 200;
 
 fn text(page: &str) -> String {
@@ -32,76 +32,81 @@ const MANUAL: &str = "<p>The store keeps every table as a set of sorted runs, an
     <ul><li>fast</li><li>exact</li><li>resumable, see <a href=\"#sharing\">Sharing</a></li></ul>\
     <details><summary>Why runs?</summary><p>Because they merge, and because a reader never waits.</p></details>";
 
-/// Site chromes, each as unlike the others as sites are. `{}` is the article, `$` a number that makes a variant.
+/// The chromes of very different sites. `{}` is the article, `$` a number that makes a variant.
 const CHROMES: [&str; 6] = [
     // A portal of the table age: no classes, a link list beside the article, a licence at the foot.
     "<html><head><title>标题甲_新闻中心</title></head><body><table><tr><td><a href=/>首页</a> | <a href=/n>新闻</a> | \
      <a href=/s>体育</a></td></tr></table><table><tr><td width=200><ul><li><a href=/1>某地举行第$届文化节开幕式</a><li>\
      <a href=/2>某市公布第$批重点项目名单</a><li><a href=/3>专家谈第$季度经济形势</a></ul></td><td><h1>标题甲</h1>{}\
      </td></tr></table><center>京ICP证$号 网络文化经营许可证<br>版权所有 新闻中心</center></body></html>",
-    // The same with class names in pinyin and English, comments and a share bar within the article's column.
+    // The same with class names in pinyin and English, and comments and a share bar in the
+    // article's column.
     "<html><head><meta charset=utf-8><title>标题甲 - 某某网</title><script>var a='<p>$</p>';</script></head><body><div class=\"daohang nav\">\
      <a href=/>首页</a><a href=/n>新闻</a></div><div class=\"mbx\">当前位置：<a href=/>首页</a> &gt; 正文</div><div class=\"left-col\">\
      <h1>标题甲</h1><div class=\"share\">分享到微信，微博，第$次转发</div><div class=\"article-content\">{}</div><p>（责任编辑：王小$）</p>\
      <div class=\"pinglun\"><p>网友$楼：说得好，支持一下，希望早日实现，大家都方便。</p><p>网友二：已阅，谢谢分享。</p></div></div>\
      <div class=\"sidebar\"><h3>热门</h3><a href=/5>排行第$名的新闻标题很长很长</a></div><div class=\"footer\">版权所有 © $</div></body></html>",
-    // A documentation site: article within main, a side bar of links before and a table of contents behind.
+    // A documentation site: article within main, a side bar of links before it and a table of
+    // contents after it.
     "<!doctype html><html><head><title>标题甲 - Docs</title></head><body><header class=md-header><nav><a href=/>Docs v$</a></nav></header>\
      <div class=md-container><main class=md-main><div class=\"md-sidebar md-sidebar--primary\"><nav><ul><li><a href=a>Install version $</a>\
      <li><a href=b>Configure</a></ul></nav></div><div class=md-content><article class=\"md-content__inner md-typeset\"><a href=edit class=md-icon \
      title=Edit><svg><path d=M10></svg></a><h1 id=x>标题甲<a class=headerlink href=#x>¶</a></h1>{}</article></div>\
      <div class=\"md-sidebar md-sidebar--secondary\"><nav><a href=#x>标题甲</a></nav></div></main><footer>Made with tools, version $.</footer>\
      </div></body></html>",
-    // A blog: sections all the way, related posts as teasers behind the post.
+    // A blog: sections throughout, related posts as teasers after the post.
     "<html><body><div id=page><div id=masthead><h2><a href=/>Blog $</a></h2><ul id=menu-main><li><a href=/about>About</a></ul></div>\
      <div id=primary><article class=\"post hentry\"><header class=entry-header><h1 class=entry-title>标题甲</h1><div class=entry-meta>\
      2024-01-$ by <a href=/me>me</a></div></header><div class=entry-content>{}</div><footer>Tagged <a href=/t>t$</a></footer></article>\
      <div class=related-posts><h3>Related</h3><p><a href=/r1>Another post number $, with a long and winding title</a></p></div>\
      <div id=comments><ol><li><p>First comment, number $, which is long enough to look like text.</p></li></ol></div></div>\
      <aside><p>Subscribe to us, $ readers already did, and they like it.</p></aside></div><title>标题甲 | Blog</title></body></html>",
-    // Nothing but divs without a name.
+    // Only divs without names.
     "<html><title>标题甲</title><body><div><div><a href=/>a$</a> <a href=/b>b</a></div><div><div>标题甲</div><div>{}</div></div><div>\
      <a href=/c>另一篇关于第$件事的报道</a><a href=/d>再一篇</a></div></div></body></html>",
-    // One page in one form, the article hidden neither by the form nor by a dialog before it.
+    // One page in one form; neither the form nor a dialog before it hides the article.
     "<html><title>标题甲</title><body><form style=\"display:none\" id=aspnetForm><div role=dialog><p>We use cookies, $ of them, and more.</p></div>\
      <div class=\"column main\"><div id=zoom>{}</div></div><div class=copyright>Copyright © $, all rights reserved.</div></form></body></html>",
 ];
 
-fn dressed(chrome: &str, article: &str, variant: u32) -> String {
+fn in_chrome(chrome: &str, article: &str, variant: u32) -> String {
     chrome.replace('$', &variant.to_string()).replace("{}", article)
 }
 
-/// An article's text is the same in every site's chrome, and with every other menu, rank and comment count in it.
+/// The text of an article is the same in every site's chrome, with any menu, rank and comment
+/// count.
 #[test]
 fn same_article_in_every_chrome() {
     for article in [NEWS, SHORT, MANUAL] {
         let alone = text(&format!("<body><article>{article}</article></body>"));
         for (which, chrome) in CHROMES.iter().enumerate() {
             for variant in [3, 17, 2024] {
-                let dressed = dressed(chrome, article, variant);
-                assert_eq!(text(&dressed), alone, "chrome {which}, variant {variant}");
+                let in_chrome = in_chrome(chrome, article, variant);
+                assert_eq!(text(&in_chrome), alone, "chrome {which}, variant {variant}");
             }
         }
     }
 }
 
-/// In a long article a date line and a title were a small addition, and came with it on some sites only.
+/// In a long article a date line and a title were a small addition, and were included on some sites
+/// only.
 #[test]
 fn long_article_brings_no_chrome_along() {
     let article = NEWS.repeat(12);
     let alone = text(&format!("<body><article>{article}</article></body>"));
     for (which, chrome) in CHROMES.iter().enumerate() {
-        // No day of the calendar: the line must be left out for its place, not for its looks.
-        assert_eq!(text(&dressed(chrome, &article, 2024)), alone, "chrome {which}");
+        // Not a day of the calendar: the line must be left out for its place, not for its form.
+        assert_eq!(text(&in_chrome(chrome, &article, 2024)), alone, "chrome {which}");
     }
 }
 
-/// A reference page is many entries, none of them the page: a section named `extract-head` or `comments` is text too.
+/// A reference page is many entries, none of them the page: a section named `extract-head` or
+/// `comments` is text too.
 #[test]
 fn every_entry_of_a_reference() {
-    let entry = |name: &str, says: &str| {
+    let entry = |name: &str, text: &str| {
         format!(
-            "<section id=\"{name}\"><dl class=\"py class\"><dt>class {name}</dt><dd><p>{says}</p><dl><dt>get(key)</dt>\
+            "<section id=\"{name}\"><dl class=\"py class\"><dt>class {name}</dt><dd><p>{text}</p><dl><dt>get(key)</dt>\
             <dd><p>Returns the value of the key, or the default.</p></dd></dl></dd></dl></section>"
         )
     };
@@ -113,34 +118,35 @@ fn every_entry_of_a_reference() {
         entry("comments", "Reads comments, if any.")
     );
     let text = text(&page);
-    for says in [
+    for expected in [
         "class extract-head\n",
         "Reads the first bytes",
         "Keeps pairs",
         "class comments\n",
         "Reads comments, if any.\nget(key)\n",
     ] {
-        assert!(text.contains(says), "{says:?} not in {text}");
+        assert!(text.contains(expected), "{expected:?} not in {text}");
     }
 }
 
-/// What a documentation page is made of comes out whole and in order: definitions, notes, code by lines, tables, lists.
+/// The parts of a documentation page are extracted whole and in order: definitions, notes, lines of
+/// code, tables, lists.
 #[test]
 fn every_part_of_a_manual() {
     let expected = "The store keeps every table as a set of sorted runs, and each run is written once.\nCommands\nrun\n\
         Reads new input and commits an epoch.\ngc\nDeletes what no epoch needs.\nSharing\nNote\n\
         Two processes may read, only one may write.\npagefold run job.toml\npagefold gc job.toml\nexit\nmeaning\n0\ncommitted\n75\n\
         try again\nfast\nexact\nresumable, see Sharing\nWhy runs?\nBecause they merge, and because a reader never waits.";
-    assert_eq!(text(&dressed(CHROMES[2], MANUAL, 1)), expected);
+    assert_eq!(text(&in_chrome(CHROMES[2], MANUAL, 1)), expected);
 }
 
-/// A `<br>` in preformatted text left the blank before it at the line's end.
+/// A `<br>` in preformatted text left the blank before it at the end of the line.
 #[test]
 fn break_in_preformatted_text() {
     assert_eq!(text("<pre>a, b <br> c\n\n<br>d.</pre>"), "a, b\nc\nd.");
 }
 
-/// Line numbers beside code are no text, whichever highlighter set them; the code is.
+/// Line numbers beside code are not text, in the markup of any highlighter; the code is.
 #[test]
 fn line_numbers_are_dropped() {
     let rows = "<table><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre></div><td class=code><pre>let a = 1;\nlet b = 2;</pre></table>";
@@ -148,10 +154,10 @@ fn line_numbers_are_dropped() {
     assert!(text(&page).ends_with("here.\nlet a = 1;\nlet b = 2;"), "{}", text(&page));
 }
 
-/// A page says the same in every charset that can write it.
+/// The text of a page is the same in every charset that can encode it.
 #[test]
 fn same_text_in_every_charset() {
-    let page = dressed(CHROMES[1], NEWS, 9).replace("<meta charset=utf-8>", "").replace('©', "");
+    let page = in_chrome(CHROMES[1], NEWS, 9).replace("<meta charset=utf-8>", "").replace('©', "");
     let expected = text(&page);
     for encoding in [encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::UTF_8] {
         let (bytes, _, has_errors) = encoding.encode(&page);
@@ -160,7 +166,7 @@ fn same_text_in_every_charset() {
             assert_eq!(
                 html(&bytes, charset, &Options::default()).text,
                 expected,
-                "{} told {charset:?}",
+                "{} declared {charset:?}",
                 encoding.name()
             );
         }
@@ -171,14 +177,14 @@ fn same_text_in_every_charset() {
     }
 }
 
-/// Each flag is raised by what it tells, and by nothing else.
+/// Each flag is set by its own cause and by no other.
 #[test]
-fn flags_tell_the_truth() {
+fn each_flag_has_its_cause() {
     let flags = |page: &[u8], options: &Options| html(page, None, options).flags;
     let options = Options::default();
-    let good = dressed(CHROMES[1], NEWS, 1);
+    let good = in_chrome(CHROMES[1], NEWS, 1);
     assert_eq!(flags(good.as_bytes(), &options), Flags::default());
-    assert_eq!(flags(dressed(CHROMES[1], SHORT, 1).as_bytes(), &options), Flags::LOW_CONFIDENCE);
+    assert_eq!(flags(in_chrome(CHROMES[1], SHORT, 1).as_bytes(), &options), Flags::LOW_CONFIDENCE);
     let cut = flags(good.as_bytes(), &Options { html_bytes_max: 40, ..options.clone() });
     assert!(cut.contains(Flags::TRUNCATED) && cut.contains(Flags::LOW_CONFIDENCE));
     assert!(flags("<a href=/>x</a>".as_bytes(), &options).contains(Flags::FALLBACK));
@@ -188,7 +194,7 @@ fn flags_tell_the_truth() {
     assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
 }
 
-/// Without `main_text` nothing that a page says is lost.
+/// Without `main_text` no text of the page is lost.
 #[test]
 fn all_text_on_request() {
     let page =
@@ -206,7 +212,7 @@ fn assert_linear(name: &str, page: &[u8]) {
     }
 }
 
-/// Pages that bring parsers to their knees cost no more than others of their size.
+/// Pages built to slow down parsers cost no more than others of their size.
 #[test]
 fn hostile_pages_are_linear() {
     let attributes: String = (0..1_000_000).map(|number| format!(" a{number}=\"{number}\"")).collect();
@@ -244,7 +250,7 @@ fn hostile_pages_are_linear() {
     assert_linear("not UTF-8", &vec![0xFF; 1 << 20]);
 }
 
-/// Work grows as the page does: twice the page, twice the steps.
+/// Work grows with the page: twice the page, at most twice the steps.
 #[test]
 fn steps_double_with_the_page() {
     for part in [NEWS, MANUAL, "<div class=a>x", "<a href=x>b<p>", "<!--", "<svg></x>", "<p id='"] {
@@ -254,7 +260,7 @@ fn steps_double_with_the_page() {
     }
 }
 
-/// Pieces that soup is made of, whole tags and their debris.
+/// Random tag soup: whole tags and fragments of tags.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         "(div|p|a|li|ul|table|tr|td|dl|dd|h1|pre|form|nav|select|button|svg|script|title|body|x-y|br)".prop_flat_map(
@@ -279,12 +285,12 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    // A failure prints its input, shrunk; the source tree is not written to.
+    // A failure prints its input, shrunk; nothing is written to the source tree.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Tag soup never panics, keeps to its steps, and gives lines without blanks at their ends.
+    /// Tag soup never causes a panic, keeps to its steps, and has no line with blanks at its ends.
     #[test]
-    fn soup_is_digested(page in soup()) {
+    fn soup_is_extracted(page in soup()) {
         assert_linear("soup", &page);
         let text = html(&page, None, &Options::default()).text;
         for line in text.lines() {
@@ -292,14 +298,14 @@ proptest! {
         }
     }
 
-    /// Any bytes whatever, under any label, are digested too.
+    /// Any bytes under any label are extracted without a panic.
     #[test]
-    fn noise_is_digested(page in prop::collection::vec(any::<u8>(), 0..400), label in "[ -~]{0,12}") {
+    fn noise_is_extracted(page in prop::collection::vec(any::<u8>(), 0..400), label in "[ -~]{0,12}") {
         html(&page, Some(&label), &Options::default());
         plain(&page, Some(&label));
     }
 
-    /// Main text is part of all text: every line of it is a line of the plain twin.
+    /// Main text is part of all text: every line of it occurs in the plain twin's text.
     #[test]
     fn main_text_is_part_of_all(page in soup()) {
         let all = html(&page, None, &Options { main_text: false, ..Options::default() }).text;

@@ -1,32 +1,32 @@
-//! One pass over a page's bytes. In comes a page in UTF-8 (or near it), out come text runs, breaks and the tags that shape
-//! blocks; comments, doctypes, inline tags and skipped elements never come out. Never allocates and never fails.
+//! Splits a page into text runs, breaks and the tags that form blocks, in one pass.
 //!
-//! The rules are those of the HTML Living Standard's tokenizer (section 13.2.5), cut to what text needs. We differ in an
-//! unclosed comment, which ends at the next `>` here: the text behind it is worth more than the rule.
+//! Follows the tokenizer of the HTML Living Standard (section 13.2.5), reduced to what text needs:
+//! comments, doctypes, inline tags and skipped elements are left out. We differ in an unclosed
+//! comment, which ends here at the next `>`: the text after it is worth more than the rule.
 //!
-//! Every byte looked at is counted ([`Tokens::steps`]), and a search that found nothing is remembered, so that the count
-//! stays linear in the page however hostile it is.
+//! Nothing is allocated and nothing fails. Every byte visited is counted ([`Tokens::steps`]), and a
+//! failed search is remembered, so the work is linear even in a hostile page.
 
 use memchr::{memchr, memchr3, memmem};
 
 use super::tags::{Element, Skipped, Tag};
 
-/// One thing that a page says about its text.
+/// A part of a page that matters for its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'a> {
     /// Characters as written: entities not decoded, white space not collapsed.
     Text(&'a [u8]),
     /// The page's title as written.
     Title(&'a [u8]),
-    /// A line ends here.
+    /// The end of a line.
     Break,
-    /// A link or a named place begins; its attributes as written.
+    /// The start of a link or a named place; its attributes as written.
     Anchor(&'a [u8]),
-    /// The innermost anchor ends.
+    /// The end of the innermost anchor.
     AnchorEnd,
-    /// A block begins; its attributes as written.
+    /// The start of a block; its attributes as written.
     Open(Tag, &'a [u8]),
-    /// A block ends.
+    /// The end of a block.
     Close(Tag),
 }
 
@@ -36,9 +36,9 @@ pub struct Tokens<'a> {
     page: &'a [u8],
     at: usize,
     steps: u64,
-    /// No `-->` from here on.
+    /// There is no `-->` from here on.
     no_comment_end: bool,
-    /// The skipped elements, by bit, that have no end tag from here on.
+    /// The skipped elements, by bit, without an end tag from here on.
     unclosed: u32,
 }
 
@@ -48,32 +48,32 @@ impl<'a> Tokens<'a> {
         Tokens { page, at: 0, steps: 0, no_comment_end: false, unclosed: 0 }
     }
 
-    /// Bytes looked at so far, a byte looked at twice counted twice.
+    /// Bytes visited so far; a byte visited twice counts twice.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Where `byte` stands at or after `from`.
+    /// The first place of `byte` at or after `from`.
     fn find(&mut self, from: usize, byte: u8) -> Option<usize> {
         let found = memchr(byte, &self.page[from.min(self.page.len())..]);
         self.steps += found.unwrap_or(self.page.len().saturating_sub(from)) as u64 + 1;
         found.map(|distance| from + distance)
     }
 
-    /// Where the text behind the first `needle` at or after `from` begins.
+    /// The end of the first `needle` at or after `from`.
     fn find_behind(&mut self, from: usize, needle: &[u8]) -> Option<usize> {
         let found = memmem::find(&self.page[from.min(self.page.len())..], needle);
         self.steps += found.unwrap_or(self.page.len().saturating_sub(from)) as u64 + 1;
         found.map(|distance| from + distance + needle.len())
     }
 
-    /// Behind the next `>`, or the page's end.
+    /// The place after the next `>`, or the end of the page.
     fn behind_angle(&mut self, from: usize) -> usize {
         self.find(from, b'>').map_or(self.page.len(), |at| at + 1)
     }
 
-    /// The `>` that ends the tag whose attributes begin at `from`, or the page's end. A quote hides it only where a value
-    /// begins, that is after `=`.
+    /// The `>` that ends the tag whose attributes begin at `from`, or the end of the page. A quote
+    /// hides it only at the start of a value, that is after `=`.
     fn tag_end(&mut self, from: usize) -> usize {
         let page = self.page;
         let mut at = from;
@@ -100,7 +100,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Where the content that begins at `from` of the element `skipped` ends, and where the page goes on behind it.
+    /// For the element `skipped` whose content begins at `from`: where the content ends, and where
+    /// the page goes on after its end tag.
     fn skip(&mut self, from: usize, skipped: Skipped, name: &[u8]) -> (usize, usize) {
         let bit = 1 << skipped as u32;
         let mut at = from;
@@ -116,11 +117,12 @@ impl<'a> Tokens<'a> {
                 }
             }
         }
-        let end = if skipped.swallows_page() { self.page.len() } else { from };
+        let end = if skipped.runs_to_page_end() { self.page.len() } else { from };
         (end, end)
     }
 
-    /// Where the page goes on behind the comment, doctype or instruction that begins at `from` with `<!` or `<?`.
+    /// Where the page goes on after the comment, doctype or instruction that begins at `from` with
+    /// `<!` or `<?`.
     fn behind_markup(&mut self, from: usize) -> usize {
         if self.page[from..].starts_with(b"<!--") && !self.no_comment_end {
             // `<!-->` and `<!--->` are whole comments, hence 2 and not 4.
@@ -191,17 +193,17 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b':' || byte == b'_'
 }
 
-/// The attributes of one tag, (name, value) as written; a missing value is empty.
+/// The attributes of one tag, as (name, value) as written; a missing value is empty.
 #[derive(Clone, Debug)]
 pub struct Attributes<'a> {
     rest: &'a [u8],
 }
 
-/// Attributes beyond this many bytes of a tag are not read.
+/// Attributes after this many bytes of a tag are not read.
 const ATTRIBUTES_BYTES_MAX: usize = 4096;
 
 impl<'a> Attributes<'a> {
-    /// Reads what stands between a tag's name and its `>`.
+    /// Reads what is between the name of a tag and its `>`.
     pub fn of(written: &'a [u8]) -> Attributes<'a> {
         Attributes { rest: &written[..written.len().min(ATTRIBUTES_BYTES_MAX)] }
     }

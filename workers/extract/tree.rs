@@ -1,18 +1,21 @@
-//! Tokens -> a flat tree of blocks. In comes a page, out come its text, one [`Block`] for each run of it between two block
-//! tags, and one [`Node`] for each block element, parents before children. No attribute is kept but as [`Hints`], and no
-//! inline element at all. Deeper elements than [`DEPTH_MAX`] join their ancestor at that depth, as browsers do.
+//! Builds a flat tree of a page's block elements, with a [`Block`] for each run of text.
 //!
-//! Implied end tags follow the HTML Living Standard, section 13.2.6, in what moves text from one block to another; its
-//! adoption agency, foster parenting and formatting elements move none that matters here and are left out.
+//! A [`Node`] stands for one block element, parents before children; attributes are reduced to
+//! [`Hints`], and inline elements are left out. Elements below [`DEPTH_MAX`] join their ancestor at
+//! that depth, as in browsers.
+//!
+//! Implied end tags follow the HTML Living Standard, section 13.2.6, where they move text from one
+//! block to another. Its adoption agency, foster parenting and formatting elements move no text
+//! that matters here and are left out.
 
 use super::entities;
 use super::hints::Hints;
 use super::tags::Tag;
 use super::tokens::{Attributes, Token, Tokens};
 
-/// Elements open at once; deeper ones join their ancestor.
+/// The most elements open at once; deeper ones join their ancestor.
 pub const DEPTH_MAX: usize = 400;
-/// Elements of one page.
+/// The most elements of one page.
 pub const NODES_MAX: usize = 1 << 20;
 /// A longer title is cut, as written.
 const TITLE_BYTES_MAX: usize = 1024;
@@ -20,11 +23,11 @@ const TITLE_BYTES_MAX: usize = 1024;
 /// A block element.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Its parent's index; the root's is its own.
+    /// The index of its parent; the root is its own parent.
     pub parent: u32,
     /// Its name.
     pub tag: Tag,
-    /// What its attributes say.
+    /// The hints in its attributes.
     pub hints: Hints,
 }
 
@@ -35,15 +38,15 @@ pub struct Block {
     pub node: u32,
     /// Its first byte in [`Page::text`].
     pub start: u32,
-    /// Behind its last byte.
+    /// The byte after its last one.
     pub end: u32,
-    /// Bytes that are no white space; a Chinese character counts 3.
+    /// Bytes that are not white space; a Chinese character counts 3.
     pub bytes: u32,
-    /// Those of them within links. In headings a link to the page itself does not count.
+    /// Bytes of these within links. In headings a link to the page itself does not count.
     pub link_bytes: u32,
     /// Sentence marks.
     pub marks: u32,
-    /// Whether it stands in a heading.
+    /// Whether it is in a heading.
     pub in_heading: bool,
 }
 
@@ -52,18 +55,19 @@ pub struct Block {
 pub struct Page {
     /// The elements, the root first, parents before children.
     pub nodes: Vec<Node>,
-    /// The text's blocks.
+    /// The blocks of text.
     pub blocks: Vec<Block>,
-    /// What the blocks say, in UTF-8 as far as the page was.
+    /// The text of the blocks, in UTF-8 as far as the page was.
     pub text: Vec<u8>,
-    /// What the page calls itself, and often its site too.
+    /// The page's title, which often includes the name of the site.
     pub title: Vec<u8>,
-    /// Work done: bytes looked at, and nodes.
+    /// Work done: bytes and nodes visited.
     pub steps: u64,
 }
 
 impl Page {
-    /// Reads `page`, at most 4 GiB of it. Where it has more than [`NODES_MAX`] elements, only the work done comes back.
+    /// Reads `page`, at most 4 GiB of it. For a page of more than [`NODES_MAX`] elements the error
+    /// is the work done.
     pub fn of(page: &[u8]) -> Result<Page, u64> {
         let page = &page[..page.len().min(u32::MAX as usize)];
         let mut builder = Builder::new(page.len());
@@ -87,41 +91,42 @@ impl Page {
 
 /// An element that is still open.
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenElement {
     node: u32,
     tag: Tag,
-    /// Where on the stack the last element of the same tag stood before this one; 0 is none.
+    /// The place on the stack of the last element of the same tag before this one; 0 is none.
     shadowed: u16,
 }
 
 /// A link that is still open.
 #[derive(Clone, Copy)]
-struct Link {
+struct OpenLink {
     /// Where its text begins.
     start: usize,
     /// Whether it leads to a place on this page.
     is_local: bool,
-    /// How many elements were open where it began: it ends with the innermost of them, closed or not.
+    /// The number of elements open at its start: it ends with the innermost of them, closed or not.
     depth: usize,
 }
 
 struct Builder {
     page: Page,
-    stack: Vec<Open>,
-    /// By tag, where its last open element stands on the stack; 0 is none. Makes every scope question one comparison.
+    stack: Vec<OpenElement>,
+    /// By tag, the place on the stack of its last open element; 0 is none. Every question about
+    /// scope becomes one comparison.
     last: [u16; Tag::COUNT],
-    /// Open elements beyond `DEPTH_MAX`, which are only counted.
+    /// Open elements below `DEPTH_MAX`, which are only counted.
     beyond: u64,
     block_start: usize,
     block_link_bytes: u32,
-    link: Option<Link>,
+    link: Option<OpenLink>,
 }
 
 impl Builder {
     fn new(page_bytes: usize) -> Builder {
         let mut page = Page { text: Vec::with_capacity(page_bytes / 4), ..Page::default() };
         page.nodes.push(Node { parent: 0, tag: Tag::Root, hints: Hints::NONE });
-        let root = Open { node: 0, tag: Tag::Root, shadowed: 0 };
+        let root = OpenElement { node: 0, tag: Tag::Root, shadowed: 0 };
         let mut builder = Builder {
             page,
             stack: vec![root],
@@ -168,8 +173,8 @@ impl Builder {
         }
     }
 
-    fn top(&self) -> Open {
-        *self.stack.last().unwrap_or(&Open { node: 0, tag: Tag::Root, shadowed: 0 })
+    fn top(&self) -> OpenElement {
+        *self.stack.last().unwrap_or(&OpenElement { node: 0, tag: Tag::Root, shadowed: 0 })
     }
 
     fn is_open(&self, tag: Tag) -> bool {
@@ -179,7 +184,7 @@ impl Builder {
     fn begin_link(&mut self, attributes: &[u8]) {
         let href = Attributes::of(attributes).find(|(name, _)| name.eq_ignore_ascii_case(b"href"));
         self.page.steps += attributes.len() as u64;
-        self.link = href.map(|(_, value)| Link {
+        self.link = href.map(|(_, value)| OpenLink {
             start: self.page.text.len(),
             is_local: value.first() == Some(&b'#') || value.is_empty(),
             depth: self.stack.len(),
@@ -191,8 +196,8 @@ impl Builder {
         self.count_link(link);
     }
 
-    /// Adds what `link` has said in the present block to the block's link bytes.
-    fn count_link(&mut self, link: Link) {
+    /// Adds the text of `link` in the present block to the block's link bytes.
+    fn count_link(&mut self, link: OpenLink) {
         let start = link.start.max(self.block_start).min(self.page.text.len());
         if link.is_local && is_permalink(&self.page.text[start..]) {
             self.page.text.truncate(start);
@@ -201,7 +206,7 @@ impl Builder {
         }
     }
 
-    /// Ends the run of text that belongs to the element on top.
+    /// Ends the run of text of the element on top of the stack.
     fn end_block(&mut self) {
         if self.page.text.len() > self.block_start {
             if let Some(link) = self.link {
@@ -255,10 +260,10 @@ impl Builder {
         let node = self.page.nodes.len() as u32;
         self.page.nodes.push(Node { parent: self.top().node, tag, hints });
         let here = self.stack.len() as u16;
-        self.stack.push(Open { node, tag, shadowed: std::mem::replace(&mut self.last[tag as usize], here) });
+        self.stack.push(OpenElement { node, tag, shadowed: std::mem::replace(&mut self.last[tag as usize], here) });
     }
 
-    /// Closes what the start of `tag` closes without a word.
+    /// Closes the elements that the start of `tag` closes without an end tag.
     fn imply_ends(&mut self, tag: Tag) {
         if self.top().tag == Tag::Paragraph {
             self.pop();
@@ -282,7 +287,8 @@ impl Builder {
             self.beyond -= 1;
             return;
         }
-        // Forms in old pages begin and end across the structure; text behind `</body>` still belongs to the page.
+        // Forms in old pages begin and end across the structure; text after `</body>` still belongs
+        // to the page.
         let closable = match tag {
             Tag::Body | Tag::Root => false,
             Tag::Form => self.top().tag == Tag::Form,
@@ -295,7 +301,7 @@ impl Builder {
         }
     }
 
-    /// Whether no element stands between the last `tag` and the top that its end tag cannot pass.
+    /// Whether no element between the last `tag` and the top of the stack stops its end tag.
     fn in_scope(&self, tag: Tag) -> bool {
         let walls: &[Tag] = match tag {
             Tag::Cell | Tag::Row => &[Tag::Table],
@@ -320,8 +326,8 @@ impl Builder {
     }
 }
 
-/// Whether a link's text is nothing but a mark that leads to the heading beside it, or back from a footnote. The last two
-/// are the Font Awesome link and the back arrow's emoji form.
+/// Whether the text of a link is only a mark that leads to the heading beside it, or back from a
+/// footnote. The last two are the Font Awesome link and the emoji form of the back arrow.
 fn is_permalink(text: &[u8]) -> bool {
     let marks = ["¶", "#", "§", "🔗", "↩", "\u{F0C1}", "↩\u{FE0E}"];
     str::from_utf8(text.trim_ascii()).is_ok_and(|text| marks.contains(&text))
@@ -332,7 +338,7 @@ struct Measured {
     marks: u32,
 }
 
-/// Counts the bytes of `text` that are no white space, and its sentence marks.
+/// Counts the bytes of `text` that are not white space, and its sentence marks.
 fn measure(text: &[u8]) -> Measured {
     let mut measured = Measured { bytes: 0, marks: 0 };
     let mut rest = text;

@@ -1,28 +1,31 @@
-//! ARC records (the format before WARC, versions 1 and 2, <https://archive.org/web/researcher/ArcFileFormat.php>). In
-//! come a record's header line and body as [`super::frames`] delimits them, out goes one item. The URL may hold spaces,
-//! so a header line is read from its end. The `filedesc:` record that opens a file is skipped as `warcinfo`.
+//! Reads ARC records, the format before WARC, versions 1 and 2
+//! (<https://archive.org/web/researcher/ArcFileFormat.php>).
+//!
+//! The URL in a header line may hold spaces, so the line is parsed from its end. The `filedesc:`
+//! record at the start of a file is skipped as `warcinfo`.
 
-use super::frames::Dialect;
+use super::dialect::Dialect;
 use super::record::{Item, Notes, Record, url};
 use super::{Limits, date, http};
 
-/// ARC's side of [`super::frames::Frames`].
+/// The dialect of ARC.
 #[derive(Debug)]
 pub struct Arc;
 
-/// The fields of a header line that matter.
+/// The fields of a header line that are used.
 #[derive(Debug, PartialEq, Eq)]
-struct Line<'a> {
+struct HeaderLine<'a> {
     url: &'a [u8],
     date: &'a [u8],
     media: &'a [u8],
     length: &'a [u8],
 }
 
-impl<'a> Line<'a> {
-    /// Version 1 is `URL IP date type length`, version 2 puts `result checksum location offset file` before the length.
-    /// The right one is that whose date is a date, and whose address looks like one.
-    fn parse(line: &'a [u8]) -> Option<Line<'a>> {
+impl<'a> HeaderLine<'a> {
+    /// Version 1 is `URL IP date type length`; version 2 adds `result checksum location offset
+    /// file` before the length. The version is the one in which the date is a date and the address
+    /// looks like one.
+    fn parse(line: &'a [u8]) -> Option<HeaderLine<'a>> {
         let line = line.trim_ascii_end();
         [5, 10].into_iter().find_map(|fields| {
             let mut parts: Vec<&[u8]> = line.rsplitn(fields, |&b| b == b' ').collect();
@@ -30,7 +33,12 @@ impl<'a> Line<'a> {
             let [url, address, date, media, .., length] = parts[..] else { return None };
             let dated = date == b"-" || (8..=18).contains(&date.len()) && date.iter().all(u8::is_ascii_digit);
             let placed = address == b"-" || address.iter().any(|b| matches!(b, b'.' | b':'));
-            (has_scheme(url) && dated && placed && !length.is_empty()).then_some(Line { url, date, media, length })
+            (has_scheme(url) && dated && placed && !length.is_empty()).then_some(HeaderLine {
+                url,
+                date,
+                media,
+                length,
+            })
         })
     }
 }
@@ -43,12 +51,12 @@ fn has_scheme(bytes: &[u8]) -> bool {
 impl Dialect for Arc {
     fn starts(bytes: &[u8]) -> bool {
         match memchr::memchr(b'\n', bytes) {
-            Some(end) => bytes.starts_with(b"filedesc:") || Line::parse(&bytes[..end]).is_some(),
+            Some(end) => bytes.starts_with(b"filedesc:") || HeaderLine::parse(&bytes[..end]).is_some(),
             None => has_scheme(bytes),
         }
     }
 
-    /// Behind a torn record the next one may start in mid-line; there only at a URL of the web.
+    /// After a torn record the next one may start within a line, but only at an `http` URL.
     fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         let first = memchr::memrchr(b'\n', bytes.get(..from)?).map_or(0, |end| end + 1);
         let ends = memchr::memchr_iter(b'\n', &bytes[first..]).map(|end| first + end);
@@ -58,7 +66,7 @@ impl Dialect for Arc {
                 return Some(line);
             }
             let torn = memchr::memmem::rfind(&bytes[line..end], b"http").map(|at| line + at);
-            if let Some(at) = torn.filter(|&at| at >= from && Line::parse(&bytes[at..end]).is_some()) {
+            if let Some(at) = torn.filter(|&at| at >= from && HeaderLine::parse(&bytes[at..end]).is_some()) {
                 return Some(at);
             }
             line = end + 1;
@@ -70,7 +78,7 @@ impl Dialect for Arc {
         memchr::memchr(b'\n', bytes.get(from..)?).map(|end| from + end + 1)
     }
 
-    /// A header is one line, and a URL in it may hold anything.
+    /// A header is one line, and the URL in it may hold anything.
     fn torn_at(&mut self, _: &[u8]) -> Option<usize> {
         None
     }
@@ -88,7 +96,7 @@ impl Dialect for Arc {
         if header.starts_with(b"filedesc:") {
             return Item::Skip("warcinfo");
         }
-        let Some(line) = Line::parse(header) else {
+        let Some(line) = HeaderLine::parse(header) else {
             return Item::reject("bad_header", String::from_utf8_lossy(header));
         };
         let url = match url(line.url) {
@@ -104,9 +112,9 @@ impl Dialect for Arc {
     }
 }
 
-/// Whether a file that starts with these bytes is ARC although it has no `filedesc:`.
+/// Whether a file that starts with these bytes is ARC without a `filedesc:` record.
 pub fn opens(bytes: &[u8]) -> bool {
-    memchr::memchr(b'\n', bytes).is_some_and(|end| Line::parse(&bytes[..end]).is_some())
+    memchr::memchr(b'\n', bytes).is_some_and(|end| HeaderLine::parse(&bytes[..end]).is_some())
 }
 
 #[cfg(test)]
@@ -117,7 +125,8 @@ mod tests {
 
     const FILEDESC: &str = "filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n";
 
-    /// A file is read record by record with and without its `filedesc:`, plain, in one member and in a member each.
+    /// A file is read record by record with and without `filedesc:`, plain, in one member and with
+    /// a member for each record.
     #[test]
     fn files() {
         let records = [FILEDESC.as_bytes().to_vec(), arc_page("http://a/", b"x"), arc_page("https://b/", b"yy")];
@@ -129,7 +138,8 @@ mod tests {
         assert_eq!(words(&read_all("x", &records[1..].concat(), &Options::default()).0), want[1..]);
     }
 
-    /// A header line is understood in both versions, with spaces in the URL and with an empty or missing type.
+    /// A header line is parsed in both versions, with spaces in the URL, and with an empty or
+    /// missing type.
     #[test]
     fn lines() {
         let body = response("200 OK", "Content-Type: text/plain\r\n", b"abc");
@@ -149,7 +159,7 @@ mod tests {
         assert!(matches!(&entries[0].item, Item::Record(Record { date: Some(1_577_836_800), .. })));
     }
 
-    /// What is no header line, and a length that is none, cost no other record.
+    /// A bad header line and a bad length cost no other record.
     #[test]
     fn bad_lines() {
         for bad in

@@ -1,21 +1,33 @@
-//! Dates as crawls write them. In comes a text; out go seconds since 1970 in UTC, or nothing when it is no valid date.
-//! Never looks at a clock or a time zone database: a date that names no zone is taken as UTC.
+//! Parses the dates that crawls write, without a clock or a time zone database.
 //!
-//! Understood: WARC-Date (ISO 8601 in the W3C profile, also cut short, <https://www.w3.org/TR/NOTE-datetime>), the
-//! digits of ARC, RFC 2822 and HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole seconds.
+//! A date without a zone counts as UTC. Understood are WARC-Date (ISO 8601 in the W3C profile,
+//! which may be cut short, <https://www.w3.org/TR/NOTE-datetime>), the digits of ARC, RFC 2822 and
+//! HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole seconds.
 
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::{rfc2822, temporal};
 use jiff::tz::TimeZone;
 
-/// No date is longer, in bytes.
+/// The longest text that can be a date, in bytes.
 const DATE_BYTES_MAX: usize = 64;
 
-/// The seconds from the year 1 to the year 9999; a count outside of it (milliseconds, say) is no date.
+/// The seconds from the year 1 to the year 9999. A number outside (milliseconds, say) is not a
+/// date.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// Seconds since 1970 that `text` stands for. Digits alone are read by their number: 4 a year, 6 a month, 8 a day, 12
-/// minutes, 14 to 18 seconds (fractions are dropped), else seconds since 1970.
+/// Seconds since 1970. The meaning of plain digits depends on their number: 4 are a year, 6 a
+/// month, 8 a day, 12 minutes, 14 to 18 seconds (fractions are dropped), all others seconds since
+/// 1970.
+///
+/// ```
+/// use workers::read::date::parse;
+///
+/// assert_eq!(parse("2008-04-30T22:48:25+02:00"), Some(1_209_588_505));
+/// assert_eq!(parse("20080430204825"), Some(1_209_588_505));
+/// assert_eq!(parse("Wed, 30 Apr 2008 20:48:25 GMT"), Some(1_209_588_505));
+/// assert_eq!(parse("2016-10"), parse("2016-10-01T00:00:00Z"));
+/// assert_eq!(parse("blue monday"), None);
+/// ```
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.is_empty() || text.len() > DATE_BYTES_MAX {
@@ -33,12 +45,12 @@ pub fn parse(text: &str) -> Option<i64> {
     iso(text).or_else(|| rfc2822::parse(text).ok().map(|zoned| zoned.timestamp().as_second()))
 }
 
-/// Whole seconds since 1970, if they fall into the years 1 to 9999.
+/// `count` as seconds since 1970, if they fall into the years 1 to 9999.
 pub fn seconds(count: i64) -> Option<i64> {
     SECONDS.contains(&count).then_some(count)
 }
 
-/// `YYYYMMDDhhmmss`, cut short or with a fraction behind.
+/// `YYYYMMDDhhmmss`, which may be cut short or have a fraction.
 fn digits(text: &str) -> Option<i64> {
     let part = |from: usize, none: i8| match text.get(from..from + 2) {
         Some(two) => two.parse().ok(),
@@ -67,7 +79,8 @@ fn iso(text: &str) -> Option<i64> {
     }
 }
 
-/// ClueWeb09 counted the days of the year where the days of the month belong: `2009-03-65T08:43:19-0800`.
+/// ClueWeb09 wrote the day of the year in place of the day of the month:
+/// `2009-03-65T08:43:19-0800`.
 fn day_of_year(first: Date, rest: &str) -> Option<i64> {
     let (day, time) = rest.split_once('T')?;
     let day = day.parse().ok().filter(|day| (32..=366).contains(day))?;
@@ -84,7 +97,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every form in which crawls write the same second means that second.
+    /// Every form in which crawls write a second is read as that second.
     #[test]
     fn forms_of_one_second() {
         for text in [
@@ -107,7 +120,7 @@ mod tests {
         }
     }
 
-    /// A date cut short means its first second.
+    /// A date cut short is read as its first second.
     #[test]
     fn cut_short() {
         for (text, full) in [
@@ -125,7 +138,7 @@ mod tests {
         }
     }
 
-    /// What is no date is none, never a wrong one.
+    /// An invalid date is none, never a wrong one.
     #[test]
     fn no_dates() {
         for text in [
@@ -148,7 +161,7 @@ mod tests {
     }
 
     proptest! {
-        /// No text makes the parser panic, and what it gives lies in the years 1 to 9999.
+        /// No text makes the parser panic, and its results lie in the years 1 to 9999.
         #[test]
         fn any_text(text in "\\PC{0,40}|[0-9TZ:+. -]{0,30}") {
             if let Some(found) = parse(&text) {
@@ -156,7 +169,7 @@ mod tests {
             }
         }
 
-        /// Digits and ISO 8601 of the same moment agree, and give it back.
+        /// Digits and ISO 8601 of a moment both parse to that moment.
         #[test]
         fn there_and_back(at in 0i64..4_000_000_000) {
             let iso = jiff::Timestamp::from_second(at).unwrap().to_string();

@@ -1,8 +1,8 @@
 //! The codecs, and what decodes the members of a file in one of them.
 //!
-//! A decoder borrows the input for each call and never reads beyond the member, so between members the
-//! caller may move the input. It lives as long as the file: to set one up costs more than to decode a
-//! short page.
+//! A decoder borrows the input for each call and never reads beyond the member, so between members
+//! the caller may move the input. It lives as long as the file: to set one up costs more than to
+//! decode a short page.
 
 use super::gzip_stream::GzipStream;
 use super::gzip_whole::GzipWhole;
@@ -65,15 +65,15 @@ enum OpenMember {
     None,
     /// Decoded as it is read.
     Streamed,
-    /// Decoded ahead of time; the input stands behind it.
+    /// Decoded ahead of time; the input is past it.
     Whole {
         copied_bytes: usize,
     },
 }
 
 impl Decoder {
-    /// The decoder of a file in `codec`. A gzip member of more than `whole_bytes_max` bytes in the file
-    /// is never decoded ahead of time.
+    /// The decoder of a file in `codec`. A gzip member of more than `whole_bytes_max` bytes in the
+    /// file is never decoded ahead of time.
     pub fn new(codec: Codec, whole_bytes_max: usize) -> io::Result<Decoder> {
         Ok(match codec {
             Codec::Plain => Decoder::Plain,
@@ -182,7 +182,7 @@ impl WholeMember<'_> {
         self.gzip.whole.bytes()
     }
 
-    /// Opens it and moves `input`, which stands at its start, behind it.
+    /// Opens it and moves `input` from its start past its end.
     pub fn open(self, input: &mut Input) {
         input.consume(self.length);
         self.gzip.open = OpenMember::Whole { copied_bytes: 0 };

@@ -1,48 +1,31 @@
-//! Where one record of an archive ends and the next one starts, for WARC and ARC alike. In comes a [`Source`]; out goes
-//! an entry for each record and for each stretch of bytes that is none. A length in a header is a claim: it is checked
-//! against what follows the record, and never makes this module set memory aside.
+//! Finds where each record of an archive ends and the next one starts, for WARC and ARC alike.
 //!
-//! A record is sound when behind its body, line ends aside, the member ends or another record starts. Else the length
-//! lies: in a whole member the member's end is the truth and the record is clamped to it; elsewhere the record is
-//! rejected, and reading goes on at the next line that starts one.
+//! Each record and each stretch of bytes that is none becomes an entry. The length in a header is
+//! only a claim: it is checked against what follows the record, and no memory is allocated because
+//! of it.
+//!
+//! A record is sound if after its body and any line ends the member ends or another record starts.
+//! If not, the length is wrong. In a whole member the record then ends with the member; elsewhere
+//! it is rejected, and reading goes on at the next line that starts a record.
 
+use super::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
 use super::record::{Body, Entry, Item, Notes, Record};
 use super::source::{End, Source};
 use super::{Limits, Reader};
 use crate::error::Result;
 
-/// A header beyond this many bytes is none; it must hold a URL over its own limit, so that this one is named.
+/// The longest header, in bytes. It has room for a URL over its own limit, so that this URL is what
+/// the reject names.
 const HEADER_BYTES_MAX: usize = 256 << 10;
 
-/// Bytes behind a record by which to tell whether another one starts.
+/// Bytes after a record by which the start of another one is recognised.
 const LOOKAHEAD_BYTES: usize = 4096;
 
-/// Bytes between a record and the next start that are forgiven when its length is too short.
+/// Bytes between a record and the next start that are tolerated when its length is too short.
 const SLACK_BYTES_MAX: usize = 16;
 
-/// Bytes of an over-long body by which to tell what it would have been.
+/// Bytes of an over-long body by which the record is classified.
 const GLANCE_BYTES: usize = 64 << 10;
-
-/// What WARC and ARC do not share.
-pub trait Dialect: Sized {
-    /// Whether a record starts with these bytes, or may do so if they end before it is sure.
-    fn starts(bytes: &[u8]) -> bool;
-    /// The first place from `from` on where a record seems to start; the first byte counts as a line's start.
-    fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
-        find_line::<Self>(bytes, from)
-    }
-    /// The header's length with the line end that closes it; none if it is not complete. It does not end within the
-    /// first `from` bytes, which are not searched again.
-    fn header_length(&mut self, bytes: &[u8], from: usize) -> Option<usize>;
-    /// Where within this header another record starts.
-    fn torn_at(&mut self, header: &[u8]) -> Option<usize>;
-    /// The body's length that the header claims; none if it claims nothing possible.
-    fn body_length(&mut self, header: &[u8]) -> Option<u64>;
-    /// Whether these bytes behind a body are what has to stand there.
-    fn separated(behind: &[u8]) -> bool;
-    /// What the record says.
-    fn item(&mut self, header: &[u8], body: &[u8], limits: &Limits, notes: &mut Notes) -> Item;
-}
 
 /// The reader of an archive in one dialect.
 pub struct Frames<D> {
@@ -52,10 +35,11 @@ pub struct Frames<D> {
     notes: Notes,
     /// Records that started in the current member.
     records: u64,
-    /// Decoded bytes up to which the end of a header was sought. What starts anew within a header without an end goes on
-    /// from here, lest each of many starts cost the whole header.
+    /// Decoded bytes up to which the end of a header was searched. A record that starts within a
+    /// header without an end continues from here, so that many starts do not search the whole
+    /// header each.
     sought: u64,
-    /// Where the header that was found last ends, in decoded bytes.
+    /// Where the last header that was found ends, in decoded bytes.
     header_end: u64,
 }
 
@@ -67,25 +51,26 @@ struct Place {
     first: bool,
 }
 
-/// How a record's body was delimited. All lengths count from the start of the header, in bytes.
+/// How the body of a record was delimited. All lengths are in bytes from the start of the header.
 enum Extent {
-    /// The body ends at `end`, its last line ends dropped if `trim` says so; the record takes `whole` bytes.
+    /// The body ends at `end`, without its last line ends if `trim` is set. The record takes
+    /// `whole` bytes.
     Body { end: usize, trim: bool, whole: usize },
-    /// It cannot be told, or the body is over the limit; the record takes at least `whole` bytes.
+    /// The end is unknown, or the body is over the limit. The record takes at least `whole` bytes.
     Bad { whole: usize, reason: &'static str, detail: String },
-    /// The body is as long as this, over the limit.
+    /// The body has this length, which is over the limit.
     Long { body: u64 },
-    /// The member is damaged before the record's end.
+    /// The member is damaged before the end of the record.
     Damaged,
 }
 
 impl<D: Dialect> Frames<D> {
-    /// Reads `source` from where it stands.
+    /// Reads `source` from its current place on.
     pub fn new(source: Source, dialect: D, limits: Limits) -> Frames<D> {
         Frames { source, dialect, limits, notes: Notes::default(), records: 0, sought: 0, header_end: 0 }
     }
 
-    /// The entry of what starts the window, which is not empty.
+    /// The entry of the bytes at the start of the window, which is not empty.
     fn record(&mut self) -> Result<Entry> {
         let place = Place { member: self.source.member(), offset: self.source.offset(), first: self.records == 0 };
         self.records += 1;
@@ -148,18 +133,18 @@ impl<D: Dialect> Frames<D> {
         }
     }
 
-    /// Delimits the record whose header takes the first `header` bytes of the window.
+    /// Delimits the record whose header is the first `header` bytes of the window.
     fn extent(&mut self, header: usize) -> Result<Extent> {
         let claimed = self.dialect.body_length(&self.source.window()[..header]);
         let body = match claimed {
-            Some(length) if !self.source.could_hold(length)? => return self.unmeasured(header, true),
+            Some(length) if !self.source.could_hold(length)? => return self.extent_without_length(header, true),
             Some(length) if length > self.limits.record_bytes_max as u64 => return Ok(Extent::Long { body: length }),
             Some(length) => length as usize,
-            None => return self.unmeasured(header, false),
+            None => return self.extent_without_length(header, false),
         };
         let end = header + body;
         if self.fill_joined(end)?.len() < end {
-            return self.unmeasured(header, true);
+            return self.extent_without_length(header, true);
         }
         self.source.fill(end + LOOKAHEAD_BYTES)?;
         let window = self.source.window();
@@ -175,10 +160,11 @@ impl<D: Dialect> Frames<D> {
         if D::starts(next) {
             return Ok(Extent::Body { end, trim: false, whole: end });
         }
-        // The length lies, or junk follows. A start inside of the body it claims: it is too long.
+        // The length is wrong, or junk follows. With a start inside the claimed body the length is
+        // too long.
         let start = self.dialect.find_start(&window[..seen], header);
         if start.is_some_and(|start| start < end) {
-            return self.unmeasured(header, true);
+            return self.extent_without_length(header, true);
         }
         if start.is_none() && matches!(self.source.end(), Some(End::Damage { .. })) {
             return Ok(Extent::Damaged);
@@ -192,13 +178,14 @@ impl<D: Dialect> Frames<D> {
             return Ok(Extent::Body { end, trim: false, whole: end });
         }
         if self.source.end() == Some(&End::Member) {
-            return self.unmeasured(header, true);
+            return self.extent_without_length(header, true);
         }
         Ok(Extent::Bad { whole: end, reason: "bad_length", detail: format!("longer than the {body} bytes it claims") })
     }
 
-    /// Delimits a record whose length cannot be believed by the next start, or by the end of a whole member.
-    fn unmeasured(&mut self, header: usize, claimed: bool) -> Result<Extent> {
+    /// Delimits a record without a credible length by the next start, or by the end of a whole
+    /// member.
+    fn extent_without_length(&mut self, header: usize, claimed: bool) -> Result<Extent> {
         let most = header + self.limits.record_bytes_max;
         let mut want = header + GLANCE_BYTES;
         loop {
@@ -229,7 +216,8 @@ impl<D: Dialect> Frames<D> {
         }
     }
 
-    /// Passes over a body that is over the limit. A page of that length is rejected; what would be skipped is skipped.
+    /// Skips a body that is over the limit. A page of that length is rejected; a record that would
+    /// be skipped anyway is skipped.
     fn long(&mut self, place: Place, header: usize, body: u64) -> Result<Entry> {
         let glance = self.source.fill(header + GLANCE_BYTES)?;
         let (head, part) = glance.split_at(header);
@@ -251,7 +239,8 @@ impl<D: Dialect> Frames<D> {
         }
     }
 
-    /// The entry of a bad record whose bytes have been consumed as far as they are known; it lasts to the next start.
+    /// The entry of a bad record, whose known bytes have been consumed. It extends to the next
+    /// start.
     fn bad(&mut self, place: Place, reason: &'static str, mut detail: String) -> Result<Entry> {
         self.skip_blank()?;
         if !self.source.window().is_empty() && !D::starts(self.source.fill(LOOKAHEAD_BYTES)?) {
@@ -263,7 +252,7 @@ impl<D: Dialect> Frames<D> {
         self.entry(place, Item::reject(reason, detail))
     }
 
-    /// Drops the rest of a damaged member and all up to the next sound one.
+    /// Drops the rest of a damaged member and everything up to the next sound one.
     fn damaged(&mut self, place: Place) -> Result<Entry> {
         let (reason, detail) = self.source.damage();
         let item = Item::reject(reason, detail);
@@ -282,7 +271,7 @@ impl<D: Dialect> Frames<D> {
         Ok(Entry { offset: if alone { place.member } else { place.offset }, item })
     }
 
-    /// Drops line ends and padding, to the next byte that means something or to the end of the member.
+    /// Drops line ends and padding up to the next other byte, or to the end of the member.
     fn skip_blank(&mut self) -> Result<()> {
         loop {
             let window = self.source.fill(1)?;
@@ -297,20 +286,21 @@ impl<D: Dialect> Frames<D> {
         }
     }
 
-    /// Drops at least one byte and all up to the next start, or to the end of the member; gives their number.
+    /// Drops at least one byte and everything up to the next start, or to the end of the member;
+    /// returns the number of bytes.
     fn skip_to_start(&mut self) -> Result<u64> {
         let mut skipped = 0;
         loop {
             let window = self.source.fill(GLANCE_BYTES)?;
             let length = window.len();
             let start = self.dialect.find_start(window, 1);
-            // A start too close to the window's end is looked at again with more behind it.
+            // A start too close to the end of the window is judged again with more bytes after it.
             let sure = if self.source.end().is_some() { length } else { length - LOOKAHEAD_BYTES };
             if let Some(start) = start.filter(|&start| start <= sure) {
                 self.source.consume(start);
                 return Ok(skipped + start as u64);
             }
-            // One byte stays: by it the next round knows whether a line starts behind it.
+            // One byte stays, by which the next round sees whether a line starts after it.
             let drop = if self.source.end().is_some() { length } else { sure };
             self.source.consume(drop);
             skipped += drop as u64;
@@ -320,7 +310,8 @@ impl<D: Dialect> Frames<D> {
         }
     }
 
-    /// The window, grown to `want` bytes, through the ends of members if the next one goes on with the record.
+    /// The window, grown to `want` bytes, across the ends of members if the next one continues the
+    /// record.
     fn fill_joined(&mut self, want: usize) -> Result<&[u8]> {
         while self.source.fill(want)?.len() < want
             && self.source.end() == Some(&End::Member)
@@ -364,31 +355,6 @@ impl<D: Dialect> Reader for Frames<D> {
         }
         notes
     }
-}
-
-/// The first line from `from` on that starts a record; the first byte counts as a line's start.
-fn find_line<D: Dialect>(bytes: &[u8], from: usize) -> Option<usize> {
-    if from == 0 && D::starts(bytes) {
-        return Some(0);
-    }
-    let lines = memchr::memchr_iter(b'\n', bytes.get(from.saturating_sub(1)..)?);
-    lines.map(|end| from.saturating_sub(1) + end + 1).find(|&line| line < bytes.len() && D::starts(&bytes[line..]))
-}
-
-fn starts_behind_blanks<D: Dialect>(bytes: &[u8]) -> bool {
-    D::starts(&bytes[blanks(bytes)..])
-}
-
-fn blanks(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|&&b| matches!(b, b'\r' | b'\n' | b' ' | b'\t' | 0)).count()
-}
-
-/// Without the two line ends that close a record.
-fn trim_line_ends(mut body: &[u8]) -> &[u8] {
-    for _ in 0..2 {
-        body = body.strip_suffix(b"\n").map_or(body, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
-    }
-    body
 }
 
 #[cfg(test)]

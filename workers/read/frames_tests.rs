@@ -1,4 +1,4 @@
-//! Sound, odd and damaged archives, all made here, and what has to become of each of their records.
+//! Sound, odd and damaged archives, all built here, and the outcome of each of their records.
 
 use super::super::decoder::Codec;
 use super::super::input::Input;
@@ -18,7 +18,7 @@ fn notes(bytes: &[u8]) -> Vec<&'static str> {
     read_all("x.warc", bytes, &Options::default()).1.iter().map(|(word, _)| word).collect()
 }
 
-/// What a WARC file says, and the bytes that were searched, parsed or moved for it.
+/// The outcomes of a WARC file, and the bytes that were searched, parsed or moved for them.
 fn read_counted(bytes: &[u8]) -> (Vec<String>, u64) {
     let file = Temporary::new("x.warc", bytes);
     let source = Source::open(&file.0, 0, bytes.len() as u64, &Limits::default()).unwrap();
@@ -27,7 +27,7 @@ fn read_counted(bytes: &[u8]) -> (Vec<String>, u64) {
     (words(&entries), frames.source.steps() + frames.dialect.searched_bytes())
 }
 
-/// What a file says where each gzip member is decoded as a stream.
+/// The entries and notes of a file when each gzip member is decoded as a stream.
 fn read_streamed(name: &str, bytes: &[u8], options: &Options) -> (Vec<Entry>, Notes) {
     let file = Temporary::new(name, bytes);
     let input = Input::open(&file.0, 0, bytes.len() as u64).unwrap();
@@ -41,7 +41,7 @@ fn claims(url: &str, body: &[u8], length: &str) -> Vec<u8> {
     record.replacen(&format!("Content-Length: {}", body.len()), &format!("Content-Length: {length}"), 1).into_bytes()
 }
 
-/// Members may hold one record, several or a part of one, in any codec: the records are the same.
+/// A member may hold one record, several or a part of one, in any codec: the records are the same.
 #[test]
 fn members_do_not_matter() {
     let records: Vec<Vec<u8>> = (0..30).map(|n| page(&format!("http://a/{n}"), &vec![b'x'; 7 * n])).collect();
@@ -56,7 +56,8 @@ fn members_do_not_matter() {
     }
 }
 
-/// An offset is the member's in the file where one member holds one record, else the record's in the stream.
+/// The offset is that of the member in the file where a member holds one record, else that of the
+/// record in the stream.
 #[test]
 fn offsets() {
     let (a, b) = (page("http://a/", b"x"), page("http://b/", b"x"));
@@ -68,7 +69,7 @@ fn offsets() {
     assert_eq!(offsets(&[&a[..], &b].concat()), [0, a.len() as u64]);
 }
 
-/// Zero bytes between and behind members and records are padding, not damage, and are counted.
+/// Zero bytes between and after members and records are padding, not damage, and are counted.
 #[test]
 fn zero_padding() {
     let (a, b) = (page("http://a/", b"x"), page("http://b/", b"x"));
@@ -81,7 +82,7 @@ fn zero_padding() {
     }
 }
 
-/// In a whole member the member's end is the truth, whatever length the header claims.
+/// In a whole member the record ends with the member, with any claimed length.
 #[test]
 fn lengths_in_members() {
     let after = page("http://b/", b"x");
@@ -97,7 +98,7 @@ fn lengths_in_members() {
     assert_eq!(notes(&long), ["length_wrong"]);
 }
 
-/// Without members to go by, a lying length costs its own record and no other.
+/// Without whole members a wrong length costs its own record and no other.
 #[test]
 fn lengths_in_streams() {
     let (before, after) = (page("http://b/", b"x"), page("http://c/", b"x"));
@@ -117,7 +118,7 @@ fn lengths_in_streams() {
     }
 }
 
-/// Small records that claim to be long cost what they are, not what they claim: bytes moved and searched are linear.
+/// Small records that claim to be long cost their own size: bytes moved and searched are linear.
 #[test]
 fn lying_lengths_are_cheap() {
     // Each length ends in the middle of a body, a thousand records further on.
@@ -130,7 +131,7 @@ fn lying_lengths_are_cheap() {
     }
 }
 
-/// A page may speak of WARC: a true length is believed over a line that looks like a record.
+/// A page may mention WARC: a true length wins over a line that looks like a record.
 #[test]
 fn records_in_pages() {
     let inner = page("http://evil/", b"x");
@@ -141,7 +142,8 @@ fn records_in_pages() {
     assert_eq!(read(&outer.map(|record| gzip(&record)).concat()), want);
 }
 
-/// Records over the limit are passed over without being kept; a page is rejected, what would be skipped is skipped.
+/// Records over the limit are skipped without being kept; a page is rejected, a record that would
+/// be skipped is skipped.
 #[test]
 fn long_records() {
     let mut options = Options::default();
@@ -158,7 +160,7 @@ fn long_records() {
     assert_eq!(words(&read_all("x", &unmeasured, &options).0), ["!too_long", "http://b/ html 1"]);
 }
 
-/// A member that grows beyond all measure is given up, and what follows it is read.
+/// A member that grows beyond the limit is given up, and what follows it is read.
 #[test]
 fn bombs() {
     let mut options = Options::default();
@@ -172,7 +174,8 @@ fn bombs() {
     }
 }
 
-/// A member cut off keeps the records before its last, and the last is rejected even if only the checksum is missing.
+/// A member cut off keeps the records before its last. The last is rejected even if only the
+/// checksum is missing.
 #[test]
 fn truncated() {
     let records: Vec<Vec<u8>> = (0..20).map(|n| page(&format!("http://a/{n}"), &Random(n).text(9000))).collect();
@@ -189,8 +192,8 @@ fn truncated() {
     assert_eq!(read(&plain[..plain.len() - 100]).last().unwrap(), "!truncated");
 }
 
-/// A zstd file may bring a dictionary, itself compressed or not, in a skippable frame ahead of its records; other such
-/// frames are passed over.
+/// A zstd file may have a dictionary, compressed or not, in a skippable frame before its records;
+/// other skippable frames are passed over.
 #[test]
 fn dictionaries() {
     let page = page("http://a/", &Random(3).text(3000));
@@ -221,8 +224,8 @@ fn bad_headers() {
     }
 }
 
-/// Headers that hold start after start are searched and parsed in linear time, whether or not they have an end, and the
-/// record behind them is found.
+/// Headers with many starts are searched and parsed in linear time, with or without an end, and the
+/// record after them is found.
 #[test]
 fn starts_in_headers() {
     let whole = "\nWARC-Type: response\nWARC-Target-URI: http://c/\nContent-Length: 1\n\nx\n\n";
@@ -249,7 +252,8 @@ fn starts_in_headers() {
     }
 }
 
-/// A header torn in mid-line costs its own record, even if what looks like a start stands between it and the next.
+/// A header torn within a line costs its own record, even with a false start between it and the
+/// next.
 #[test]
 fn torn_in_mid_line() {
     let after = page("http://b/", b"x");
@@ -258,7 +262,7 @@ fn torn_in_mid_line() {
     }
 }
 
-/// The pages of a file with damage in every tenth record or behind it, and those that must survive it.
+/// The pages of a file with damage in or after every tenth record, and those that must survive it.
 fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8>, BTreeSet<String>) {
     let (mut file, mut intact) = (Vec::new(), BTreeSet::new());
     for n in 0..200 {
@@ -282,8 +286,8 @@ fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8
     (file, intact)
 }
 
-/// Bit flips, cuts, insertions, zeroed blocks and junk cost the records that they hit: at least 99 % of the others are
-/// kept, and in compressed files no damaged one is.
+/// Bit flips, cuts, insertions, zeroed blocks and junk cost the records that they hit. At least 99
+/// % of the others are kept, and in compressed files no damaged one is.
 #[test]
 fn damage() {
     for (arc, codec) in
@@ -300,20 +304,20 @@ fn damage() {
             }
             let what = format!("{codec:?} arc {arc} kind {kind}: {kept} of {total}, {others} others");
             assert!(kept * 100 >= total * 99, "{what}");
-            // A flip in a gzip header's time does no harm.
+            // A flip in the time of a gzip header does no harm.
             assert!(codec == Codec::Plain || others <= 10, "{what}");
         }
     }
 }
 
-/// What is kept of a damaged member is the same wherever in the file it stands.
+/// What is kept of a damaged member does not depend on its place in the file.
 #[test]
 fn places_do_not_matter() {
     let pages: Vec<u8> = (0..300).flat_map(|n| page(&format!("http://a/{n}"), &Random(n).text(1000))).collect();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&pages).unwrap();
     encoder.flush().unwrap();
-    // No block is of this type.
+    // No block has this type.
     let damaged = [&encoder.get_ref()[..], &[0x07; 20]].concat();
     let alone = read(&damaged);
     assert!((200..300).contains(&alone.len()), "{}", alone.len());
@@ -324,8 +328,8 @@ fn places_do_not_matter() {
     }
 }
 
-/// Whether short gzip members are decoded whole or as streams, entries, offsets, details and notes are the same, in
-/// sound files and in damaged ones, under any limits.
+/// Short gzip members decode to the same entries, offsets, details and notes whole and as streams,
+/// in sound and in damaged files, under any limits.
 #[test]
 fn whole_or_streamed() {
     let mut tight = Options::default();
@@ -334,7 +338,7 @@ fn whole_or_streamed() {
     for seed in 0..60 {
         let random = &mut Random(seed);
         let mut files = vec![damaged(Codec::Gzip, seed % 2 == 0, seed as usize % 6, random).0];
-        // Members of several records or of parts of one, long and short, some of which lie.
+        // Members of several records or of parts of one, long and short, some with wrong lengths.
         let mut made = Vec::new();
         for n in 0..30 {
             let text = match random.below(10) {
@@ -348,7 +352,8 @@ fn whole_or_streamed() {
             let parts = [1, 1, 1, 3][random.below(4)];
             made.extend(record.chunks(record.len() / parts + 1).flat_map(gzip));
         }
-        // A length that the rest of the file can hold or not, as much of this member as is still to be read.
+        // A length that may or may not fit the rest of the file, depending on how much of this
+        // member is still unread.
         made.extend(gzip(&claims("http://b/", &random.text(90_000), &(70_000_000 + seed * 2_000_000).to_string())));
         files.push(made.clone());
         for _ in 0..3 {
@@ -366,7 +371,7 @@ fn whole_or_streamed() {
 }
 
 proptest! {
-    /// No bytes make the reader panic, loop or lose count, and a record behind them is found.
+    /// No bytes make the reader panic, loop or lose count, and a record after them is found.
     #[test]
     fn any_bytes(
         bytes in proptest::collection::vec(any::<u8>(), 0..300),

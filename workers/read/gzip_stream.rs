@@ -1,9 +1,9 @@
 //! Decodes gzip members as they are read.
 //!
-//! flate2's own gzip decoder owns its input. Here the input is shared with a decoder of whole members
-//! and moved between members, so it stays with the caller and is borrowed for each call. This module
-//! adds the header, checksum and length of RFC 1952 to flate2's inflate. Bytes, errors and positions
-//! equal those of flate2's decoder, which is the oracle of the tests.
+//! flate2's own gzip decoder owns its input. Here the input is shared with a decoder of whole
+//! members and moved between members, so it stays with the caller and is borrowed for each call.
+//! This module adds the header, checksum and length of RFC 1952 to flate2's inflate. Bytes, errors
+//! and positions equal those of flate2's decoder, which is the oracle of the tests.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, ErrorKind};
@@ -55,8 +55,8 @@ impl GzipStream {
         self.stage = Stage::Header;
     }
 
-    /// The next decoded bytes; none at the end of the member, whose checksum is then right. After an
-    /// error the member is lost.
+    /// The next decoded bytes; none at the end of the member, whose checksum is then right. After
+    /// an error the member is lost.
     pub fn read(&mut self, input: &mut impl BufRead, into: &mut [u8]) -> io::Result<usize> {
         if self.stage == Stage::Header {
             skip_header(input)?;
@@ -206,8 +206,8 @@ mod tests {
         bytes
     }
 
-    /// Headers with each optional field, whole and cut at each byte, decode as flate2 decodes them. A
-    /// name over the limit is refused.
+    /// Headers with each optional field, whole and cut at each byte, decode as flate2 decodes them.
+    /// A name over the limit is refused.
     #[test]
     fn headers() {
         let new = flate2::GzBuilder::new;
@@ -234,8 +234,8 @@ mod tests {
     }
 
     proptest! {
-        /// Damage anywhere has the outcome that it has in flate2's decoder: the same bytes, the same
-        /// error, the same place in the file.
+        /// Damage anywhere has the outcome that it has in flate2's decoder: the same bytes, the
+        /// same error, the same place in the file.
         #[test]
         fn same_as_flate2(
             seeds in proptest::collection::vec((any::<u16>(), 0usize..4000), 1..4),

@@ -1,11 +1,11 @@
-//! Gzip members that are short, decoded whole by libdeflate, which is up to twice as fast as a decoder that stops and
-//! goes on. In comes an [`Input`] that stands at a member; out come the decoded bytes of just that member, its checksum
-//! verified, or nothing. Nothing is said of what is long, damaged or in any doubt: [`super::decoder`] streams that from
-//! its start, so that all damage is told by one decoder. Never moves the input (RFC 1952).
+//! Decodes short gzip members whole by libdeflate, up to twice as fast as a streaming decoder.
 //!
-//! The member's end has to be known beforehand, so it is guessed: it is where the next header seems to start, or the
-//! file's end. The guess is proved by the member itself (`decode_guessed`). A few odd codes that no encoder makes may be taken
-//! by libdeflate and refused by the other decoder; such a member is taken, for its checksum and size are right.
+//! libdeflate needs the end of the member in advance, so it is guessed: it is where the next header
+//! seems to start, or the end of the file. `decode_guessed` proves the guess by the member's own
+//! checksum and size (RFC 1952). A member that is long, damaged or in any doubt is left to
+//! [`super::gzip_stream`], so that all damage is reported by one decoder. libdeflate accepts a few
+//! odd codes that no encoder writes and the other decoder refuses; such a member is accepted, since
+//! its checksum and size are right.
 
 use super::gzip_stream::{FEXTRA, RESERVED};
 use super::input::Input;
@@ -16,22 +16,23 @@ use memchr::memmem;
 /// The longest member that is decoded whole, in bytes of the file.
 pub const MEMBER_BYTES_MAX: usize = 128 << 10;
 
-/// The same in decoded bytes.
+/// The longest member that is decoded whole, in decoded bytes.
 const DECODED_BYTES_MAX: usize = 1 << 20;
 
 /// No deflate stream grows by more than this factor.
 const RATIO_MAX: usize = 1032;
 
-/// How a member starts whose method is deflate.
+/// The start of a member whose method is deflate.
 const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 
 /// Bytes of a header without optional fields.
 const HEADER_BYTES: usize = 10;
 
-/// Bytes of checksum and size behind the compressed ones.
+/// Bytes of the checksum and the size after the compressed ones.
 const TRAILER_BYTES: usize = 8;
 
-/// Places that are looked at for a member's end. One too early is rare, and then another one is rarely far.
+/// How many possible ends of a member are tried. An end that is too early is rare, and then the
+/// next one is rarely far.
 const ENDS_MAX: usize = 4;
 
 /// Decodes members whole, one at a time, into a buffer that is used again.
@@ -42,7 +43,7 @@ pub struct GzipWhole {
     decoded: usize,
     /// Where the last member starts, in bytes of the file.
     at: Option<u64>,
-    /// Its bytes in the file; none if it was not decoded.
+    /// Its length in the file; none if it was not decoded.
     length: Option<usize>,
     /// The longest member that is decoded, in bytes of the file.
     member_bytes_max: usize,
@@ -50,7 +51,8 @@ pub struct GzipWhole {
 }
 
 impl GzipWhole {
-    /// A decoder of members of at most `member_bytes_max` bytes in the file, which [`MEMBER_BYTES_MAX`] bounds.
+    /// A decoder of members of at most `member_bytes_max` bytes in the file, which
+    /// [`MEMBER_BYTES_MAX`] bounds.
     pub fn new(member_bytes_max: usize) -> GzipWhole {
         GzipWhole {
             decompressor: Decompressor::new(),
@@ -63,16 +65,16 @@ impl GzipWhole {
         }
     }
 
-    /// Decodes the member at which `input` stands; gives its length in bytes of the file. None where it is not short or
-    /// not surely sound; else the input has the member in its buffer. Asked again of the same place it decodes nothing
-    /// anew. Errors are the file system's.
+    /// Decodes the member at `input`'s position and returns its length in the file; none if it is
+    /// not short or not surely sound. A decoded member is in `input`'s buffer, which is not moved.
+    /// A second call at the same place decodes nothing again. Errors come from the file system.
     pub fn decode(&mut self, input: &mut Input) -> Result<Option<usize>> {
         let at = input.position();
         if self.at != Some(at) {
             (self.at, self.length, self.decoded) = (Some(at), None, 0);
             self.length = self.decode_anew(input)?;
         }
-        // The caller may pass over as much, and may have been elsewhere meanwhile.
+        // The caller may consume that many bytes, and may have moved the input meanwhile.
         input.peek(self.length.unwrap_or(0))?;
         Ok(self.length)
     }
@@ -89,7 +91,7 @@ impl GzipWhole {
 
     fn decode_anew(&mut self, input: &mut Input) -> Result<Option<usize>> {
         let left = input.left();
-        // What is in the buffer anyway suffices mostly.
+        // Usually the bytes in the buffer are enough.
         for want in [1, self.member_bytes_max] {
             let bytes = input.peek(want)?;
             let bytes = &bytes[..bytes.len().min(self.member_bytes_max)];
@@ -100,10 +102,12 @@ impl GzipWhole {
         Ok(None)
     }
 
-    /// Whether the member that starts `bytes` is sound and ends where it was guessed to end; then it is decoded.
+    /// Decodes the member at the start of `bytes`, if it is sound and ends where it was guessed to
+    /// end.
     ///
-    /// The decompressor verifies checksum and size, and passes over bytes behind the member. But the member ends with
-    /// its size, the guess has the same four bytes at its end, and they stand nowhere else: so both ends are one.
+    /// The decompressor verifies checksum and size, and ignores bytes after the member. The member
+    /// ends with its size, the guess has the same four bytes at its end, and they appear nowhere
+    /// else in it: so both ends are the same.
     fn decode_guessed(&mut self, bytes: &[u8], guess: &Guess) -> bool {
         let member = &bytes[..guess.length];
         let (body, size) = member.split_at(guess.length - 4);
@@ -119,7 +123,7 @@ impl GzipWhole {
     }
 }
 
-/// What a member would be, if it ended where the next one seems to start. All in bytes.
+/// A member, if it ended where the next one seems to start. All in bytes.
 #[derive(Debug, PartialEq, Eq)]
 struct Guess {
     header: usize,
@@ -127,8 +131,9 @@ struct Guess {
     decoded: usize,
 }
 
-/// The guess for the member that starts `bytes`; none if no end can be seen, or if it has header fields about which
-/// decoders differ. `is_all` says that the file ends with these bytes.
+/// The guess for the member at the start of `bytes`; none if no end is in sight, or if its header
+/// has fields on which decoders differ. `is_all` means that the file ends with these bytes. Adds
+/// the bytes that are searched to `searched_bytes`.
 fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> {
     let header = match *bytes.get(..HEADER_BYTES + 2)? {
         [0x1f, 0x8b, 8, 0, ..] => HEADER_BYTES,
@@ -157,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{BufRead, Write};
 
-    /// The members from the file's start on that are decoded whole, up to the first that is not.
+    /// The members that are decoded whole, from the start of the file to the first that is not.
     fn decoded(file: &[u8]) -> Vec<Vec<u8>> {
         let file = Temporary::new("x.gz", file);
         let mut input = Input::open(&file.0, 0, file.0.metadata().unwrap().len()).unwrap();
@@ -176,7 +181,8 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Short members are decoded whole, one after the other to the file's end, over many buffers; long ones are not.
+    /// Short members are decoded whole, one after the other to the file's end, over many buffers;
+    /// long ones are not.
     #[test]
     fn short_members() {
         let texts: Vec<Vec<u8>> = (0..400).map(|n| Random(n).text(1 + 7 * n as usize)).collect();
@@ -192,7 +198,8 @@ mod tests {
         assert!(decoded(&gzip(b"")).is_empty());
     }
 
-    /// What stands behind a member is never taken for a part of it, even if it repeats the member's own last bytes.
+    /// Bytes after a member never count as a part of it, even if they repeat the member's last
+    /// bytes.
     #[test]
     fn never_beyond_the_end() {
         let member = gzip(b"a text to be decoded");
@@ -206,8 +213,8 @@ mod tests {
         assert!(decoded(&[&empty_and_zeros[..], &member].concat()).is_empty());
     }
 
-    /// The search for a member's end is bounded by a few starts of others: many members that are not decoded whole
-    /// are searched in linear time.
+    /// The search for the end of a member stops after a few starts of others: many members that are
+    /// not decoded whole are searched in linear time.
     #[test]
     fn linear() {
         let file = gzip(b"").repeat(9000);
@@ -222,7 +229,8 @@ mod tests {
     }
 
     proptest! {
-        /// A member is decoded to what a stream decodes it to and ends where that ends, whatever was done to the file.
+        /// A member decodes to the bytes of a streaming decoder and ends in the same place, in
+        /// damaged files too.
         #[test]
         fn same_as_streamed(
             texts in proptest::collection::vec("[a-d \\x1f\\x8b]{0,300}", 1..6),

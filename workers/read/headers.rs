@@ -1,15 +1,17 @@
-//! Named fields, as WARC and HTTP write them: `Name: value` lines up to an empty line. In come bytes, out go fields.
-//! Names compare without case, lines end in LF, CRLF or worse (`\r\r\n`), a line that starts with white space continues
-//! the one before it. Never fails: a line that is no field is passed over.
+//! Parses the named fields of WARC and HTTP: `Name: value` lines up to an empty line.
+//!
+//! Names compare without case. Lines end in LF, CRLF or worse (`\r\r\n`), and a line that starts
+//! with white space continues the one before. Nothing fails: a line that is not a field is passed
+//! over.
 
 use std::borrow::Cow;
 
-/// Fields in the order in which they stood.
+/// The fields, in their order in the text.
 #[derive(Debug, Default)]
 pub struct Headers<'a>(Vec<(&'a [u8], Cow<'a, [u8]>)>);
 
 impl<'a> Headers<'a> {
-    /// The fields of `bytes`, which the caller has bounded.
+    /// The fields of `bytes`, whose length the caller has bounded.
     pub fn parse(bytes: &'a [u8]) -> Headers<'a> {
         let mut fields: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {
@@ -28,26 +30,26 @@ impl<'a> Headers<'a> {
         Headers(fields)
     }
 
-    /// The first field of that name which is not empty.
+    /// The first field of this name that is not empty.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let named = self.0.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
         named.map(|(_, value)| value.as_ref()).find(|value| !value.is_empty())
     }
 
-    /// The same as text, if it is UTF-8.
+    /// The first field of this name that is not empty, if that is UTF-8.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(|value| std::str::from_utf8(value).ok())
     }
 }
 
-/// The length of the fields at the start of `bytes`, with the empty line that ends them; none while no empty line is
-/// there.
+/// The length of the fields at the start of `bytes`, including the empty line that ends them; none
+/// without an empty line.
 pub fn length(bytes: &[u8]) -> Option<usize> {
     length_from(bytes, 0, &mut 0)
 }
 
-/// The same where no empty line ends within the first `from` bytes, which are not searched again. Adds the bytes that
-/// are searched to `searched_bytes`.
+/// As [`length`], where no empty line ends within the first `from` bytes, which are not searched
+/// again. Adds the bytes that are searched to `searched_bytes`.
 pub fn length_from(bytes: &[u8], from: usize, searched_bytes: &mut u64) -> Option<usize> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..)?).map(|end| from + end);
     let length = ends.map(|end| end + 1).find(|&end| {
@@ -60,6 +62,13 @@ pub fn length_from(bytes: &[u8], from: usize, searched_bytes: &mut u64) -> Optio
 }
 
 /// A media type such as `text/html` in lower case, and its `charset` parameter without quotes.
+///
+/// ```
+/// use workers::read::headers::media_type;
+///
+/// let (media, charset) = media_type(b"Text/HTML; charset=\"GBK\"");
+/// assert_eq!((media.as_str(), charset.as_deref()), ("text/html", Some("GBK")));
+/// ```
 pub fn media_type(value: &[u8]) -> (String, Option<String>) {
     let value = String::from_utf8_lossy(value);
     let mut parts = value.split(';');
@@ -76,7 +85,7 @@ pub fn media_type(value: &[u8]) -> (String, Option<String>) {
 mod tests {
     use super::*;
 
-    /// Line ends, case, folding and white space do not change what a field says.
+    /// Line ends, case, folding and white space do not change a field's value.
     #[test]
     fn one_meaning() {
         for text in [
@@ -95,7 +104,7 @@ mod tests {
         }
     }
 
-    /// An empty field is as good as none, and the first of several wins.
+    /// An empty field counts as missing, and the first of several wins.
     #[test]
     fn empty_and_many() {
         let headers = Headers::parse(b"A:\r\nA: 1\r\nA: 2\r\nno field\r\nB:\r\n");
@@ -104,7 +113,7 @@ mod tests {
         assert_eq!(length(b"A: 1\r\nB: 2\r\n"), None);
     }
 
-    /// A media type is found under quotes, case and parameters.
+    /// A media type is found despite quotes, case and parameters.
     #[test]
     fn media_types() {
         assert_eq!(media_type(b"text/html"), ("text/html".into(), None));

@@ -1,10 +1,10 @@
-//! HTTP responses as archives keep them (RFC 9112). In come the bytes of a response, out goes what they say of a page:
-//! its bytes without transfer and content encodings, that it is gone, that it was seen, or why it is no page.
+//! Reads HTTP responses as archives keep them (RFC 9112): a page, its removal, or its unchanged
+//! state.
 //!
-//! Archives hold bodies that were decoded while the headers still name the encoding. So an encoding is tried, and where
-//! it does not hold the body is taken as it is and counted under `raw_body`. What was cut off is decoded as far as it
-//! goes. Never decodes to more than the caller's limit; a body without an encoding is passed on whatever its length,
-//! which the caller has bounded by that of the record.
+//! Archives keep bodies that were already decoded, while the headers still name the encoding. So
+//! each encoding is tried; where it does not fit, the body is kept as it is and counted under
+//! `raw_body`. A body that was cut off is decoded as far as it goes. A decoded body keeps to the
+//! caller's limit; a body without an encoding was bounded by the caller as part of its record.
 
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes};
@@ -12,16 +12,31 @@ use super::zstd_stream::WINDOW_LOG_MAX;
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
-/// More content encodings than this around one body are an attack.
+/// More content encodings around one body are an attack.
 const ENCODINGS_MAX: usize = 4;
 
-/// Whether a URL is one of the web.
+/// Whether a URL has the scheme `http` or `https`.
 pub fn is_web(url: &str) -> bool {
     ["http://", "https://"].iter().any(|s| url.get(..s.len()).is_some_and(|head| head.eq_ignore_ascii_case(s)))
 }
 
-/// What a response says of its page. `media` is what the archive says the body is, for the case that HTTP does not;
-/// `bytes_max` bounds the decoded body. The error is a skip or a reject: `bad_http`, `too_long`.
+/// The page in a response. `media` is the media type that the archive states, for responses without
+/// one; `bytes_max` bounds the decoded body. The error is a skip, or a reject: `bad_http`,
+/// `too_long`.
+///
+/// ```
+/// use workers::read::http::body;
+/// use workers::read::record::{Body, Item, Notes};
+///
+/// let page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>hello";
+/// let found = body(page, None, 1000, &mut Notes::default());
+/// let charset = Some("utf-8".to_owned());
+/// assert_eq!(found, Ok(Body::Html { bytes: b"<p>hello".to_vec(), charset }));
+/// let gone = body(b"HTTP/1.1 410 Gone\r\n\r\n", None, 1000, &mut Notes::default());
+/// assert_eq!(gone, Ok(Body::Removed));
+/// let redirect = body(b"HTTP/1.1 302 Found\r\n\r\n", None, 1000, &mut Notes::default());
+/// assert_eq!(redirect, Err(Item::Skip("status")));
+/// ```
 pub fn body(response: &[u8], media: Option<&[u8]>, bytes_max: usize, notes: &mut Notes) -> Result<Body, Item> {
     let Some((status, head, body)) = parse(response) else {
         let head = String::from_utf8_lossy(&response[..response.len().min(60)]).into_owned();
@@ -46,7 +61,7 @@ pub fn body(response: &[u8], media: Option<&[u8]>, bytes_max: usize, notes: &mut
     page(&kind, charset, body).ok_or(Item::Skip("not_text"))
 }
 
-/// The body of a page of this media type; none if it is neither HTML nor plain text.
+/// The body of a page of this media type; none if that is neither HTML nor plain text.
 pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Option<Body> {
     match media {
         "text/html" | "application/xhtml+xml" => Some(Body::Html { bytes: bytes.into_owned(), charset }),
@@ -88,7 +103,8 @@ fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], notes: &mut Notes) -> Co
     }
 }
 
-/// The chunks of `body` joined; none if it is not chunked. A body that ends early is joined as far as it goes.
+/// Joins the chunks of `body`; none if it is not chunked. A body that ends early is joined as far
+/// as it goes.
 fn chunks(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut joined = Vec::with_capacity(body.len());
     while !body.is_empty() {
@@ -155,8 +171,10 @@ fn zstd_decoder(bytes: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static,
     Ok(decoder)
 }
 
-/// All that `decoder` gives. Where it fails before its end: what it gave, if `encoded` is no text, for text that claims
-/// an encoding was decoded before and may by chance begin like that encoding. Rejects what is over the limit.
+/// Everything that `decoder` decodes, up to `bytes_max`.
+///
+/// If it fails before its end, what it decoded so far is kept, unless `encoded` is text: such a
+/// body was decoded before and may start like its encoding by chance.
 fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Result<Option<Vec<u8>>, Item> {
     let mut decoder = io::BufReader::with_capacity(32 << 10, decoder);
     let mut all = Vec::new();
@@ -200,7 +218,7 @@ mod tests {
         Ok(Body::Html { bytes: bytes.to_vec(), charset: Some("GBK".into()) })
     }
 
-    /// The status decides whether there is a page, whether it is gone, or was merely seen.
+    /// The status decides whether the page is there, gone or unchanged.
     #[test]
     fn statuses() {
         for (status, want) in [
@@ -224,7 +242,8 @@ mod tests {
         }
     }
 
-    /// The media type decides whether a page is one; what the archive says and how the body begins fill in for HTTP.
+    /// The media type decides whether a body is a page. Without one in HTTP, that of the archive
+    /// and the start of the body decide.
     #[test]
     fn media() {
         let kind = |fields: &str, media: Option<&[u8]>, bytes: &[u8]| match body(
@@ -247,7 +266,7 @@ mod tests {
         assert_eq!(kind("", None, b"x"), "not_text");
     }
 
-    /// A chunked body is joined, however its sizes are padded and wherever it is cut off.
+    /// A chunked body is joined, with padded sizes and when it is cut off.
     #[test]
     fn chunked() {
         let fields = format!("{HTML}Transfer-Encoding: chunked\r\n");
@@ -263,7 +282,7 @@ mod tests {
         }
     }
 
-    /// A body that was decoded before it was archived is taken as it is, and counted.
+    /// A body that was decoded before it was archived is kept as it is, and counted.
     #[test]
     fn lying_headers() {
         for fields in ["Transfer-Encoding: chunked", "Content-Encoding: gzip", "Content-Encoding: deflate"] {
@@ -280,7 +299,8 @@ mod tests {
         assert_eq!(of(&response("200 OK", &fields, b"<p>decoded</p>")), (html(b"<p>decoded</p>"), 1));
     }
 
-    /// Every encoding is undone, several of them in turn, and what is cut off as far as it goes.
+    /// Every encoding is undone, several of them in turn, and a body that was cut off as far as it
+    /// goes.
     #[test]
     fn encodings() {
         let text = b"<p>The same text, the same text, the same text.</p>";
@@ -288,7 +308,7 @@ mod tests {
         zlib.write_all(text).unwrap();
         let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
         raw.write_all(text).unwrap();
-        // An uncompressed meta-block of four bytes and the empty last one, by hand.
+        // An uncompressed meta-block of four bytes and the empty last one, written by hand.
         let brotli = b"\x8b\x01\x80web!\x03".to_vec();
         let zstandard = zstd::encode_all(&text[..], 1).unwrap();
         for (name, body, want) in [
@@ -314,7 +334,8 @@ mod tests {
         assert!(!bytes.is_empty() && text.starts_with(&bytes));
     }
 
-    /// A small body that decodes to a huge one is rejected at the limit, and encodings are not stacked without end.
+    /// A small body that decodes to a huge one is rejected at the limit, and the number of
+    /// encodings is limited.
     #[test]
     fn bombs() {
         let fields = format!("{HTML}Content-Encoding: gzip\r\n");
@@ -329,7 +350,7 @@ mod tests {
     }
 
     proptest! {
-        /// No bytes make the parser panic, whatever encoding they claim.
+        /// No bytes make the parser panic, under any encoding.
         #[test]
         fn any_bytes(body in proptest::collection::vec(any::<u8>(), 0..200), encoding in 0usize..5) {
             let name = ["gzip", "deflate", "br", "zstd", "x"][encoding];
@@ -338,7 +359,7 @@ mod tests {
             let _ = of(&body);
         }
 
-        /// Chunks of any sizes are joined to what they were cut from.
+        /// Chunks of any sizes are joined to the original body.
         #[test]
         fn chunks_of_any_size(parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..50), 0..9)) {
             let mut body = Vec::new();

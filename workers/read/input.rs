@@ -1,5 +1,7 @@
-//! The bytes of one file as they lie on disk. In comes a path, out go bytes and the position up to which they were
-//! used. Never maps the file: a mapped file that shrinks kills the process, a read one is an [`Error`].
+//! The bytes of one file as they lie on disk, with the position up to which they were used.
+//!
+//! The file is never mapped: a mapped file that shrinks kills the process, a read one is an
+//! [`Error`].
 
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
@@ -9,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A buffered reader of the bytes before `end`, which knows its position and keeps the file system's errors apart from
-/// those of a decompressor that reads from it.
+/// A buffered reader of the bytes before `end`. It has a position, and keeps errors of the file
+/// system apart from those of a decompressor that reads from it.
 #[derive(Debug)]
 pub struct Input {
     path: PathBuf,
@@ -18,7 +20,7 @@ pub struct Input {
     end: u64,
     size: u64,
     buffer: Box<[u8]>,
-    /// The part of `buffer` that was read and not yet used.
+    /// The part of `buffer` that was read and not yet used is `at..filled`.
     at: usize,
     filled: usize,
     /// Bytes of the file up to `buffer[at]`.
@@ -27,18 +29,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens `path` at `start`; its bytes end at `end`. An error if it is no regular file (a FIFO blocks for ever),
-    /// or shorter than `end`: then it changed after it was planned.
+    /// Opens `path` at `start`; its bytes end at `end`. Fails if it is no regular file (a FIFO
+    /// would block for ever), or is shorter than `end`: then it changed after it was planned.
     pub fn open(path: &Path, start: u64, end: u64) -> Result<Input> {
-        let metadata = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?;
-        if !metadata.is_file() {
-            return Err(Error::new(Kind::NoInput, format!("{} is no regular file", path.display())));
-        }
-        let mut file = File::open(path).map_err(|e| Error::input("open", path, e))?;
-        let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
-        if size < end {
-            return Err(changed(path));
-        }
+        let (mut file, size) = open_file(path, end)?;
         file.seek(SeekFrom::Start(start)).map_err(|e| Error::io("seek in", path, e))?;
         Ok(Input {
             path: path.to_owned(),
@@ -58,7 +52,7 @@ impl Input {
         &self.path
     }
 
-    /// Bytes from the start of the file to the next byte to be used.
+    /// Bytes from the start of the file to the next unused byte.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -68,12 +62,12 @@ impl Input {
         self.end.saturating_sub(self.position)
     }
 
-    /// Lets the bytes end where the file ended when it was opened.
+    /// Moves the end to where the file ended when it was opened.
     pub fn lift_end(&mut self) {
         self.end = self.size;
     }
 
-    /// The next bytes: at least `want` of them, which is at most 128 KiB, unless fewer are left.
+    /// The next bytes: at least `want`, unless fewer are left. `want` is at most 128 KiB.
     pub fn peek(&mut self, want: usize) -> Result<&[u8]> {
         debug_assert!(want <= BUFFER_BYTES / 2);
         while self.filled - self.at < want && self.left() > (self.filled - self.at) as u64 {
@@ -87,7 +81,7 @@ impl Input {
         Ok(&self.buffer[self.at..self.filled])
     }
 
-    /// Goes to `position`, which costs nothing when its byte is in the buffer.
+    /// Goes to `position`; this is free while its byte is in the buffer.
     pub fn seek(&mut self, position: u64) -> Result<()> {
         let base = self.position - self.at as u64;
         if (base..=base + self.filled as u64).contains(&position) {
@@ -100,12 +94,12 @@ impl Input {
         Ok(())
     }
 
-    /// The file system's error behind the last error that [`Read`] or [`BufRead`] gave, if it was one.
+    /// The file system's error that caused the last error of [`Read`] or [`BufRead`], if it was one.
     pub fn take_failure(&mut self) -> Option<Error> {
         self.failed.take().map(|error| Error::io("read", &self.path, error))
     }
 
-    /// Reads once behind what is buffered; there is room and something left.
+    /// Reads once into the buffer, which has room, from a file that has bytes left.
     fn read_more(&mut self) -> io::Result<()> {
         let ahead = self.position + (self.filled - self.at) as u64;
         let room = (self.end - ahead).min((self.buffer.len() - self.filled) as u64) as usize;
@@ -125,8 +119,18 @@ impl Input {
     }
 }
 
-fn changed(path: &Path) -> Error {
-    Error::new(Kind::Io, format!("{} became shorter after it was planned", path.display()))
+/// Opens `path`, which must be a regular file of at least `bytes_min` bytes, and returns its size.
+pub fn open_file(path: &Path, bytes_min: u64) -> Result<(File, u64)> {
+    let metadata = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?;
+    if !metadata.is_file() {
+        return Err(Error::new(Kind::NoInput, format!("{} is no regular file", path.display())));
+    }
+    let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
+    let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
+    if size < bytes_min {
+        return Err(Error::new(Kind::Io, format!("{} became shorter after it was planned", path.display())));
+    }
+    Ok((file, size))
 }
 
 impl BufRead for Input {

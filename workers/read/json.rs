@@ -1,8 +1,8 @@
-//! One JSON line. In come its bytes, out goes what its configured fields say; the other fields are read past without
-//! being kept. Depth is bounded by the parser, at 128.
+//! Parses one JSON line and keeps the values of the configured fields.
 //!
-//! A line is one record or none: half a surrogate pair, a used field twice, a number that is none or bytes that are no
-//! UTF-8 reject it, for what another parser would make of it is anyone's guess (RFC 8259, sections 4 and 8).
+//! A line is one record or none. Half a surrogate pair, a used field that appears twice, an invalid
+//! number and invalid UTF-8 reject the line, since other parsers disagree on what it means (RFC
+//! 8259, sections 4 and 8). The parser bounds the depth to 128.
 
 use super::Fields;
 use super::record::{DETAIL_BYTES_MAX, Item};
@@ -11,8 +11,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a line says that is not blank. Rejects `nul`, `bad_utf8`, `bad_json`, `too_deep`, `bad_escape`,
-/// `duplicate_field` and what [`row::item`] rejects.
+/// The record of a line that is not blank. Rejects `nul`, `bad_utf8`, `bad_json`, `too_deep`,
+/// `bad_escape`, `duplicate_field`, and what [`row::item`] rejects.
 pub fn item(line: &[u8], fields: &Fields) -> Item {
     let reject = |reason, why: &dyn fmt::Display| {
         let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
@@ -35,7 +35,7 @@ pub fn item(line: &[u8], fields: &Fields) -> Item {
     }
 }
 
-/// The word for a parser's error, which can only be told by its message.
+/// The reason for a parser's error, by its message, since the parser has no codes for it.
 fn word(error: &serde_json::Error) -> &'static str {
     let message = error.to_string();
     if message.starts_with("recursion limit") {
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for &mut Object<'_> {
     }
 }
 
-/// A key's place among the configured fields, if it is one.
+/// The place of a key among the configured fields, if it is one of them.
 struct Key<'f>(&'f Fields);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
@@ -111,7 +111,7 @@ impl Visitor<'_> for Key<'_> {
 /// A value that is kept.
 struct Picked;
 
-/// A value that is read past, with its escapes and its depth checked like those of one that is kept.
+/// A value that is not kept. Its escapes and its depth are checked like those of a kept one.
 struct Skipped;
 
 impl<'de> DeserializeSeed<'de> for Picked {
@@ -185,33 +185,34 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn says(line: &str) -> String {
+    fn outcome(line: &str) -> String {
         word(&item(line.as_bytes(), &Fields::default()))
     }
 
-    /// The configured fields are found in any order among others, and the first of deleted, op, text and html counts.
+    /// The configured fields are found in any order among others, and the first of deleted, op,
+    /// text and html counts.
     #[test]
     fn fields() {
-        assert_eq!(says(r#"{"x":[1,{"url":"no"}],"text":"tt","url":"http://a","y":null}"#), "http://a text 2");
-        assert_eq!(says(r#"{"url":"a","html":"<p>","text":null}"#), "a html 3");
-        assert_eq!(says(r#"{"url":"a","html":"<p>","text":"t"}"#), "a text 1");
-        assert_eq!(says(r#"{"url":"a","text":""}"#), "a text 0");
-        assert_eq!(says(r#"{"url":"a","deleted":true,"text":"t"}"#), "a removed");
-        assert_eq!(says(r#"{"url":"a","op":"remove"}"#), "a removed");
-        assert_eq!(says(r#"{"url":"a","op":"add","deleted":false,"text":"t"}"#), "a text 1");
-        assert_eq!(says(r#"{"url":"a\u0001b","text":"t"}"#), "a%01b text 1");
+        assert_eq!(outcome(r#"{"x":[1,{"url":"no"}],"text":"tt","url":"http://a","y":null}"#), "http://a text 2");
+        assert_eq!(outcome(r#"{"url":"a","html":"<p>","text":null}"#), "a html 3");
+        assert_eq!(outcome(r#"{"url":"a","html":"<p>","text":"t"}"#), "a text 1");
+        assert_eq!(outcome(r#"{"url":"a","text":""}"#), "a text 0");
+        assert_eq!(outcome(r#"{"url":"a","deleted":true,"text":"t"}"#), "a removed");
+        assert_eq!(outcome(r#"{"url":"a","op":"remove"}"#), "a removed");
+        assert_eq!(outcome(r#"{"url":"a","op":"add","deleted":false,"text":"t"}"#), "a text 1");
+        assert_eq!(outcome(r#"{"url":"a\u0001b","text":"t"}"#), "a%01b text 1");
     }
 
-    /// A URL may be made of several fields, of numbers too.
+    /// A URL may consist of several fields, which may be numbers.
     #[test]
     fn joined_url() {
         let fields = Fields { url: vec!["site".into(), "id".into()], ..Fields::default() };
-        let says = |line: &str| word(&item(line.as_bytes(), &fields));
-        assert_eq!(says(r#"{"id":7,"site":"s","text":""}"#), "s/7 text 0");
-        assert_eq!(says(r#"{"site":"s","text":""}"#), "!no_url");
+        let outcome = |line: &str| word(&item(line.as_bytes(), &fields));
+        assert_eq!(outcome(r#"{"id":7,"site":"s","text":""}"#), "s/7 text 0");
+        assert_eq!(outcome(r#"{"site":"s","text":""}"#), "!no_url");
     }
 
-    /// Dates are texts or seconds; one that is none leaves the record without a date.
+    /// Dates are texts or seconds; an invalid one leaves the record without a date.
     #[test]
     fn dates() {
         for (date, want) in [
@@ -229,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Each kind of bad line is rejected under its own word.
+    /// Each kind of bad line is rejected under its own reason.
     #[test]
     fn bad_lines() {
         let deep = format!(r#"{{"url":"a","text":"","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
@@ -255,14 +256,14 @@ mod tests {
             (r#"{"url":"a","text":"","deleted":"no"}"#, "bad_field"),
             (&deep, "too_deep"),
         ] {
-            assert_eq!(says(line), format!("!{reason}"), "{}", &line[..line.len().min(80)]);
+            assert_eq!(outcome(line), format!("!{reason}"), "{}", &line[..line.len().min(80)]);
         }
         assert_eq!(word(&item(b"{\"url\":\"\xff\"}", &Fields::default())), "!bad_utf8");
-        assert_eq!(says(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))), "!long_url");
+        assert_eq!(outcome(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))), "!long_url");
     }
 
     proptest! {
-        /// Whatever a line holds, it is one item; and what a general parser takes for the fields is what is taken.
+        /// Any line is one item, and its fields are those that a general parser finds.
         #[test]
         fn twin(url in "[a-z\\\\\"é漢]{1,9}", text in "\\PC{0,30}", noise in "\\PC{0,9}", cut in 0usize..200) {
             let value = serde_json::json!({ "noise": [noise.clone(), { "text": noise }], "text": text, "url": url });

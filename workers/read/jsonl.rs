@@ -1,6 +1,8 @@
-//! JSON lines: one object a line. In come the lines that start in a split, out goes an entry for each not blank.
-//! A line is held whole, so its length is bounded; a longer one is rejected and reading goes on behind it. In a
-//! compressed file a line may go on from one member to the next. Never looks into a line: that is [`super::json`]'s.
+//! Reads JSON lines: one object on each line. The lines themselves are parsed by [`super::json`].
+//!
+//! A split owns the lines that start in it. A line is held as a whole, so its length is bounded: a
+//! longer one is rejected and reading goes on after it. In a compressed file a line may cross the
+//! end of a member.
 
 use super::decoder::Codec;
 use super::record::{Entry, Item, Notes};
@@ -8,10 +10,10 @@ use super::source::{End, Source};
 use super::{Options, Reader, Split, json};
 use crate::error::Result;
 
-/// The mark that some tools put before UTF-8.
+/// The byte order mark that some tools write before UTF-8.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes by which the window grows while a line's end is looked for.
+/// Bytes by which the window grows while the end of a line is searched.
 const STEP_BYTES: usize = 64 << 10;
 
 /// The reader of JSON lines.
@@ -23,21 +25,22 @@ pub struct Jsonl {
 }
 
 /// How a line ended.
-enum Line {
-    /// With this many bytes, of which the last is a newline unless the file ended.
+enum LineEnd {
+    /// After this many bytes; the last is a newline unless the file ended.
     Whole(usize),
-    /// Over the limit; nothing was consumed.
+    /// The line is over the limit; nothing was consumed.
     Long,
     /// In a damaged member.
     Damaged,
-    /// There is none.
+    /// There is no line.
     None,
 }
 
 impl Jsonl {
-    /// Opens the lines that start in `split`. The last of them may end behind it.
+    /// Opens the lines that start in `split`. The last of them may end after it.
     pub fn open(split: &Split, options: &Options) -> Result<Jsonl> {
-        // One byte earlier, to see whether a line starts at the split's first byte; from the mark on where it may be the first.
+        // Starts one byte early, to see whether a line starts at the split's first byte; or at the
+        // byte order mark, where it may be the first.
         let before = split.start.saturating_sub(1);
         let from = if split.start <= BOM.len() as u64 { 0 } else { before };
         let mut source = Source::open(&split.path, from, split.end, &options.limits)?;
@@ -56,7 +59,7 @@ impl Jsonl {
         self.source.codec() == Codec::Plain && self.source.offset() >= self.end
     }
 
-    fn line(&mut self) -> Result<Line> {
+    fn line(&mut self) -> Result<LineEnd> {
         let line_bytes_max = self.options.limits.line_bytes_max;
         let (mut seen, mut want) = (0, 1);
         loop {
@@ -64,10 +67,10 @@ impl Jsonl {
             let length = window.len();
             if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
                 let line = seen + end;
-                return Ok(if line > line_bytes_max { Line::Long } else { Line::Whole(line + 1) });
+                return Ok(if line > line_bytes_max { LineEnd::Long } else { LineEnd::Whole(line + 1) });
             }
             if length > line_bytes_max {
-                return Ok(Line::Long);
+                return Ok(LineEnd::Long);
             }
             seen = length;
             match self.source.end() {
@@ -76,9 +79,9 @@ impl Jsonl {
                     self.source.next_member()?;
                     want = length + 1;
                 }
-                Some(End::Damage { .. }) => return Ok(Line::Damaged),
-                Some(End::File) if length == 0 => return Ok(Line::None),
-                Some(End::File) => return Ok(Line::Whole(length)),
+                Some(End::Damage { .. }) => return Ok(LineEnd::Damaged),
+                Some(End::File) if length == 0 => return Ok(LineEnd::None),
+                Some(End::File) => return Ok(LineEnd::Whole(length)),
             }
         }
     }
@@ -99,14 +102,14 @@ impl Reader for Jsonl {
                 return Ok(None);
             }
             match self.line()? {
-                Line::None => return Ok(None),
-                Line::Damaged => return self.damaged(offset).map(Some),
-                Line::Long => {
+                LineEnd::None => return Ok(None),
+                LineEnd::Damaged => return self.damaged(offset).map(Some),
+                LineEnd::Long => {
                     let detail = format!("more than {} bytes", self.options.limits.line_bytes_max);
                     skip_line(&mut self.source, None)?;
                     return Ok(Some(Entry { offset, item: Item::reject("long_line", detail) }));
                 }
-                Line::Whole(bytes) => {
+                LineEnd::Whole(bytes) => {
                     let line = self.source.window()[..bytes].trim_ascii();
                     let item = (!line.is_empty()).then(|| json::item(line, &self.options.fields));
                     self.source.consume(bytes);
@@ -134,7 +137,7 @@ impl Reader for Jsonl {
     }
 }
 
-/// Drops all up to the next newline and this one too, or all up to `end`, a place in the stream.
+/// Drops everything up to and including the next newline, or up to `end`, a place in the stream.
 fn skip_line(source: &mut Source, end: Option<u64>) -> Result<()> {
     while end.is_none_or(|end| source.offset() < end) {
         let window = source.fill(1)?;
@@ -154,7 +157,7 @@ fn skip_line(source: &mut Source, end: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a member that starts with these bytes may hold JSON lines, or a later part of one.
+/// Whether a member that starts with these bytes may hold JSON lines, or the rest of one.
 fn starts(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b >= b' ' || b.is_ascii_whitespace())
 }
@@ -172,7 +175,8 @@ mod tests {
         words(&read_all("x.jsonl", bytes, &options).0)
     }
 
-    /// Line ends, blank lines, a byte order mark and a missing last newline do not change what the lines say.
+    /// Line ends, blank lines, a byte order mark and a missing last newline do not change what is
+    /// read.
     #[test]
     fn line_ends() {
         let want = ["a text 1", "b text 2"];
@@ -183,7 +187,8 @@ mod tests {
         }
     }
 
-    /// A line over the limit is rejected and the next one is read, in a plain file and in a compressed one.
+    /// A line over the limit is rejected and the next one is read, in plain and in compressed
+    /// files.
     #[test]
     fn long_lines() {
         let line = "{\"url\":\"a\",\"text\":\"1\"}\n";
@@ -217,7 +222,7 @@ mod tests {
         assert_eq!(kept.iter().filter(|word| word.starts_with('!')).count(), 3);
     }
 
-    /// A compressed file that grows beyond all measure is given up, not unpacked.
+    /// A compressed file that grows beyond the limits is given up, not decompressed.
     #[test]
     fn bombs() {
         let mut options = Options::default();
@@ -229,8 +234,8 @@ mod tests {
     }
 
     proptest! {
-        /// However a file is cut, each of its lines is read once, by the share in which it starts. The first line was lost where a share ended
-        /// right behind a byte order mark.
+        /// However a file is cut, each of its lines is read once, by the split in which it starts.
+        /// The first line was lost where a split ended right after a byte order mark.
         #[test]
         fn shares(
             lengths in proptest::collection::vec(0usize..60, 0..40),

@@ -1,29 +1,32 @@
-//! Walks the members of a file: opens one after the other and, behind damage, finds the next sound one.
+//! Walks the members of a file: opens one after the other and finds the next sound one after
+//! damage.
 //!
-//! A member is one gzip member, one zstd frame, or the whole of a file that is not compressed. What
-//! stands between members is padding (zero bytes), skippable frames of zstd, or junk.
+//! A member is one gzip member, one zstd frame, or the whole of an uncompressed file. Between
+//! members there may be padding (zero bytes), skippable frames of zstd, or junk.
 
 use super::Limits;
 use super::decoder::{Codec, Decoder};
+use super::gzip_stream::RESERVED;
 use super::input::Input;
 use super::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};
 use crate::error::{Error, Result};
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// Bytes decoded at once; what a damaged member loses before the place of its damage.
+/// Bytes decoded at once. A damaged member loses at most this much before the damage.
 pub const CHUNK_BYTES: usize = 32 << 10;
 
-/// Bytes of the file that are at hand when a chunk is decoded, more than any but an absurd one is decoded from.
+/// Bytes of the file in the buffer when a chunk is decoded. A chunk needs more only in absurd
+/// files.
 const AHEAD_BYTES: usize = 128 << 10;
 
-/// Decoded bytes of a candidate member that are looked at to tell whether it is one.
+/// Decoded bytes by which a candidate is recognised as a member.
 const TRIAL_BYTES: usize = 4096;
 
-/// Candidates that are tried whatever the file's size; beyond, one more for each KiB.
+/// Candidates that are tried in a file of any size; larger files allow one more for each KiB.
 const TRIALS_MIN: u64 = 1000;
 
-/// How the bytes of a member came to their end.
+/// How a member ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The member is whole and its checksum is right.
@@ -65,8 +68,8 @@ pub struct Members {
 }
 
 impl Members {
-    /// The members of `input`, none of them open; the codec is told from the first bytes. Only a plain file
-    /// may start elsewhere than at 0. For `whole_bytes_max` see [`Decoder::new`].
+    /// The members of `input`, none of them open. The codec is detected from the first bytes. Only
+    /// a plain file may start elsewhere than at 0. For `whole_bytes_max` see [`Decoder::new`].
     pub fn of(mut input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Members> {
         let start = input.position();
         let codec = if start == 0 { Codec::of(input.peek(4)?) } else { Codec::Plain };
@@ -94,7 +97,7 @@ impl Members {
         self.input.path()
     }
 
-    /// Lets the bytes go on to the file's end.
+    /// Moves the end to the end of the file.
     pub fn lift_end(&mut self) {
         self.input.lift_end();
     }
@@ -114,12 +117,12 @@ impl Members {
         self.input.left()
     }
 
-    /// Bytes of the file from the start of the current member on.
+    /// Bytes of the file from the start of the current member to the end.
     pub fn left_bytes_with_member(&self) -> u64 {
         self.input.left() + self.input.position() - self.at
     }
 
-    /// Whether zero bytes were found between or behind the members.
+    /// Whether zero bytes were found between or after the members.
     pub fn zero_padding(&self) -> bool {
         self.zero_padding
     }
@@ -129,8 +132,10 @@ impl Members {
         self.decoder.searched_bytes()
     }
 
-    /// Opens the next member; how it ended, if it did at once. What is no member is [`End::Damage`] with
-    /// the reason `junk`; zero bytes are passed over; no more bytes is [`End::File`].
+    /// Opens the next member; returns its end if it has one at once.
+    ///
+    /// Bytes that are not a member are [`End::Damage`] with the reason `junk`. Zero bytes are
+    /// passed over. At the end of the file the end is [`End::File`].
     pub fn next(&mut self) -> Result<Option<End>> {
         self.skip_padding()?;
         let (at, head) = (self.input.position(), self.input.peek(4)?);
@@ -153,7 +158,8 @@ impl Members {
         Ok(self.decoder.open_stream().err().map(|error| End::of(&error)))
     }
 
-    /// Reads past zero bytes and skippable frames. A dictionary at the file's start is taken from its frame.
+    /// Reads past zero bytes and skippable frames. A frame at the start of the file may hold a
+    /// dictionary, which the decoder takes over.
     fn skip_padding(&mut self) -> Result<()> {
         loop {
             let head = self.input.peek(8)?;
@@ -169,7 +175,7 @@ impl Members {
                 self.input.consume(8);
                 if magic == 0x5d && at == self.start && length <= DICTIONARY_BYTES_MAX {
                     let dictionary = read_dictionary(&mut self.input, length)?;
-                    // Without it, frames that need a broken dictionary are bad members, each for itself.
+                    // With a broken dictionary, each frame that needs it is a bad member by itself.
                     if let Ok(with_dictionary) = ZstdStream::new(&dictionary) {
                         *decoder = with_dictionary;
                     }
@@ -182,10 +188,11 @@ impl Members {
         }
     }
 
-    /// The next decoded bytes of the open member, and how it ended, if it did.
+    /// The next decoded bytes of the open member, and its end, if it ended.
     pub fn read(&mut self, into: &mut [u8]) -> Result<(usize, Option<End>)> {
         if self.decoder.is_streaming() {
-            // A chunk is cut short where the input's buffer ends. Where that is must not matter.
+            // A chunk is cut short where the input's buffer ends. The outcome must not depend on
+            // that place.
             self.input.peek(AHEAD_BYTES)?;
         }
         let bytes = match self.decoder.read(&mut self.input, into) {
@@ -209,7 +216,7 @@ impl Members {
         self.decoded_bytes > self.ratio_bytes_min && self.decoded_bytes / self.ratio_max > self.used_bytes()
     }
 
-    /// If the open member was decoded ahead of time: opens it again as a stream, at the same place.
+    /// Opens a member that was decoded ahead of time again, as a stream, at the same place.
     pub fn reopen_as_stream(&mut self) -> Result<Option<End>> {
         let Some(mut left) = self.decoder.copied_bytes() else { return Ok(None) };
         self.input.seek(self.at)?;
@@ -222,12 +229,13 @@ impl Members {
         opened.err().map(|error| self.damage(&error)).transpose()
     }
 
-    /// The member's damage, or the file system's error if it was that.
+    /// The damage of the member, or the error of the file system if that caused it.
     fn damage(&mut self, error: &io::Error) -> Result<End> {
         self.input.take_failure().map_or(Ok(End::of(error)), Err)
     }
 
-    /// Whether a sound member follows that does not start with a record, so that it goes on with the one before.
+    /// Whether a sound member follows that does not start with a record: it continues the one
+    /// before.
     pub fn next_continues(&mut self, starts: Starts) -> Result<bool> {
         let at = self.input.position();
         let continues = |head: &[u8]| !head.is_empty() && !starts(head);
@@ -240,9 +248,11 @@ impl Members {
         Ok(continues)
     }
 
-    /// After [`End::Damage`]: goes to the next member that decodes to the start of a record, or to the end of the
-    /// file, and opens none. It is looked for from the damaged member's own start on, since a damaged member may
-    /// seem to end too late as well as too early.
+    /// After [`End::Damage`]: goes to the next member that decodes to the start of a record, or to
+    /// the end of the file, and opens none.
+    ///
+    /// The search begins at the damaged member's own start, since a damaged member may seem to end
+    /// too late as well as too early.
     pub fn skip_damage(&mut self, starts: Starts) -> Result<()> {
         let mut from = self.at + 1;
         let trials_max = TRIALS_MIN + (self.input.left() + self.input.position()) / 1024;
@@ -258,12 +268,13 @@ impl Members {
             }
             from = at + 1;
         }
-        // A bomb used up what the file may grow by, and overdrew: what follows answers for its own growth alone.
+        // A bomb used up more than the file may grow by. The members that follow are measured by
+        // their own growth alone.
         self.decoded_bytes = self.decoded_bytes.min(self.used_bytes().saturating_mul(self.ratio_max));
         Ok(())
     }
 
-    /// The next place from `from` on where a member may start; the file's end when there is none.
+    /// The next place from `from` on where a member may start; none at the end of the file.
     fn find_magic(&mut self, from: u64) -> Result<Option<u64>> {
         let codec = self.codec();
         self.input.seek(from)?;
@@ -277,7 +288,7 @@ impl Members {
             let first = if codec == Codec::Gzip { 0x1f } else { 0x28 };
             let last = bytes.len() - 3;
             let found = memchr::memchr_iter(first, &bytes[..last]).find(|&at| match codec {
-                Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & 0xe0 == 0,
+                Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & RESERVED == 0,
                 _ => Codec::of(&bytes[at..]) == codec,
             });
             self.input.consume(found.unwrap_or(last));
@@ -287,8 +298,8 @@ impl Members {
         }
     }
 
-    /// Whether the member at `at` decodes to bytes of which `accepts` says yes; of a long one it sees the first
-    /// [`TRIAL_BYTES`]. Only between members; the position in the file is lost.
+    /// Whether the member at `at` decodes to bytes that `accepts` accepts; of a long one only the
+    /// first [`TRIAL_BYTES`] are decoded. Only between members; the input is moved.
     fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<bool> {
         self.input.seek(at)?;
         if self.decoder.open_stream().is_err() {

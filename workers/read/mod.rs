@@ -1,10 +1,13 @@
-//! Reading: picks a file's format and opens the reader for it. In comes a [`Split`], out go [`record::Entry`]s, one for
-//! each record, so that what was read is what was accepted, skipped and rejected. The format is told by the content
-//! first and by the name only where the content says nothing. Never maps a file, never trusts a length it finds in one.
+//! Reads the inputs: detects a file's format and opens its reader.
+//!
+//! Every record of an input becomes one [`record::Entry`], so what was read is the sum of what was
+//! accepted, skipped and rejected. The format is detected from the content; the name decides only
+//! where the content does not. Files are never mapped, and no length that a file states is trusted.
 
 pub mod arc;
 pub mod date;
 pub mod decoder;
+mod dialect;
 pub mod frames;
 mod gzip_stream;
 mod gzip_whole;
@@ -15,8 +18,6 @@ pub mod json;
 pub mod jsonl;
 mod members;
 pub mod parquet;
-mod parquet_checks;
-mod parquet_pages;
 pub mod record;
 pub mod row;
 pub mod source;
@@ -27,27 +28,28 @@ mod zstd_stream;
 
 use crate::error::{Error, Kind, Result};
 use decoder::Codec;
-use frames::Dialect;
+use dialect::Dialect;
+use frames::Frames;
 use record::{Entry, Item, Notes};
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::path::{Path, PathBuf};
 
-/// Decoded bytes by which a format is told.
+/// Decoded bytes from which a format is detected.
 const SNIFF_BYTES: usize = 4096;
 
-/// A share of one input file that one worker reads.
+/// The part of an input file that one worker reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The file.
     pub path: PathBuf,
-    /// The first byte of the share.
+    /// The first byte of the part.
     pub start: u64,
-    /// The byte behind the share; for a whole file its size when it was planned.
+    /// The byte after the part; for a whole file, its size when it was planned.
     pub end: u64,
 }
 
-/// Which fields of a JSON line, or columns of a Parquet file, say what.
+/// Which fields of a JSON line, or columns of a Parquet file, hold what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fields {
@@ -78,7 +80,7 @@ impl Default for Fields {
     }
 }
 
-/// What a reader refuses to go beyond.
+/// The limits of the readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -86,7 +88,7 @@ pub struct Limits {
     pub record_bytes_max: usize,
     /// A JSON line, in bytes.
     pub line_bytes_max: usize,
-    /// A compressed file may grow by this factor ...
+    /// A compressed file may grow by at most this factor ...
     pub ratio_max: u64,
     /// ... once it has grown to this many bytes.
     pub ratio_bytes_min: u64,
@@ -98,18 +100,18 @@ impl Default for Limits {
     }
 }
 
-/// How to read: what the job says about the inputs' form.
+/// The job file's `[read]` table: how the inputs are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Which fields say what.
+    /// The names of the fields.
     pub fields: Fields,
-    /// What to refuse.
+    /// The limits.
     pub limits: Limits,
 }
 
 impl Options {
-    /// Says what cannot be obeyed: no URL field, a field used twice, a limit of nothing.
+    /// Checks the values: there is a URL field, no field is used twice, no limit is 0.
     pub fn check(&self) -> std::result::Result<(), String> {
         let Fields { url, text, html, date, deleted, op } = &self.fields;
         if url.is_empty() {
@@ -128,31 +130,33 @@ impl Options {
     }
 }
 
-/// One input's records, one after the other.
+/// The records of one input, one after the other.
 pub trait Reader {
-    /// The next entry; none at the end. An error is the file's or the system's fault and ends the split.
+    /// The next entry; none at the end. An error comes from the file or the system and ends the
+    /// split.
     fn next(&mut self) -> Result<Option<Entry>>;
     /// Bytes of the split consumed so far, as they lie in the file; at the end all of them.
     fn consumed_bytes(&self) -> u64;
-    /// What was odd and accepted so far.
+    /// Oddities that were accepted so far.
     fn notes(&self) -> Notes;
 }
 
-/// What a file holds.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// WARC, WET or WAT.
     Warc,
     /// ARC.
     Arc,
-    /// One JSON object a line.
+    /// One JSON object on each line.
     Jsonl,
-    /// One page a row.
+    /// One page in each row.
     Parquet,
 }
 
 impl Format {
-    /// The format of a file by its first decoded bytes, or else by its name without `.gz` or `.zst`.
+    /// The format of a file by its first decoded bytes, or else by its name without `.gz` or
+    /// `.zst`.
     fn of(head: &[u8], path: &Path) -> Option<Format> {
         let text = head.strip_prefix(jsonl::BOM).unwrap_or(head).trim_ascii_start();
         if head.starts_with(parquet::MAGIC) || head.starts_with(parquet::MAGIC_ENCRYPTED) {
@@ -177,26 +181,27 @@ impl Format {
     }
 }
 
-/// Opens the reader of a split. An error if the file cannot be read, is shorter than planned, or is of no known format.
+/// Opens the reader of a split. Fails if the file cannot be read, is shorter than planned, or has
+/// no known format.
 pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     options.check().map_err(|why| Error::config(&split.path, why))?;
     reader(Source::open(&split.path, 0, split.end, &options.limits)?, split, options)
 }
 
-/// The reader of a split whose file's first bytes are those of `source`.
+/// The reader of a split; `source` holds the first bytes of its file.
 fn reader(mut source: Source, split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     let limits = options.limits.clone();
     match format(&mut source)? {
         Format::Parquet if source.codec() == Codec::Plain => Ok(Box::new(parquet::Parquet::open(split, options)?)),
         Format::Parquet => Err(packed(&split.path)),
         _ if split.start > 0 => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
-        Format::Warc => Ok(Box::new(frames::Frames::new(source, warc::Warc::default(), limits))),
-        Format::Arc => Ok(Box::new(frames::Frames::new(source, arc::Arc, limits))),
+        Format::Warc => Ok(Box::new(Frames::new(source, warc::Warc::default(), limits))),
+        Format::Arc => Ok(Box::new(Frames::new(source, arc::Arc, limits))),
         Format::Jsonl => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
     }
 }
 
-/// The reader of a file that holds nothing for us: its first share has one entry, a reject, and the others none.
+/// The reader of a file that cannot be read: one reject in its first split, nothing in the others.
 struct Refused {
     bytes: u64,
     entry: Option<Entry>,
@@ -216,8 +221,8 @@ impl Reader for Refused {
     }
 }
 
-/// As [`open`], but a file of no known format, or one that is spoiled as a whole, is one reject, `bad_file`: for files that were come upon and
-/// not named.
+/// As [`open`], but a file of unknown format, or one that is damaged as a whole, becomes one
+/// reject, `bad_file`. For files that the job does not name one by one.
 pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     match open(split, options) {
         Err(error) if error.kind() == Kind::Data => {
@@ -228,9 +233,10 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
     }
 }
 
-/// Cuts a file of `size` bytes into shares of about `split_bytes`. Only JSON lines that are not compressed can be cut,
-/// and Parquet: a share owns the lines or the row groups that start in it. What is of no known format is one share.
-/// Errors are the file system's.
+/// Cuts a file of `size` bytes into splits of about `split_bytes`.
+///
+/// Only uncompressed JSON lines and Parquet can be cut: a split owns the lines or row groups that
+/// start in it. A file of unknown format is one split. Errors come from the file system.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     let cuttable = match format(&mut source) {
@@ -244,7 +250,7 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())
 }
 
-/// The format of what `source` holds. A file without a byte holds no JSON line.
+/// The format of the file that `source` reads. An empty file counts as JSON lines without a line.
 fn format(source: &mut Source) -> Result<Format> {
     source.fill(SNIFF_BYTES)?;
     let (head, path) = (source.window(), source.path());
@@ -267,7 +273,8 @@ mod tests {
     use super::testing::{Temporary, gzip, page, read_all, words};
     use super::*;
 
-    /// A format is told by the content under any name, and by the name where the content says nothing.
+    /// The format is detected from the content under any name, and from the name where the content
+    /// does not decide.
     #[test]
     fn content_before_name() {
         let page = page("http://a/", b"x");
@@ -283,8 +290,8 @@ mod tests {
         assert!(words(&read_all("x.warc.gz", &gzip(b""), &Options::default()).0).is_empty());
     }
 
-    /// What cannot be read is an error that names the file: an unknown format, no file, a directory, a file that became
-    /// shorter than it was planned.
+    /// A file that cannot be read is an error that names it: unknown format, missing file,
+    /// directory, file shorter than planned.
     #[test]
     fn unreadable() {
         let file = Temporary::new("x.bin", b"what is this");
@@ -299,7 +306,7 @@ mod tests {
         assert!(fails(&split(12)).to_string().contains("x.bin"));
     }
 
-    /// Only JSON lines that are not compressed are cut, and the shares meet.
+    /// Only uncompressed JSON lines are cut, and the splits meet.
     #[test]
     fn cuts() {
         let lines = b"{}\n".repeat(100);
@@ -315,7 +322,7 @@ mod tests {
         }
     }
 
-    /// A job that cannot be obeyed is told so before a byte is read.
+    /// Wrong options are refused before a byte is read.
     #[test]
     fn options_are_checked() {
         assert_eq!(Options::default().check(), Ok(()));

@@ -1,23 +1,24 @@
-//! What a reader hands on: one entry for each record of an input, whatever its format. A leaf: the readers and the
-//! extractor know it, it knows none of them.
+//! The entries that all readers produce: one for each record of an input, in any format.
+//!
+//! A leaf: the readers and the extractor depend on it, and it depends on none of them.
 
 use std::collections::BTreeMap;
 
-/// A URL longer than this is no page's address; bytes as found.
+/// A longer URL is not the address of a page; in bytes as found.
 pub const URL_BYTES_MAX: usize = 64 << 10;
 
-/// A reject's detail is cut here, in bytes.
+/// The detail of a reject is cut to this many bytes.
 pub const DETAIL_BYTES_MAX: usize = 200;
 
-/// One thing a crawl says about one URL, before its text is extracted.
+/// What a crawl recorded at one URL, before its text is extracted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The URL as it was found, not yet in canonical form; control characters and bytes that are no UTF-8 are
+    /// The URL as found, not yet in canonical form. Control characters and invalid UTF-8 are
     /// percent-escaped.
     pub url: String,
-    /// Seconds since 1970 in UTC, as the crawl said; none where it said nothing valid.
+    /// Seconds since 1970 in UTC; none if the crawl recorded no valid date.
     pub date: Option<i64>,
-    /// What the crawl found there.
+    /// What was found there.
     pub body: Body,
 }
 
@@ -26,54 +27,55 @@ pub struct Record {
 pub enum Body {
     /// Text that needs no extraction (WET, the `text` field of a JSON line).
     Text(String),
-    /// A page as served: its bytes after HTTP's transfer and content encodings, and HTTP's charset if it named one.
+    /// A page as served: the bytes after HTTP's transfer and content encodings, and HTTP's charset
+    /// if it named one.
     Html {
         /// The page's bytes.
         bytes: Vec<u8>,
         /// The `charset` parameter of HTTP's Content-Type.
         charset: Option<String>,
     },
-    /// Plain text as served: it needs its charset decoded, and no markup removed.
+    /// Plain text as served: its charset must be decoded, but there is no markup.
     Plain {
         /// The text's bytes.
         bytes: Vec<u8>,
         /// The `charset` parameter of HTTP's Content-Type.
         charset: Option<String>,
     },
-    /// The page is gone: 404, 410, 301, 308, or a row that says so.
+    /// The page is gone: 404, 410, 301, 308, or a row that removes it.
     Removed,
-    /// The page was visited and nothing new is known: a revisit of its own URL, 304, 5xx.
+    /// The page was visited without news: a revisit of its own URL, 304, 5xx.
     Seen,
 }
 
-/// A record's place in its input and what became of it.
+/// The place of a record in its input, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where the record starts: bytes into the file, or into the decompressed stream where one stream holds all
-    /// records; in Parquet the number of its row.
+    /// Where the record starts: bytes into the file, or into the decompressed stream where one
+    /// stream holds all records; in Parquet the row's number.
     pub offset: u64,
-    /// What became of it.
+    /// The outcome.
     pub item: Item,
 }
 
-/// Every record is accepted, skipped or rejected; nothing vanishes.
+/// The outcome of a record: accepted, skipped or rejected. No record is dropped without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// Accepted.
     Record(Record),
-    /// Sound, but not a page: the reason is a fixed word such as `request`.
+    /// Sound, but not a page. The reason is a fixed word such as `request`.
     Skip(&'static str),
-    /// Damaged or over a limit: the reason is a fixed word, `detail` says more for a person.
+    /// Damaged or over a limit.
     Reject {
         /// A fixed word such as `bad_json`.
         reason: &'static str,
-        /// What was wrong with this one, at most 200 bytes.
+        /// More for a person, at most 200 bytes.
         detail: String,
     },
 }
 
 impl Item {
-    /// A rejection whose detail is cut to [`DETAIL_BYTES_MAX`].
+    /// A reject whose detail is cut to [`DETAIL_BYTES_MAX`].
     pub fn reject(reason: &'static str, detail: impl Into<String>) -> Item {
         let mut detail = detail.into();
         detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
@@ -81,7 +83,7 @@ impl Item {
     }
 }
 
-/// How often an input was odd and accepted all the same, by a fixed word such as `zero_padding`.
+/// How often an input was odd but accepted, by a fixed word such as `zero_padding`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes(BTreeMap<&'static str, u64>);
 
@@ -91,7 +93,7 @@ impl Notes {
         *self.0.entry(word).or_default() += 1;
     }
 
-    /// The words with their counts, in the words' order.
+    /// The words and their counts, ordered by word.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.0.iter().map(|(&word, &count)| (word, count))
     }
@@ -103,8 +105,16 @@ impl Notes {
     }
 }
 
-/// The URL in `found`, trimmed, with control characters and bytes that are no UTF-8 percent-escaped, so that it is one
-/// line of text whatever a crawler wrote. Rejects `no_url` when nothing is left and `long_url` over [`URL_BYTES_MAX`].
+/// The URL in `found` as one line of text: trimmed, with control characters and invalid UTF-8
+/// percent-escaped. Rejects an empty one as `no_url` and one over [`URL_BYTES_MAX`] as `long_url`.
+///
+/// ```
+/// use workers::read::record::url;
+///
+/// assert_eq!(url(b" https://a.example/b c\n").unwrap(), "https://a.example/b c");
+/// assert_eq!(url(b"http://a.example/\xff").unwrap(), "http://a.example/%FF");
+/// assert!(url(b"").is_err());
+/// ```
 pub fn url(found: &[u8]) -> Result<String, Item> {
     let found = found.trim_ascii();
     if found.is_empty() {
@@ -137,7 +147,7 @@ fn escape(bytes: &[u8], into: &mut String) {
 mod tests {
     use super::*;
 
-    /// A URL is one line of UTF-8 whatever bytes it was made of, and an ordinary one is left alone.
+    /// Any bytes become one line of UTF-8, and an ordinary URL stays as it is.
     #[test]
     fn urls_become_one_line() {
         assert_eq!(url(b" https://a.example/b c?d=%20 ").unwrap(), "https://a.example/b c?d=%20");
@@ -146,7 +156,7 @@ mod tests {
         assert_eq!(url(b"http://a/\xff\xe6\xbc").unwrap(), "http://a/%FF%E6%BC");
     }
 
-    /// An empty URL and one over the limit are rejected, each under its own word.
+    /// An empty URL and one over the limit are rejected, each under its own reason.
     #[test]
     fn urls_have_bounds() {
         assert_eq!(url(b" \t"), Err(Item::reject("no_url", "")));
@@ -154,7 +164,7 @@ mod tests {
         assert!(matches!(url(&[b'a'; URL_BYTES_MAX + 1]), Err(Item::Reject { reason: "long_url", .. })));
     }
 
-    /// A detail never grows beyond its limit and is never cut inside a character.
+    /// A detail keeps to its limit and is never cut inside a character.
     #[test]
     fn details_are_short() {
         let Item::Reject { detail, .. } = Item::reject("x", "漢".repeat(100)) else { panic!() };

@@ -1,14 +1,16 @@
-//! What the configured fields of one row say of a page, be the row a JSON line or a line of a table. In come the
-//! fields' values, out goes one item. `deleted` and `op` come first, then the text, then the HTML.
+//! Turns the values of the configured fields of one row into a record.
+//!
+//! JSON lines and Parquet share these rules, so a page means the same in both. `deleted` and `op`
+//! come first, then the text, then the HTML.
 
 use super::record::{Body, Item, Record, url};
 use super::{Fields, date};
 use std::borrow::Cow;
 
-/// A field's value, as far as any field has a use for it.
+/// The value of a field, as far as any field can use it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value<'a> {
-    /// None, or no such field.
+    /// Null, or the field is missing.
     #[default]
     Null,
     /// True or false.
@@ -19,11 +21,11 @@ pub enum Value<'a> {
     Float(f64),
     /// A text.
     Text(Cow<'a, str>),
-    /// What no field has a use for: a list, an object, bytes that are no text.
+    /// Nothing that a field can use: a list, an object, bytes that are not text.
     Other,
 }
 
-/// The places of the fields behind those of the URL.
+/// The places of the fields after those of the URL.
 const TEXT: usize = 0;
 const HTML: usize = 1;
 const DATE: usize = 2;
@@ -36,8 +38,8 @@ pub fn names(fields: &Fields) -> impl Iterator<Item = &str> {
     url.iter().chain([text, html, date, deleted, op]).map(String::as_str)
 }
 
-/// What the row with these values says. Rejects `no_url`, `long_url`, `no_text`, and `bad_field` where a value has a
-/// type that its field cannot have.
+/// The record of the row with these values. Rejects `no_url`, `long_url`, `no_text`, and
+/// `bad_field` where the type of a value does not fit its field.
 pub fn item(mut values: Vec<Value<'_>>, fields: &Fields) -> Item {
     match record(&mut values, fields) {
         Ok(record) => Item::Record(record),
@@ -58,19 +60,19 @@ fn record(values: &mut [Value<'_>], fields: &Fields) -> Result<Record, Item> {
     let deleted = match &rest[DELETED] {
         Value::Null | Value::Bool(false) | Value::Integer(0) => false,
         Value::Bool(true) | Value::Integer(1) => true,
-        _ => return Err(wrong(&fields.deleted)),
+        _ => return Err(bad_field(&fields.deleted)),
     };
     let removed = match &rest[OP] {
         Value::Null => false,
         Value::Text(op) => op == "remove",
-        _ => return Err(wrong(&fields.op)),
+        _ => return Err(bad_field(&fields.op)),
     };
     let body = if deleted || removed {
         Body::Removed
     } else if let Some(text) = text(&mut rest[TEXT], &fields.text)? {
         Body::Text(text)
     } else if let Some(html) = text(&mut rest[HTML], &fields.html)? {
-        // The charset that the page itself names is that of the bytes it once was, not of this text.
+        // A charset that the page names is that of its former bytes, not of this text.
         Body::Html { bytes: html.into_bytes(), charset: Some("utf-8".into()) }
     } else {
         return Err(Item::reject("no_text", url));
@@ -82,7 +84,7 @@ fn text(value: &mut Value<'_>, field: &str) -> Result<Option<String>, Item> {
     match std::mem::take(value) {
         Value::Null => Ok(None),
         Value::Text(text) => Ok(Some(text.into_owned())),
-        _ => Err(wrong(field)),
+        _ => Err(bad_field(field)),
     }
 }
 
@@ -96,12 +98,12 @@ fn joined(parts: &[Value<'_>], names: &[String]) -> Result<String, Item> {
             Value::Text(text) if !text.trim().is_empty() => whole.push_str(text),
             Value::Integer(number) => whole.push_str(&number.to_string()),
             Value::Null | Value::Text(_) => return Err(Item::reject("no_url", format!("no `{name}`"))),
-            _ => return Err(wrong(name)),
+            _ => return Err(bad_field(name)),
         }
     }
     url(whole.as_bytes())
 }
 
-fn wrong(field: &str) -> Item {
+fn bad_field(field: &str) -> Item {
     Item::reject("bad_field", format!("`{field}` has a value of another type"))
 }

@@ -1,8 +1,8 @@
-//! A file's decoded bytes, through a window that grows on demand.
+//! The decoded bytes of a file, through a window that grows on demand.
 //!
-//! The window stays within one member until the caller goes on to the next, and knows the place of each of its bytes
-//! and how the member ended. Never sets memory aside because a file says so: the window grows with what was really
-//! decoded, up to what the caller asks for.
+//! The window stays within one member until the caller opens the next. The place of its bytes in the
+//! file is known, and how the member ended. Memory is never allocated because a file states a
+//! length: the window grows with what was really decoded, up to what the caller asks for.
 
 use super::Limits;
 use super::decoder::Codec;
@@ -13,17 +13,17 @@ pub use super::members::{End, Starts};
 use crate::error::Result;
 use std::path::Path;
 
-/// Bytes of the file that a decoder may have used and not yet given out.
+/// Bytes of the file that a decoder may have used without output so far.
 const SLACK_BYTES: u64 = 64 << 10;
 
-/// A file's decoded bytes, of which a window is at hand.
+/// The decoded bytes of a file, of which a window is in memory.
 pub struct Source {
     members: Members,
-    /// The bytes at hand are `window[at..filled]`; those behind are room.
+    /// The window is `window[at..filled]`; the rest is room.
     window: Vec<u8>,
     at: usize,
     filled: usize,
-    /// Decoded bytes up to `window[at]`; in a plain file, bytes of the file.
+    /// Decoded bytes before `window[at]`; in a plain file, bytes of the file.
     offset: u64,
     /// How the member ended, once all of it that can be decoded is in the window.
     end: Option<End>,
@@ -31,13 +31,15 @@ pub struct Source {
 }
 
 impl Source {
-    /// The bytes of `path` from `start` to `end`; the codec is told from the first bytes. Only a plain file may start
-    /// elsewhere than at 0. Errors are the file system's, and a file shorter than `end`.
+    /// The bytes of `path` from `start` to `end`. The codec is detected from the first bytes. Only
+    /// a plain file may start elsewhere than at 0. Fails on errors of the file system, and if the
+    /// file is shorter than `end`.
     pub fn open(path: &Path, start: u64, end: u64, limits: &Limits) -> Result<Source> {
         Source::of(Input::open(path, start, end)?, MEMBER_BYTES_MAX, limits)
     }
 
-    /// The bytes of `input`. Gzip members of more than `whole_bytes_max` bytes are never decoded ahead of time.
+    /// The bytes of `input`. Gzip members of more than `whole_bytes_max` bytes are never decoded
+    /// ahead of time.
     pub fn of(input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Source> {
         let start = input.position();
         let mut members = Members::of(input, whole_bytes_max, limits)?;
@@ -58,14 +60,14 @@ impl Source {
         self.members.path()
     }
 
-    /// Lets a plain file's bytes go on to the file's end: what starts before a share's end may end behind it.
+    /// Lets a plain file go on to its end: what starts before the end of a split may end after it.
     pub fn lift_end(&mut self) {
         if self.codec() == Codec::Plain {
             self.members.lift_end();
         }
     }
 
-    /// Bytes of the file that were used so far, from `start` on.
+    /// Bytes of the file used so far, counted from `start`.
     pub fn consumed_bytes(&self) -> u64 {
         self.members.used_bytes() - if self.codec() == Codec::Plain { self.window().len() as u64 } else { 0 }
     }
@@ -75,12 +77,12 @@ impl Source {
         self.members.at()
     }
 
-    /// Decoded bytes ahead of the window; in a plain file this is the place in the file.
+    /// Decoded bytes before the window; in a plain file this is the place in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The decoded bytes at hand.
+    /// The window.
     pub fn window(&self) -> &[u8] {
         &self.window[self.at..self.filled]
     }
@@ -98,24 +100,25 @@ impl Source {
         }
     }
 
-    /// Whether zero bytes were found between or behind the members.
+    /// Whether zero bytes were found between or after the members.
     pub fn zero_padding(&self) -> bool {
         self.members.zero_padding()
     }
 
-    /// Work done on top of decoding: bytes moved and searched, each as often as it was. Linear in the file.
+    /// Work on top of decoding: bytes moved and searched, each counted as often as it was. Linear
+    /// in the size of the file.
     pub fn steps(&self) -> u64 {
         self.moved_bytes + self.members.searched_bytes()
     }
 
-    /// Whether the window and the rest of the file could decode to `bytes` more bytes: a length beyond that is a lie.
-    /// Errors are the file system's.
+    /// Whether the window and the rest of the file could decode to `bytes` more bytes; a greater
+    /// length is a lie. Errors come from the file system.
     pub fn could_hold(&mut self, bytes: u64) -> Result<bool> {
         if self.end.is_none()
             && !self.holds(bytes, self.members.left_bytes())
             && self.holds(bytes, self.members.left_bytes_with_member())
         {
-            // It depends on how much of the member a stream would have used by now.
+            // The answer depends on how much of the member a stream would have used by now.
             self.end = self.members.reopen_as_stream()?;
         }
         Ok(self.holds(bytes, self.members.left_bytes()))
@@ -139,12 +142,13 @@ impl Source {
         Ok(&self.window[self.at..self.filled])
     }
 
-    /// Makes room for a chunk behind the window.
+    /// Makes room for a chunk after the window.
     fn make_room(&mut self) {
         if self.window.len() >= self.filled + CHUNK_BYTES {
             return;
         }
-        // As much is moved as was used, or less: a record may make the window long and then turn out to be short.
+        // Moves at most as many bytes as were used: a record may make the window long and then turn
+        // out to be short.
         let left = self.filled - self.at;
         if left == 0 || self.at >= left.max(CHUNK_BYTES) {
             self.window.copy_within(self.at..self.filled, 0);
@@ -162,7 +166,7 @@ impl Source {
         self.offset += bytes as u64;
     }
 
-    /// Drops up to `bytes` of the member, in the window or not; gives the number dropped.
+    /// Drops up to `bytes` of the member, in the window or not; returns their number.
     pub fn skip(&mut self, bytes: u64) -> Result<u64> {
         let mut skipped = 0;
         while skipped < bytes {
@@ -176,19 +180,20 @@ impl Source {
         Ok(skipped)
     }
 
-    /// After [`End::Member`]: opens the next member behind what is still in the window.
+    /// After [`End::Member`]: opens the next member; its bytes follow those in the window.
     pub fn next_member(&mut self) -> Result<()> {
         self.end = self.members.next()?;
         Ok(())
     }
 
-    /// Whether a sound member follows that does not start with a record, so that it goes on with the one before.
+    /// Whether a sound member follows that does not start with a record: it continues the one
+    /// before.
     pub fn next_continues(&mut self, starts: Starts) -> Result<bool> {
         self.members.next_continues(starts)
     }
 
-    /// After [`End::Damage`]: drops the window and goes to the next member that decodes to the start of a record, or to
-    /// the end of the file.
+    /// After [`End::Damage`]: drops the window and goes to the next member that decodes to the
+    /// start of a record, or to the end of the file.
     pub fn resync(&mut self, starts: Starts) -> Result<()> {
         self.offset += self.window().len() as u64;
         (self.at, self.filled) = (0, 0);

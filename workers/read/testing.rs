@@ -1,4 +1,5 @@
-//! What the readers' tests share: archives built record by record, files that vanish, and a whole input read at once.
+//! Helpers of the readers' tests: archives built record by record, temporary files, and a whole
+//! input read at once.
 
 use super::decoder::Codec;
 use super::record::{Body, Entry, Item, Notes, Record};
@@ -7,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file of these bytes that is removed when dropped.
+/// A file of these bytes; it is deleted when dropped.
 pub struct Temporary(pub PathBuf);
 
 impl Temporary {
@@ -31,14 +32,14 @@ impl Drop for Temporary {
     }
 }
 
-/// All entries of a file of these bytes, and its notes. Checks that every byte was consumed.
+/// All entries and notes of a file of these bytes. Checks that every byte was consumed.
 pub fn read_all(name: &str, bytes: &[u8], options: &Options) -> (Vec<Entry>, Notes) {
     let file = Temporary::new(name, bytes);
     let mut reader = open(&file.split(), options).unwrap();
     (read_to_end(&mut *reader, bytes.len()), reader.notes())
 }
 
-/// All entries of a reader of a whole file. Checks that every byte was consumed.
+/// All entries of the reader of a whole file. Checks that every byte was consumed.
 pub fn read_to_end(reader: &mut dyn Reader, bytes: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     while let Some(entry) = reader.next().unwrap() {
@@ -50,7 +51,7 @@ pub fn read_to_end(reader: &mut dyn Reader, bytes: usize) -> Vec<Entry> {
     entries
 }
 
-/// One word for each entry: the URL of what is accepted with what is said of it, else the reason.
+/// A word for each entry: the URL and the kind of an accepted one, else the reason.
 pub fn words(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| word(&entry.item)).collect()
 }
@@ -89,7 +90,7 @@ pub fn member(codec: Codec, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A WARC record with these further fields, each with its line end.
+/// A WARC record; `fields` are further fields, each with its line end.
 pub fn warc(kind: &str, url: &str, fields: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n{fields}\
@@ -99,7 +100,7 @@ pub fn warc(kind: &str, url: &str, fields: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body, b"\r\n\r\n"].concat()
 }
 
-/// A response of this status line and these header fields, each with its line end.
+/// A response; `fields` are its header fields, each with its line end.
 pub fn response(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
     [format!("HTTP/1.1 {status}\r\n{fields}\r\n").as_bytes(), body].concat()
 }
@@ -116,7 +117,7 @@ pub fn arc_page(url: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), &body, b"\n"].concat()
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 pub struct Random(pub u64);
 
 impl Random {

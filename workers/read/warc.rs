@@ -1,26 +1,28 @@
-//! WARC records (ISO 28500, versions 0.17 to 1.1; WET and WAT are WARC) and what they say of a URL. In come a record's
-//! header and body as [`super::frames`] delimits them, out goes one item. Only pages and news of pages are accepted;
-//! every other kind of record is skipped under its name. Segmented records are never put together.
+//! Reads WARC records (ISO 28500, versions 0.17 to 1.1); WET and WAT are WARC too.
+//!
+//! Only pages and news of pages are accepted; every other type of record is skipped under its name.
+//! Segmented records are never joined.
 
-use super::frames::Dialect;
+use super::dialect::Dialect;
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes, Record, url};
 use super::{Limits, date, http};
 
-/// A version's line behind `WARC/` is sought within this many bytes.
+/// The line of a version ends within this many bytes after `WARC/`.
 const VERSION_BYTES_MAX: usize = 32;
 
-/// The fields that make a start in mid-line a record are sought within this many bytes.
+/// The fields that confirm a start within a line are searched in this many bytes.
 const TORN_BYTES_MAX: usize = 16 << 10;
 
-/// WARC's side of [`super::frames::Frames`].
+/// The dialect of WARC.
 #[derive(Debug, Default)]
 pub struct Warc {
     searched_bytes: u64,
 }
 
 impl Warc {
-    /// Bytes of records searched and parsed, each as often as it was. Linear in the file.
+    /// Bytes of records searched and parsed, each counted as often as it was. Linear in the size of
+    /// the file.
     pub fn searched_bytes(&self) -> u64 {
         self.searched_bytes
     }
@@ -39,8 +41,8 @@ impl Dialect for Warc {
             && bytes.get(5).is_none_or(u8::is_ascii_digit)
     }
 
-    /// Behind a torn record the next one may start in mid-line. There it takes a whole version line with a field behind
-    /// it, for pages speak of `WARC/1.0` too.
+    /// After a torn record the next one may start within a line. There it needs a whole version
+    /// line with a field after it, since pages mention `WARC/1.0` too.
     fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         let start = memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/").map(|at| from + at).find(|&at| {
             let line = at == 0 || bytes[at - 1] == b'\n';
@@ -54,8 +56,9 @@ impl Dialect for Warc {
         headers::length_from(bytes, from, &mut self.searched_bytes)
     }
 
-    /// A start in mid-line tears a header only if all fields of a page follow ahead of the next start: a URL may end in
-    /// `WARC/1.0`, but then none follows. So each byte is parsed once, however many starts there are.
+    /// A start within a line tears a header only if all fields of a page follow before the next
+    /// start: a URL may end in `WARC/1.0`, but then no fields follow. So each byte is parsed once,
+    /// with any number of starts.
     fn torn_at(&mut self, header: &[u8]) -> Option<usize> {
         let mut start = self.find_start(header, 1);
         while let Some(at) = start {
@@ -91,20 +94,20 @@ impl Dialect for Warc {
     }
 }
 
-/// What a record of these header fields and this body says.
+/// The item of a record with these header fields and this body.
 fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) -> Item {
-    let Some(kind) = headers.text("WARC-Type") else {
+    let Some(named) = headers.text("WARC-Type") else {
         return Item::reject("bad_header", "no WARC-Type");
     };
-    let kind = match kind.to_ascii_lowercase().as_str() {
+    let record_type = match named.to_ascii_lowercase().as_str() {
         "request" => return Item::Skip("request"),
         "metadata" => return Item::Skip("metadata"),
         "warcinfo" => return Item::Skip("warcinfo"),
         "continuation" => return Item::Skip("segment"),
-        "response" => Kind::Response,
-        "resource" => Kind::Resource,
-        "conversion" => Kind::Conversion,
-        "revisit" => Kind::Revisit,
+        "response" => RecordType::Response,
+        "resource" => RecordType::Resource,
+        "conversion" => RecordType::Conversion,
+        "revisit" => RecordType::Revisit,
         _ => return Item::Skip("type"),
     };
     if headers.text("WARC-Segment-Number").is_some_and(|number| number.parse::<u64>().is_ok()) {
@@ -118,16 +121,16 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     if !http::is_web(&url) {
         return Item::Skip("scheme");
     }
-    let found = match kind {
-        Kind::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
+    let found = match record_type {
+        RecordType::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
             Some(other) if other != target => Err(Item::Skip("revisit_other")),
             _ => Ok(Body::Seen),
         },
-        Kind::Conversion => conversion(headers.get("Content-Type"), body),
-        Kind::Response if is_http(headers, body) => {
+        RecordType::Conversion => conversion(headers.get("Content-Type"), body),
+        RecordType::Response if is_http(headers, body) => {
             http::body(body, headers.get("WARC-Identified-Payload-Type"), limits.record_bytes_max, notes)
         }
-        Kind::Response | Kind::Resource => page(headers.get("Content-Type"), body),
+        RecordType::Response | RecordType::Resource => page(headers.get("Content-Type"), body),
     };
     if headers.get("WARC-Truncated").is_some() {
         notes.add("warc_truncated");
@@ -136,7 +139,7 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     found.map_or_else(|item| item, |body| Item::Record(Record { url, date, body }))
 }
 
-/// Whether a version ends its line here and a field of WARC follows.
+/// Whether a version line ends here and a field of WARC follows.
 fn is_version_and_field(bytes: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', &bytes[..bytes.len().min(VERSION_BYTES_MAX)]);
     let Some(([b'0'..=b'9', b'.', minor @ ..], field)) = end.map(|end| bytes.split_at(end)) else {
@@ -146,25 +149,25 @@ fn is_version_and_field(bytes: &[u8]) -> bool {
         && [&b"\nWARC-"[..], b"\nContent-"].iter().any(|name| field.starts_with(name))
 }
 
-enum Kind {
+enum RecordType {
     Response,
     Resource,
     Conversion,
     Revisit,
 }
 
-/// Without the angle brackets that WARC 1.0's grammar demanded and wget wrote.
+/// `target` without the angle brackets that WARC 1.0's grammar demanded and wget wrote.
 fn bare(target: &[u8]) -> &[u8] {
     let target = target.trim_ascii();
     target.strip_prefix(b"<").and_then(|inner| inner.strip_suffix(b">")).unwrap_or(target)
 }
 
-/// A response holds an HTTP message unless its Content-Type says that it is something else.
+/// A response holds an HTTP message unless its Content-Type names something else.
 fn is_http(headers: &Headers<'_>, body: &[u8]) -> bool {
     body.starts_with(b"HTTP/") || headers.get("Content-Type").is_none_or(|t| media_type(t).0 == "application/http")
 }
 
-/// The text that a WET record holds: UTF-8, or else bytes whose charset is to be found.
+/// The text of a WET record: UTF-8, or bytes whose charset is to be detected.
 fn conversion(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
     match media_type(content_type.unwrap_or(b"text/plain")) {
         (media, charset) if media == "text/plain" => Ok(match std::str::from_utf8(body) {
@@ -175,7 +178,7 @@ fn conversion(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
     }
 }
 
-/// The page that a record holds without HTTP around it.
+/// The page in a record without HTTP around it.
 fn page(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
     let (media, charset) = media_type(content_type.unwrap_or_default());
     http::page(&media, charset, body.into()).ok_or(Item::Skip("not_text"))
@@ -187,13 +190,13 @@ mod tests {
     use super::super::testing::{page, read_all, response, warc, words};
     use super::*;
 
-    fn says(record: &[u8]) -> String {
+    fn outcome(record: &[u8]) -> String {
         let (entries, _) = read_all("x.warc", record, &Options::default());
         assert_eq!(entries.len(), 1, "{entries:?}");
         words(&entries).remove(0)
     }
 
-    /// Every type of record says what it says of a page, or is skipped under its name.
+    /// Every type of record is read, or skipped under its name.
     #[test]
     fn types() {
         let html = response("200 OK", "Content-Type: text/html\r\n", b"<p>");
@@ -220,25 +223,27 @@ mod tests {
             ("monkeys", "", b"", "~type"),
             ("", "", b"", "!bad_header"),
         ] {
-            assert_eq!(says(&warc(kind, "http://a/", fields, body)), want, "{kind} {fields}");
+            assert_eq!(outcome(&warc(kind, "http://a/", fields, body)), want, "{kind} {fields}");
         }
     }
 
-    /// Only URLs of the web are pages; angle brackets are no part of one, and odd bytes are escaped.
+    /// Only `http` and `https` URLs are pages. Angle brackets are not part of a URL, and odd bytes
+    /// are escaped.
     #[test]
     fn urls() {
-        assert_eq!(says(&page("<http://a/b>", b"x")), "http://a/b html 1");
-        assert_eq!(says(&page("HTTPS://a/b c\t", b"x")), "HTTPS://a/b c html 1");
-        assert_eq!(says(&page("http://a/\u{1}", b"x")), "http://a/%01 html 1");
-        assert_eq!(says(&page("http://a/WARC/1.0", b"x")), "http://a/WARC/1.0 html 1");
+        assert_eq!(outcome(&page("<http://a/b>", b"x")), "http://a/b html 1");
+        assert_eq!(outcome(&page("HTTPS://a/b c\t", b"x")), "HTTPS://a/b c html 1");
+        assert_eq!(outcome(&page("http://a/\u{1}", b"x")), "http://a/%01 html 1");
+        assert_eq!(outcome(&page("http://a/WARC/1.0", b"x")), "http://a/WARC/1.0 html 1");
         for url in ["dns:a", "metadata://x/y", "file:///x", "ftp://a/", "http:/"] {
-            assert_eq!(says(&page(url, b"x")), "~scheme");
+            assert_eq!(outcome(&page(url, b"x")), "~scheme");
         }
-        assert_eq!(says(&page("", b"x")), "!no_url");
-        assert_eq!(says(&page(&format!("http://a/{}", "x".repeat(70_000)), b"x")), "!long_url");
+        assert_eq!(outcome(&page("", b"x")), "!no_url");
+        assert_eq!(outcome(&page(&format!("http://a/{}", "x".repeat(70_000)), b"x")), "!long_url");
     }
 
-    /// A header means the same in every version and with any line ends, case and folding; the date is taken from it.
+    /// A header means the same in every version and with any line ends, case and folding; the date
+    /// comes from it.
     #[test]
     fn headers() {
         for head in [

@@ -1,7 +1,7 @@
 //! Decodes zstd frames as they are read (RFC 8878).
 //!
-//! As in [`super::gzip_stream`], the input stays with the caller. The decoder is used for frame after
-//! frame, with the dictionary that it has digested.
+//! As in [`super::gzip_stream`], the input stays with the caller. The decoder is used for frame
+//! after frame, with the dictionary that it has digested.
 
 use super::decoder::Codec;
 use super::input::Input;
@@ -64,8 +64,8 @@ impl ZstdStream {
     }
 }
 
-/// Reads the dictionary in a skippable frame of `length` bytes, which may itself be compressed. Empty
-/// if it cannot be decoded.
+/// Reads the dictionary in a skippable frame of `length` bytes, which may itself be compressed.
+/// Empty if it cannot be decoded.
 pub fn read_dictionary(input: &mut Input, length: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Err(error) = input.take(length).read_to_end(&mut bytes) {
@@ -88,8 +88,8 @@ mod tests {
     use zstd::stream::zio;
 
     proptest! {
-        /// Frames decode as the zstd crate's own reader decodes them, damaged or not: the same bytes,
-        /// the same error, the same place in the file.
+        /// Frames decode as the zstd crate's own reader decodes them, damaged or not: the same
+        /// bytes, the same error, the same place in the file.
         #[test]
         fn same_as_zstd(
             bytes in 0usize..300_000,

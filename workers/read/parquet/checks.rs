@@ -1,27 +1,29 @@
-//! What a Parquet file states of itself and the decoder would believe: numbers by which it sets memory aside or goes
-//! deeper. An allocation that fails and a stack that ends cannot be caught, so these numbers are checked first. In come
-//! a footer, a page's header or a decoded page, out goes whether its numbers can be true. Never decodes a value.
+//! Checks the numbers in a Parquet file by which its decoder would allocate memory or recurse.
 //!
-//! Footers and page headers are Thrift's compact protocol
-//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>), their fields those of
+//! A failed allocation and a stack overflow cannot be caught, so the numbers of a footer, a page
+//! header or a decoded page are checked before the decoder uses them. No value is decoded here.
+//!
+//! Footers and page headers use Thrift's compact protocol
+//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>); their
+//! fields are those of
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
 
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 
-/// Levels of groups in a schema, and of structures in a footer.
+/// The most levels of groups in a schema, and of structures in a footer.
 pub const DEPTH_MAX: usize = 64;
 
-/// A page may decode to this many bytes; some writers make one page of a whole row group.
+/// The most bytes to which a page may decode. Some writers make one page of a whole row group.
 pub const PAGE_BYTES_MAX: u64 = 1 << 30;
 
-/// Values in one block of delta encoding; writers use 128.
+/// The most values in one block of delta encoding; writers use 128.
 const DELTA_BLOCK_MAX: u64 = 1 << 16;
 
-/// No value that a dictionary may hold takes fewer bytes.
+/// The fewest bytes that a value in a dictionary takes.
 const DICTIONARY_VALUE_BYTES_MIN: usize = 4;
 
-/// Whether the schema in a footer is a tree that its elements suffice for, at most [`DEPTH_MAX`] deep.
+/// Whether the schema in a footer is a tree of exactly its elements, at most [`DEPTH_MAX`] deep.
 pub fn schema_is_sound(footer: &[u8]) -> bool {
     children(footer).is_some_and(|children| {
         let count = children.len() as u64;
@@ -44,7 +46,7 @@ pub fn schema_is_sound(footer: &[u8]) -> bool {
     })
 }
 
-/// How many children each element of the schema in a footer states.
+/// The number of children that each element of the schema in a footer states.
 fn children(footer: &[u8]) -> Option<Vec<u64>> {
     const SCHEMA: i16 = 2;
     const NUM_CHILDREN: i16 = 5;
@@ -75,7 +77,8 @@ fn children(footer: &[u8]) -> Option<Vec<u64>> {
     }
 }
 
-/// Whether a page with a header that starts with these bytes decodes to at most [`PAGE_BYTES_MAX`], as far as they say.
+/// Whether a page decodes to at most [`PAGE_BYTES_MAX`], as far as these first bytes of its header
+/// state it.
 pub fn page_header_is_sound(head: &[u8]) -> bool {
     const UNCOMPRESSED_PAGE_SIZE: i16 = 2;
     let mut thrift = Thrift(head);
@@ -91,8 +94,9 @@ pub fn page_header_is_sound(head: &[u8]) -> bool {
     true
 }
 
-/// Whether a page of a column that is no list has room for the values that it states, in an encoding that is known to
-/// stop at the page's end. An `optional` column has levels ahead of its values.
+/// Whether a page of a column without lists has room for the values that it states, in an encoding
+/// that is known to stop at the end of the page. In an `optional` column levels come before the
+/// values.
 pub fn page_is_sound(page: &Page, optional: bool) -> bool {
     let (bytes, values, encoding) = match page {
         Page::DictionaryPage { buf, num_values, .. } => {
@@ -117,7 +121,7 @@ pub fn page_is_sound(page: &Page, optional: bool) -> bool {
     match encoding {
         Encoding::PLAIN | Encoding::RLE | Encoding::BYTE_STREAM_SPLIT => true,
         Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => true,
-        // A page of nulls alone may have no values at all.
+        // A page with nothing but nulls may have no values at all.
         _ if bytes.is_empty() => true,
         Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => deltas(bytes, values).is_some(),
         Encoding::DELTA_BYTE_ARRAY => deltas(bytes, values).and_then(|rest| deltas(rest, values)).is_some(),
@@ -125,7 +129,8 @@ pub fn page_is_sound(page: &Page, optional: bool) -> bool {
     }
 }
 
-/// What follows a list of delta-encoded numbers; none if it states more than `values_max` or ends too early.
+/// The bytes after a list of delta-encoded numbers; none if it states more than `values_max` or
+/// ends too early.
 fn deltas(bytes: &[u8], values_max: u32) -> Option<&[u8]> {
     let mut bytes = Thrift(bytes);
     let (block, minis, values) = (bytes.unsigned()?, bytes.unsigned()?, bytes.unsigned()?);
@@ -158,7 +163,8 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// What is left to read of a structure in Thrift's compact protocol. None at its end and where it cannot be read.
+/// The unread rest of a structure in Thrift's compact protocol. Its methods return none at the end
+/// and where it cannot be read.
 struct Thrift<'a>(&'a [u8]);
 
 impl<'a> Thrift<'a> {
@@ -189,7 +195,8 @@ impl<'a> Thrift<'a> {
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The next field's type, its number in `id`; none within at the structure's end.
+    /// The type of the next field, with its number in `id`; the inner none is the end of the
+    /// structure.
     fn field(&mut self, id: &mut i16) -> Option<Option<u8>> {
         let head = self.byte()?;
         if head == 0 {
@@ -202,7 +209,7 @@ impl<'a> Thrift<'a> {
         Some(Some(head & 15))
     }
 
-    /// The type and number of a list's elements.
+    /// The type and the number of a list's elements.
     fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
         let size = if head >> 4 == 15 { self.unsigned()? } else { u64::from(head >> 4) };
@@ -244,7 +251,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Reads past an element, which unlike a field has a byte even when it is true or false.
+    /// Reads past an element, which unlike a field has a byte even if it is true or false.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             TRUE | FALSE => self.byte().map(drop),
@@ -270,7 +277,7 @@ mod tests {
         bytes
     }
 
-    /// A schema is sound only as a tree: all children there, none over, not too deep.
+    /// A sound schema is a tree: no child is missing, none is left over, and it is not too deep.
     #[test]
     fn schemas() {
         assert!(schema_is_sound(&footer(&[2, 0, 0])));
@@ -286,8 +293,8 @@ mod tests {
         assert!(!schema_is_sound(&footer(&[2, 0, 0])[..9]));
     }
 
-    /// A page that says it grows beyond the limit, or to less than nothing, is not believed; what cannot be read is left
-    /// to the decoder.
+    /// A page that states a size beyond the limit, or below zero, is refused; an unreadable header
+    /// is left to the decoder.
     #[test]
     fn page_headers() {
         let header = |bytes: i64| {
@@ -306,7 +313,8 @@ mod tests {
         assert!(page_header_is_sound(b""));
     }
 
-    /// A dictionary states no more values than its bytes can hold, and a list of deltas no more than its page.
+    /// A dictionary states at most as many values as its bytes can hold, and a list of deltas at
+    /// most as many as its page.
     #[test]
     fn pages() {
         let dictionary = |num_values| Page::DictionaryPage {
@@ -334,7 +342,7 @@ mod tests {
     }
 
     proptest! {
-        /// No bytes make a check panic or run on.
+        /// No bytes make a check panic or loop.
         #[test]
         fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), optional: bool) {
             schema_is_sound(&bytes);

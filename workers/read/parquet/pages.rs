@@ -1,11 +1,12 @@
-//! The pages of a Parquet file's columns. In come a path and where a footer says that columns lie, out go pages whose
-//! numbers were checked by [`super::parquet_checks`]. Never maps the file, and tells the file system's errors apart from
-//! damage. Never lets the decoder's panics out: some damage makes it panic.
+//! Reads the pages of a Parquet file's columns and checks each with [`super::checks`].
+//!
+//! The file is never mapped, and errors of the file system are kept apart from damage. Some damage
+//! makes the decoder panic, so panics are caught.
 
-use super::input::Input;
-use super::parquet_checks::{page_header_is_sound, page_is_sound};
+use super::checks::{page_header_is_sound, page_is_sound};
 use crate::error::{Error, Result};
-use crate::panics;
+use crate::read::input;
+use crate::{locks, panics};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
@@ -17,26 +18,24 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-/// Bytes read at once for a page's header.
+/// Bytes read at once for the header of a page.
 const HEADER_BYTES: usize = 4 << 10;
 
-/// A file that is read in pieces.
-pub struct Pieces {
+/// A file that is read at the places that its footer names.
+pub struct PagedFile {
     path: PathBuf,
     file: Arc<File>,
     size: u64,
     failed: Mutex<Option<io::Error>>,
 }
 
-impl Pieces {
-    /// Opens `path`. Errors as those of [`Input::open`].
-    pub fn open(path: &Path, end: u64) -> Result<Pieces> {
-        Input::open(path, 0, end)?;
-        let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
-        let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
-        Ok(Pieces { path: path.to_owned(), file: Arc::new(file), size, failed: Mutex::new(None) })
+impl PagedFile {
+    /// Opens `path`. Fails like [`input::open_file`].
+    pub fn open(path: &Path, end: u64) -> Result<PagedFile> {
+        let (file, size) = input::open_file(path, end)?;
+        Ok(PagedFile { path: path.to_owned(), file: Arc::new(file), size, failed: Mutex::new(None) })
     }
 
     /// The file's path.
@@ -49,7 +48,7 @@ impl Pieces {
         self.size
     }
 
-    /// The bytes of the file from `start` on; none if it has not so many.
+    /// The bytes of the file from `start` on; none if it has fewer.
     pub fn bytes(&self, start: u64, length: usize) -> io::Result<Option<Bytes>> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.size) {
             return Ok(None);
@@ -62,29 +61,29 @@ impl Pieces {
         }
     }
 
-    /// The file system's error behind the decoder's last error, if it was one.
+    /// The file system's error that caused the decoder's last error, if it was one.
     pub fn take_failure(&self) -> Option<Error> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = locks::lock(&self.failed);
         failed.take().map(|error| Error::io("read", &self.path, error))
     }
 
     fn fail(&self, error: io::Error) -> ParquetError {
-        let told = ParquetError::General(error.to_string());
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        told
+        let shown = ParquetError::General(error.to_string());
+        *locks::lock(&self.failed) = Some(error);
+        shown
     }
 }
 
-impl Length for Pieces {
+impl Length for PagedFile {
     fn len(&self) -> u64 {
         self.size
     }
 }
 
-impl ChunkReader for Pieces {
+impl ChunkReader for PagedFile {
     type T = BufReader<Rest>;
 
-    /// The decoder asks for this at the start of each page, and for nothing else.
+    /// The decoder calls this at the start of each page, and for nothing else.
     fn get_read(&self, start: u64) -> Decoded<Self::T> {
         let mut reader = BufReader::with_capacity(HEADER_BYTES, Rest { file: self.file.clone(), at: start });
         let head = reader.fill_buf().map_err(|error| self.fail(error))?;
@@ -100,7 +99,7 @@ impl ChunkReader for Pieces {
     }
 }
 
-/// A file's bytes from a place on.
+/// The bytes of a file from a place on.
 pub struct Rest {
     file: Arc<File>,
     at: u64,
@@ -115,18 +114,18 @@ impl Read for Rest {
 }
 
 /// Some columns of one row group.
-pub struct Group<'a> {
+pub struct ColumnChunks<'a> {
     /// The file.
-    pub pieces: &'a Arc<Pieces>,
+    pub file: &'a Arc<PagedFile>,
     /// The file's footer.
     pub metadata: &'a ParquetMetaData,
-    /// Which row group.
+    /// The number of the row group.
     pub index: usize,
-    /// Each column's place in the row group, and whether it may be null.
+    /// The place of each column in the row group, and whether it may be null.
     pub columns: Vec<(usize, bool)>,
 }
 
-impl RowGroups for Group<'_> {
+impl RowGroups for ColumnChunks<'_> {
     fn num_rows(&self) -> usize {
         self.metadata.row_group(self.index).num_rows() as usize
     }
@@ -134,7 +133,7 @@ impl RowGroups for Group<'_> {
     fn column_chunks(&self, i: usize) -> Decoded<Box<dyn PageIterator>> {
         let (place, optional) = self.columns[i];
         let chunk = self.metadata.row_group(self.index).column(place);
-        let pages = SerializedPageReader::new(self.pieces.clone(), chunk, self.num_rows(), None)?;
+        let pages = SerializedPageReader::new(self.file.clone(), chunk, self.num_rows(), None)?;
         Ok(Box::new(Once(Some(Pages { pages, optional }))))
     }
 
@@ -160,9 +159,9 @@ impl Iterator for Once {
 
 impl PageIterator for Once {}
 
-/// A column chunk's pages, each checked.
+/// The pages of a column chunk, each checked.
 struct Pages {
-    pages: SerializedPageReader<Pieces>,
+    pages: SerializedPageReader<PagedFile>,
     optional: bool,
 }
 
@@ -194,7 +193,7 @@ impl PageReader for Pages {
     }
 }
 
-/// What `work` gives, or the words with which it failed or panicked.
+/// The result of `work`, or the message with which it failed or panicked.
 pub fn guarded<T>(work: impl FnOnce() -> Decoded<T>) -> std::result::Result<T, String> {
     panics::guarded(work).and_then(|decoded| decoded.map_err(|error| error.to_string()))
 }

@@ -1,11 +1,14 @@
-use super::super::testing::{Random, Temporary, gzip, read_all, words};
-use super::super::{open, splits};
 use super::*;
+use crate::read::testing::{Random, Temporary, gzip, read_all, words};
+use crate::read::{open, splits};
 use arrow_array::builder::{BinaryBuilder, StringDictionaryBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::*;
+use arrow_schema::DataType;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int96, Int96Type};
+use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use proptest::prelude::*;
@@ -37,7 +40,7 @@ fn entries(bytes: &[u8]) -> Vec<Entry> {
     read_all("x.parquet", bytes, &Options::default()).0
 }
 
-fn said(bytes: &[u8]) -> Vec<String> {
+fn outcomes(bytes: &[u8]) -> Vec<String> {
     words(&entries(bytes))
 }
 
@@ -52,11 +55,10 @@ fn dates(column: ArrayRef) -> Vec<Option<i64>> {
     entries(&bytes).into_iter().map(date).collect()
 }
 
-/// What opening a file says.
+/// The error with which a file is refused.
 fn fails(bytes: &[u8]) -> String {
     let file = Temporary::new("x.parquet", bytes);
-    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
-    let error = open(&split, &Options::default()).err().expect("an error");
+    let error = open(&file.split(), &Options::default()).err().expect("an error");
     assert_eq!(error.kind(), Kind::Data, "{error}");
     assert!(error.to_string().contains("x.parquet"), "{error}");
     error.to_string()
@@ -74,7 +76,8 @@ fn pages(n: usize) -> Vec<Column> {
     ]
 }
 
-/// A text is a text in whatever type of Arrow's it was written, by name and not by order, and other columns are let be.
+/// Texts are read from every type of Arrow that holds them, by name and in any order; other columns
+/// are ignored.
 #[test]
 fn types_of_texts() {
     let both = ["http://a/", "http://b/é"];
@@ -99,13 +102,14 @@ fn types_of_texts() {
         let kind = column.data_type().clone();
         let other: ArrayRef = Arc::new(list.clone());
         let bytes = plain(vec![("text", column.clone()), ("links", other), ("url", column)]);
-        assert_eq!(said(&bytes), ["http://a/ text 9", "http://b/é text 11"], "{kind}");
+        assert_eq!(outcomes(&bytes), ["http://a/ text 9", "http://b/é text 11"], "{kind}");
     }
     let numbers: ArrayRef = Arc::new(UInt64Array::from(vec![7, u64::MAX]));
-    assert_eq!(said(&plain(vec![("url", numbers), ("html", texts(both))])), ["7 html 9", "!bad_field"]);
+    assert_eq!(outcomes(&plain(vec![("url", numbers), ("html", texts(both))])), ["7 html 9", "!bad_field"]);
 }
 
-/// A moment is the same second in every type that can hold it; what is none of the years 1 to 9999 is no date.
+/// A moment is the same second in every type that can hold it. Outside the years 1 to 9999 there is
+/// no date.
 #[test]
 fn types_of_dates() {
     let at = 1_209_588_505;
@@ -134,7 +138,7 @@ fn types_of_dates() {
     assert_eq!(dates(Arc::new(NullArray::new(1))), [None]);
 }
 
-/// The 96-bit dates of older writers are dates, also beyond the year 2262.
+/// The 96-bit dates of older writers are read, also beyond the year 2262.
 #[test]
 fn dates_of_96_bits() {
     let schema = "message m { required binary url (UTF8); required binary text; optional int96 date; }";
@@ -167,14 +171,14 @@ fn int96(seconds: i64) -> Int96 {
     date
 }
 
-/// A row without a URL or without a text is rejected under the same word as such a line of JSON.
+/// A row without a URL or without a text is rejected under the reason of such a JSON line.
 #[test]
 fn nulls() {
     let url = StringArray::from(vec![Some("a"), None, Some(" "), Some("d"), Some("e")]);
     let text = StringArray::from(vec![Some("1"), Some("2"), Some("3"), None, None]);
     let html = StringArray::from(vec![None, None, None, None, Some("<p>")]);
     let columns: Vec<Column> = vec![("url", Arc::new(url)), ("text", Arc::new(text)), ("html", Arc::new(html))];
-    assert_eq!(said(&plain(columns)), ["a text 1", "!no_url", "!no_url", "!no_text", "e html 3"]);
+    assert_eq!(outcomes(&plain(columns)), ["a text 1", "!no_url", "!no_url", "!no_text", "e html 3"]);
 }
 
 /// Rows may remove pages, and a file of removals needs neither text nor HTML.
@@ -183,13 +187,13 @@ fn removals() {
     let deleted: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), Some(false), None]));
     let numbers: ArrayRef = Arc::new(Int8Array::from(vec![1, 0, 2]));
     let url = || texts(["a", "b", "c"]);
-    assert_eq!(said(&plain(vec![("url", url()), ("deleted", deleted)])), ["a removed", "!no_text", "!no_text"]);
-    assert_eq!(said(&plain(vec![("url", url()), ("deleted", numbers)])), ["a removed", "!no_text", "!bad_field"]);
-    assert_eq!(said(&plain(vec![("url", url()), ("op", texts(["remove", "", "x"]))]))[0], "a removed");
+    assert_eq!(outcomes(&plain(vec![("url", url()), ("deleted", deleted)])), ["a removed", "!no_text", "!no_text"]);
+    assert_eq!(outcomes(&plain(vec![("url", url()), ("deleted", numbers)])), ["a removed", "!no_text", "!bad_field"]);
+    assert_eq!(outcomes(&plain(vec![("url", url()), ("op", texts(["remove", "", "x"]))]))[0], "a removed");
 }
 
-/// A column that is missing, nested, there twice or of a type that its field cannot have is an error that names the file,
-/// the column and the key of the job file.
+/// A column that is missing, nested, present twice or of the wrong type is an error that names the
+/// file, the column and the key of the job file.
 #[test]
 fn unfit_columns() {
     let one = || texts(["a"]);
@@ -233,19 +237,21 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A text that is no UTF-8, and one over the limit, cost their own row, though the column says that all are UTF-8.
+/// A text that is not UTF-8, and one over the limit, cost only their row, although the column's
+/// type promises UTF-8.
 #[test]
 fn bad_texts() {
     let columns = vec![("url", texts(["a", "b", "c"])), ("text", texts(["one", "#two", "three"]))];
     let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
     let bytes = replaced(&file(columns, 10, properties), b"#two", b"\xfftwo");
-    assert_eq!(said(&bytes), ["a text 3", "!bad_field", "c text 5"]);
+    assert_eq!(outcomes(&bytes), ["a text 3", "!bad_field", "c text 5"]);
     let mut options = Options::default();
     options.limits.record_bytes_max = 4;
     assert_eq!(words(&read_all("x", &bytes, &options).0), ["a text 3", "!bad_field", "!too_long"]);
 }
 
-/// Every codec and every encoding of texts that writers use says the same, however the values are dealt to pages.
+/// Every codec and every encoding of texts that writers use reads the same, with any division into
+/// pages.
 #[test]
 fn codecs_and_encodings() {
     let want = entries(&file(pages(700), 300, uncompressed()));
@@ -288,7 +294,8 @@ fn codecs_and_encodings() {
     }
 }
 
-/// A value that a dictionary repeats is held once: 2,000 rows of 4 MiB each decode in batches of 256.
+/// A value that a dictionary repeats is held once: 2,000 rows of 4 MiB each decode in batches of
+/// 256.
 #[test]
 fn repeated_values() {
     let text = "x".repeat(4 << 20);
@@ -298,16 +305,15 @@ fn repeated_values() {
     let columns = vec![("url", texts(vec!["a"; 2000])), ("text", Arc::new(texts_column.finish()) as ArrayRef)];
     let bytes = file(columns, 2000, properties);
     let file = Temporary::new("x.parquet", &bytes);
-    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
-    let mut reader = Parquet::open(&split, &Options::default()).unwrap();
+    let mut reader = Parquet::open(&file.split(), &Options::default()).unwrap();
     assert!(reader.advance().unwrap().is_none());
     let (batch, ..) = reader.batch.as_ref().unwrap();
     assert_eq!(batch.num_rows(), 256);
     assert!(batch.get_array_memory_size() < 32 << 20, "{}", batch.get_array_memory_size());
 }
 
-/// However a file is cut, each of its rows is read once, by the share in which its row group starts; and progress only
-/// grows, to all of the share.
+/// However a file is cut, each of its rows is read once, by the split in which its row group
+/// starts. Progress only grows, up to the whole split.
 #[test]
 fn cuts() {
     let bytes = file(pages(900), 70, WriterProperties::default());
@@ -335,7 +341,7 @@ fn cuts() {
     }
 }
 
-/// A file cut short anywhere, or none at all, is an error that names it, and so is one that is packed or encrypted.
+/// A file cut short anywhere is an error that names it, and so is one that is packed or encrypted.
 #[test]
 fn no_footer() {
     let bytes = file(pages(20), 10, WriterProperties::default());
@@ -347,28 +353,28 @@ fn no_footer() {
     assert!(fails(&encrypted).contains("encrypted"));
 }
 
-/// A row group that says to be beyond all measure is an error before anything is set aside for it.
+/// A row group of absurd size is an error before anything is allocated for it.
 #[test]
 fn absurd_groups() {
     let bytes = plain(pages(20));
     let file = Temporary::new("x.parquet", &bytes);
-    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
-    let reader = Parquet::open(&split, &Options::default()).unwrap();
+    let reader = Parquet::open(&file.split(), &Options::default()).unwrap();
     let group = reader.metadata.row_group(0).clone();
     let column = group.column(2).clone().into_builder().set_total_uncompressed_size(5 << 30).build().unwrap();
     let mut columns = group.columns().to_vec();
     columns[2] = column;
     let group = group.into_builder().set_column_metadata(columns).build().unwrap();
     let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), vec![group]);
-    let why = shares(&metadata, &reader.selection, split.end).unwrap_err();
+    let why = row_groups(&metadata, &reader.selection, bytes.len() as u64).unwrap_err();
     assert!(why.contains("row group 0") && why.contains("5368709"), "{why}");
 }
 
-/// A damaged row group costs its own rows, and says how many; those before and behind it are read.
+/// A damaged row group costs its own rows and states how many; the rows before and after it are
+/// read.
 #[test]
 fn damaged_group() {
     let bytes = file(pages(300), 100, uncompressed());
-    let want = said(&bytes);
+    let want = outcomes(&bytes);
     let mut damaged = bytes.clone();
     let first = bytes.windows(20).position(|window| window == b"http://a.example/150").unwrap();
     damaged[first - 4..first].copy_from_slice(&[0xff; 4]);
@@ -381,18 +387,18 @@ fn damaged_group() {
     assert_eq!(rest, [&want[..100], &want[200..]].concat());
 }
 
-/// Reads a file that may be damaged. Every row that its footer states comes out once, as itself or among the lost.
+/// Reads a file that may be damaged. Every row that its footer states appears once, as itself or
+/// among the lost ones.
 fn account(bytes: &[u8]) -> bool {
     let file = Temporary::new("x.parquet", bytes);
-    let split = Split { path: file.0.clone(), start: 0, end: bytes.len() as u64 };
-    let mut reader = match Parquet::open(&split, &Options::default()) {
+    let mut reader = match Parquet::open(&file.split(), &Options::default()) {
         Ok(reader) => reader,
         Err(error) => {
             assert_eq!(error.kind(), Kind::Data, "{error}");
             return false;
         }
     };
-    let stated: u64 = reader.shares.iter().map(|share| share.rows).sum();
+    let stated: u64 = reader.groups.iter().map(|group| group.rows).sum();
     let mut next = 0;
     while let Some(entry) = reader.next().unwrap() {
         assert_eq!(entry.offset, next);
@@ -409,8 +415,8 @@ fn account(bytes: &[u8]) -> bool {
     true
 }
 
-/// A flipped bit anywhere in a file makes no panic and hides no row: the file is refused as a whole, or each row is told
-/// or told to be lost.
+/// A flipped bit anywhere in a file causes no panic and hides no row: the file is refused as a
+/// whole, or each row is read or reported lost.
 #[test]
 fn flipped_bits() {
     let delta = WriterProperties::builder()
@@ -434,7 +440,8 @@ fn flipped_bits() {
     }
 }
 
-/// A few bytes of nulls said to be millions of rows, and each became a reject: such a row group is refused by its footer.
+/// A few bytes of nulls stated millions of rows, and each became a reject. Such a row group is
+/// refused by its footer.
 #[test]
 fn rows_out_of_nothing() {
     let rows = (ROWS_FREE + 100_000) as usize;
@@ -444,7 +451,7 @@ fn rows_out_of_nothing() {
     assert!(fails(&bytes).contains("rows in"), "{}", fails(&bytes));
 }
 
-/// A decoder that panics or fails is told in words, and the thread that asked goes on.
+/// A decoder that panics or fails becomes an error message, and its thread goes on.
 #[test]
 fn panics_are_caught() {
     assert_eq!(guarded(|| Ok(7)), Ok(7));
@@ -459,7 +466,7 @@ fn some(pattern: &'static str) -> impl Strategy<Value = Option<String>> {
 }
 
 proptest! {
-    /// The same page says the same as a line of JSON and as a row of Parquet.
+    /// A page reads the same from a JSON line and from a Parquet row.
     #[test]
     fn same_as_json(
         rows in proptest::collection::vec(

@@ -1,0 +1,288 @@
+//! Reads Parquet: one page in each row.
+//!
+//! A split owns the row groups whose first byte lies in it. The offset of an entry is the number of
+//! its row in the file. Only the columns that `[read.fields]` names are read, and they mean what
+//! the fields of a JSON line mean. A damaged row group costs only its own rows: one `bad_row_group`
+//! states how many. No row group is held as a whole, and no length in the file is trusted: see
+//! `checks` and `pages`.
+//!
+//! Texts are read as bytes and checked for UTF-8 one by one, so a bad text costs one row. They are
+//! views of their page, so a value that a dictionary repeats takes no more memory.
+
+mod checks;
+mod columns;
+mod pages;
+
+use super::record::{Entry, Item, Notes};
+use super::row::{self, Value};
+use super::{Options, Reader, Split};
+use crate::error::{Error, Kind, Result};
+use arrow_array::RecordBatch;
+use checks::schema_is_sound;
+use columns::{Selection, selection, value};
+use pages::{ColumnChunks, PagedFile, guarded};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The first and last bytes of a file.
+pub const MAGIC: &[u8] = b"PAR1";
+
+/// The last bytes of a file whose footer is encrypted, and the first if more is.
+pub const MAGIC_ENCRYPTED: &[u8] = b"PARE";
+
+/// The largest footer that is read, in bytes.
+const FOOTER_BYTES_MAX: usize = 256 << 20;
+
+/// The columns of a row group that are read may decompress to this many bytes.
+const GROUP_BYTES_MAX: u64 = 4 << 30;
+
+/// Rows that a row group may have for each compressed byte of the columns that are read. Each page
+/// has its own address, which takes bytes, while a run of nulls or of one value has millions of
+/// rows in a few.
+const ROWS_PER_BYTE_MAX: u64 = 16;
+
+/// Rows that any row group may have, so that a small file of nulls is rejected row by row.
+const ROWS_FREE: u64 = 1 << 16;
+
+/// The most rows decoded at once.
+const BATCH_ROWS_MAX: u64 = 256;
+
+/// Bytes decoded at once, for rows of the mean size of the row group.
+const BATCH_BYTES: u64 = 16 << 20;
+
+/// A row group of the split.
+#[derive(Clone, Copy, Debug)]
+struct RowGroup {
+    index: usize,
+    /// The number of its first row in the file.
+    first_row: u64,
+    rows: u64,
+    /// Its size in the file.
+    bytes: u64,
+    /// Rows decoded at once.
+    batch_rows: usize,
+}
+
+/// A row group that is being decoded.
+struct OpenGroup {
+    group: RowGroup,
+    decoder: ParquetRecordBatchReader,
+    /// Rows decoded so far.
+    decoded: u64,
+}
+
+/// The reader of Parquet.
+pub struct Parquet {
+    file: Arc<PagedFile>,
+    metadata: ParquetMetaData,
+    selection: Selection,
+    options: Options,
+    groups: VecDeque<RowGroup>,
+    open: Option<OpenGroup>,
+    /// Decoded rows, the next row to be read, and the number of the first row in the file.
+    batch: Option<(RecordBatch, usize, u64)>,
+    split_bytes: u64,
+    done_bytes: u64,
+    total_bytes: u64,
+}
+
+impl Parquet {
+    /// Opens the row groups whose first byte lies in `split`. Fails if the footer is not sound, a
+    /// column is missing or has a type that its field cannot have, or a row group is absurdly
+    /// large.
+    pub fn open(split: &Split, options: &Options) -> Result<Parquet> {
+        let file = Arc::new(PagedFile::open(&split.path, split.end)?);
+        let spoiled = |why: &dyn std::fmt::Display| {
+            Error::new(Kind::Data, format!("{}: no Parquet file, or a damaged one: {why}", split.path.display()))
+        };
+        let footer = footer(&file)?.map_err(|why| spoiled(&why))?;
+        if !schema_is_sound(&footer) {
+            return Err(spoiled(&"its footer holds no sound schema"));
+        }
+        let decoded = guarded(|| {
+            let metadata = ParquetMetaDataReader::decode_metadata(&footer)?;
+            let selection = selection(&metadata, &options.fields)?;
+            Ok((metadata, selection))
+        });
+        let (metadata, selection) = decoded.map_err(|why| spoiled(&why))?;
+        let selection = selection.map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
+        let groups = row_groups(&metadata, &selection, file.size()).map_err(|why| spoiled(&why))?;
+        let groups: VecDeque<RowGroup> =
+            groups.into_iter().filter(|(place, _)| (split.start..split.end).contains(place)).map(|(_, s)| s).collect();
+        Ok(Parquet {
+            file,
+            metadata,
+            selection,
+            options: options.clone(),
+            split_bytes: split.end - split.start,
+            done_bytes: 0,
+            total_bytes: groups.iter().map(|group| group.bytes).sum(),
+            groups,
+            open: None,
+            batch: None,
+        })
+    }
+
+    /// Decodes the next rows; returns the entry of rows that were lost, if any.
+    fn advance(&mut self) -> Result<Option<Entry>> {
+        let (file, metadata, selection) = (&self.file, &self.metadata, &self.selection);
+        let (group, decoded, next) = match self.open.take() {
+            Some(mut open) => {
+                let next = guarded(|| Ok(open.decoder.next().transpose()?));
+                (open.group, open.decoded, next.map(|batch| (open.decoder, batch)))
+            }
+            None => {
+                let Some(group) = self.groups.pop_front() else { return Ok(None) };
+                let next = guarded(|| {
+                    let columns = selection.columns.clone();
+                    let chunks = ColumnChunks { file, metadata, index: group.index, columns };
+                    let mut decoder = ParquetRecordBatchReader::try_new_with_row_groups(
+                        &selection.levels,
+                        &chunks,
+                        group.batch_rows,
+                        None,
+                    )?;
+                    let batch = decoder.next().transpose()?;
+                    Ok((decoder, batch))
+                });
+                (group, 0, next)
+            }
+        };
+        if let Some(failure) = self.file.take_failure() {
+            return Err(failure);
+        }
+        let left = group.rows - decoded;
+        let why = match next {
+            Err(why) => why,
+            Ok((_, None)) if left == 0 => {
+                self.done_bytes += group.bytes;
+                return Ok(None);
+            }
+            Ok((_, None)) => "its columns end early".into(),
+            Ok((_, Some(batch))) if batch.num_rows() as u64 > left => "its columns do not end in time".into(),
+            Ok((decoder, Some(batch))) => {
+                let rows = batch.num_rows() as u64;
+                self.batch = Some((batch, 0, group.first_row + decoded));
+                self.open = Some(OpenGroup { group, decoder, decoded: decoded + rows });
+                return Ok(None);
+            }
+        };
+        self.done_bytes += group.bytes;
+        let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
+        Ok(Some(Entry { offset: group.first_row + decoded, item: Item::reject("bad_row_group", detail) }))
+    }
+
+    /// The item of row `at` of `batch`.
+    fn item(&self, batch: &RecordBatch, at: usize) -> Item {
+        let most = self.options.limits.record_bytes_max;
+        let mut values = Vec::with_capacity(self.selection.places.len());
+        for (&place, name) in self.selection.places.iter().zip(row::names(&self.options.fields)) {
+            let value = place.map_or(Value::Null, |place| value(batch.column(place), at));
+            if let Value::Text(text) = &value
+                && text.len() > most
+            {
+                let detail = format!("`{name}` has {} bytes, more than {most}", text.len());
+                return Item::reject("too_long", detail);
+            }
+            values.push(value);
+        }
+        row::item(values, &self.options.fields)
+    }
+}
+
+impl Reader for Parquet {
+    fn next(&mut self) -> Result<Option<Entry>> {
+        loop {
+            if let Some((batch, at, first_row)) = self.batch.take() {
+                if at < batch.num_rows() {
+                    let entry = Entry { offset: first_row + at as u64, item: self.item(&batch, at) };
+                    self.batch = Some((batch, at + 1, first_row));
+                    return Ok(Some(entry));
+                }
+            } else if self.open.is_none() && self.groups.is_empty() {
+                return Ok(None);
+            }
+            if let Some(lost) = self.advance()? {
+                return Ok(Some(lost));
+            }
+        }
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        if self.open.is_none() && self.groups.is_empty() {
+            return self.split_bytes;
+        }
+        let open = self.open.as_ref().map_or(0, |open| part(open.group.bytes, open.decoded, open.group.rows));
+        part(self.split_bytes, self.done_bytes + open, self.total_bytes)
+    }
+
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+}
+
+/// `whole * part / of`, without overflow.
+fn part(whole: u64, part: u64, of: u64) -> u64 {
+    (u128::from(whole) * u128::from(part) / u128::from(of.max(1))) as u64
+}
+
+/// The bytes of the footer. The inner error states what is wrong with it.
+fn footer(file: &PagedFile) -> Result<std::result::Result<bytes::Bytes, String>> {
+    let failed = |e| Error::io("read", file.path(), e);
+    let Some(at) = file.size().checked_sub(8) else { return Ok(Err("it is too short".into())) };
+    let Some(tail) = file.bytes(at, 8).map_err(failed)? else { return Ok(Err("it has no end".into())) };
+    if !tail.ends_with(MAGIC) {
+        let encrypted = tail.ends_with(MAGIC_ENCRYPTED);
+        return Ok(Err(if encrypted { "it is encrypted" } else { "it does not end with `PAR1`" }.into()));
+    }
+    let length = tail.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize;
+    if length > FOOTER_BYTES_MAX || length as u64 > at {
+        return Ok(Err(format!("its footer says to have {length} bytes")));
+    }
+    Ok(file.bytes(at - length as u64, length).map_err(failed)?.ok_or_else(|| "it has no footer".into()))
+}
+
+/// The row groups of the file in order, each with its place: the first byte of its first column, or
+/// a byte of some split if the footer states nothing sensible. The error names what cannot be true.
+fn row_groups(
+    metadata: &ParquetMetaData,
+    selection: &Selection,
+    size: u64,
+) -> std::result::Result<Vec<(u64, RowGroup)>, String> {
+    let columns = metadata.file_metadata().schema_descr().num_columns();
+    let mut first_row = 0u64;
+    let mut groups = Vec::with_capacity(metadata.num_row_groups());
+    for (index, group) in metadata.row_groups().iter().enumerate() {
+        let absurd = |what: &str| format!("row group {index} says to have {what}");
+        let rows = u64::try_from(group.num_rows()).map_err(|_| absurd("less than no rows"))?;
+        if group.num_columns() != columns {
+            return Err(absurd("other columns than the file"));
+        }
+        let chunks = group.columns();
+        let place = chunks.iter().map(|chunk| chunk.data_page_offset()).min().unwrap_or(0);
+        let place = u64::try_from(place).unwrap_or(0).min(size.saturating_sub(1));
+        let compressed = |chunk: &ColumnChunkMetaData| u64::try_from(chunk.compressed_size()).unwrap_or(0).min(size);
+        let bytes: u64 = chunks.iter().map(compressed).sum();
+        let mut decoded = 0u64;
+        for &(column, _) in &selection.columns {
+            let bytes = u64::try_from(chunks[column].uncompressed_size()).map_err(|_| absurd("less than no bytes"))?;
+            decoded = decoded.saturating_add(bytes);
+        }
+        let needed: u64 = selection.columns.iter().map(|&(column, _)| compressed(&chunks[column])).sum();
+        if rows > ROWS_FREE + needed.saturating_mul(ROWS_PER_BYTE_MAX) {
+            return Err(absurd(&format!("{rows} rows in {needed} bytes of the columns needed")));
+        }
+        if decoded > GROUP_BYTES_MAX {
+            return Err(absurd(&format!("{decoded} bytes in the columns needed, more than {GROUP_BYTES_MAX}")));
+        }
+        let batch_rows = (BATCH_BYTES / (decoded / rows.max(1)).max(1)).clamp(1, BATCH_ROWS_MAX) as usize;
+        groups.push((place, RowGroup { index, first_row, rows, bytes, batch_rows }));
+        first_row = first_row.checked_add(rows).ok_or_else(|| absurd("too many rows"))?;
+    }
+    Ok(groups)
+}
+
+#[cfg(test)]
+mod tests;
