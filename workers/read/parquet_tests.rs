@@ -1,6 +1,7 @@
-use super::super::testing::{Random, Temporary, gzip, read_all, words};
+use super::super::testing::{Temporary, gzip, read_all, words};
 use super::super::{open, splits};
 use super::*;
+use crate::random::Random;
 use arrow_array::builder::{BinaryBuilder, StringDictionaryBuilder};
 use arrow_array::*;
 use parquet::arrow::ArrowWriter;
@@ -65,7 +66,7 @@ fn fails(bytes: &[u8]) -> String {
 /// `n` rows with texts that hardly compress.
 fn pages(n: usize) -> Vec<Column> {
     let mut random = Random(1);
-    let mut text = || String::from_utf8(random.text(20)).unwrap();
+    let mut text = || String::from_utf8(random.ascii(20)).unwrap();
     vec![
         ("url", texts((0..n).map(|n| format!("http://a.example/{n}")))),
         ("id", Arc::new(Int32Array::from_iter_values(0..n as i32)) as ArrayRef),

@@ -135,18 +135,3 @@ pub fn look(bytes: usize) {
 pub fn looked() -> u64 {
     LOOKED.take()
 }
-
-/// Numbers that look random and are the same in every run.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % n as u64) as usize
-    }
-
-    /// Text that hardly compresses, so that a member is about as long as its page.
-    pub fn text(&mut self, bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|_| b'!' + self.below(94) as u8).collect()
-    }
-}

@@ -81,10 +81,10 @@ fn slices<R: Row<Key = u64>>(segment: &Segment<R>, positions: Range<usize>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::Random;
     use crate::document::Id;
     use crate::fold::buckets::BandRow;
     use crate::fold::groups::GroupRow;
+    use crate::random::Random;
     use crate::store::segment::write;
     use crate::store::table::BATCH_ROWS;
     use proptest::prelude::*;

@@ -3,7 +3,6 @@
 //! are what the definitions give, and every table is what one epoch over an empty store writes.
 
 use crate::candidates::bands::Bands;
-use crate::candidates::hamming::tests::Random;
 use crate::candidates::pivots::{self, BySignature, Unexamined};
 use crate::document::Id;
 use crate::fold::components::ComponentRow;
@@ -17,6 +16,7 @@ use crate::fold::{Stage, counters, fold, join};
 use crate::graph::unionfind;
 use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
+use crate::random::Random;
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::{durable, segment};

@@ -204,7 +204,7 @@ impl Seeker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::Random;
+    use crate::random::Random;
 
     /// A sample is of the size asked for, of the fingerprints that there are, and another for another seed.
     #[test]

@@ -1,7 +1,6 @@
 //! Deep looks at a store of several epochs, as it is and tampered with: tables are rewritten through the crate's own writer and committed with right
 //! digests and sums, so that no digest can tell.
 
-use crate::candidates::hamming::tests::Random;
 use crate::commit::commit;
 use crate::document::{Id, host_key};
 use crate::fold::epoch::{Failure, Progress};
@@ -10,6 +9,7 @@ use crate::fold::ingest::{Counts, PAGE, REMOVED, SplitDone, TOO_SHORT, Visit};
 use crate::fold::{self, Share};
 use crate::job::Job;
 use crate::plan;
+use crate::random::Random;
 use crate::store::manifest::{self, Head};
 use crate::store::{Store, durable, segment};
 use crate::text::signatures::Kind;

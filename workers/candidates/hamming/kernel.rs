@@ -262,7 +262,7 @@ mod avx512 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::Random;
+    use crate::random::Random;
 
     #[test]
     fn every_kernel_reports_what_the_loop_over_lanes_reports() {
