@@ -2,6 +2,11 @@
 //!
 //! A room uses only the rooms above it in this list. `README.md` beside this file draws them.
 
+/// Random numbers for tests.
+#[cfg(test)]
+#[path = "examples/support/random.rs"]
+mod random;
+
 pub mod document;
 pub mod error;
 pub(crate) mod gallop;

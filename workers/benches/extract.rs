@@ -1,5 +1,8 @@
-//! Pages made to be slow, through the extractor: seconds and MB/s of each shape, and how much longer twice the page takes (about 2 where the work
-//! is linear). `cargo bench --bench extract`; without `--bench` sizes are a hundredth. Step counts are asserted in `extract/tests.rs`.
+//! Measures the extractor on hostile pages: seconds and MB/s of each shape, and how much longer a
+//! page of twice the size takes (about 2 if the work is linear).
+//!
+//! `cargo bench --bench extract`; without `--bench` sizes are a hundredth. `extract/tests.rs`
+//! asserts counts of steps.
 
 use std::hint::black_box;
 use std::time::Instant;

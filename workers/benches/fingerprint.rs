@@ -1,5 +1,7 @@
-//! From a page's text to its fingerprint, on one core, stage by stage: MB/s of the demo crawl's texts, and each stage's share of the
-//! whole. `cargo bench --bench fingerprint`; without `--bench` one short round.
+//! Measures the way from a page's text to its fingerprint on one core, stage by stage: MB/s of the
+//! demo crawl's texts, and each stage's share.
+//!
+//! `cargo bench --bench fingerprint`; without `--bench` one short round.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,5 +1,8 @@
-//! What encryption costs: rows exchanged between two processes of one worker each over loopback TCP, plain and encrypted in turn in the same run; MB/s of rows
-//! that cross, the median of the rounds, and the ratio of the two. `cargo bench --bench mesh`; without `--bench` one round of a few rows.
+//! Measures what encryption costs.
+//!
+//! Two processes of one worker each exchange rows over loopback TCP, plain and encrypted in turn in
+//! the same run. Prints MB/s of exchanged rows, the median of the rounds, and the ratio of the two.
+//! `cargo bench --bench mesh`; without `--bench` one round of a few rows.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -10,7 +13,7 @@ use workers::mesh::{Key, Mesh, Refused, execute};
 
 /// Bytes of a row: an [`Id`].
 const ROW_BYTES: usize = 16;
-/// For a start or a silence; no run comes near it.
+/// The timeout of start and silence; no run comes near it.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The two processes of a job, each with its open listener.
@@ -37,7 +40,8 @@ fn meshes(encrypt: bool) -> Vec<(Mesh, TcpListener)> {
     listeners.into_iter().enumerate().map(mesh).collect()
 }
 
-/// Seconds in which each process sends `rows` rows to the other, from the first row to the end of the dataflow on both; the start is not counted.
+/// Seconds in which each process sends `rows` rows to the other, from the first row to the end of
+/// the dataflow on both; the start does not count.
 fn seconds(encrypt: bool, rows: u64) -> f64 {
     let run = |(mesh, listener)| {
         std::thread::spawn(move || {
@@ -81,7 +85,7 @@ fn main() {
     let (rows, rounds) = if is_bench { (8_000_000, 7) } else { (10_000, 1) };
     let mut took = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
-        // In turn, so that a busy neighbour meets both.
+        // In turn, so that other load on the machine slows both.
         took[0].push(seconds(false, rows));
         took[1].push(seconds(true, rows));
     }

@@ -1,10 +1,17 @@
-//! Near pairs on one core: ours against plain buckets (4 x 16 bits, scalar popcount) in the same run, because only the
-//! ratio is comparable between machines and hours. Prints seconds (least of the rounds) and ratios; the pairs found must be
-//! the same. `cargo bench --bench pairs`; without `--bench`, as in `cargo test --benches`, sizes are tiny. With `-- large` it
-//! holds 1,000,000 against 50,000,000 and nothing else: 3 GB of memory, as much of the temporary folder, minutes.
+//! Measures finding near pairs on one core, against plain buckets (4 x 16 bits, scalar popcount) in
+//! the same run, because only the ratio can be compared between machines and hours.
+//!
+//! Prints seconds (least of the rounds) and ratios; the pairs found must be the same. `cargo bench
+//! --bench pairs`; without `--bench`, as in `cargo test --benches`, sizes are tiny. With `-- large`
+//! it compares 1,000,000 with 50,000,000 and does nothing else; this takes minutes, 3 GB of memory,
+//! and as much of the temporary folder.
+
+#[path = "../examples/support/random.rs"]
+mod random;
 
 use std::time::Instant;
 
+use crate::random::Random;
 use workers::candidates::bands::{Bands, all_pairs, new_against_stored};
 use workers::candidates::hamming::{Kernel, Scratch, within_plain};
 use workers::document::Id;
@@ -18,25 +25,8 @@ use workers::tables::{BandRow, GroupRow};
 
 const SEED: u64 = 42;
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
-    }
-}
-
-/// Distinct fingerprints in random order: 5 % are copies with 0 to 5 bits flipped, `hot_per_cent` have one of four values
-/// in one band, the others are uniform.
+/// Distinct fingerprints in random order: 5 % are copies with 0 to 5 bits flipped, `hot_per_cent`
+/// have one of four values in one band, and the others are uniform.
 fn fingerprints(count: usize, hot_per_cent: usize) -> Vec<u64> {
     let mut random = Random(SEED);
     let mut values: Vec<u64> = Vec::with_capacity(count);
@@ -62,7 +52,7 @@ fn fingerprints(count: usize, hot_per_cent: usize) -> Vec<u64> {
     values
 }
 
-/// Order-free digest of a set of pairs: how many, and a sum.
+/// A digest of a set of pairs that does not depend on their order: their number and a sum.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Found(u64, u64);
 
@@ -77,7 +67,7 @@ impl Found {
     }
 }
 
-/// The yardstick: sort by band, compare all pairs of a bucket with a scalar popcount.
+/// The baseline: sorts by band and compares all pairs of a bucket with a scalar popcount.
 fn plain_buckets(values: &[u64]) -> Found {
     let masks: Vec<u64> = (0..4).map(|band| 0xffff << (16 * band)).collect();
     let mut found = Found::default();
@@ -107,8 +97,8 @@ fn ours(values: &[u64], bands: &Bands, kernel: Kernel) -> Found {
     found
 }
 
-/// How long `run` takes: this thread's time on a processor where the system tells it, so that neighbours count little, else
-/// the clock's.
+/// How long `run` takes: this thread's time on a processor where the system reports it, so that
+/// other load counts little, else the clock's.
 fn seconds<T>(run: impl FnOnce() -> T) -> (f64, T) {
     let on_processor = || {
         std::thread::yield_now(); // brings the account up to date
@@ -149,8 +139,8 @@ fn compare(name: &str, values: &[u64], rounds: usize, with_plain: bool) {
     println!("  scalar buckets {plain:.3} s");
 }
 
-/// When a stored fingerprint was written and taken back, as numbers of runs: half in the first run; of these one in eight is
-/// taken back by a later one.
+/// When a stored fingerprint was written and retracted, as numbers of runs: half in the first run,
+/// of which one in eight is retracted by a later one.
 fn history(fingerprint: u64, runs: usize) -> (usize, Option<usize>) {
     let mut random = Random(fingerprint);
     if runs == 1 {
@@ -164,7 +154,8 @@ fn history(fingerprint: u64, runs: usize) -> (usize, Option<usize>) {
     }
 }
 
-/// The stored fingerprints in tables as the store has them, mapped: band 0 beside its contents, the others alone.
+/// The stored fingerprints in mapped tables as the store has them: band 0 with its contents, the
+/// others alone.
 struct Stored {
     folder: tempfile::TempDir,
     states: Vec<TableState>,
@@ -220,8 +211,9 @@ impl Stored {
     }
 }
 
-/// The new fingerprints of one band by its 16 bits: bucket `b` in `chunks[starts[b]..starts[b + 1]]`, filled up with values of
-/// another band. Lanes are values folded as `hamming` does, so that a chunk is one vector.
+/// The new fingerprints of one band by its 16 bits: bucket `b` is `chunks[starts[b]..starts[b +
+/// 1]]`, filled up with values of another band. Lanes are values folded as `hamming` does, so that
+/// a chunk is one vector.
 struct Probed {
     starts: Vec<u32>,
     lanes: Vec<[u32; 16]>,
@@ -250,7 +242,8 @@ impl Probed {
     }
 }
 
-/// The other yardstick: every stored fingerprint, in no order, asks for each band those new ones that agree on it.
+/// The other baseline: every stored fingerprint, in no order, looks up for each band the new ones
+/// that agree on it.
 #[inline(always)]
 fn scan_with(stored: &[u64], probed: &[Probed], found: &mut Found) {
     // A block stays in the first cache while one band's table is in use.
@@ -273,7 +266,7 @@ fn scan_with(stored: &[u64], probed: &[Probed], found: &mut Found) {
     }
 }
 
-/// With the vectors that ours uses.
+/// With the same vector instructions as ours.
 #[allow(unsafe_code, reason = "forms for processors with certain features")]
 fn scan(new: &[u64], stored: &[u64]) -> Found {
     #[cfg(target_arch = "x86_64")]
@@ -290,7 +283,8 @@ fn scan(new: &[u64], stored: &[u64]) -> Found {
     let mut found = Found::default();
     match Kernel::fastest().name() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the kernel of this name needs and has found the features; those beside come with them in every processor.
+        // SAFETY: the kernel of this name was chosen because the processor has its features; the
+        // others here come with them in every such processor.
         "avx512" => unsafe { scan_avx512(stored, &probed, &mut found) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -300,8 +294,9 @@ fn scan(new: &[u64], stored: &[u64]) -> Found {
     found
 }
 
-/// New fingerprints against stored ones: as the stage `buckets` does it over mapped segments of so many runs, opened anew each
-/// round, with pairs among the new ones; against sorted slices in memory; and, if asked for, by a scan of the stored ones.
+/// Compares new fingerprints with stored ones: as the stage `buckets` does it over mapped segments
+/// of so many runs, opened anew in each round, including pairs among the new ones; against sorted
+/// slices in memory; and, if asked for, by a scan of the stored ones.
 fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_scan: bool) {
     let bands = Bands::new(3, None).expect("k = 3 is supported");
     let mut stored = fingerprints(new + stored, 0);

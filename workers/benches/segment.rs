@@ -1,5 +1,7 @@
-//! Segments of the store, on one core: rows written a second, and the cost of finding some keys among many by galloping, against a binary
-//! search for each in the same run. `cargo bench --bench segment`; without `--bench` sizes are tiny.
+//! Measures segments of the store on one core: rows written per second, and the cost of finding
+//! some keys among many by galloping, against a binary search for each in the same run.
+//!
+//! `cargo bench --bench segment`; without `--bench` sizes are tiny.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -283,7 +283,8 @@ fn top_digit(above: u32, bits: u32) -> Digit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::{Random, samples, sorted};
+    use crate::candidates::hamming::tests::{samples, sorted};
+    use crate::random::Random;
 
     fn some_bands() -> Vec<Bands> {
         let more = [(0, 4), (1, 3), (3, 5), (3, 16), (8, 64), (2, 64)];

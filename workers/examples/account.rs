@@ -1,5 +1,7 @@
-//! What became of every record of some files, as a Markdown table: `cargo run --release --example account -- FILES`. Each file is read alone and
-//! to its end; one of no known format is named with the reason.
+//! Prints what became of every record of some files, as a Markdown table.
+//!
+//! `cargo run --release --example account -- FILES`. Each file is read alone and to its end; a file
+//! of no known format is listed with the reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

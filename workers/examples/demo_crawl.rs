@@ -1,6 +1,8 @@
-//! Writes the demo crawl: about 400 made-up pages on ten hosts in six files, with known near-duplicates and with all the
-//! odds and ends of a crawl. In comes a folder, out come its files and, beside it, `<folder>_truth.jsonl` with lines
-//! {"url", "label"}: equal labels belong together. Running it again writes the same bytes.
+//! Writes the demo crawl: about 400 made-up pages on ten hosts in six files, with known
+//! near-duplicates and the damage that real crawls have.
+//!
+//! The argument is a folder for the files. `<folder>_truth.jsonl` gets lines {"url", "label"},
+//! where equal labels belong together. Running it again writes the same bytes.
 //!
 //! ```text
 //! cargo run --release --example demo_crawl -- tests/data/demo
@@ -8,8 +10,6 @@
 
 #[path = "support/articles.rs"]
 mod articles;
-#[path = "support/calendar.rs"]
-mod calendar;
 #[path = "support/capture.rs"]
 mod capture;
 #[path = "support/edits.rs"]
@@ -18,8 +18,6 @@ mod edits;
 mod plan;
 #[path = "support/random.rs"]
 mod random;
-#[path = "support/sha1.rs"]
-mod sha1;
 #[path = "support/site.rs"]
 mod site;
 #[path = "support/traditional.rs"]
@@ -50,10 +48,13 @@ fn write(folder: &Path, demo: &capture::Demo) -> io::Result<()> {
     }
     let mut name = folder.file_name().unwrap_or_default().to_os_string();
     name.push("_truth.jsonl");
-    let lines: String =
-        demo.truth.iter().map(|(url, label)| format!("{{\"url\":\"{url}\",\"label\":\"{label}\"}}\n")).collect();
     let path = folder.with_file_name(name);
-    fs::write(&path, lines).map_err(|error| failed(&path, error))
+    fs::write(&path, truth(demo)).map_err(|error| failed(&path, error))
+}
+
+/// The truth as lines.
+fn truth(demo: &capture::Demo) -> String {
+    demo.truth.iter().map(|(url, label)| format!("{{\"url\":\"{url}\",\"label\":\"{label}\"}}\n")).collect()
 }
 
 fn main() -> ExitCode {
@@ -80,9 +81,22 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
 
+    /// The recorded demo is what this program writes: it depends on its source alone, not on a
+    /// clock or a hash map's order.
+    #[test]
+    fn the_recorded_bytes() {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+        let demo = make();
+        for (name, bytes) in &demo.files {
+            assert!(fs::read(recorded.join("demo").join(name)).expect("recorded") == *bytes, "{name} differs");
+        }
+        assert_eq!(fs::read_dir(recorded.join("demo")).expect("recorded").count(), demo.files.len());
+        assert!(fs::read_to_string(recorded.join("demo_truth.jsonl")).expect("recorded") == truth(&demo));
+    }
+
+    /// The demo is the same every time.
     #[test]
     fn the_same_bytes_every_time() {
-        // The demo is a function of nothing but its source: no clock, no order of a hash map.
         let (one, two) = (make(), make());
         assert_eq!(one.files, two.files);
         assert_eq!(one.truth, two.truth);

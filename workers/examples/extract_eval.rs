@@ -1,6 +1,9 @@
-//! How well main text is found: `cargo run --release --example extract_eval -- PAGES GOLD.jsonl`, PAGES a folder of HTML files, GOLD lines of `url`
-//! (whose last part is a file's name) and `main`, the text that a reader came for. Prints the mean token F1 (multisets of
-//! words, each Chinese character one), the share of pages whose text is the gold's to the letter, and MB/s of HTML.
+//! Measures how well main text is found: `cargo run --release --example extract_eval -- PAGES
+//! GOLD.jsonl`.
+//!
+//! PAGES is a folder of HTML files. GOLD has lines of `url`, whose last part is a file's name, and
+//! `main`, the text of the article. Prints the mean token F1 (multisets of words, each Chinese
+//! character one), the share of pages whose text equals the gold's exactly, and MB/s of HTML.
 
 use std::collections::HashMap;
 use std::path::Path;

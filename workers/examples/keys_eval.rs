@@ -1,9 +1,12 @@
-//! What each signature finds: `cargo run --release --example keys_eval -- [--history] FILES`. The files are JSON lines,
-//! gzipped where they end in `.gz`: `text`, and `url` with `op` (`remove` takes a page away, a later line replaces it;
-//! with `--history` every state stays) or `label` (equal ones are the same article). Prints for each signature the
-//! share of true pairs it proposes, its candidates for each true pair, the keys of a text, the largest bucket, and how
-//! fast it is on one core once words and shingles are made. True are all pairs of distinct texts whose character-5
-//! shingles have J >= 0.8, found exactly, or those of one label.
+//! Measures what each signature finds.
+//!
+//! `cargo run --release --example keys_eval -- [--history] FILES`. The files are JSON lines,
+//! gzipped if they end in `.gz`, with `text` and either `label` (equal ones are the same article)
+//! or `url` with `op` (`remove` removes a page, a later line replaces it; with `--history` every
+//! state stays). Prints for each signature the share of true pairs that it proposes, its candidates
+//! for each true pair, the keys of a text, the largest bucket, and its speed on one core once words
+//! and shingles are made. True pairs are those of one label, or all pairs of distinct texts whose
+//! character 5-shingles have J >= 0.8, found exactly.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
@@ -19,7 +22,7 @@ use workers::text::signatures::{
 };
 use workers::text::simhash::simhash;
 
-/// A text and the label of its article, empty where there is none.
+/// A text and the label of its article, which may be empty.
 struct Article {
     normal: String,
     label: String,
@@ -67,7 +70,8 @@ fn pairs_within<'a>(buckets: impl IntoIterator<Item = &'a Vec<u32>>) -> Pairs {
     pairs
 }
 
-/// All pairs of J >= 0.8, exactly: rarest shingles first, two such sets share one of their first fifth.
+/// All pairs of J >= 0.8, exactly: with the rarest shingles first, two such sets share one of their
+/// first fifth.
 fn alike(articles: &[Article]) -> Pairs {
     let mut shingles = Shingles::default();
     let sets: Vec<Vec<u64>> = articles

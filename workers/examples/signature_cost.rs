@@ -1,7 +1,10 @@
-//! What each signature of a store costs and proposes: `cargo run --release --example signature_cost -- STORE`. Prints a
-//! table of bytes for each document (a content that is not too short) in the tables that the signature fills, keys, and
-//! candidate pairs: all that it proposes, those that nobody else does, and the share that was accepted; below it the
-//! other parts of evidence. Counted over the rows of the store's head, exactly. For a crawl of any size:
+//! Prints what each signature of a store costs and proposes: `cargo run --release --example
+//! signature_cost -- STORE`.
+//!
+//! The table has, for each document (a content that is not too short), the bytes in the tables that
+//! the signature fills, its keys, and its candidate pairs: all, those that no other signature
+//! proposes, and the share that was accepted. The other parts of evidence follow. All is counted
+//! exactly over the rows of the store's head. For a crawl of any size:
 //!
 //! ```text
 //! cargo run --release --example synth -- --docs 1000000 --out out/million/ --truth out/million.jsonl
@@ -91,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let all_keys: u64 = key_counts.iter().sum();
     for kind in SignatureKind::ALL {
         let n = usize::from(kind.number());
-        // All rows of `keys` are alike: a signature has its share.
+        // All rows of `keys` have the same size: a signature has its share of the bytes.
         let share = key_counts[n] as f64 / (all_keys as f64).max(1.0);
         let evidence = each(key_counts[n] * KEY_BYTES as u64);
         row(kind.name(), each(key_counts[n]), each(table_bytes(KeyRow::NAME)) * share, evidence, proposed[n]);

@@ -1,16 +1,17 @@
-//! A seeded generator of large crawls whose near-duplicates are known: in come sizes and shares, out come JSON lines
-//! {"url", "text", "date"}, and the truth as JSON lines {"url", "label"}, where equal labels mean the same original.
+//! Generates large crawls whose near-duplicates are known.
+//!
+//! It writes JSON lines {"url", "text", "date"}, and the truth as JSON lines {"url", "label"},
+//! where equal labels mean the same original.
 //!
 //! ```text
-//! cargo run --release --example synth -- --docs 1000000 --bytes 1024 --near 0.2 --files 8 --out crawl/ --truth truth.jsonl
+//! cargo run --release --example synth -- --docs 1000000 --near 0.2 --files 8 --out crawl/ --truth truth.jsonl
 //! ```
 //!
-//! The same arguments write the same bytes (compressed ones as long as the compressor stays). A text is a function of
-//! seed and label, so a copy composes its original again instead of keeping it: memory stays below 10 MB for any number
-//! of documents. Every copy is an edit of the original itself, never of another copy.
+//! The same arguments write the same bytes (compressed ones for the same compressor). A text is a
+//! function of seed and label, so a copy composes its original again instead of keeping it: memory
+//! stays below 10 MB for any number of documents. Every copy is an edit of the original, never of
+//! another copy.
 
-#[path = "support/calendar.rs"]
-mod calendar;
 #[path = "support/composer.rs"]
 mod composer;
 #[path = "support/random.rs"]
@@ -26,10 +27,15 @@ use std::process::ExitCode;
 use clap::Parser;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use jiff::ToSpan;
+use jiff::civil::{DateTime, date};
 
-use crate::calendar::{Moment, YEAR_SECONDS};
 use crate::composer::{Composer, Text};
 use crate::random::Random;
+
+/// Documents are dated in 2025, from its first second.
+const NEW_YEAR: DateTime = date(2025, 1, 1).at(0, 0, 0, 0);
+const YEAR_SECONDS: i64 = 365 * 86_400;
 
 /// Write a large made-up crawl whose near-duplicates are known.
 #[derive(Parser)]
@@ -95,9 +101,9 @@ enum Kind {
 /// earlier copy, so that large groups grow faster (Simon's process: sizes fall like a power near 2.7).
 struct Groups {
     size_max: u32,
-    /// Originals without a copy yet; when full, a newcomer takes a random one's place.
+    /// Originals without a copy; when full, a new one replaces a random one.
     single: Vec<u64>,
-    /// Groups that may grow: label and size. When full, a newcomer takes the oldest one's place.
+    /// Groups that may grow: label and size. When full, a new one replaces the oldest.
     growing: Vec<(u64, u32)>,
     growing_next: usize,
     /// The groups, as indices, of the most recent copies.
@@ -121,7 +127,7 @@ impl Groups {
         }
     }
 
-    /// The label that the next copy bears; none where nothing may be copied.
+    /// The label of the next copy; none if nothing may be copied.
     fn add_copy(&mut self, random: &mut Random) -> Option<u64> {
         let tries = if self.single.is_empty() { 8 } else { u32::from(random.chance(0.6)) };
         for _ in 0..tries.min(self.recent.len() as u32) {
@@ -167,7 +173,8 @@ struct Counts {
     bytes: u64,
 }
 
-/// Writes `arguments.docs` lines to the writers that `open` makes for each file number, and the truth beside them.
+/// Writes `arguments.docs` lines to the writers that `open` makes for each file number, and the
+/// truth to `truth`.
 fn generate<W: Write>(
     arguments: &Arguments,
     mut open: impl FnMut(u32) -> io::Result<W>,
@@ -198,7 +205,7 @@ fn generate<W: Write>(
             }
             let host_bound = own.below(arguments.hosts as usize) + 1;
             let host = own.below(host_bound);
-            let date = Moment(own.below(YEAR_SECONDS as usize) as u32).iso();
+            let date = format!("{}Z", NEW_YEAR + own.below(YEAR_SECONDS).seconds());
             url.clear();
             write!(url, "https://h{host}.example/{}/{doc}.html", &date[..7])?;
             line.clear();
@@ -313,7 +320,7 @@ fn run(arguments: &Arguments) -> io::Result<Counts> {
 }
 
 fn main() -> ExitCode {
-    // clap itself leaves with 2 where the arguments cannot be read.
+    // clap itself exits with 2 if the arguments cannot be read.
     match run(&Arguments::parse()) {
         Ok(counts) => {
             eprintln!("{counts:?}");
@@ -344,17 +351,18 @@ mod tests {
         (crawl, truth, counts)
     }
 
+    /// A crawl is a function of its arguments, and the number of files only cuts it.
     #[test]
     fn the_same_arguments_write_the_same_bytes() {
-        // A crawl is a function of its arguments, and the number of files only cuts it.
         let one = small(&["--near", "0.3", "--exact", "0.1"]);
         assert_eq!(one, small(&["--near", "0.3", "--exact", "0.1", "--files", "7"]));
         assert_ne!(one.0, small(&["--near", "0.3", "--exact", "0.1", "--seed", "2"]).0);
     }
 
+    /// There are as many copies as asked for, and no group exceeds its bound, even if most pages
+    /// are copies.
     #[test]
     fn shares_are_kept_and_groups_are_bounded() {
-        // As many copies as were asked for, in groups that never outgrow their bound, even where most pages are copies.
         for (near, size_max) in [("0.2", 1000), ("0.8", 9)] {
             let (_, truth, counts) = small(&["--near", near, "--group-max", &size_max.to_string()]);
             let expected: f64 = near.parse::<f64>().expect("a share") * 3000.0;

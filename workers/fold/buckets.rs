@@ -108,7 +108,8 @@ pub fn buckets(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::{Random, sorted};
+    use crate::candidates::hamming::tests::sorted;
+    use crate::random::Random;
     use crate::store::segment::{Segment, write};
     use std::collections::BTreeSet;
 

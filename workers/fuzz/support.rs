@@ -1,6 +1,8 @@
-//! What the targets share: the control bytes at the head of an input, files that a reader can open, compressed members,
-//! two readers of one file held against each other, and the hook that lets guarded panics pass. A broken promise is a
-//! panic: that is how a target speaks.
+//! Shared by the targets.
+//!
+//! It holds the control bytes at the head of an input, files that a reader can open, compressed
+//! members, two readers of one file that must agree, and the hook that lets guarded panics pass. A
+//! broken promise is a panic.
 
 use std::io::Write;
 use std::panic::{set_hook, take_hook};
@@ -41,7 +43,7 @@ pub fn grown(bytes: &[u8]) -> Vec<u8> {
     bytes.repeat((GROWN_BYTES / bytes.len().max(1)).max(1))
 }
 
-/// How a target compresses what it gives to a reader.
+/// How a target compresses the input of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// Not at all.
@@ -66,8 +68,8 @@ impl Codec {
     }
 }
 
-/// Lets the panics pass that `workers::panics` turns into errors: libFuzzer's hook would end the process at any. Every other
-/// panic still does. For a target's `init`.
+/// Lets the panics pass that `workers::panics` turns into errors: libFuzzer's hook would end the
+/// process at any of them, and still does at every other panic. For a target's `init`.
 pub fn let_guarded_panics_pass() {
     let end = take_hook();
     set_hook(Box::new(move |panic| {
@@ -77,17 +79,19 @@ pub fn let_guarded_panics_pass() {
     }));
 }
 
-/// Limits that inputs of a few KiB reach: a record's and a line's bytes are `bytes_max`, and a file that grows by more
-/// than a factor of 16 and over 1 MiB is a bomb.
+/// Limits that inputs of a few KiB reach: a record and a line have at most `bytes_max` bytes, and a
+/// file that grows by more than a factor of 16 and over 1 MiB is a bomb.
 pub fn options(bytes_max: usize) -> Options {
     let limits =
         Limits { record_bytes_max: bytes_max, line_bytes_max: bytes_max, ratio_max: 16, ratio_bytes_min: 1 << 20 };
     Options { limits, ..Options::default() }
 }
 
-/// Reads `size` bytes by two readers that `open` opens, and gives every entry to `each`. Both must give the same entries
-/// and notes, at most `entries_max` of them; no read of a file at rest may fail; never more bytes may be consumed than
-/// there are, and at the end all of them; an end must stay an end.
+/// Reads `size` bytes by two readers that `open` opens, and passes every entry to `each`.
+///
+/// Both must return the same entries and notes, at most `entries_max` of them; no read of an
+/// unchanging file may fail; never more bytes may be consumed than there are, and at the end all of
+/// them; an end must stay an end.
 pub fn read_twice(
     open: impl Fn() -> Result<Box<dyn Reader>>,
     size: u64,

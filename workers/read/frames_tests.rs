@@ -2,10 +2,11 @@
 
 use super::super::decoder::Codec;
 use super::super::input::Input;
-use super::super::testing::{Random, Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words};
+use super::super::testing::{Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words};
 use super::super::warc::Warc;
 use super::super::{Limits, Options, reader};
 use super::*;
+use crate::random::Random;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -165,7 +166,7 @@ fn long_records() {
 fn bombs() {
     let mut options = Options::default();
     options.limits.ratio_bytes_min = 1 << 20;
-    let page = gzip(&page("http://a/", &Random(1).text(20_000)));
+    let page = gzip(&page("http://a/", &Random(1).ascii(20_000)));
     let huge = warc("response", "http://b/", "", &vec![0; 8 << 20]);
     for bomb in [gzip(&huge), gzip(&vec![b'\n'; 8 << 20])] {
         let file = [&page[..], &bomb, &page, &page].concat();
@@ -178,7 +179,7 @@ fn bombs() {
 /// checksum is missing.
 #[test]
 fn truncated() {
-    let records: Vec<Vec<u8>> = (0..20).map(|n| page(&format!("http://a/{n}"), &Random(n).text(9000))).collect();
+    let records: Vec<Vec<u8>> = (0..20).map(|n| page(&format!("http://a/{n}"), &Random(n).ascii(9000))).collect();
     let whole = gzip(&records.concat());
     let found = read(&whole[..whole.len() - 8]);
     assert_eq!((found.len(), found[18].as_str(), found[19].as_str()), (20, "http://a/18 html 9000", "!truncated"));
@@ -196,7 +197,7 @@ fn truncated() {
 /// other skippable frames are passed over.
 #[test]
 fn dictionaries() {
-    let page = page("http://a/", &Random(3).text(3000));
+    let page = page("http://a/", &Random(3).ascii(3000));
     let skippable =
         |magic: u8, bytes: &[u8]| [&[magic, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat();
     let mut encoder = zstd::stream::write::Encoder::with_dictionary(Vec::new(), 1, &page).unwrap();
@@ -267,7 +268,7 @@ fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8
     let (mut file, mut intact) = (Vec::new(), BTreeSet::new());
     for n in 0..200 {
         let length = 100 + random.below(2000);
-        let (url, text) = (format!("http://a/{n}"), random.text(length));
+        let (url, text) = (format!("http://a/{n}"), random.ascii(length));
         let mut bytes = member(codec, &if arc { arc_page(&url, &text) } else { page(&url, &text) });
         let at = random.below(bytes.len());
         match kind {
@@ -313,7 +314,7 @@ fn damage() {
 /// What is kept of a damaged member does not depend on its place in the file.
 #[test]
 fn places_do_not_matter() {
-    let pages: Vec<u8> = (0..300).flat_map(|n| page(&format!("http://a/{n}"), &Random(n).text(1000))).collect();
+    let pages: Vec<u8> = (0..300).flat_map(|n| page(&format!("http://a/{n}"), &Random(n).ascii(1000))).collect();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&pages).unwrap();
     encoder.flush().unwrap();
@@ -323,7 +324,7 @@ fn places_do_not_matter() {
     assert!((200..300).contains(&alone.len()), "{}", alone.len());
     assert_eq!(alone.last().unwrap(), "!bad_member");
     for bytes in (1..330_000).step_by(7001) {
-        let before = gzip(&warc("warcinfo", "", "", &Random(1).text(bytes)));
+        let before = gzip(&warc("warcinfo", "", "", &Random(1).ascii(bytes)));
         assert_eq!(read(&[before, damaged.clone()].concat())[1..], alone, "behind {bytes} bytes");
     }
 }
@@ -343,7 +344,7 @@ fn whole_or_streamed() {
         for n in 0..30 {
             let text = match random.below(10) {
                 0 => vec![b'x'; random.below(200_000)],
-                size => random.text(size * 200),
+                size => random.ascii(size * 200),
             };
             let record = match random.below(3) {
                 0 => claims("http://a/", &text, lengths[random.below(lengths.len())]),
@@ -354,7 +355,7 @@ fn whole_or_streamed() {
         }
         // A length that may or may not fit the rest of the file, depending on how much of this
         // member is still unread.
-        made.extend(gzip(&claims("http://b/", &random.text(90_000), &(70_000_000 + seed * 2_000_000).to_string())));
+        made.extend(gzip(&claims("http://b/", &random.ascii(90_000), &(70_000_000 + seed * 2_000_000).to_string())));
         files.push(made.clone());
         for _ in 0..3 {
             let at = random.below(made.len());

@@ -152,8 +152,8 @@ fn wrong_checksum() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Random;
     use super::*;
+    use crate::random::Random;
     use flate2::bufread::GzDecoder;
     use proptest::prelude::*;
     use std::io::{Read, Write};
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn headers() {
         let new = flate2::GzBuilder::new;
-        let text = Random(1).text(3000);
+        let text = Random(1).ascii(3000);
         for file in [
             member(new(), &text),
             member(new(), b""),
@@ -243,7 +243,7 @@ mod tests {
             flags in proptest::option::of(any::<u8>()),
             cut in proptest::option::of(any::<prop::sample::Index>()),
         ) {
-            let texts = seeds.iter().map(|&(seed, bytes)| Random(seed.into()).text(bytes));
+            let texts = seeds.iter().map(|&(seed, bytes)| Random(seed.into()).ascii(bytes));
             let mut file: Vec<u8> = texts.flat_map(|text| member(flate2::GzBuilder::new(), &text)).collect();
             for (at, byte) in changes {
                 let at = at.index(file.len());

@@ -157,8 +157,9 @@ fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, Temporary, gzip};
+    use super::super::testing::{Temporary, gzip};
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
     use std::io::{BufRead, Write};
 
@@ -185,7 +186,7 @@ mod tests {
     /// long ones are not.
     #[test]
     fn short_members() {
-        let texts: Vec<Vec<u8>> = (0..400).map(|n| Random(n).text(1 + 7 * n as usize)).collect();
+        let texts: Vec<Vec<u8>> = (0..400).map(|n| Random(n).ascii(1 + 7 * n as usize)).collect();
         let file: Vec<u8> = texts.iter().flat_map(|text| gzip(text)).collect();
         assert!(file.len() > 400_000);
         assert_eq!(decoded(&file), texts);
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(decoded(&[&sl[..], &sl].concat()), [b"text", b"text"]);
         assert_eq!(decoded(&gzip(&vec![b'x'; DECODED_BYTES_MAX])).len(), 1);
         assert!(decoded(&gzip(&vec![b'x'; DECODED_BYTES_MAX + 1])).is_empty());
-        assert!(decoded(&gzip(&Random(1).text(2 * MEMBER_BYTES_MAX))).is_empty());
+        assert!(decoded(&gzip(&Random(1).ascii(2 * MEMBER_BYTES_MAX))).is_empty());
         assert!(decoded(&with_header(flate2::GzBuilder::new().filename("x"), b"text")).is_empty());
         assert!(decoded(&gzip(b"")).is_empty());
     }

@@ -165,8 +165,9 @@ fn starts(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::open;
-    use super::super::testing::{Random, Temporary, gzip, read_all, words};
+    use super::super::testing::{Temporary, gzip, read_all, words};
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
 
     fn lines(bytes: &[u8], line_bytes_max: usize) -> Vec<String> {

@@ -116,18 +116,3 @@ pub fn arc_page(url: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("{url} 192.0.2.1 20200101000000 text/html {}\n", body.len());
     [head.as_bytes(), &body, b"\n"].concat()
 }
-
-/// Pseudorandom numbers, the same in every run.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % n as u64) as usize
-    }
-
-    /// Text that hardly compresses, so that a member is about as long as its page.
-    pub fn text(&mut self, bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|_| b'!' + self.below(94) as u8).collect()
-    }
-}

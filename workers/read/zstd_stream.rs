@@ -82,8 +82,9 @@ pub fn read_dictionary(input: &mut Input, length: u64) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, member};
+    use super::super::testing::member;
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
     use zstd::stream::zio;
 
@@ -96,7 +97,7 @@ mod tests {
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
             cut in proptest::option::of(any::<prop::sample::Index>()),
         ) {
-            let mut file = [member(Codec::Zstd, &Random(bytes as u64).text(bytes)), b"behind".to_vec()].concat();
+            let mut file = [member(Codec::Zstd, &Random(bytes as u64).ascii(bytes)), b"behind".to_vec()].concat();
             for (at, byte) in changes {
                 let at = at.index(file.len());
                 file[at] = byte;

@@ -82,8 +82,8 @@ fn slices<R: Row<Key = u64>>(segment: &Segment<R>, positions: Range<usize>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::Random;
     use crate::document::Id;
+    use crate::random::Random;
     use crate::store::segment::write;
     use crate::store::table::BATCH_ROWS;
     use crate::tables::{BandRow, GroupRow};

@@ -6,7 +6,6 @@
 //! equals that of one epoch over an empty store.
 
 use crate::candidates::bands::Bands;
-use crate::candidates::hamming::tests::Random;
 use crate::candidates::pivots::{self, BySignature, Unexamined};
 use crate::document::Id;
 use crate::fold::counters::{Counter, Counters};
@@ -19,6 +18,7 @@ use crate::fold::{fold, join};
 use crate::graph::unionfind;
 use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
+use crate::random::Random;
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;

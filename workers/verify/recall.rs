@@ -213,7 +213,7 @@ impl Seeker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::Random;
+    use crate::random::Random;
 
     /// A sample has the requested size, consists of the given fingerprints, and differs for another
     /// seed.

@@ -2,7 +2,6 @@
 //! written with the crate's own writer and committed with right digests and sums, so that no digest
 //! shows them.
 
-use crate::candidates::hamming::tests::Random;
 use crate::commit::commit;
 use crate::document::{Id, host_key};
 use crate::fold::epoch::{Failure, OPERATORS, Progress};
@@ -10,6 +9,7 @@ use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;
 use crate::plan;
+use crate::random::Random;
 use crate::store::manifest::{self, Head};
 use crate::store::{Store, durable, segment};
 use crate::tables::visits::{PAGE, REMOVED, TOO_SHORT};

@@ -268,7 +268,7 @@ mod avx512 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::Random;
+    use crate::random::Random;
 
     /// Each form reports the same lanes as two nested loops, at every length around that of a tile.
     #[test]

@@ -447,24 +447,11 @@ pub(crate) fn scatter(values: impl Iterator<Item = u64>, digit: &Digit, counts: 
 pub(crate) mod tests {
     use super::*;
 
-    /// SplitMix64 (Steele, Lea, Flood 2014).
-    pub(crate) struct Random(pub(crate) u64);
+    use crate::random::Random;
 
-    impl Random {
-        pub(crate) fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        pub(crate) fn below(&mut self, bound: usize) -> usize {
-            ((u128::from(self.next()) * bound as u128) >> 64) as usize
-        }
-
-        fn flipped(&mut self, value: u64, bits: usize) -> u64 {
-            (0..bits).fold(value, |value, _| value ^ 1 << self.below(64))
-        }
+    /// `value` with up to `bits` of its bits flipped.
+    fn flipped(random: &mut Random, value: u64, bits: u32) -> u64 {
+        (0..bits).fold(value, |value, _| value ^ 1 << random.below(64))
     }
 
     /// Sets of up to `count` distinct values in random order, each with its kind of skew.
@@ -476,7 +463,7 @@ pub(crate) mod tests {
             let mut values: Vec<u64> = (0..count).map(|_| next(&mut random)).collect();
             for at in 0..count / 10 {
                 let bits = random.below(10);
-                values[at] = random.flipped(values[count - 1 - at], bits);
+                values[at] = flipped(&mut random, values[count - 1 - at], bits);
             }
             values.sort_unstable();
             values.dedup();
@@ -494,7 +481,7 @@ pub(crate) mod tests {
             (
                 "chain of one-bit steps",
                 sample(&mut |random| {
-                    previous = random.flipped(previous, 1);
+                    previous = flipped(random, previous, 1);
                     previous
                 }),
             ),
@@ -502,7 +489,7 @@ pub(crate) mod tests {
                 "ball",
                 sample(&mut |random| {
                     let bits = random.below(4);
-                    random.flipped(center, bits)
+                    flipped(random, center, bits)
                 }),
             ),
             ("cube", sample(&mut |random| center ^ (random.next() & 0x8421_0000_0c30_0103))),

@@ -1,10 +1,15 @@
-//! The demo's articles: in come the sentence pools `articles_zh.txt` and `articles_en.txt` beside this file, out come
-//! articles that share few sentences and no wording of them. Never reads anything at run time.
+//! Composes the demo's articles from the sentence pools `articles_zh.txt` and `articles_en.txt` in
+//! this folder.
 //!
-//! A pool's line is `# theme`, `t title`, `o opening`, `b body` or `c closing`. In it `{a|b}` stands for one of its
-//! parts, `{10-20}` for a number between, and `{p}`, `{q}`, `{w}` for the article's place, another place, a person.
+//! Articles share few sentences, and none of them word by word. The pools are compiled in.
+//!
+//! A pool's line is `# theme`, `t title`, `o opening`, `b body` or `c closing`. In it `{a|b}` is
+//! one of its parts, `{10-20}` a number in this range, and `{p}`, `{q}`, `{w}` the article's place,
+//! another place and a person.
 
-use crate::calendar::{DAY_SECONDS, Moment};
+use jiff::ToSpan;
+use jiff::civil::{DateTime, date};
+
 use crate::random::Random;
 
 /// One article; paragraphs are lists of sentences, so that edits can find them.
@@ -18,18 +23,18 @@ pub struct Article {
     pub theme: &'static str,
     /// Where it is set.
     pub place: &'static str,
-    /// Who signed it.
+    /// Its author.
     pub author: &'static str,
     /// When it was published.
-    pub date: Moment,
-    /// Place and day in front of the first sentence; empty in half of the articles.
+    pub date: DateTime,
+    /// Place and day before the first sentence; empty in half of the articles.
     pub dateline: String,
     /// A title (empty for the first) and paragraphs each.
     pub sections: Vec<(String, Vec<Vec<String>>)>,
 }
 
 impl Article {
-    /// The paragraphs in reading order, headings among them, as pairs of "is a heading" and text.
+    /// The paragraphs and headings in reading order, as pairs of "is a heading" and text.
     pub fn lines(&self) -> Vec<(bool, String)> {
         let mut lines = Vec::new();
         for (heading, paragraphs) in &self.sections {
@@ -52,8 +57,8 @@ impl Article {
     }
 
     /// The dateline of this article on `date`.
-    pub fn dateline_of(&self, date: Moment) -> String {
-        let (month, day) = date.month_day();
+    pub fn dateline_of(&self, date: DateTime) -> String {
+        let (month, day) = (date.month(), date.day());
         if self.english {
             format!("{}, {day} {} — ", self.place.to_uppercase(), MONTHS[month as usize - 1])
         } else {
@@ -63,7 +68,7 @@ impl Article {
 
     /// The date as the language writes it.
     pub fn written_date(&self) -> String {
-        let (month, day) = self.date.month_day();
+        let (month, day) = (self.date.month(), self.date.day());
         if self.english {
             format!("{day} {} 2025", MONTHS[month as usize - 1])
         } else {
@@ -71,6 +76,9 @@ impl Article {
         }
     }
 }
+
+/// The first second of 2025, in which the demo is set.
+pub const NEW_YEAR: DateTime = date(2025, 1, 1).at(0, 0, 0, 0);
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -104,7 +112,7 @@ struct Theme {
     openings: Vec<&'static str>,
     bodies: Vec<&'static str>,
     closings: Vec<&'static str>,
-    /// The sets of body sentences taken so far, a bit each.
+    /// The sets of body sentences used so far, a bit for each sentence.
     taken: Vec<u64>,
 }
 
@@ -130,7 +138,8 @@ fn parse(pool: &'static str) -> Vec<Theme> {
 }
 
 impl Theme {
-    /// `count` body sentences in the pool's order: of 200 random sets the one that shares least with any set before it.
+    /// `count` body sentences in the pool's order: of 200 random sets the one that shares the least
+    /// with any earlier set.
     fn take(&mut self, count: usize, random: &mut Random) -> Vec<&'static str> {
         let shared = |set: u64| {
             let counts = self.taken.iter().map(|before| (before & set).count_ones());
@@ -149,7 +158,7 @@ impl Theme {
     }
 }
 
-/// What `{p}`, `{q}` and `{w}` stand for.
+/// The values of `{p}`, `{q}` and `{w}`.
 struct Names {
     place: &'static str,
     other: &'static str,
@@ -200,7 +209,7 @@ fn one(themes: &mut [Theme], index: usize, english: bool, random: &mut Random) -
         if english { (PLACES_EN, PERSONS_EN, AUTHORS_EN, "|") } else { (PLACES_ZH, PERSONS_ZH, AUTHORS_ZH, " ") };
     let places: Vec<&'static str> = places.split(' ').collect();
     let count = themes.len();
-    // Neighbouring articles of a theme differ in place: the round adds a step of its own.
+    // Neighbouring articles of a theme have different places: each round adds its own step.
     let place = places[(index + index / count * 3) % places.len()];
     let names = Names { place, other: places[random.below(places.len())], person: pick(persons, separator, random) };
     let sizes: &[usize] = match index % 10 {
@@ -211,13 +220,13 @@ fn one(themes: &mut [Theme], index: usize, english: bool, random: &mut Random) -
     let mut title = String::new();
     let mut sections = Vec::new();
     for (section, &size) in sizes.iter().enumerate() {
-        // Later sections turn to other themes, each round to different ones.
+        // Later sections have other themes, in each round different ones.
         let theme = &mut themes[(index + section * (3 + index / count * 2)) % count];
         let mut sentences = Vec::new();
         let heading = expand(theme.titles[random.below(theme.titles.len())], &names, random);
         if section == 0 {
             title = heading.clone();
-            // Few sentences open and close, so only the first rounds take them.
+            // There are few opening and closing sentences, so only the first rounds use them.
             sentences.extend(theme.openings.get(index / count));
         }
         sentences.extend(theme.take(size, random));
@@ -234,7 +243,7 @@ fn one(themes: &mut [Theme], index: usize, english: bool, random: &mut Random) -
         }
         sections.push((if section == 0 { String::new() } else { heading }, paragraphs));
     }
-    let date = Moment(random.below(145) as u32 * DAY_SECONDS);
+    let date = NEW_YEAR + random.below(145i64).days();
     let theme = themes[index % count].name;
     let author = pick(authors, separator, random);
     let mut article = Article { english, title, theme, place, author, date, dateline: String::new(), sections };
@@ -255,9 +264,10 @@ mod tests {
         letters.windows(5).map(<[char]>::to_vec).collect()
     }
 
+    /// The truth says that two articles differ, so no two may be nearly as similar as
+    /// near-duplicates.
     #[test]
     fn articles_are_clearly_different() {
-        // The truth calls two articles different, so no two may come near a near-duplicate's similarity.
         let articles = compose(1, 96, 12);
         let sets: Vec<_> = articles.iter().map(|article| shingles(&article.text())).collect();
         let mut most = 0.0f64;

@@ -1,22 +1,23 @@
-//! The demo's files: in come the pages, out come the bytes of six crawl files, a count of what is in them by kind, and
-//! the truth. Beside pages they hold what crawls hold: requests, revisits, redirects, errors, an image, pages without an
-//! article, and records that are broken.
+//! Writes the demo's pages as six crawl files, with a count of what is in them and the truth.
+//!
+//! Like real crawls they also hold requests, revisits, redirects, errors, an image, pages without
+//! an article, and broken records.
 
 use std::collections::BTreeMap;
 
-use crate::articles::Article;
-use crate::calendar::{DAY_SECONDS, Moment, http as http_date};
+use crate::articles::{Article, NEW_YEAR};
 use crate::plan::{Copy, Page};
 use crate::random::Random;
-use crate::sha1;
 use crate::site::{HOSTS, Site};
-use crate::warc::{Record, Warc, chunked, gzip, http};
+use crate::warc::{Record, Warc, chunked, gzip, http, payload_digest};
+use jiff::ToSpan;
+use jiff::civil::DateTime;
 
 /// Everything the demo writes.
 pub struct Demo {
     /// Names and bytes.
     pub files: Vec<(String, Vec<u8>)>,
-    /// URL to label, for every URL that is alive at the end and holds text.
+    /// The label of every URL that is live at the end and has text.
     pub truth: BTreeMap<String, String>,
     /// How many of each kind there are.
     pub counts: BTreeMap<String, usize>,
@@ -25,9 +26,9 @@ pub struct Demo {
 /// What a WARC file holds for one visit.
 enum Visit<'a> {
     Page(&'a Page),
-    /// A page whose record is damaged; `true` where its member is cut short.
+    /// A page whose record is damaged; `true` if its member is cut short.
     Damaged(&'a Page, bool),
-    /// A visit that found the page as it was: the second visit of a page.
+    /// A second visit that found the page unchanged.
     Revisit(&'a Page),
     /// An answer without an article: kind, URL, first line, headers and body.
     Other(&'static str, String, &'static str, Vec<(&'static str, String)>, Vec<u8>),
@@ -43,7 +44,7 @@ pub fn demo(articles: &[Article], pages: &[Page], seed: u64) -> Demo {
         demo.count(&format!("page {:?}", page.copy).to_lowercase());
     }
     for file in 0..3 {
-        let mut visits: Vec<(Moment, Visit<'_>)> =
+        let mut visits: Vec<(DateTime, Visit<'_>)> =
             of_file(pages, file).into_iter().map(|page| (page.moment, Visit::Page(page))).collect();
         if file > 0 {
             demo.damage(&mut visits, file == 2);
@@ -79,7 +80,7 @@ impl Demo {
     }
 
     /// Damages the record of one mirrored page in the middle of the file.
-    fn damage<'a>(&mut self, visits: &mut [(Moment, Visit<'a>)], cut: bool) {
+    fn damage<'a>(&mut self, visits: &mut [(DateTime, Visit<'a>)], cut: bool) {
         let middle = visits.len() / 2;
         for (_, visit) in &mut visits[middle..] {
             if let Visit::Page(page) = *visit
@@ -94,18 +95,19 @@ impl Demo {
     }
 
     /// Visits every eighth original once more.
-    fn add_second_visits<'a>(&mut self, visits: &mut Vec<(Moment, Visit<'a>)>) {
+    fn add_second_visits<'a>(&mut self, visits: &mut Vec<(DateTime, Visit<'a>)>) {
         let originals = visits.iter().filter_map(|(moment, visit)| match visit {
-            Visit::Page(page) if page.copy == Copy::Original => Some((Moment(moment.0 + 10 * DAY_SECONDS), *page)),
+            Visit::Page(page) if page.copy == Copy::Original => Some((*moment + 10.days(), *page)),
             _ => None,
         });
         let second: Vec<_> = originals.step_by(8).map(|(moment, page)| (moment, Visit::Revisit(page))).collect();
         visits.extend(second);
     }
 
-    /// Adds what is not an article, at moments of its own; changes of known pages come after all first visits.
-    fn add_others(&mut self, visits: &mut Vec<(Moment, Visit<'_>)>, file: usize, pages: &[Page]) {
-        // Edited pages that were met once only, so that what becomes of them touches no other page.
+    /// Adds records that are not articles, at their own times; changes of known pages come after
+    /// all first visits.
+    fn add_others(&mut self, visits: &mut Vec<(DateTime, Visit<'_>)>, file: usize, pages: &[Page]) {
+        // Edited pages with one visit, so that their changes touch no other page.
         let once = |page: &&Page| pages.iter().filter(|other| other.number == page.number).count() == 1;
         let edited = [Copy::Headline, Copy::Sentence, Copy::Figure, Copy::Dateline];
         let mut known = of_file(pages, file).into_iter().filter(|page| edited.contains(&page.copy)).filter(once);
@@ -178,16 +180,16 @@ impl Demo {
         }
         others.push(("not modified 304", next(), "304 Not Modified", vec![("ETag", "\"a1\"".into())], Vec::new()));
         for (index, (kind, url, status, headers, body)) in others.into_iter().enumerate() {
-            let moment = Moment(165 * DAY_SECONDS + 977 * index as u32);
+            let moment = NEW_YEAR + 165.days() + (977 * index as i64).seconds();
             visits.push((moment, Visit::Other(kind, url, status, headers, body)));
         }
     }
 
-    fn warc(&mut self, visits: &[(Moment, Visit<'_>)], site: &Site, file: usize, random: &mut Random) -> Vec<u8> {
-        let mut warc = Warc::new(Random::of(random.bits(), 0));
-        let start = visits.first().map_or(Moment(0), |(moment, _)| *moment);
+    fn warc(&mut self, visits: &[(DateTime, Visit<'_>)], site: &Site, file: usize, random: &mut Random) -> Vec<u8> {
+        let mut warc = Warc::new(Random::of(random.next(), 0));
+        let start = visits.first().map_or(NEW_YEAR, |(moment, _)| *moment);
         push_info(&mut warc, &format!("crawl-{file:02}.warc.gz"), start);
-        // First visits by URL: record id, date and payload digest, which revisits point to.
+        // Record id, date and payload digest of each URL's first visit, to which revisits refer.
         let mut seen = BTreeMap::new();
         for (index, (moment, visit)) in visits.iter().enumerate() {
             let (url, status, headers, body) = match visit {
@@ -211,14 +213,14 @@ impl Demo {
             });
             let date = [("Date", http_date(*moment)), ("Server", "nginx".into())];
             let headers: Vec<(&str, String)> = date.into_iter().chain(headers).collect();
-            let digest = sha1::label(&body);
+            let digest = payload_digest(&body);
             let mut extra = vec![("WARC-Payload-Digest", digest.clone())];
             extra.extend(concurrent.map(|id| ("WARC-Concurrent-To", id)));
             let block = http(&format!("HTTP/1.1 {status}"), &headers, &body);
             let content_type = "application/http; msgtype=response";
             let id =
                 warc.push(&Record { kind: "response", url: Some(url), moment: *moment, content_type, extra, block });
-            seen.entry(url.clone()).or_insert((id, moment.iso(), digest));
+            seen.entry(url.clone()).or_insert((id, format!("{moment}Z"), digest));
             if let Visit::Damaged(_, cut) = visit {
                 warc.damage(*cut);
             }
@@ -226,7 +228,7 @@ impl Demo {
         warc.finish()
     }
 
-    /// Headers and body of a page; some come compressed or in chunks, as servers send them.
+    /// Headers and body of a page; some are compressed or chunked, as servers send them.
     fn page_answer(&mut self, page: &Page, site: &Site) -> (Vec<(&'static str, String)>, Vec<u8>) {
         let served = site.serve(page);
         let mut headers = vec![("Content-Type", served.content_type.to_string())];
@@ -271,7 +273,7 @@ impl Demo {
             self.count("JSON line");
             let quoted = |text: &str| serde_json::Value::from(text).to_string();
             let (url, title) = (quoted(&page.url), quoted(&page.article.title));
-            let (date, text) = (page.moment.iso(), quoted(&page.article.text()));
+            let (date, text) = (format!("{}Z", page.moment), quoted(&page.article.text()));
             lines.push(format!("{{\"url\":{url},\"date\":\"{date}\",\"title\":{title},\"text\":{text}}}"));
         }
         for (index, line) in broken.iter().enumerate() {
@@ -282,7 +284,7 @@ impl Demo {
     }
 }
 
-/// A page of nothing but links.
+/// A page of links only.
 fn navigation(pages: &[Page], file: usize) -> Vec<u8> {
     let mut html =
         String::from("<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>目录</title></head><body><ul>\n");
@@ -296,13 +298,13 @@ fn navigation(pages: &[Page], file: usize) -> Vec<u8> {
 const GIF: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\0\0\0!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-fn push_info(warc: &mut Warc, name: &str, moment: Moment) {
+fn push_info(warc: &mut Warc, name: &str, moment: DateTime) {
     let block = b"software: pagefold demo_crawl\r\nformat: WARC File Format 1.1\r\nisPartOf: demo\r\n".to_vec();
     let extra = vec![("WARC-Filename", name.to_string())];
     warc.push(&Record { kind: "warcinfo", url: None, moment, content_type: "application/warc-fields", extra, block });
 }
 
-fn push_request(warc: &mut Warc, url: &str, moment: Moment) -> String {
+fn push_request(warc: &mut Warc, url: &str, moment: DateTime) -> String {
     let (host, path) = split(url);
     let headers = [("Host", host.into()), ("User-Agent", "demo-crawler/1.0".into()), ("Accept", "*/*".into())];
     let block = http(&format!("GET {path} HTTP/1.1"), &headers, b"");
@@ -310,7 +312,7 @@ fn push_request(warc: &mut Warc, url: &str, moment: Moment) -> String {
     warc.push(&Record { kind: "request", url: Some(url), moment, content_type, extra: Vec::new(), block })
 }
 
-fn push_revisit(warc: &mut Warc, page: &Page, moment: Moment, first: &(String, String, String)) {
+fn push_revisit(warc: &mut Warc, page: &Page, moment: DateTime, first: &(String, String, String)) {
     let (id, date, digest) = first;
     let extra = vec![
         ("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest".to_string()),
@@ -322,6 +324,11 @@ fn push_revisit(warc: &mut Warc, page: &Page, moment: Moment, first: &(String, S
     let block = http("HTTP/1.1 200 OK", &[("Date", http_date(moment)), ("Content-Type", "text/html".into())], b"");
     let (url, content_type) = (Some(page.url.as_str()), "application/http; msgtype=response");
     warc.push(&Record { kind: "revisit", url, moment, content_type, extra, block });
+}
+
+/// A moment as HTTP writes it (RFC 9110): `Tue, 04 Mar 2025 05:06:07 GMT`.
+fn http_date(moment: DateTime) -> String {
+    moment.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 /// Host and path of a URL.

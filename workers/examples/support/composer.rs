@@ -1,10 +1,12 @@
-//! Made-up texts: in comes a stream of random numbers, out comes the text it stands for, as numbers of words first (so
-//! that copies can be edited word by word), then as the inside of a JSON string. Never keeps a text.
+//! Composes made-up texts from random numbers, and edits and renders them.
+//!
+//! A text is kept as numbers of words, so that copies can be edited word by word, and rendered as
+//! the inside of a JSON string. No text is remembered: the same random numbers compose it again.
 
 use crate::random::Random;
 use crate::vocabulary::Vocabulary;
 
-/// A text as numbers of words, with the marks below among them.
+/// A text as numbers of words, with the marks below between them.
 #[derive(Clone, Default)]
 pub struct Text {
     english: bool,
@@ -26,7 +28,8 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// A composer of texts of about `bytes` bytes, a share of them in English, whose edits change a share of the words.
+    /// A composer of texts of about `bytes` bytes, a share of which is in English; edits change a
+    /// share of the words.
     pub fn new(bytes: u32, english_share: f64, edit: f64) -> Composer {
         Composer { chinese: Vocabulary::chinese(), english: Vocabulary::english(), english_share, bytes, edit }
     }
@@ -35,8 +38,8 @@ impl Composer {
         if text.english { &self.english } else { &self.chinese }
     }
 
-    /// Composes the original that `random` stands for: sentences of 6 to 19 words, a comma after every 3 to 8, paragraphs
-    /// of 2 to 5 sentences.
+    /// Composes the original of the stream `random`: sentences of 6 to 19 words, a comma after
+    /// every 3 to 8, paragraphs of 2 to 5 sentences.
     pub fn compose(&self, random: &mut Random, text: &mut Text) {
         text.tokens.clear();
         text.english = random.chance(self.english_share);
@@ -70,8 +73,8 @@ impl Composer {
         }
     }
 
-    /// Changes a share of the words: half are replaced, a quarter deleted, and before a quarter another is inserted.
-    /// `edited` is room that is used again.
+    /// Changes a share of the words: half are replaced, a quarter deleted, and before a quarter
+    /// another is inserted. `edited` is a buffer for reuse.
     pub fn edit(&self, random: &mut Random, text: &mut Text, edited: &mut Vec<u16>) {
         edited.clear();
         let vocabulary = self.vocabulary(text);
@@ -91,7 +94,7 @@ impl Composer {
                 continue;
             }
             changed = true;
-            let choice = random.bits();
+            let choice = random.next();
             let mut other = vocabulary.draw((choice >> 16) as u16, text.topic);
             if other == token {
                 other = if token == 0 { 1 } else { 0 };
@@ -105,7 +108,7 @@ impl Composer {
         std::mem::swap(&mut text.tokens, edited);
     }
 
-    /// Appends the text as the inside of a JSON string; no word holds a character that JSON wants escaped.
+    /// Appends the text as the inside of a JSON string; no word needs an escape.
     pub fn render(&self, text: &Text, out: &mut Vec<u8>) {
         let vocabulary = self.vocabulary(text);
         let mut sentence_start = true;
@@ -135,7 +138,7 @@ impl Composer {
     }
 }
 
-/// Hands out 64 random bits 16 at a time.
+/// Splits 64 random bits into four numbers of 16 bits.
 #[derive(Default)]
 struct Bits {
     bits: u64,
@@ -145,7 +148,7 @@ struct Bits {
 impl Bits {
     fn next(&mut self, random: &mut Random) -> u16 {
         if self.left == 0 {
-            (self.bits, self.left) = (random.bits(), 4);
+            (self.bits, self.left) = (random.next(), 4);
         }
         self.left -= 1;
         (self.bits >> (16 * self.left)) as u16
@@ -156,9 +159,9 @@ impl Bits {
 mod tests {
     use super::*;
 
+    /// An edited text always differs from its original, by about as many words as asked for.
     #[test]
     fn an_edit_changes_about_its_share() {
-        // An edited text always differs from its original, and by about as many words as was asked for.
         let composer = Composer::new(4000, 0.5, 0.05);
         for seed in 0..50 {
             let mut text = Text::default();
@@ -172,9 +175,10 @@ mod tests {
         }
     }
 
+    /// A rendered text needs no escape between JSON's quotes, and its size is near the one asked
+    /// for.
     #[test]
     fn a_rendered_text_needs_no_escape() {
-        // What is rendered goes between JSON's quotes as it is, and its size is near the one asked for.
         let composer = Composer::new(2000, 0.5, 0.0);
         for seed in 0..50 {
             let (mut text, mut out) = (Text::default(), Vec::new());

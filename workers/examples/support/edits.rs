@@ -1,9 +1,9 @@
-//! The small edits that sites make to an article they take over: in comes an article, which is changed in place. Each
-//! changes one thing; none makes another story of it.
+//! Small edits that sites make to an article of another site. Each changes one thing and leaves the
+//! story as it is.
 
 use crate::articles::{Article, pick};
-use crate::calendar::{DAY_SECONDS, Moment};
 use crate::random::Random;
+use jiff::ToSpan;
 
 const HEADLINES_ZH: &str = "编者按：这篇文章写的是身边的小事，读来却很有味道。|本文选自读者来稿，发表时略有删节。|转一篇好文章，愿与各位读者分享。";
 const HEADLINES_EN: &str = "From our readers: this piece first appeared in the village newsletter.|Shared with the kind consent of its author.";
@@ -11,13 +11,13 @@ const ENDINGS_ZH: &str = "这一点大家后来都承认。|说起来谁都能�
 const ENDINGS_EN: &str =
     ", or so everybody says.|, and it has stayed so ever since.|, which newcomers find hard to believe.";
 
-/// Puts a line in front.
+/// Inserts a line in front.
 pub fn headline(article: &mut Article, random: &mut Random) {
     let line = pick(if article.english { HEADLINES_EN } else { HEADLINES_ZH }, "|", random).to_string();
     article.sections[0].1.insert(0, vec![line]);
 }
 
-/// Gives one sentence in the middle another ending.
+/// Changes the end of one sentence in the middle.
 pub fn sentence(article: &mut Article, random: &mut Random) {
     let english = article.english;
     let mut all: Vec<&mut String> = sentences(article).collect();
@@ -31,7 +31,7 @@ pub fn sentence(article: &mut Article, random: &mut Random) {
     all[place].push_str(pick(endings, "|", random));
 }
 
-/// Corrects the last digit of one number; where the article has none, its date line goes.
+/// Changes the last digit of one number; an article without a number gets another date line.
 pub fn figure(article: &mut Article, random: &mut Random) {
     let mut with_digits: Vec<&mut String> =
         sentences(article).filter(|sentence| sentence.contains(|letter: char| letter.is_ascii_digit())).collect();
@@ -48,7 +48,7 @@ pub fn figure(article: &mut Article, random: &mut Random) {
 
 /// Publishes the article on a later day, with a date line.
 pub fn dateline(article: &mut Article, random: &mut Random) {
-    article.date = Moment(article.date.0 + (1 + random.below(5) as u32) * DAY_SECONDS);
+    article.date = article.date + (1 + random.below(5i64)).days();
     article.dateline = article.dateline_of(article.date);
 }
 

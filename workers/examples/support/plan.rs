@@ -1,18 +1,21 @@
-//! Which page is a copy of what: in come the articles, out come the demo's pages with URL, host, date and label. Copies
-//! fall on articles unevenly, so that some are everywhere and many stand alone.
+//! Decides which page is a copy of which article.
+//!
+//! Copies are distributed unevenly over articles: a few articles are everywhere and many have no
+//! copy.
 
 use std::collections::HashSet;
 
-use crate::articles::Article;
-use crate::calendar::{DAY_SECONDS, Moment};
+use crate::articles::{Article, NEW_YEAR};
 use crate::edits;
 use crate::random::Random;
 use crate::site::{DOCS, HOSTS, TW};
+use jiff::ToSpan;
+use jiff::civil::DateTime;
 
-/// How a page came from its article.
+/// How a page was made from its article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Copy {
-    /// The article where it first appeared.
+    /// The article on its first host.
     Original,
     /// The same text on another host.
     Mirror,
@@ -26,37 +29,39 @@ pub enum Copy {
     Dateline,
     /// On `tw.example`, in traditional characters.
     Traditional,
-    /// A page again under http instead of https, or the other way round.
+    /// The same page under http instead of https, or the other way round.
     Scheme,
-    /// A page again with tracking parameters.
+    /// The same page with tracking parameters.
     Tracking,
-    /// A page again in its print version.
+    /// The same page in its print version.
     Print,
-    /// A page's URL visited again, after one of its sentences changed.
+    /// The same URL visited again, after one of its sentences changed.
     Refetched,
 }
 
 /// One capture of one page.
 #[derive(Clone)]
 pub struct Page {
-    /// What it was made from: equal labels belong together.
+    /// The number of its article: equal labels belong together.
     pub label: usize,
     /// How it was made.
     pub copy: Copy,
     /// Its place in `HOSTS`.
     pub host: usize,
-    /// Its number on the host; copies of a page by `Scheme` and `Tracking` share it, and with it every byte.
+    /// Its number on the host; copies by `Scheme` and `Tracking` have the same number and the same
+    /// bytes.
     pub number: usize,
     /// Its URL.
     pub url: String,
     /// When it was visited.
-    pub moment: Moment,
+    pub moment: DateTime,
     /// The article as this page has it.
     pub article: Article,
 }
 
 /// The crawl's first day, the second of June; visits take a week, second visits follow.
-const FIRST_DAY: u32 = 152;
+const FIRST_DAY: i64 = 152;
+const WEEK_SECONDS: i64 = 7 * 86_400;
 
 const COPIES: [(Copy, usize); 10] = [
     (Copy::Mirror, 122),
@@ -71,7 +76,7 @@ const COPIES: [(Copy, usize); 10] = [
     (Copy::Refetched, 3),
 ];
 
-// Hosts as often as they are to be drawn.
+// Hosts, each as often as it is to be drawn.
 const HOMES: [usize; 16] = [0, 0, 0, 1, 4, 6, 6, 7, 7, 7, 7, 8, 8, 9, 9, 9];
 const COPIERS: [usize; 16] = [1, 2, 2, 4, 6, 6, 7, 7, 7, 7, 8, 8, 9, 9, 9, 9];
 
@@ -87,7 +92,7 @@ pub fn pages(articles: &[Article], seed: u64) -> Vec<Page> {
     let mut urls: HashSet<String> = pages.iter().map(|page| page.url.clone()).collect();
     // Labels in the order of their popularity.
     let mut popular: Vec<usize> = (0..articles.len()).collect();
-    popular.sort_by_cached_key(|_| random.bits());
+    popular.sort_by_cached_key(|_| random.next());
     for (copy, count) in COPIES {
         let mut left = count;
         while left > 0 {
@@ -117,7 +122,7 @@ pub fn pages(articles: &[Article], seed: u64) -> Vec<Page> {
 
 fn new_page(label: usize, copy: Copy, host: usize, index: usize, article: Article, random: &mut Random) -> Page {
     let number = 1000 + index * 7 + random.below(7);
-    let moment = Moment(FIRST_DAY * DAY_SECONDS + random.below(7 * DAY_SECONDS as usize) as u32);
+    let moment = NEW_YEAR + FIRST_DAY.days() + random.below(WEEK_SECONDS).seconds();
     let mut page = Page { label, copy, host, number, url: HOSTS[host].url(number), moment, article };
     match copy {
         Copy::Headline => edits::headline(&mut page.article, random),
@@ -129,16 +134,16 @@ fn new_page(label: usize, copy: Copy, host: usize, index: usize, article: Articl
     page
 }
 
-/// The page `base` met once more; none where its host has no such thing.
+/// The page `base` once more; none if its host has no such copy.
 fn again(base: &Page, copy: Copy, random: &mut Random) -> Option<Page> {
     let host = &HOSTS[base.host];
-    // A copy of such a copy would be one thing too many, and only sites have print versions.
+    // Such a copy is not copied again, and only HTML hosts have print versions.
     if base.copy >= Copy::Scheme || copy != Copy::Tracking && !host.is_html() {
         return None;
     }
     let mut page = base.clone();
     page.copy = copy;
-    page.moment = Moment(base.moment.0 + 60 + random.below(3000) as u32);
+    page.moment = base.moment + (60 + random.below(3000i64)).seconds();
     match copy {
         Copy::Scheme if host.https => page.url = base.url.replacen("https:", "http:", 1),
         Copy::Scheme => page.url = base.url.replacen("http:", "https:", 1),
@@ -152,7 +157,7 @@ fn again(base: &Page, copy: Copy, random: &mut Random) -> Option<Page> {
             page.url = format!("{}//{}/print/{}.html", origin[0], origin[2], base.number);
         }
         _ => {
-            page.moment = Moment(base.moment.0 + 8 * DAY_SECONDS);
+            page.moment = base.moment + 8.days();
             edits::sentence(&mut page.article, random);
         }
     }

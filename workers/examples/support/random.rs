@@ -1,27 +1,40 @@
-//! Chance that can be repeated: in comes a seed, out come numbers that are the same on every machine. SplitMix64 (Steele,
-//! Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). Never for secrets.
+//! Random numbers that are the same on every machine, for tests, examples and benchmarks.
+//!
+//! SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). Recorded
+//! data such as the demo crawl is made of these numbers, so they never change. Never for secrets.
+#![allow(dead_code, reason = "each crate that includes this file uses a part of it")]
 
-/// A stream of pseudo-random numbers.
+/// A stream of pseudo-random numbers that begins with this state.
 #[derive(Clone, Debug)]
-pub struct Random {
-    state: u64,
-}
+pub struct Random(pub u64);
 
 impl Random {
-    /// The stream of `seed` for thing number `index`, unrelated to that of its neighbours.
+    /// The stream of thing number `index` of `seed`; streams of neighbours are unrelated.
     pub fn of(seed: u64, index: u64) -> Random {
-        Random { state: mix(mix(seed) ^ index) }
+        Random(mix(mix(seed) ^ index))
+    }
+
+    /// A stream that no other run has, or the one of `PAGEFOLD_SEED`. Prints its seed.
+    pub fn seeded() -> Random {
+        let seed = match std::env::var("PAGEFOLD_SEED") {
+            Ok(text) => text.parse().unwrap_or_else(|error| panic!("PAGEFOLD_SEED={text}: {error}")),
+            Err(_) => std::process::id().into(),
+        };
+        println!("PAGEFOLD_SEED={seed}");
+        Random(seed)
     }
 
     /// The next 64 bits.
-    pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.state)
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
     }
 
-    /// A number below `bound`, which must not be 0; the bias of the multiplication is below 2^-32 for small bounds.
-    pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.bits()) * bound as u128) >> 64) as usize
+    /// A number below `bound`, which must be above 0; the bias is below 2^-32 for small bounds.
+    pub fn below<N: TryInto<u64> + TryFrom<u64>>(&mut self, bound: N) -> N {
+        let bound = bound.try_into().ok().filter(|bound: &u64| *bound > 0).expect("a bound above 0");
+        let number = ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64;
+        N::try_from(number).ok().expect("a number below a bound fits its type")
     }
 
     /// True with probability `share` (0.0 to 1.0).
@@ -31,7 +44,12 @@ impl Random {
 
     /// A number in [0, 1).
     pub fn share(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Printable ASCII that hardly compresses, so that a compressed copy is about as long.
+    pub fn ascii(&mut self, bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|_| b'!' + self.below(94u8)).collect()
     }
 }
 
@@ -44,13 +62,11 @@ fn mix(mut z: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
+    /// The stream is SplitMix64's: the reference implementation's first numbers for seed 1234567.
     #[test]
     fn equals_the_published_stream() {
-        // The stream is SplitMix64's own: the reference implementation's first numbers for seed 1234567.
-        let mut random = Random { state: 1_234_567 };
-        assert_eq!(random.bits(), 6_457_827_717_110_365_317);
-        assert_eq!(random.bits(), 3_203_168_211_198_807_973);
+        let mut random = super::Random(1_234_567);
+        assert_eq!(random.next(), 6_457_827_717_110_365_317);
+        assert_eq!(random.next(), 3_203_168_211_198_807_973);
     }
 }

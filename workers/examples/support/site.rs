@@ -1,5 +1,6 @@
-//! The demo's hosts: in comes a page, out comes what its host serves for it - HTML in the host's own chrome and charset,
-//! with links to other articles that differ from page to page. All hosts are under `.example` (RFC 2606).
+//! Renders pages as the demo's hosts serve them: HTML in each host's chrome and charset.
+//!
+//! Links to other articles differ from page to page. All hosts are under `.example` (RFC 2606).
 
 use encoding_rs::{BIG5, Encoding, GBK, UTF_8};
 
@@ -8,19 +9,19 @@ use crate::plan::{Copy, Page};
 use crate::random::Random;
 use crate::traditional::Traditional;
 
-/// A host and how it serves.
+/// A host and its way of serving.
 pub struct Host {
     /// Its name.
     pub name: &'static str,
     /// The file of the crawl that holds its pages.
     pub file: usize,
-    /// Its pages' chrome; empty for hosts that hand out text alone.
+    /// Its pages' chrome; empty for hosts that serve plain text.
     chrome: &'static str,
-    /// What comes before and after a page's number in its path.
+    /// The parts of a path before and after a page's number.
     path: (&'static str, &'static str),
     /// Whether its pages are under https.
     pub https: bool,
-    /// Content-Type of its pages; a charset stands here, in the page, or in both.
+    /// Content-Type of its pages; the charset stands here, in the page, or in both.
     content_type: &'static str,
 }
 
@@ -193,7 +194,7 @@ impl Site {
             .replace("{{theme}}", article.theme)
             .replace("{{charset}}", charset)
             .replace("{{id}}", &page.number.to_string())
-            .replace("{{token}}", &format!("{:08x}", random.bits() as u32))
+            .replace("{{token}}", &format!("{:08x}", random.next() as u32))
             .replace("{{count}}", &(20 + random.below(9000)).to_string())
             .replace("{{comments}}", &random.below(90).to_string())
     }

@@ -1,5 +1,6 @@
-//! Traditional script for the demo's texts: in comes simplified Chinese made of the demo's own characters, out comes the
-//! same in traditional characters. Never a general converter: it knows what the demo writes.
+//! Converts the demo's simplified Chinese to traditional characters.
+//!
+//! It knows the demo's own characters and is not a general converter.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ const CHARACTERS: &str = "万萬与與专專丛叢东東丝絲丢丟两兩个個
     难難雏雛雾霧静靜页頁项項顶頂顺順须須顾顧颈頸颗顆颜顏风風飘飄飞飛饭飯饮飲饼餅馆館馈饋馒饅马馬驮馱驱驅驿驛验驗骑騎骗騙鱼魚鲛鮫鲜鮮鲞鯗\
     鳞鱗鸟鳥鸡雞鸣鳴鸥鷗鸭鴨鸽鴿鹃鵑鹊鵲鹤鶴鹬鷸鹭鷺麦麥黄黃齐齊齿齒龙龍颠顛葱蔥厢廂滚滾翘翹领領余餘猬蝟炖燉选選删刪";
 
-/// Where a character has several traditional forms, the words that do not take the usual one.
+/// For characters with several traditional forms, the words that do not take the usual one.
 const WORDS: [(&str, &str); 56] = [
     ("公里", "公里"),
     ("海里", "海里"),
@@ -81,7 +82,7 @@ const WORDS: [(&str, &str); 56] = [
     ("仿佛", "彷彿"),
 ];
 
-/// Converts text, word by word where a word is known, else character by character.
+/// Converts text by words where a word is known, else by characters.
 pub struct Traditional {
     characters: HashMap<char, char>,
 }
@@ -117,9 +118,9 @@ impl Traditional {
 mod tests {
     use super::*;
 
+    /// 里 and 面 each have two traditional forms; the first matching word decides.
     #[test]
     fn words_go_before_characters() {
-        // 里 and 面 each have two traditional forms; the first word that fits decides.
         let traditional = Traditional::new();
         assert_eq!(traditional.convert("山里走了十公里，吃一碗面，水面很静"), "山裡走了十公里，吃一碗麵，水面很靜");
         let pairs = CHARACTERS.chars().filter(|character| *character != ' ').count();

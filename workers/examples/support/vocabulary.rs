@@ -1,14 +1,15 @@
-//! The words that made-up texts are drawn from: in come the lists below, out come numbered words and a table that draws
-//! them with the frequencies of Zipf's law, 1 / (rank + 2.7). Never reads a file.
+//! The words of made-up texts, drawn with the frequencies of Zipf's law, 1 / (rank + 2.7). The
+//! lists are compiled in.
 
 use crate::random::Random;
 
-/// Words of one language. The first `function_words` serve every text; the others are turned by a text's topic, so that
-/// texts of two topics do not have the same frequent words.
+/// Words of one language. The first `function_words` are in every text; a text's topic rotates the
+/// others, so that texts of two topics have different frequent words.
 pub struct Vocabulary {
     words: Vec<String>,
     function_words: usize,
-    /// Word ranks, each as often as its frequency asks for; 65,536 of them, so that 16 random bits draw one.
+    /// Word ranks, each as often as its frequency requires; 65,536 of them, so that 16 random bits
+    /// draw one.
     ranks: Vec<u16>,
 }
 
@@ -18,7 +19,7 @@ impl Vocabulary {
         let mut words: Vec<String> = CHINESE_FUNCTION.split_whitespace().map(String::from).collect();
         let function_words = words.len();
         words.extend(CHINESE.split_whitespace().map(String::from));
-        // Compounds as the language makes them: 石 + 桥, 竹 + 椅. Taken along the diagonals, so that neighbouring ranks
+        // Compounds such as 石 + 桥 and 竹 + 椅, taken along the diagonals, so that neighbouring ranks
         // share no character.
         let (first, second): (Vec<char>, Vec<char>) =
             (COMPOUND_FIRST.chars().collect(), COMPOUND_SECOND.chars().collect());
@@ -30,8 +31,9 @@ impl Vocabulary {
         Vocabulary::new(words, function_words)
     }
 
-    /// Some 3,000 English words: the list, and each of it with the endings. With the list alone all English texts would share
-    /// their frequent words, and chains of fingerprints would join thousands of them.
+    /// About 3,000 English words: the list, and each word with the endings. With the list alone all
+    /// English texts would share their frequent words, and chains of fingerprints would join
+    /// thousands of them.
     pub fn english() -> Vocabulary {
         let mut words: Vec<String> = ENGLISH_FUNCTION.split_whitespace().map(String::from).collect();
         let function_words = words.len();
@@ -133,9 +135,9 @@ const ENGLISH: &str = "time people water place year work house town village rive
 mod tests {
     use super::*;
 
+    /// Frequencies fall with rank, and every 16 bits draw a word that exists.
     #[test]
     fn the_first_word_is_the_most_frequent() {
-        // Frequencies fall with rank, and every 16 bits draw a word that exists.
         for vocabulary in [Vocabulary::chinese(), Vocabulary::english()] {
             let mut counts = vec![0u32; vocabulary.words.len()];
             (0..=u16::MAX).for_each(|bits| counts[usize::from(vocabulary.draw(bits, 0))] += 1);

@@ -1,21 +1,23 @@
-//! WARC 1.1 files (ISO 28500:2017): in come records, out come bytes with one gzip member a record, whose headers carry
-//! neither time nor name. Never damages anything by itself; that is what `damage` is for.
+//! Writes WARC 1.1 files (ISO 28500:2017), with one gzip member for each record.
+//!
+//! Headers of members hold neither time nor name, so that the same records give the same bytes.
 
 use std::io::Write;
 
 use flate2::{Compression, GzBuilder};
 
-use crate::calendar::Moment;
 use crate::random::Random;
+use jiff::civil::DateTime;
+use sha1::{Digest, Sha1};
 
 /// One record to write.
 pub struct Record<'a> {
     /// WARC-Type.
     pub kind: &'a str,
-    /// WARC-Target-URI; none where the record is about the file.
+    /// WARC-Target-URI; none for a record about the file.
     pub url: Option<&'a str>,
     /// WARC-Date.
-    pub moment: Moment,
+    pub moment: DateTime,
     /// Content-Type of the block.
     pub content_type: &'a str,
     /// Further header lines.
@@ -24,7 +26,7 @@ pub struct Record<'a> {
     pub block: Vec<u8>,
 }
 
-/// A file in the making.
+/// A file that is being written.
 pub struct Warc {
     members: Vec<Vec<u8>>,
     ids: Random,
@@ -39,7 +41,7 @@ impl Warc {
     /// Appends a record and returns its WARC-Record-ID.
     pub fn push(&mut self, record: &Record<'_>) -> String {
         // Version 4 and the variant's bits, as RFC 9562 wants them.
-        let (high, low) = (self.ids.bits() & !0xf000 | 0x4000, self.ids.bits() >> 2 | 1 << 63);
+        let (high, low) = (self.ids.next() & !0xf000 | 0x4000, self.ids.next() >> 2 | 1 << 63);
         let id = format!(
             "<urn:uuid:{:08x}-{:04x}-{:04x}-{:04x}-{:012x}>",
             high >> 32,
@@ -49,7 +51,7 @@ impl Warc {
             low & 0xffff_ffff_ffff
         );
         let mut head = format!("WARC/1.1\r\nWARC-Type: {}\r\nWARC-Record-ID: {id}\r\n", record.kind);
-        head += &format!("WARC-Date: {}\r\n", record.moment.iso());
+        head += &format!("WARC-Date: {}Z\r\n", record.moment);
         if let Some(url) = record.url {
             head += &format!("WARC-Target-URI: {url}\r\n");
         }
@@ -84,6 +86,18 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
     encoder.write_all(bytes).expect("memory takes everything");
     encoder.finish().expect("memory takes everything")
+}
+
+/// The digest of a payload as `WARC-Payload-Digest` has it: SHA-1 in base 32 (RFC 4648).
+pub fn payload_digest(payload: &[u8]) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let digest = Sha1::digest(payload);
+    // Five bytes are eight letters of five bits each; the 20 bytes of a digest fill 32 letters.
+    let letters = digest.chunks_exact(5).flat_map(|five| {
+        let bits = five.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        (0..8).rev().map(move |at| char::from(LETTERS[(bits >> (5 * at) & 31) as usize]))
+    });
+    "sha1:".chars().chain(letters).collect()
 }
 
 /// An HTTP/1.1 message: its first line, its header lines and its body.

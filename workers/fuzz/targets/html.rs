@@ -28,8 +28,8 @@ const FORMS: [Form; 6] = [
     Form { grown: true, main_text: false, ..MAIN },
 ];
 
-/// A byte becomes at most three, in U+FFFD and in the wide characters of single-byte charsets; and one U+FFFD more may
-/// stand for the end of a page that was cut within a character.
+/// A byte becomes at most three, in U+FFFD and in the wide characters of single-byte charsets; one
+/// more U+FFFD may stand for the end of a page that was cut within a character.
 const GROWTH_MAX: usize = 3;
 
 fuzz_target!(|input: &[u8]| {
@@ -60,8 +60,8 @@ fn check(said: &Extracted, page: &[u8]) {
     assert_eq!(said.flags.contains(Flags::LOW_CONFIDENCE), said.text.chars().count() < 70);
 }
 
-/// What can be nothing else than UTF-8 is left as it is: no byte order mark, no zero byte as UTF-16 has them, no escape as
-/// ISO-2022-JP has them.
+/// A page that can only be UTF-8 is not changed: it has no byte order mark, no zero byte as UTF-16
+/// has, and no escape as ISO-2022-JP has.
 fn check_plain(text: &str, page: &[u8]) {
     let plainly = !page.starts_with(b"\xef\xbb\xbf") && !page.contains(&0) && !page.contains(&0x1b);
     if let Some(page) = str::from_utf8(page).ok().filter(|_| plainly) {

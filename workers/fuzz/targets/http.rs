@@ -1,8 +1,8 @@
 //! HTTP responses through `read::http::body`.
 //!
-//! Input: three control bytes, then a response. First: what the archive says the body is. Second: the greatest decoded
-//! body. Third: `0` the response as it is; `1` a body that is encoded and chunked here as its first two bytes say, and must
-//! come back.
+//! Input: three control bytes, then a response. First: the archive's description of the body.
+//! Second: the greatest decoded body. Third: `0` the response as it is; `1` a body that is encoded
+//! and chunked here as its first two bytes say, and must come back unchanged.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ const MEDIA: [Option<&[u8]>; 4] =
     [None, Some(b"text/html"), Some(b"text/plain; charset=\"x\""), Some(b"\xff;=;charset=")];
 const BODY_BYTES_MAX: [usize; 3] = [1 << 20, 4096, 64];
 
-/// Four content encodings at most and one transfer encoding can each be found untrue.
+/// Four content encodings at most and one transfer encoding can each turn out to be false.
 const NOTES_MAX: u64 = 5;
 
 fuzz_target!(|input: &[u8]| {
@@ -44,7 +44,7 @@ fn as_it_is(response: &[u8], media: Option<&[u8]>, bytes_max: usize) {
     }
 }
 
-/// What was encoded and chunked by the rules comes back byte by byte, or is over the limit.
+/// What was correctly encoded and chunked comes back byte by byte, or is over the limit.
 fn encoded(content: &[u8], bytes_max: usize) {
     let Some(([encodings, chunk], page)) = control(content) else { return };
     let mut coded = page.to_vec();
@@ -57,7 +57,7 @@ fn encoded(content: &[u8], bytes_max: usize) {
             2 => ("zstd", Codec::Zstd.member(&coded)),
             _ => ("deflate", zlib(&coded)),
         };
-        // What an outer encoding decodes to is bounded too.
+        // The output of an outer encoding is bounded, too.
         most = most.max(if names.is_empty() { 0 } else { coded.len() });
         coded = bytes;
         names.push(name);

@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
         Err(error) => {
             let error: toml::de::Error = error;
             assert!(!error.message().is_empty());
-            // The line is told by the text before the error.
+            // The text before the error gives the line.
             assert!(error.span().is_none_or(|span| text.is_char_boundary(span.start.min(text.len()))), "{error:?}");
             return;
         }

@@ -1,7 +1,9 @@
-//! JSON lines, whole, in shares and in compressed members: what is read must not depend on how the file is cut.
+//! JSON lines, whole, in shares and in compressed members: the entries must not depend on how the
+//! file is cut.
 //!
-//! Input: two control bytes, then the lines. First: the longest line. Second: which fields make up the URL. The file is
-//! cut at each [`CUT`], which is no part of it: into shares of a plain file, and into members of a gzip and a zstd one.
+//! Input: two control bytes, then the lines. First: the longest line. Second: which fields make up
+//! the URL. The file is cut at each [`CUT`], which is not part of it: into shares of a plain file,
+//! and into members of a gzip and a zstd one.
 
 #![no_main]
 

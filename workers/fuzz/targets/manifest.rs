@@ -1,7 +1,8 @@
-//! The store's own small files: a manifest through `store::manifest::head`, `FORMAT` through `Store::open`.
+//! The store's own small files: a manifest through `store::manifest::head`, and `FORMAT` through
+//! `Store::open`.
 //!
-//! Input: one control byte, then `0` a manifest's file; `1` the manifest within it, whose digest is made here, since none
-//! can be guessed; `2` the file `FORMAT`.
+//! Input: one control byte, then `0` a manifest's file; `1` the manifest within it, whose digest is
+//! made here, because it cannot be guessed; `2` the file `FORMAT`.
 
 #![no_main]
 
@@ -38,7 +39,8 @@ fn store(bytes: &[u8]) -> PathBuf {
     path.ancestors().nth(2).expect("two folders").to_owned()
 }
 
-/// A manifest is refused, or is of this format and of the version in its name, and the same when written again.
+/// A manifest is refused, or has this format and the version in its name, and is the same when
+/// written again.
 fn check(bytes: &[u8]) {
     let Ok(found) = head(&store(bytes)) else { return };
     let found: Manifest = found.expect("there is a manifest").manifest;
@@ -49,7 +51,7 @@ fn check(bytes: &[u8]) {
     assert_eq!(again.digest, blake3::hash(&body).to_hex().as_str());
 }
 
-/// A store opens by its own identity and by no other.
+/// A store opens with its own identity and with no other.
 fn check_format(bytes: &[u8]) {
     let path = file("format/FORMAT", bytes);
     let root = path.parent().expect("a folder");

@@ -15,7 +15,7 @@ use workers::read::{Options, Split, open};
 const TEXT_BYTES_MAX: [usize; 2] = [16 << 20, 8];
 const URL_FIELDS: [&[&str]; 2] = [&["url"], &["site", "id"]];
 
-/// Rows that are read: a run of equal values, or of none, takes no bytes for each row.
+/// The most rows to read: a run of equal or missing values takes no bytes for each row.
 const ROWS_MAX: usize = 4096;
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
@@ -27,7 +27,8 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     assert_eq!(read(&split, &options), read(&split, &options), "read twice");
 });
 
-/// The first rows, or why there are none. Never more bytes are consumed than there are, and at the end all of them.
+/// The first rows, or the reason why there are none. Never more bytes are consumed than there are,
+/// and at the end all.
 fn read(split: &Split, options: &Options) -> Result<Vec<Entry>, String> {
     let mut reader = open(split, options).map_err(|error| error.to_string())?;
     let mut entries = Vec::new();

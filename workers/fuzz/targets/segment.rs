@@ -1,10 +1,10 @@
 //! Segments through `store::segment::Segment`, which maps what arrow wrote and reads it row by row.
 //!
-//! Input: a control byte that picks the table; the rows that the manifest tells of, a little-endian `u32`; a byte that is
-//! added to the size that it tells of; then the segment's file.
+//! Input: a control byte for the table; the number of rows in the manifest, a little-endian `u32`;
+//! a byte that is added to the size in the manifest; then the segment's file.
 //!
-//! arrow panics on some damaged metadata, which `Segment::open` turns into an error behind `workers::panics`; a panic
-//! elsewhere is a finding.
+//! arrow panics on some damaged metadata, which `Segment::open` turns into an error by
+//! `workers::panics`; a panic elsewhere is a finding.
 
 #![no_main]
 
@@ -29,7 +29,7 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>])(folder, &told);
 });
 
-/// A segment is refused as damaged, or every row that it tells of can be read and be looked for.
+/// A segment is refused as damaged, or every row that it claims can be read and found.
 fn check<R: Row>(folder: &Path, told: &SegmentRef) {
     let segment = match Segment::<R>::open(folder, told) {
         Ok(segment) => segment,

@@ -1,8 +1,9 @@
-//! Archives of any kind through `read::open`, which tells WARC, ARC and JSON lines apart and undoes gzip and zstd. Parquet,
-//! which it knows too, is the target `parquet`'s.
+//! Archives of any kind through `read::open`, which distinguishes WARC, ARC and JSON lines and
+//! decodes gzip and zstd. The target `parquet` covers Parquet.
 //!
-//! Input: three control bytes, then the file. First: `0` the file as it is; `1` and `2` in gzip or zstd members that end
-//! at each [`CUT`]; `3` repeated to 1 MiB. Second: the file's name. Third: the greatest record.
+//! Input: three control bytes, then the file. First: `0` the file as it is; `1` and `2` in gzip or
+//! zstd members that end at each [`CUT`]; `3` repeated to 1 MiB. Second: the file's name. Third:
+//! the greatest record.
 
 #![no_main]
 
@@ -21,8 +22,9 @@ const FORMS: [Form; 4] = [Form::AsItIs, Form::Members(Codec::Gzip), Form::Member
 const NAMES: [&str; 5] = ["x", "x.warc", "x.arc", "x.jsonl", "x.warc.gz"];
 const RECORD_BYTES_MAX: [usize; 3] = [16 << 20, 4096, 64];
 
-/// More entries than any input of 64 KiB can decode to under the limits of [`options`]: 17 MiB below the guard against
-/// bombs, and 32 KiB for each of about a thousand members that are tried after damage.
+/// More entries than any input of 64 KiB can decode to with the limits of [`options`]: 17 MiB
+/// before the guard against bombs acts, and 32 KiB for each of about a thousand members that are
+/// tried after damage.
 const ENTRIES_MAX: u64 = 64 << 20;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::read::testing::{Random, Temporary, gzip, read_all, words};
+use crate::random::Random;
+use crate::read::testing::{Temporary, gzip, read_all, words};
 use crate::read::{open, splits};
 use arrow_array::builder::{BinaryBuilder, StringDictionaryBuilder};
 use arrow_array::cast::AsArray;
@@ -67,7 +68,7 @@ fn fails(bytes: &[u8]) -> String {
 /// `n` rows with texts that hardly compress.
 fn pages(n: usize) -> Vec<Column> {
     let mut random = Random(1);
-    let mut text = || String::from_utf8(random.text(20)).unwrap();
+    let mut text = || String::from_utf8(random.ascii(20)).unwrap();
     vec![
         ("url", texts((0..n).map(|n| format!("http://a.example/{n}")))),
         ("id", Arc::new(Int32Array::from_iter_values(0..n as i32)) as ArrayRef),

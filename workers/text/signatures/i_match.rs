@@ -200,8 +200,9 @@ impl IMatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Random, keys_of};
+    use super::super::tests::keys_of;
     use super::*;
+    use crate::random::Random;
     use crate::text::features::word_hash;
     use proptest::prelude::*;
     use std::fmt::Write as _;

@@ -229,8 +229,8 @@ pub fn write(form: Form, head: &[String], texts: u64, words: &[(&str, u64)], out
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Random;
     use super::*;
+    use crate::random::Random;
     use crate::text::features::{self, Featurizer, Idf};
     use crate::text::normalize;
     use proptest::prelude::*;

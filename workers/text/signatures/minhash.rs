@@ -137,8 +137,9 @@ fn lender(bin: usize, count: usize, filled: u128) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Random, assert_binomial, keys_of, pair};
+    use super::super::tests::{assert_binomial, keys_of, pair};
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
 
     fn keys(shingles: &[u64]) -> Vec<u64> {

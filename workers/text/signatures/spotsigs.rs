@@ -224,8 +224,9 @@ impl Partitions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Random, keys_of};
+    use super::super::tests::keys_of;
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

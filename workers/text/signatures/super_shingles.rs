@@ -163,8 +163,9 @@ fn permuted(shingle: u64, seed: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Random, assert_binomial, keys_of, pair};
+    use super::super::tests::{assert_binomial, keys_of, pair};
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -1,27 +1,10 @@
 //! Tests of all signatures together, and helpers for the tests of each.
 
 use super::*;
+use crate::random::Random;
 use crate::text::features::{self, Featurizer};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-
-/// A generator of numbers (SplitMix64); what it begins with tells which.
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
 
 /// Two sets of hashes with `shared` in common and `own` more each.
 pub fn pair(random: &mut Random, shared: u64, own: u64) -> (Vec<u64>, Vec<u64>) {
