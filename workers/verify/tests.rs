@@ -11,13 +11,16 @@ use crate::job::Job;
 use crate::plan;
 use crate::random::Random;
 use crate::store::manifest::{self, Head};
+use crate::store::runs::Table;
 use crate::store::{Store, durable, segment};
+use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::{PAGE, REMOVED, TOO_SHORT};
-use crate::tables::{EvidenceRow, Visit};
+use crate::tables::{ClusterRow, EvidenceRow, Visit};
 use crate::text::signatures::SignatureKind;
 use crate::verify::deep::deep;
 use crate::verify::files::verify;
 use crate::verify::findings::Deep;
+use crate::verify::live::Live;
 use crate::verify::recall::choose;
 use crate::verify::tampers::{Case, LED_TAMPERS, TAMPERS, Tamper};
 use serde_json::json;
@@ -224,6 +227,19 @@ fn tampers_are_found() {
     assert_eq!(found_by.len(), 17, "{found_by:?}");
 }
 
+/// A manifest whose number of folded pages is not that of the clusters is found.
+#[test]
+fn a_wrong_number_of_folded_pages_is_found() {
+    let world = World::new(None);
+    let mut manifest = world.head.manifest.clone();
+    (manifest.version, manifest.previous) = (manifest.version + 1, world.head.digest.clone());
+    manifest.folded += 1;
+    let head = manifest::commit(world.store.root(), &manifest).expect("committed");
+    let deep = world.deep(&head, 10);
+    let found: Vec<&str> = deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
+    assert_eq!(found, ["folded"]);
+}
+
 /// The same with leaders; the store is sound before.
 #[test]
 fn tampers_with_leaders_are_found() {
@@ -247,6 +263,9 @@ fn tamper(world: &World, tampers: &[Case]) -> BTreeSet<&'static str> {
         change(&mut tamper);
         let mut manifest = head.manifest.clone();
         (manifest.version, manifest.previous, manifest.tables) = (manifest.version + 1, head.digest, tamper.tables);
+        // The sums of a changed table are right, so that only its rows can tell.
+        let clusters: Table<ClusterRow> = Snapshot::new(world.store.data(), &manifest.tables).table().expect("mapped");
+        manifest.folded = Live::of(&clusters).map(|row| u64::from(row.pages.saturating_sub(1))).sum();
         head = manifest::commit(world.store.root(), &manifest).expect("committed");
         let deep = world.deep(&head, 1000);
         let found: BTreeSet<&str> =
