@@ -4,6 +4,7 @@
 //! passes through a shell of this machine, and what a remote shell sees contains no character that
 //! is special in any shell.
 
+use crate::cluster::ssh;
 use crate::cluster::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use crate::jobs::{located, text_of};
 use serde::Deserialize;
@@ -18,7 +19,6 @@ const ATTEMPTS_MAX: u64 = 10;
 /// The longest name, path or word of a command.
 const WORD_BYTES_MAX: usize = 1024;
 const COMMAND_WORDS_MAX: usize = 64;
-const SSH: [&str; 7] = ["ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"];
 
 /// The cluster file as written.
 #[derive(Deserialize)]
@@ -216,23 +216,22 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
             }
         };
         let name = listed.ssh.as_ref().unwrap_or(&listed.address);
-        let words = [checker.word("ssh", name, NAME_MARKS)?, binary.to_string_lossy().into_owned(), "worker".into()];
+        let name = checker.word("ssh", name, NAME_MARKS)?;
         hosts.push(Host {
             name: address.clone(),
             address,
             bind: listed.bind.as_ref().or(written.bind.as_ref()).map(|bind| *bind.get_ref()),
             port,
-            command: command.iter().cloned().chain(words).collect(),
+            command: ssh::start_worker(&command, name, &binary),
             folder,
         });
     }
     Ok((hosts, workers))
 }
 
-/// The command that starts a process on a host; the host's name follows it. It is run directly,
-/// without a shell.
+/// The command that reaches a host, as the file or the default says.
 fn ssh_command(checker: &Checker<'_>, written: &Written) -> Result<Vec<String>> {
-    let Some(command) = &written.ssh_command else { return Ok(SSH.map(str::to_owned).to_vec()) };
+    let Some(command) = &written.ssh_command else { return Ok(ssh::default_command()) };
     let (at, words) = (command.span().start, command.get_ref());
     let fits = |word: &String| !word.is_empty() && word.len() <= WORD_BYTES_MAX && !word.contains('\0');
     if !(1..=COMMAND_WORDS_MAX).contains(&words.len()) || !words.iter().all(fits) {
@@ -268,7 +267,7 @@ mod tests {
         let two = topology(SSH_TWO).expect("a topology");
         assert!(two.encrypt && two.hosts_min == 2);
         let words = |host: usize| two.hosts[host].command.join(" ");
-        let ssh = SSH.join(" ");
+        let ssh = ssh::default_command().join(" ");
         assert_eq!(words(0), format!("{ssh} 10.0.0.1 /opt/pagefold worker"));
         assert_eq!(words(1), format!("{ssh} crawl@b /srv/fold/pagefold worker"));
         let other = |text: &str| topology(&format!("{text}\n{SSH_TWO}")).expect("a topology");

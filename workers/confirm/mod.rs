@@ -23,11 +23,12 @@
 //! readers, while on long pages it would accept texts rewritten sentence by sentence.
 
 pub mod coverage;
+pub mod numeral_veto;
 
 use crate::confirm::coverage::{Fit, Limits, fit};
-use crate::text::numerals;
 use crate::text::shingles::{ShingleKind, Shingles, jaccard};
 use crate::text::sketch::{self, Alike, Band, Sketches};
+use numeral_veto::Veto;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -40,20 +41,6 @@ pub enum By {
     Text,
     /// The fingerprints only.
     Fingerprint,
-}
-
-/// When a pair is refused because each side has numbers that the other lacks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Veto {
-    /// Never.
-    Off,
-    /// If neither text is longer than `numerals_chars_max`: a number is a key fact in a bulletin
-    /// and routine maintenance in a manual.
-    #[default]
-    Short,
-    /// Always.
-    On,
 }
 
 /// The job file's `[confirm]`: when a pair is accepted. Similarities are in 1/10,000.
@@ -264,12 +251,7 @@ pub fn decide(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Opt
         return by_fingerprint(distance, options);
     }
     let verdict = by_text(a, b, options);
-    let counts = match options.numerals {
-        Veto::Off => false,
-        Veto::Short => a.chars().max(b.chars()) <= options.numerals_chars_max,
-        Veto::On => true,
-    };
-    if verdict.accepted && counts && numerals::conflict(a.sketches().numerals, b.sketches().numerals) {
+    if verdict.accepted && numeral_veto::refuses(a, b, options) {
         return Verdict::refuse(verdict.similarity, Reason::Numerals);
     }
     verdict

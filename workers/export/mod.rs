@@ -18,7 +18,7 @@ mod tables;
 mod transitions;
 
 use crate::error::{Error, Kind, Result};
-use crate::graph::keep::KeepRule;
+use crate::graph::representative::KeepRule;
 use crate::job::Job;
 use crate::store::durable;
 use crate::store::manifest::{self, Head, Op, TableState};

@@ -7,7 +7,7 @@ use crate::export::PORTION_ROWS;
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{Tables, find, sorted};
-use crate::graph::keep::{KeepRule, Rank};
+use crate::graph::representative::{KeepRule, Rank};
 use crate::tables::pairs;
 use std::collections::BTreeMap;
 

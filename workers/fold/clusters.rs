@@ -13,7 +13,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::leaders::{self, Led, Precedence};
 use crate::fold::pairs;
 use crate::graph::Graph;
-use crate::graph::keep::{KeepRule, Rank};
+use crate::graph::representative::{KeepRule, Rank};
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow};

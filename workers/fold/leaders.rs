@@ -16,7 +16,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::graph::Graph;
-use crate::graph::keep::Rank;
+use crate::graph::representative::Rank;
 use crate::tables::{ComponentRow, LeaderRow};
 
 /// A content and its leader, sent to the content's owner.

@@ -18,7 +18,7 @@ pub use read::Read;
 
 use crate::candidates::bands::Bands;
 use crate::error::{Error, Kind, Result};
-use crate::graph::keep;
+use crate::graph::representative;
 use crate::job::read::SOURCE_BYTES_MAX;
 use crate::text::{features, normalize, numerals, shingles, signatures, simhash, sketch};
 use crate::{confirm, document, extract};
@@ -63,7 +63,7 @@ pub struct Job {
     pub guards: guards::Options,
     /// Which page represents a cluster.
     #[serde(default)]
-    pub keep: keep::Options,
+    pub keep: representative::Options,
     /// How far a cluster reaches.
     #[serde(default)]
     pub clusters: clusters::Options,
@@ -133,8 +133,8 @@ impl Job {
         if !(1..=64).contains(&self.features.characters) {
             return Err(format!("[features] characters: {} is not within 1 to 64", self.features.characters));
         }
-        if self.keep.by.len() > keep::CRITERIA_MAX {
-            return Err(format!("[keep] by: more than {} criteria", keep::CRITERIA_MAX));
+        if self.keep.by.len() > representative::CRITERIA_MAX {
+            return Err(format!("[keep] by: more than {} criteria", representative::CRITERIA_MAX));
         }
         self.clusters.check().map_err(|why| format!("[clusters] {why}"))?;
         if self.output.formats.is_empty() {

@@ -4,7 +4,7 @@
 //! is read.
 
 use crate::document::Id;
-use crate::graph::keep::Facts;
+use crate::graph::representative::Facts;
 use crate::store::manifest::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;

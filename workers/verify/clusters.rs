@@ -9,7 +9,7 @@ use crate::document::Id;
 use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
 use crate::fold::leaders::Led;
 use crate::graph::DIAMETER_CONTENTS_MAX;
-use crate::graph::keep::KeepRule;
+use crate::graph::representative::KeepRule;
 use crate::tables::{ClusterRow, LeaderRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};

@@ -8,7 +8,7 @@
 
 use crate::document::Id;
 use crate::error::{Error, Result};
-use crate::graph::keep::KeepRule;
+use crate::graph::representative::KeepRule;
 use crate::job::Job;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;

@@ -1,6 +1,7 @@
 //! Tries the thresholds that decide, over the stored pairs.
 
-use crate::confirm::{self, By, Veto, decide};
+use crate::confirm::numeral_veto::Veto;
+use crate::confirm::{self, By, decide};
 use crate::error::Result;
 use crate::eval::sweep::{Frame, Knob, Places, Sums, undamaged};
 use crate::eval::world::World;

@@ -65,7 +65,7 @@ pub type Rank = [u64; 1 + CRITERIA_MAX];
 ///
 /// ```
 /// use workers::document::{NO_DATE, host_key};
-/// use workers::graph::keep::{Facts, KeepRule, Options};
+/// use workers::graph::representative::{Facts, KeepRule, Options};
 ///
 /// let options = Options { hosts: vec!["www.example".into()], ..Options::default() };
 /// let rule = KeepRule::new(&options);
