@@ -1,34 +1,56 @@
-// Bad input, row by row, and the tests that guard it: here, in `files` and `visits` below, and in the other files named.
+// Each kind of bad input and the tests that guard it: here, in `files` and `visits` below, or in
+// other files.
 //
 // gzip member truncated, trailer missing                archives, read/frames_tests.rs::truncated
-// CRC error, junk between members                       archives, read/frames_tests.rs::damage, read/jsonl.rs::members
-// zero padding, one member, LF, WARC/0.18               archives, read/frames_tests.rs::zero_padding, members_do_not_matter,
+// CRC error, junk between members                       archives, read/frames_tests.rs::damage,
+//                                                       read/jsonl.rs::members
+// zero padding, one member, LF, WARC/0.18               archives,
+//                                                       read/frames_tests.rs::zero_padding,
+//                                                       members_do_not_matter,
 //                                                       read/warc.rs::headers
-// ARC                                                   formats.rs::one_page_in_every_form, read/arc.rs
-// gzip and zstd bombs, window of zstd                   archives, read/frames_tests.rs::bombs, read/jsonl.rs::bombs,
-//                                                       read/http.rs::bombs
-// Content-Length off by one, negative, huge, no number  archives, read/frames_tests.rs::lengths_in_members, lengths_in_streams
-// chunked and Content-Encoding that lie                 archives, read/http.rs::chunked, lying_headers
-// WARC-Truncated, request, metadata, other types        archives, read/warc.rs::types, truncated_by_the_crawler
-// revisit, 304, 5xx, 301, 404, 410, deleted rows        visits::what_a_visit_does, read/http.rs::statuses, pages.rs::seen_keeps
-// long line, NaN, depth, surrogate, twice a field       lines, read/json.rs::bad_lines, read/jsonl.rs::long_lines
+// ARC                                                   formats.rs::one_page_in_every_form,
+//                                                       read/arc.rs
+// gzip and zstd bombs, window of zstd                   archives, read/frames_tests.rs::bombs,
+//                                                       read/jsonl.rs::bombs, read/http.rs::bombs
+// Content-Length off by one, negative, huge, no number  archives,
+//                                                       read/frames_tests.rs::lengths_in_members,
+//                                                       lengths_in_streams
+// chunked and Content-Encoding that lie                 archives, read/http.rs::chunked,
+//                                                       lying_headers
+// WARC-Truncated, request, metadata, other types        archives, read/warc.rs::types,
+//                                                       truncated_by_the_crawler
+// revisit, 304, 5xx, 301, 404, 410, deleted rows        visits::what_a_visit_does,
+//                                                       read/http.rs::statuses,
+//                                                       pages.rs::seen_keeps
+// long line, NaN, depth, surrogate, twice a field       lines, read/json.rs::bad_lines,
+//                                                       read/jsonl.rs::long_lines
 // invalid UTF-8, NUL, byte order mark                   lines, odd_bytes, read/jsonl.rs::line_ends
-// wrong charset, GBK ... Shift-JIS                      odd_bytes, visits::flags_have_no_history, extract/charset.rs,
+// wrong charset, GBK ... Shift-JIS                      odd_bytes, visits::flags_have_no_history,
+//                                                       extract/charset.rs,
 //                                                       formats.rs::one_page_in_every_form
-// deep HTML, many attributes, giant inline data         hostile_pages, extract/tests.rs::hostile_pages_are_linear
+// deep HTML, many attributes, giant inline data         hostile_pages,
+//                                                       extract/tests.rs::hostile_pages_are_linear
 // empty, one word, chrome only                          visits::short_texts
 // one document many times                               visits::one_text_many_times
 // hot bucket, crafted collisions                        oracle.rs, hamming/mod.rs
-// a URL twice in an epoch                               visits::twice_in_an_epoch, pages.rs::who_wins
-// dates in 1970, in the future, invalid                 visits::twice_in_an_epoch, dates_ahead, read/date.rs
-// an input that changes or vanishes                     files::changed_inputs, read/mod.rs::unreadable
+// a URL twice in an epoch                               visits::twice_in_an_epoch,
+//                                                       pages.rs::who_wins
+// dates in 1970, in the future, invalid                 visits::twice_in_an_epoch, dates_ahead,
+//                                                       read/date.rs
+// an input that changes or vanishes                     files::changed_inputs,
+//                                                       read/mod.rs::unreadable
 // the same file under another name                      files::same_bytes
-// path traversal, symlinks, FIFOs                       files::no_regular_files, no_regular_files_by_pattern, inputs.rs::what_is_found
+// path traversal, symlinks, FIFOs                       files::no_regular_files,
+//                                                       no_regular_files_by_pattern,
+//                                                       inputs.rs::what_is_found
 // a file that is no crawl                               files::unfit_files, named_files
-// Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows, read/parquet/tests.rs::no_footer,
+// Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows,
+//                                                       read/parquet/tests.rs::no_footer,
 //                                                       absurd_groups, damaged_group
-// control characters, over-long URLs                    lines, archives, read/record.rs::urls_become_one_line
-// too many rejects                                      files::the_first_reject_is_told, a_corrected_job_reads_again,
+// control characters, over-long URLs                    lines, archives,
+//                                                       read/record.rs::urls_become_one_line
+// too many rejects                                      files::the_first_reject_is_named,
+//                                                       a_corrected_job_reads_again,
 //                                                       mistakes.rs::too_many_rejects
 
 use crate::workbench::Bench;
@@ -37,12 +59,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
-/// Files that cannot be read as they are, and those that are no files.
+/// Files that cannot be read as they are, and entries that are not files.
 mod files;
-/// What several records say of one page, and what pages say that say little or the same.
+/// Several records of one page, and pages that say little or the same.
 mod visits;
 
-/// Whatever is rejected, the run goes on.
+/// The run goes on with any number of rejects.
 const TOLERANT: [&str; 2] = ["--set", "read.rejects_max=1"];
 
 /// The text of article `n`, unlike any other's.
@@ -104,8 +126,8 @@ fn add(bench: &Bench, files: &[(&str, &[u8])]) {
     files.iter().for_each(|(name, bytes)| std::fs::write(bench.at("in").join(name), bytes).expect("written"));
 }
 
-/// What became of the last epoch's records.
-struct Told {
+/// The last epoch's records and what became of them.
+struct Account {
     read: u64,
     skipped: BTreeMap<String, u64>,
     noted: BTreeMap<String, u64>,
@@ -115,7 +137,7 @@ struct Told {
     pages: BTreeMap<String, Value>,
 }
 
-impl Told {
+impl Account {
     fn content(&self, url: &str) -> &str {
         let page = self.pages.get(url).unwrap_or_else(|| panic!("{url} is no page"));
         page["content"].as_str().unwrap_or_default()
@@ -126,9 +148,9 @@ impl Told {
     }
 }
 
-/// Runs, which must succeed, and demands what holds for every run: all records are accounted for, and each reject
-/// names its file, a place in it and a reason.
-fn told(bench: &Bench) -> Told {
+/// Runs, which must succeed. Asserts what holds for every run: all records are accounted for, and
+/// each reject has its file, its place and a reason.
+fn account(bench: &Bench) -> Account {
     bench.run_well(&TOLERANT);
     let summary = bench.summary();
     let counters = summary["counters"].as_object().expect("an object");
@@ -151,15 +173,15 @@ fn told(bench: &Bench) -> Told {
     assert_eq!(by_reason, rejected);
     let url = |page: &Value| page["url"].as_str().expect("a url").to_owned();
     let pages = bench.lines("members").into_iter().map(|page| (url(&page), page)).collect();
-    Told { read, skipped, noted, rejects, pages }
+    Account { read, skipped, noted, rejects, pages }
 }
 
 fn counts(of: &[(&str, u64)]) -> BTreeMap<String, u64> {
     of.iter().map(|(name, n)| (name.to_string(), *n)).collect()
 }
 
-/// Damaged archives and lying headers cost the records they hit and no other; what is kept says what the sound page says; what was lost is
-/// named by its place.
+/// Damaged archives and false headers cost only the records that they hit: what is read equals the
+/// sound page, and what was lost is listed with its place.
 #[test]
 fn archives() {
     type Case = (&'static str, Vec<u8>, &'static [u64], Vec<(usize, &'static str)>);
@@ -194,7 +216,8 @@ fn archives() {
     let [a, b] = [0, 1].map(|n| zstd::encode_all(&page("zbomb", n)[..], 1).expect("in memory"));
     let bomb = zstd::encode_all(&huge[..], 1).expect("in memory");
     cases.push(("zbomb.warc.zst", [&a[..], &bomb, &b].concat(), &[0, 1], vec![(a.len(), "bomb")]));
-    // A frame of one raw block; the byte behind the flags asks for a window of 2^(10 + byte / 8) bytes.
+    // A frame of one raw block; the byte after the flags asks for a window of 2^(10 + byte / 8)
+    // bytes.
     let frame = |window: u8, bytes: &[u8]| {
         let size = ((bytes.len() as u32) << 3 | 1).to_le_bytes();
         [&[0x28, 0xb5, 0x2f, 0xfd, 0, window], &size[..3], bytes].concat()
@@ -264,22 +287,22 @@ fn archives() {
 
     let files: Vec<(&str, &[u8])> = cases.iter().map(|(name, bytes, ..)| (*name, &bytes[..])).collect();
     let limits = "[read.limits]\nratio_bytes_min = 1048576\nrecord_bytes_max = 200000\n";
-    let told = told(&crawl(&files, limits));
+    let account = account(&crawl(&files, limits));
     let mut expected = BTreeSet::from(["http://kinds.example/%01".to_owned()]);
     for (name, _, pages, rejects) in &cases {
-        let found = told.rejects_of(name);
+        let found = account.rejects_of(name);
         let rejects: Vec<(u64, &str)> = rejects.iter().map(|(at, reason)| (*at as u64, *reason)).collect();
         assert_eq!(found, rejects, "{name}");
         let host = name.split('.').next().unwrap_or_default();
         for n in *pages {
             let url = format!("http://{host}.example/{n}");
-            assert_eq!(told.content(&url), told.content(&format!("http://lengths.example/{n}")), "{url}");
+            assert_eq!(account.content(&url), account.content(&format!("http://lengths.example/{n}")), "{url}");
             expected.insert(url);
         }
     }
-    assert_eq!(told.pages.keys().cloned().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(account.pages.keys().cloned().collect::<BTreeSet<_>>(), expected);
     let skipped = [("metadata", 1), ("not_text", 1), ("request", 1), ("scheme", 1), ("status", 1), ("warcinfo", 1)];
-    assert_eq!(told.skipped, counts(&skipped));
+    assert_eq!(account.skipped, counts(&skipped));
     let noted = [
         ("length_too_short", 1),
         ("length_wrong", 4),
@@ -289,10 +312,11 @@ fn archives() {
         ("warc_truncated", 1),
         ("zero_padding", 1),
     ];
-    assert_eq!(told.noted, counts(&noted));
+    assert_eq!(account.noted, counts(&noted));
 }
 
-/// Each kind of bad line is rejected with its place and its own word, plain and compressed, and the lines around it are read.
+/// Each kind of bad line is rejected with its place and reason, plain and compressed, and the lines
+/// around it are read.
 #[test]
 fn lines() {
     let good = |n: u64| line(&format!("http://a.example/{n}"), json!({ "text": text(n) }));
@@ -326,17 +350,17 @@ fn lines() {
         + &line(&format!("http://b.example/{}", "x".repeat(4000)), json!({ "text": text(51) }));
     let files: [(&str, &[u8]); 3] = [("a.jsonl", &file), ("b.jsonl.gz", &gzip(&file)), ("c.jsonl", odd.as_bytes())];
     let bench = crawl(&files, "[read.limits]\nline_bytes_max = 5000\n");
-    let told = told(&bench);
-    assert_eq!(told.rejects_of("a.jsonl"), rejects);
-    assert_eq!(told.rejects_of("b.jsonl.gz"), rejects);
-    assert_eq!((told.read, told.pages.len()), (2 * (14 + 15) + 2, 15 + 2));
-    assert!(told.pages.contains_key("http://b.example/a%01b%0Ac"));
+    let account = account(&bench);
+    assert_eq!(account.rejects_of("a.jsonl"), rejects);
+    assert_eq!(account.rejects_of("b.jsonl.gz"), rejects);
+    assert_eq!((account.read, account.pages.len()), (2 * (14 + 15) + 2, 15 + 2));
+    assert!(account.pages.contains_key("http://b.example/a%01b%0Ac"));
     let bench = crawl(&[("long.jsonl", line(&"u".repeat(70_000), json!({ "text": text(1) })).as_bytes())], "");
-    assert_eq!(self::told(&bench).rejects_of("long.jsonl"), [(0, "long_url")]);
+    assert_eq!(self::account(&bench).rejects_of("long.jsonl"), [(0, "long_url")]);
 }
 
-/// A page with a NUL, a mark, a false label or a damaged byte says what the sound one says, or nearly; one of which more than a tenth cannot be
-/// read is flagged, in whatever format it came.
+/// A page with a NUL, a mark, a false charset or a damaged byte gives nearly the text of the sound
+/// one. A page of which more than a tenth cannot be read is flagged, in any format.
 #[test]
 fn odd_bytes() {
     let served = |n: u64, charset: &str, body: &[u8]| {
@@ -360,7 +384,7 @@ fn odd_bytes() {
     let conversion = warc("conversion", "http://a.example/9", "", broken.as_bytes());
     let rows = line("http://a.example/10", json!({ "text": broken }));
     let bench = crawl(&[("a.warc", &records.concat())], "");
-    let sane = told(&bench);
+    let sane = account(&bench);
     for n in 0..7 {
         assert_eq!(sane.content(&format!("http://a.example/{n}")), sane.content("http://a.example/0"), "{n}");
     }
@@ -369,11 +393,11 @@ fn odd_bytes() {
     let served = served(8, "", format!("<p>{broken}</p>").as_bytes());
     for (name, bytes) in [("b.warc", &served[..]), ("c.warc", &conversion), ("d.jsonl", rows.as_bytes())] {
         add(&bench, &[(name, bytes)]);
-        assert_eq!(told(&bench).noted.get("replaced_characters"), Some(&1), "{name}");
+        assert_eq!(account(&bench).noted.get("replaced_characters"), Some(&1), "{name}");
     }
 }
 
-/// Pages made to bring parsers down are pages: their text is the text of the plain page, and none stops the run.
+/// Hostile pages do not stop a run: their text is the text of the plain page.
 #[test]
 fn hostile_pages() {
     let body = html(1);
@@ -390,9 +414,9 @@ fn hostile_pages() {
     ];
     let page = |(n, body): (usize, &String)| response(&format!("http://a.example/{n}"), "200 OK", "", body.as_bytes());
     let file: Vec<u8> = bodies.iter().enumerate().flat_map(page).collect();
-    let told = told(&crawl(&[("a.warc.gz", &gzip(&file))], ""));
-    assert_eq!(told.pages.len(), bodies.len());
-    for url in told.pages.keys() {
-        assert_eq!(told.content(url), told.content("http://a.example/0"), "{url}");
+    let account = account(&crawl(&[("a.warc.gz", &gzip(&file))], ""));
+    assert_eq!(account.pages.len(), bodies.len());
+    for url in account.pages.keys() {
+        assert_eq!(account.content(url), account.content("http://a.example/0"), "{url}");
     }
 }

@@ -1,14 +1,8 @@
+use crate::texts;
 use crate::workbench::Bench;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Edition `edition` of one article: each differs in one more word, so that near ones are alike and far ones are not.
-fn edition(edition: u64) -> String {
-    let mut words: Vec<String> = (0..60).map(|w| format!("w{}", w * 17 * 131 % 4093)).collect();
-    (0..edition).for_each(|change| words[(change * 7 % 60) as usize] = format!("edition{change}"));
-    words.join(" ")
-}
 
 fn page(number: u64, text: &str) -> String {
     format!("{{\"url\":\"http://a.example/{number}\",\"text\":\"{text}\"}}\n")
@@ -18,7 +12,7 @@ fn page(number: u64, text: &str) -> String {
 fn chain() -> Bench {
     let bench = Bench::new(Path::new("in"), "[confirm]\nnumerals = \"off\"\n[clusters]\npages_warn = 20\n");
     std::fs::create_dir(bench.at("in")).expect("made");
-    let lines: String = (0..40).map(|n| page(n, &edition(n % 30))).collect();
+    let lines: String = (0..40).map(|n| page(n, &texts::text(0, n % 30))).collect();
     std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
     bench
 }
@@ -27,9 +21,10 @@ fn text(row: &Value, name: &str) -> String {
     row[name].as_str().expect("text").to_owned()
 }
 
-/// A run warns of a large cluster and says, in its summary, what the exported tables say of its texts; and what would part it.
+/// A run warns of a large cluster; its summary agrees with the exported tables, and the warning
+/// says what would split it.
 #[test]
-fn a_large_cluster_is_told() {
+fn a_large_cluster_is_reported() {
     let bench = chain();
     let output = bench.run(&["--threads", "2"]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -74,8 +69,9 @@ fn a_large_cluster_is_told() {
     assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", String::from_utf8_lossy(&quiet.stderr));
 }
 
-/// With a radius of 1 every text that folds has an accepted pair with the one that represents it, which without a radius is not so; to
-/// set it and to take it away decides nothing again, and leaves what a run from scratch would.
+/// With a radius of 1 every folded text has an accepted pair with its representative, which is not
+/// so without a radius. Setting it and removing it decides no pair again, and gives what a run from
+/// scratch gives.
 #[test]
 fn a_radius_parts_a_chain() {
     let bench = chain();
@@ -119,10 +115,11 @@ fn a_radius_parts_a_chain() {
     assert_eq!(bench.multisets(), rows);
 }
 
-/// What the pivot rule leaves unexamined is told by the run, its summary and `status`, night after night, as `status --pivots` counts
-/// it in the whole store; it names the largest bucket.
+/// What the pivot rule leaves unexamined is reported by the run, its summary and `status`, in every
+/// epoch, and equals what `status --pivots` counts in the whole store. The report names the largest
+/// bucket.
 #[test]
-fn what_is_unexamined_is_told() {
+fn what_is_unexamined_is_reported() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nby = \"fingerprint\"\n");
     std::fs::create_dir(bench.at("in")).expect("made");
     let template: String = (0..400).map(|word| format!("word{} ", word * 7919 % 1009)).collect();

@@ -1,3 +1,5 @@
+use crate::random::Random;
+use crate::texts::text;
 use crate::workbench::Bench;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,25 +9,6 @@ use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
 use workers::text::simhash::simhash;
 
-/// A small linear congruential generator; its seed is printed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-}
-
-/// Edition `edition` of article `n`: each differs from the one before in a word, so that they make chains.
-fn text(n: u64, edition: u64) -> String {
-    let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (n * 131 + w * 17) % 4093)).collect();
-    for change in 0..edition {
-        words[(change * 7 % 60) as usize] = format!("article{n}edition{change}");
-    }
-    words.join(" ")
-}
-
 fn page(url: &str, text: &str) -> String {
     json!({"url": url, "text": text}).to_string() + "\n"
 }
@@ -34,7 +17,8 @@ fn removed(url: &str) -> String {
     json!({"url": url, "deleted": true}).to_string() + "\n"
 }
 
-/// A bench that reads whatever lies in `in`, and joins by fingerprints, as editions are chosen by them.
+/// A bench that reads the folder `in` and joins texts by fingerprints alone, by which the editions
+/// were chosen.
 fn bench() -> Bench {
     let bench = Bench::new(Path::new("in"), "[confirm]\nby = \"fingerprint\"\n");
     std::fs::create_dir(bench.at("in")).expect("made");
@@ -58,7 +42,7 @@ struct Member {
     alone: bool,
 }
 
-/// The exported state that the definitions go by.
+/// The exported state, to which the definitions refer.
 #[derive(Clone, Default)]
 struct State {
     pages: BTreeMap<String, Member>,
@@ -94,12 +78,13 @@ impl State {
     }
 }
 
-/// `changes` by its definitions: every cluster before against every cluster after, page by page.
+/// The rows of `changes` by definition: every cluster before is compared with every cluster after,
+/// page by page.
 fn plain(before: &State, after: &State) -> Vec<Value> {
     let shared = |b: &String, a: &String| before.clusters[b].1.intersection(&after.clusters[a].1).count();
     let sharers_after = |b: &String| after.clusters.keys().filter(|a| shared(b, a) > 0).collect::<Vec<_>>();
     let sharers_before = |a: &String| before.clusters.keys().filter(|b| shared(b, a) > 0).collect::<Vec<_>>();
-    // `max_by_key` takes the last of equals, and the sharers ascend.
+    // `max_by_key` takes the last of equals, and the clusters ascend.
     let heir_of = |b: &String| sharers_after(b).into_iter().rev().max_by_key(|a| shared(b, a));
     let origin_of = |a: &String| sharers_before(a).into_iter().rev().max_by_key(|b| shared(b, a));
     let heirs = |b: &String, a: &String| heir_of(b) == Some(a) && origin_of(a) == Some(b);
@@ -160,14 +145,15 @@ fn plain(before: &State, after: &State) -> Vec<Value> {
     rows
 }
 
-/// What each row says happened, with its kind.
+/// Kind and change of each row.
 fn names(rows: &[Value]) -> Vec<String> {
     let name =
         |row: &Value| format!("{} {}", row["kind"].as_str().expect("text"), row["change"].as_str().expect("text"));
     rows.iter().map(name).collect()
 }
 
-/// One night's records over a small crawl: texts come, change, are copied, joined by editions between them, and go.
+/// One night's records over a small crawl: texts appear, change, are copied, are joined by editions
+/// between them, and disappear.
 fn night(random: &mut Random, size: u64) -> String {
     let mut lines = String::new();
     for _ in 0..size {
@@ -181,7 +167,7 @@ fn night(random: &mut Random, size: u64) -> String {
     lines
 }
 
-/// What sets the radius of an epoch: none, one, two, or another from epoch to epoch.
+/// The radius of an epoch: none, one, two, or another in each epoch.
 fn radius(seed: u64, number: u64) -> &'static [&'static str] {
     match if seed < 7 { seed.div_ceil(2) } else { number % 3 + 1 } {
         1 => &[],
@@ -190,8 +176,9 @@ fn radius(seed: u64, number: u64) -> &'static [&'static str] {
     }
 }
 
-/// After any history of epochs, by any number of workers, whatever the radius, `changes` has the rows that the definitions give for the members and clusters
-/// before and after; and every kind of change but expiry was seen.
+/// After any history of epochs, with any number of workers and any radius, `changes` has the rows
+/// that its definitions give for the members and clusters before and after. The histories contain
+/// every kind of change but expiry.
 #[test]
 fn histories_equal_the_definitions() {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -230,7 +217,7 @@ fn histories_equal_the_definitions() {
     assert!(clusters.iter().chain(&pages).all(|name| seen.contains_key(name)), "never seen: one of them");
 }
 
-/// Digest and fingerprint of texts.
+/// Computes digest and fingerprint of texts.
 struct Digester(Featurizer);
 
 impl Digester {
@@ -247,8 +234,8 @@ impl Digester {
     }
 }
 
-/// Three editions of an article, the second near both others, and the others near each other or not; by digest, the least of which names their
-/// component.
+/// Three editions of an article in the order of their digests, the second near both others; the
+/// others are near each other or not. The least digest names their component.
 fn editions(near_ends: bool) -> [(Id, String); 3] {
     let mut digester = Digester::new();
     for n in 0..50 {
@@ -268,8 +255,9 @@ fn doc(url: &str) -> String {
     canonical_url(url).doc.to_string()
 }
 
-/// Without the page that joined them two halves part: the smaller moves, the larger does not; when it comes back they merge, and again only
-/// the smaller moves.
+/// When the page between two halves of a cluster is removed the cluster splits: the smaller half
+/// moves, the larger does not. When the page returns they merge, and again only the smaller half
+/// moves.
 #[test]
 fn a_bridge_goes_and_comes() {
     let [left, middle, right] = editions(false).map(|(_, text)| text);
@@ -297,12 +285,12 @@ fn a_bridge_goes_and_comes() {
     }
 }
 
-/// Where the representative vanishes the cluster has another, and no other page has a row; where two pages remain of which one goes, the cluster
-/// dies and the last page moved out of it.
+/// When its representative is removed a cluster gets another one, and no other page has a row. When
+/// one of two pages is removed the cluster is deleted, and the last page moves out of it.
 #[test]
 fn a_representative_vanishes() {
     let bench = bench();
-    // The shortest URL represents; the least DocId is another page's, so that the ClusterId stays.
+    // The shortest URL represents; another page has the least DocId, so the ClusterId stays.
     let shown = (0..).map(|n| format!("http://a.example/{n}")).find(|url| doc(url) > doc("http://long.example/x"));
     let shown = shown.expect("some URL");
     let urls = ["http://long.example/x", "http://longest.example/y", &shown];
@@ -320,8 +308,9 @@ fn a_representative_vanishes() {
     assert_eq!(changes, ["cluster died", "page moved", "page removed"]);
 }
 
-/// A new page of least DocId and of the least content renames its cluster once, though every content has another component now; the new page
-/// alone has a row. The same pages seen again have none.
+/// A new page with the least DocId and the least content renames its cluster once, though every
+/// content is now in another component; only the new page has a row. The same pages seen again have
+/// none.
 #[test]
 fn a_new_least_page_renames_once() {
     let bench = bench();

@@ -13,7 +13,7 @@ fn truth() -> BTreeMap<String, String> {
     text.lines().map(line).collect()
 }
 
-/// The demo's folds are right: no cluster joins two articles, and most copies of an article are found by fingerprints alone.
+/// The demo folds rightly: no cluster joins two articles, and the copies of an article are found.
 #[test]
 fn folds_are_true() {
     let bench = Bench::new(&demo_inputs(), "");
@@ -38,36 +38,32 @@ fn folds_are_true() {
     truth.values().for_each(|label| *sizes.entry(label).or_default() += 1);
     possible += sizes.values().map(|n| pairs(*n)).sum::<u64>();
     println!("pairs of pages: {right} right, {wrong} wrong, of {possible}");
-    assert_eq!(wrong, 0);
-    assert!(right * 10 >= possible * 6, "{right} of {possible} pairs");
+    assert_eq!(wrong, 0, "pairs of different articles");
+    // 543 of 622 as of today. The same pages fold on every machine, so the bound may be close.
+    assert!(right * 1000 >= possible * 870, "{right} of {possible} pairs");
 }
 
-/// Every record is accounted for: read = accepted + skipped + rejected, and each rejected one is named with file, offset and reason.
+/// Every record is accounted for: read = accepted + skipped + rejected, and each rejected one is
+/// listed with file, offset and reason.
 #[test]
 fn everything_is_accounted_for() {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&[]);
+    assert_eq!(bench.assert_accounted(), 5);
     let summary = bench.summary();
-    let counters = summary["counters"].as_object().expect("an object");
-    let sum = |prefix: &str| -> u64 {
-        counters.iter().filter(|(name, _)| name.starts_with(prefix)).filter_map(|(_, n)| n.as_u64()).sum()
-    };
-    assert_eq!(sum("read"), sum("accepted") + sum("skipped.") + sum("rejected."));
-    let rejects = bench.lines("rejects");
-    assert_eq!(rejects.len() as u64, sum("rejected."));
-    assert!(!rejects.is_empty() && rejects.iter().all(|line| line["offset"].is_u64() && line["file"].is_string()));
     let count = |name: &str| summary[name].as_u64().expect("a count");
     assert_eq!(count("pages"), count("kept") + count("folded_identical") + count("folded_near"));
     assert_eq!(bench.lines("members").len() as u64, count("pages"));
     assert_eq!(bench.lines("redirects").len() as u64, count("folded_identical") + count("folded_near"));
 }
 
-/// The exports agree with each other: a cluster's size, its representative and its redirects tell one story.
+/// The exports agree with each other on each cluster's size, representative and redirects.
 #[test]
 fn exports_agree() {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&[]);
     let members = bench.lines("members");
+    assert!(members.len() > 300, "{} members", members.len());
     let clusters: BTreeMap<String, serde_json::Value> =
         bench.lines("clusters").into_iter().map(|c| (c["cluster"].as_str().expect("an id").to_owned(), c)).collect();
     let mut pages: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -78,7 +74,7 @@ fn exports_agree() {
             .insert(member["doc"].as_str().expect("an id"));
     }
     for (cluster, docs) in &pages {
-        // A cluster bears its least DocId.
+        // The least DocId names a cluster.
         assert_eq!(docs.first(), Some(cluster));
         match clusters.get(*cluster) {
             Some(row) => assert_eq!(row["pages"].as_u64(), Some(docs.len() as u64)),
@@ -100,7 +96,8 @@ fn exports_agree() {
     }
 }
 
-/// Run again with nothing new there is no epoch and no error, and an export that a crash prevented is made.
+/// A run with nothing new makes no epoch and no error, and it makes up for an export that a crash
+/// prevented.
 #[test]
 fn nothing_new() {
     let bench = Bench::new(&demo_inputs(), "");
@@ -113,8 +110,8 @@ fn nothing_new() {
     assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 1);
 }
 
-/// Whatever signatures propose pairs and whichever texts are kept, the store is sound, exports name who proposes, and another decision from
-/// stored evidence alone equals a run from scratch by it.
+/// With any signatures and any kept texts the store is sound, exports name the signatures that
+/// propose a pair, and another decision from stored evidence equals a run from scratch with it.
 #[test]
 fn any_signatures_any_texts() {
     let all = "signatures=[{kind=\"minhash\",bins=16},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";

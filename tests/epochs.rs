@@ -1,9 +1,12 @@
 use crate::world::World;
 use std::collections::BTreeSet;
 
-/// After any history of epochs - pages that come, change, go, are only seen, expire by epochs or days, complete snapshots of one of two sources, URLs told
-/// twice, other decisions, views and radii, rollbacks, merged runs, collected garbage, another number of workers each time - the exports are byte for byte those of a
-/// run from scratch over one record for each live page, and every table is the same multiset of rows.
+/// After any history of epochs the exports are the bytes of a run from scratch over one record for
+/// each live page, and every table is the same multiset of rows.
+///
+/// Histories consist of pages that appear, change, disappear, are only seen, or expire by epochs or
+/// days; complete snapshots of one of two sources; URLs that come twice; changed decisions, views
+/// and radii; rollbacks; merged runs; collected garbage; and another number of workers each time.
 #[test]
 fn histories_equal_scratch() {
     let (mut kinds, mut merged, mut parted) = (BTreeSet::new(), 0, 0);

@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Word `n` of a language of letters alone: in texts without numbers no number decides.
+/// Word `n` of a language of letters alone: texts without numbers are never decided by numbers.
 fn word(n: usize) -> String {
     let letter = |n: usize| char::from(b'a' + (n % 26) as u8);
     [n, n / 26, n / 7 + 3, n / 3 + 11].map(letter).iter().collect()
 }
 
-/// A text of 80 words of its own, of which those numbered `changed` are others.
+/// A text of 80 words of its own, except those numbered `changed`.
 fn text(article: usize, changed: impl Fn(usize) -> bool) -> String {
     let number = |at: usize| if changed(at) { 5000 + 97 * article + at } else { 80 * article + at };
     (0..80).map(|at| word(number(at) * 31)).collect::<Vec<_>>().join(" ")
 }
 
-/// Pages whose truth is known: `a` thrice, twice the very text; `b` twice, half of it another; `c` and `d` that are nearly
-/// the same text and are said to be different; `e` alone. `f` has no text.
+/// Pages whose truth is known: `a` three times, two of them identical; `b` twice, half of it
+/// changed; `c` and `d`, which are nearly the same text and labelled as different; `e` alone. `f`
+/// has no text.
 fn crawl() -> String {
     let one = |at: usize| at == 40;
     let none = |_: usize| false;
@@ -44,7 +45,7 @@ fn bench(more: &str) -> Bench {
     bench
 }
 
-/// `pagefold eval` over `labels` with more arguments, as JSON.
+/// Runs `pagefold eval` over `labels` with more arguments, and returns its JSON.
 fn report(bench: &Bench, labels: &[Value], arguments: &[&str]) -> Value {
     let lines: String = labels.iter().map(|row| format!("{row}\n")).collect();
     std::fs::write(bench.at("labels.jsonl"), lines).expect("written");
@@ -73,8 +74,8 @@ fn labels() -> Vec<Value> {
     rows
 }
 
-/// The numbers over a crawl whose truth is known are those that can be counted by hand, in every form of labels; what is wrong is
-/// listed with its rule, and what the store does not have is named.
+/// The numbers over a crawl of known truth are those counted by hand, for every form of labels;
+/// errors are listed with their rule, and unknown pages are named.
 #[test]
 fn counted_by_hand() {
     let bench = bench("");
@@ -156,8 +157,9 @@ fn equals_the_exports() {
     assert_eq!([counts(&of["all"]["pair"]), counts(&of["all"]["cluster"])], [pair, cluster]);
 }
 
-/// Other settings are tried from the store alone: the job's own give the stored answers again, a stricter threshold joins no more, and
-/// a plot is drawn. Where texts are not kept, MinHash is left out with a word.
+/// The sweep tries other settings from the store alone: the job's own give the stored answers
+/// again, a stricter threshold joins no more, and a plot is drawn. Where texts are not kept,
+/// MinHash is left out with a note.
 #[test]
 fn settings_are_tried() {
     let kept = Bench::new(&demo_inputs(), "");
@@ -188,7 +190,7 @@ fn settings_are_tried() {
                 "minhash.bins x bins_per_key" => &of["signatures"][1],
                 _ => &sweep["stored"],
             };
-            // All pages are labelled, so that the pivot rule chooses as the epoch did.
+            // All pages are labelled, so the pivot rule chooses as the epoch did.
             for column in ["verified", "proposed", "confirmed"] {
                 assert_eq!(own[0][column], signature[column], "{key} {column}");
             }
@@ -205,7 +207,8 @@ fn settings_are_tried() {
     }
 }
 
-/// Every mistake is one line that names what is wrong, with the right exit code; a plot that cannot be written is an output's.
+/// Every mistake gives one line that names it and the right exit code; a plot that cannot be
+/// written is an output error.
 #[test]
 fn mistakes_are_named() {
     let bench = bench("");

@@ -19,7 +19,8 @@ fn html(text: &str, charset: &str) -> String {
     )
 }
 
-/// The page as served, its charset told by HTTP, by meta, by a byte order mark, or by nothing.
+/// The page as a server sends it, with its charset in HTTP, in `meta`, as a byte order mark, or
+/// nowhere.
 fn served() -> Vec<(String, &'static str, Vec<u8>, String)> {
     let mut pages = Vec::new();
     type Charset = (&'static str, &'static Encoding);
@@ -77,8 +78,11 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) {
     std::fs::write(folder.join(name), bytes).expect("written");
 }
 
-/// One page in every format and charset is one content with one fingerprint: WARC, WET, ARC, JSON lines and Parquet; plain, one gzip
-/// member a record or one for the file, zstd; charsets told by HTTP, by meta, by a mark or by nothing; both Chinese scripts.
+/// One page in every format and charset is one content with one fingerprint.
+///
+/// Formats are WARC, WET, ARC, JSON lines and Parquet; plain, one gzip member for each record or
+/// for the file, and zstd. Charsets stand in HTTP, in `meta`, as a mark, or nowhere. Both Chinese
+/// scripts count as one.
 #[test]
 fn one_page_in_every_form() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,8 @@
-//! Hosts of their own on a network of their own: namespaces of the kernel, each with one interface and one address, that meet at a bridge. What goes
-//! wrong there is what goes wrong between machines: cables, silence, resets, strangers. As root on Linux with iproute2 and nftables; elsewhere
-//! these tests say that they are skipped, or fail if `PAGEFOLD_HOSTS=required`.
+//! Tests of runs on several hosts, and of what fails between machines.
+//!
+//! A host is a network namespace of the kernel with one interface and one address; a bridge
+//! connects the hosts. So the tests can pull cables, drop packets, reset connections and connect as
+//! strangers. They need root and Linux with iproute2 and nftables.
 
 use crate::workbench::{Bench, demo_inputs};
 
@@ -8,19 +10,20 @@ use crate::workbench::{Bench, demo_inputs};
 mod faults;
 /// The network.
 mod lan;
-/// What is not finished when a run is stopped, and nothing more, is done by the next.
+/// A stopped run is continued without repeating finished work.
 mod resume;
-/// A run on the network: its cluster file, its log as it comes, and what must hold when it is over.
+/// A run on the network: its cluster file, its log as it is written, and what must hold at its end.
 mod scene;
 /// Real ssh and sshd.
 mod ssh;
-/// Connections of others during the start.
+/// Strangers connect during the start.
 mod strangers;
 
 use lan::Lan;
 use scene::Scene;
 
-/// Three hosts of one process each give the bytes of one process alone, of the demo crawl and of a larger one, and all of them took part.
+/// Three hosts of one process each give the bytes of one process, for the demo crawl and for a
+/// larger one, and every host took part.
 #[test]
 fn three_hosts_are_one() {
     let Some(lan) = Lan::new(3) else { return };
@@ -28,7 +31,7 @@ fn three_hosts_are_one() {
         let scene = Scene::new(&lan, inputs, "");
         let run = scene.start();
         run.succeeded(&scene, 1);
-        let told = scene.told();
+        let told = scene.run_json();
         let shares = told["process"].as_array().expect("a list");
         let records: Vec<u64> = shares.iter().filter_map(|share| share["records"].as_u64()).collect();
         assert!(records.len() == 3 && records.iter().all(|n| *n > 0), "{told}");
@@ -37,7 +40,7 @@ fn three_hosts_are_one() {
     }
 }
 
-/// A bench of one process is what all others are held against.
+/// Runs the job in one process: the reference for all runs on several hosts.
 fn alone(inputs: &std::path::Path) -> Bench {
     let bench = Bench::new(inputs, scene::JOB);
     bench.run_well(&["--threads", "1", "--quiet"]);

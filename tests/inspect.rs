@@ -1,5 +1,6 @@
 use crate::crash::scene::{Scene, told};
-use crate::workbench::{Bench, Random, demo_inputs};
+use crate::random::Random;
+use crate::workbench::{Bench, demo_inputs};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ fn files(folder: PathBuf) -> Vec<PathBuf> {
     files
 }
 
-/// Flips one bit of byte `at` of the file at `path`, does `look`, and puts the byte back.
+/// Flips one bit of byte `at` of the file at `path`, does `look`, and restores the byte.
 fn flipped<T>(path: &Path, at: usize, bit: u64, look: impl FnOnce() -> T) -> T {
     let file = File::options().read(true).write(true).open(path).expect("opened");
     let mut byte = [0];
@@ -26,7 +27,7 @@ fn flipped<T>(path: &Path, at: usize, bit: u64, look: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// Positions of a file of `bytes`: each of a small one, `some` of a large one, and its last 64.
+/// Positions in a file of `bytes`: all of a small one; `some` of a large one, and its last 64.
 fn positions(bytes: usize, some: usize) -> impl Iterator<Item = usize> {
     let last = bytes.saturating_sub(64);
     (0..last).step_by(bytes.div_ceil(some)).chain(last..bytes)
@@ -40,8 +41,8 @@ fn two_epochs() -> (Scene, Bench) {
     (scene, bench)
 }
 
-/// One flipped bit, anywhere in any file of a store, is found by `verify --full`, which names the file; a missing or shorter file already by
-/// `verify`. A sound store passes both, and nothing of this changes it.
+/// One flipped bit anywhere in a store is found by `verify --full`, which names the file; a missing
+/// or shorter file is found by `verify` alone. A sound store passes both, and neither changes it.
 #[test]
 fn a_flipped_bit_is_found() {
     let (scene, bench) = two_epochs();
@@ -73,10 +74,12 @@ fn a_flipped_bit_is_found() {
         std::fs::write(&path, &bytes).expect("written");
     }
     println!("{flips} flips");
+    assert!(flips > 1000, "{flips} flips");
     scene.check_done(&bench, "all put back");
 }
 
-/// A damaged head ends every command with one line that names it, and no older head is taken in its stead.
+/// A damaged head ends every command with one line that names it; an older head never takes its
+/// place.
 #[test]
 fn a_damaged_head_stops() {
     let (scene, bench) = two_epochs();
@@ -95,8 +98,8 @@ fn a_damaged_head_stops() {
     scene.check_done(&bench, "all put back");
 }
 
-/// A damaged footer of any segment ends the run and the export that read it with a line that names the segment, or changes nothing: the results are
-/// those of an undisturbed run.
+/// A damaged footer of any segment ends the run or the export that reads it with a line that names
+/// the segment, or has no effect on the results.
 #[test]
 fn a_damaged_footer_stops() {
     let (scene, bench) = two_epochs();
@@ -113,7 +116,7 @@ fn a_damaged_footer_stops() {
         let in_footer = trailer - length + random.below(length as u64) as usize;
         for at in [in_footer, trailer + random.below(4) as usize] {
             let bit = random.below(8);
-            // What the first epoch wrote is also read by the run of a second.
+            // The run of a second epoch reads what the first one wrote.
             let again = scene.bench();
             let first = again.at("store").join(path.strip_prefix(bench.at("store")).expect("in the store"));
             let mut outputs = vec![(&bench, flipped(&path, at, bit, || bench.pagefold("export", &[])))];
@@ -139,10 +142,12 @@ fn a_damaged_footer_stops() {
         }
     }
     println!("{refused} refused, {harmless} without effect");
+    assert!(refused > 0, "no damaged footer was refused");
 }
 
-/// A store of several epochs has no findings under `--deep`, and the recall that it prints is that of the exported pairs if all
-/// fingerprints are sampled. Nothing is looked at deeply with another job, or before every byte is sound.
+/// `verify --deep` finds nothing wrong in a store of several epochs, and the recall that it prints
+/// is that of the exported pairs if all fingerprints are sampled. It refuses another job, and it
+/// begins only when every byte is sound.
 #[test]
 fn deep_looks_at_sound_bytes() {
     let bench = Bench::new(Path::new("in"), "");
@@ -169,7 +174,7 @@ fn deep_looks_at_sound_bytes() {
     for other in ["simhash.k=2", "keep.by=[\"newest\"]"] {
         assert_eq!(bench.pagefold("verify", &["--deep", "--set", other]).status.code(), Some(78), "{other}");
     }
-    // One that the head refers to: others are left behind by the merging of runs.
+    // A segment of the head: merged runs leave others behind.
     let segment = bench.head().manifest.tables["pairs"].runs[0].segments[0].path(&bench.at("store/data/pairs"));
     let mut bytes = std::fs::read(&segment).expect("readable");
     bytes[100] ^= 1;
@@ -180,9 +185,10 @@ fn deep_looks_at_sound_bytes() {
     assert!(told.ends_with("deep: not begun, as files are damaged\n"), "{told}");
 }
 
-/// A table that was lost and left no gap in any digest is found by `--deep` alone, told row by row up to a hundred, and makes it fail.
+/// A lost table that breaks no digest is found by `--deep` alone, which lists up to a hundred rows
+/// and fails.
 #[test]
-fn deep_findings_are_told() {
+fn deep_findings_are_listed() {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&[]);
     let head = manifest::head(&bench.at("store")).expect("readable").expect("committed");
@@ -206,9 +212,10 @@ fn deep_findings_are_told() {
     assert_eq!((found.len(), &found[0]["check"], &found[0]["found"]), (1, &"clusters".into(), &lost.into()));
 }
 
-/// `status` says what the store holds, where its files lie, and fails when it is stale or empty.
+/// `status` reports what the store holds and where its files are, and fails when the store is stale
+/// or empty.
 #[test]
-fn status_tells() {
+fn status_reports() {
     let bench = Bench::new(&demo_inputs(), "");
     assert_eq!(bench.pagefold("status", &[]).status.code(), Some(66));
     bench.run_well(&[]);
@@ -224,7 +231,7 @@ fn status_tells() {
     assert_eq!(bench.pagefold("status", &["--max-age", "soon"]).status.code(), Some(64));
 }
 
-/// `export` writes again what the epoch wrote, and another view of it: folds are not decided anew.
+/// `export` writes again what the epoch wrote, without a new decision.
 #[test]
 fn export_again() {
     let bench = Bench::new(&demo_inputs(), "");

@@ -1,4 +1,5 @@
-use crate::workbench::{Bench, Random, demo_inputs};
+use crate::random::Random;
+use crate::workbench::{Bench, demo_inputs};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,7 +9,8 @@ use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
 use workers::text::signatures::{self, Shinglings, SignatureKind, Signer, Text};
 
-/// Chinese and English articles of made-up phrases, each with copies in which a few stop words or content words are others.
+/// Chinese and English articles of made-up phrases, each with copies in which a few stop words or
+/// content words differ.
 fn crawl(random: &mut Random) -> BTreeMap<String, String> {
     let english =
         "minister budget speech house spring river market school engine winter harvest library station doctor village";
@@ -52,7 +54,7 @@ fn write_crawl<'a>(path: &Path, pages: impl Iterator<Item = (&'a String, &'a Str
     std::fs::write(path, lines).expect("written");
 }
 
-/// A bench whose job reads a made-up crawl, and the crawl.
+/// A bench whose job reads a made-up crawl, and that crawl.
 fn made_up(seed: u64) -> (Bench, BTreeMap<String, String>) {
     println!("seed {seed}");
     let pages = crawl(&mut Random(seed));
@@ -62,15 +64,17 @@ fn made_up(seed: u64) -> (Bench, BTreeMap<String, String>) {
     (bench, pages)
 }
 
-/// `pagefold lexicon` with `arguments`, which must succeed: its summary.
+/// Runs `pagefold lexicon` with `arguments`, which must succeed, and returns its summary.
 fn lexicon(bench: &Bench, arguments: &[&str]) -> Value {
     let output = bench.pagefold("lexicon", &[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// The file says in how many distinct texts each word is, by a plain count; the store is neither needed nor made, and neither threads nor the
-/// order and names of inputs nor repeated pages change a byte, sampled or not.
+/// The lexicon counts in how many distinct texts each word is, as a plain count does.
+///
+/// It needs and makes no store. Threads, order and names of inputs, repeated pages and sampling by
+/// size change no byte.
 #[test]
 fn counts_distinct_texts() {
     let (bench, pages) = made_up(1);
@@ -107,7 +111,7 @@ fn counts_distinct_texts() {
     assert_eq!((&summary["one_in"], &summary["docs_min"]), (&1.into(), &2.into()));
     assert_eq!(summary["records"]["read"].as_u64(), Some(pages.len() as u64));
 
-    // The same texts in another order, in other files, some of them twice.
+    // The same texts in another order and in other files, some of them twice.
     std::fs::create_dir(bench.at("other")).expect("made");
     for part in 0..3 {
         let some = pages.iter().rev().enumerate().filter(|(at, _)| at % 3 == part || at % 7 == 0);
@@ -130,7 +134,8 @@ fn counts_distinct_texts() {
     assert!(!bench.at("store").exists());
 }
 
-/// Every mistake is one line that names the file and the remedy, and leaves no file; I-Match without a lexicon is told the command.
+/// Every mistake gives one line with the file and the remedy, and no file; I-Match without a
+/// lexicon names the command.
 #[test]
 fn mistakes() {
     let (bench, _) = made_up(2);
@@ -155,12 +160,12 @@ fn mistakes() {
     fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"bad.jsonl\"]"], 65, &["bad_json 2", "rejects_max"]);
     std::fs::write(bench.at("none.jsonl"), "{\"url\":\"http://a.example/\",\"deleted\":true}\n").expect("written");
     fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"none.jsonl\"]"], 66, &["job.toml", "no text"]);
-    // A lexicon that the job names and that is not there yet is made with that very job.
+    // A job that names a lexicon which does not exist yet can make it.
     self::lexicon(&bench, &["--out", "gone.tsv", "--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
     bench.run_well(&["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
 }
 
-/// The pairs that share a key, brute force: every text signed apart, every two held against each other by digest.
+/// The pairs that share a key, by brute force over all texts.
 fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind: SignatureKind) -> BTreeSet<(Id, Id)> {
     let normal_options = normalize::Options::default();
     let mut signer = Signer::new(list, &normal_options).expect("read");
@@ -187,8 +192,8 @@ fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind:
     pairs
 }
 
-/// Each signature alone, from the job to the pairs: those of its name are just those whose texts share a key of it, brute force; the store is
-/// sound to `verify --deep`. I-Match has eleven lexicons and reads a file that `pagefold lexicon` made.
+/// Each signature alone proposes just the pairs whose texts share a key, and its store passes
+/// `verify --deep`. I-Match uses eleven lexicons and a file that `pagefold lexicon` made.
 #[test]
 fn each_signature_alone() {
     let (bench, pages) = made_up(3);
@@ -200,7 +205,7 @@ fn each_signature_alone() {
             _ => String::new(),
         };
         let set = format!("signatures=[{{kind={:?}{more}}}]", kind.name());
-        // What the job reads of it.
+        // The settings that the job reads.
         let table: Value = match kind {
             SignatureKind::IMatch => {
                 serde_json::json!({ "kind": "i_match", "lexicon": path, "lexicons": 11 })
@@ -210,7 +215,7 @@ fn each_signature_alone() {
         let list: Vec<signatures::Options> = vec![serde_json::from_value(table).expect("options")];
         let expected = by_keys(&pages, &list, kind);
         for folder in ["store", "out"] {
-            // There is none before the first signature.
+            // Nothing comes before the first signature.
             let _ = std::fs::remove_dir_all(bench.at(folder));
         }
         bench.run_well(&["--set", &set, "--threads", "2"]);
@@ -233,7 +238,8 @@ fn each_signature_alone() {
     }
 }
 
-/// `jobs/fast.toml` folds the demo crawl: every page is there, the store is sound, and near folds are most of those that the defaults find.
+/// `jobs/fast.toml` folds the demo crawl: it keeps every page, its store is sound, and it finds
+/// most of the near folds that the defaults find.
 #[test]
 fn the_fast_job_runs() {
     let bench = Bench::new(&demo_inputs(), "");

@@ -1,47 +1,53 @@
-//! The command from outside: one binary, a module for each promise.
+//! Tests of the command from outside: one binary, one module for each promise.
 
-/// Whatever a crawl brings, the run goes on and says what became of it.
+/// Bad input never stops a run; each record that is not read is reported.
 mod bad_input;
-/// Chains of texts, large clusters, buckets beyond the pivots: what is told, and what parts them.
+/// Chains of texts, large clusters and buckets beyond the pivots are reported, and a radius splits
+/// them.
 mod chains;
-/// What an epoch changed, against the definitions.
+/// The export `changes` equals its definitions.
 mod changes;
-/// Killed at any moment, the next run gives the same answer.
+/// After a crash at any moment the next run gives the same answer.
 mod crash;
-/// A worker or a host that fails costs an attempt and not the run; `check`.
-mod crew;
-/// The demo crawl against its known truth.
+/// The demo crawl is folded as its known truth says.
 mod demo;
-/// Epoch after epoch equals a run from scratch.
+/// A history of epochs equals one run from scratch.
 mod epochs;
-/// How right a store is, held against labels.
+/// `eval` measures a store against labels.
 mod eval;
-/// Real data, where it lies beside the checkout.
+/// Samples that are kept with the tests, and real data where there is some.
 mod fixtures;
 /// One page in every format and charset is one content.
 mod formats;
-/// Hosts on a network of their own, and what befalls them.
+/// Failures of hosts on a network of their own.
 mod hosts;
-/// What looks at a store: export, status, verify.
+/// Commands that look at a store: `export`, `status`, `verify`.
 mod inspect;
-/// Files of word counts, the signatures that read them, each signature alone, and the fast job.
+/// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
-/// Every mistake is one line, the right exit code, and nothing written.
+/// Every user's mistake gives one line and the right exit code, and nothing is written.
 mod mistakes;
 /// Processes that a scheduler starts are one run.
 mod ranks;
-/// What cron and systemd are told works as they would do it.
+/// Lines for cron and units for systemd work as these programs run them.
 mod schedule;
-/// A signal stops a run, and the next one goes on.
+/// A signal stops a run, and the next run continues it.
 mod stop;
+/// A failed worker or host costs one attempt, not the run; `check` finds such failures beforehand.
+mod supervisor;
 /// The same bytes from any number of processes and workers and any order of inputs.
 mod topology;
-/// Expiry, snapshots, guards, rebuild, rollback, garbage.
+/// Expiry, snapshots, guards, rebuild, rollback and garbage collection.
 mod upkeep;
 
-/// Metrics and pings tell how a run ended, and never fail it.
+/// Metrics and pings report how a run ended, and never make it fail.
 mod watch;
 
-/// What all of them use: a folder with a job in it, and the command run there.
+/// Random numbers.
+#[path = "../workers/examples/support/random.rs"]
+mod random;
+/// Made-up texts.
+mod texts;
+/// Shared by all: a folder with a job in it, in which the command runs.
 mod workbench;
 mod world;

@@ -1,7 +1,8 @@
 use crate::workbench::{Bench, demo_inputs};
 use std::path::Path;
 
-/// Runs `command`'s bench and demands one line on stderr that names `expected`, the exit code, and a folder without store and results.
+/// Runs the bench's job. Asserts one line on stderr that contains `expected`, the exit code, and a
+/// folder without store and results.
 fn fails(bench: &Bench, arguments: &[&str], code: i32, expected: &str) {
     let output = bench.run(arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -12,7 +13,8 @@ fn fails(bench: &Bench, arguments: &[&str], code: i32, expected: &str) {
     assert!(!bench.at("store").exists() && !bench.at("out").exists(), "{expected}: something was written");
 }
 
-/// A bad job file, an unknown key, a missing input, a bad cluster file: one line that names file and key, the right exit code, nothing written.
+/// A bad job file, an unknown key, a missing input and a bad cluster file each give one line with
+/// file and key and the right exit code, and nothing is written.
 #[test]
 fn one_clear_line() {
     let bench = Bench::new(&demo_inputs(), "[simhash]\nkk = 3\n");
@@ -36,7 +38,7 @@ fn one_clear_line() {
     fails(&bench, &[], 78, "job.toml");
 }
 
-/// Words that are no command line are a usage error, and help is none.
+/// A wrong command line is a usage error, and asking for help is none.
 #[test]
 fn usage() {
     let pagefold = |arguments: &[&str]| {
@@ -51,7 +53,8 @@ fn usage() {
     assert_eq!(pagefold(&["--version"]), Some(0));
 }
 
-/// More bad records than the job allows stop the run before it commits; with leave, the same run commits.
+/// More bad records than the job allows stop the run before it commits; with a higher bound the
+/// same run commits.
 #[test]
 fn too_many_rejects() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -70,7 +73,8 @@ fn too_many_rejects() {
     assert_eq!(bench.lines("members").len(), 1);
 }
 
-/// A store that was built with another identity is refused and the key is named; the store stays as it was.
+/// A store that was built with another identity is refused with the name of the key, and stays as
+/// it was.
 #[test]
 fn another_identity() {
     let bench = Bench::new(&demo_inputs(), "");
@@ -82,7 +86,8 @@ fn another_identity() {
     assert_eq!(bench.multisets(), before);
 }
 
-/// Two runs on one store at once: the second does not wait, says so, and exits to be tried again.
+/// The second of two runs on one store does not wait, says so, and exits with the code for trying
+/// again.
 #[test]
 fn locked() {
     let bench = Bench::new(&demo_inputs(), "");

@@ -1,5 +1,6 @@
-use crate::workbench::{Bench, demo_inputs, signal};
-use std::fmt::Write as _;
+use crate::texts::crawl;
+use crate::workbench::{Bench, demo_inputs, free_port, signal};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 const RANKS: usize = 3;
 
-/// Places of processes that no other test has: addresses of loopback that are made of this process's id.
+/// Addresses for processes that no other test uses: loopback addresses made of this process's id.
 fn hosts() -> Vec<String> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let (id, n) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -16,11 +17,11 @@ fn hosts() -> Vec<String> {
     (0..RANKS).map(host).collect()
 }
 
-/// A bench whose job is to be done by three processes that somebody else starts.
+/// A bench whose job is done by three processes that a scheduler would start.
 struct Scene {
     bench: Bench,
     peers: String,
-    /// What they listen on, if not their own address.
+    /// The address to listen on, if not their own.
     bind: Option<&'static str>,
 }
 
@@ -28,14 +29,18 @@ impl Scene {
     fn new(inputs: &Path) -> Scene {
         let bench = Bench::new(inputs, "[features]\nunit = \"characters\"\n");
         key(&bench.at("key"), 0o600);
-        let peers: Vec<String> = hosts().iter().map(|host| format!("{host}:17117")).collect();
+        let hosts = hosts();
+        let port = free_port(&hosts);
+        let peers: Vec<String> = hosts.iter().map(|host| format!("{host}:{port}")).collect();
         Scene { bench, peers: peers.join(","), bind: None }
     }
 
-    /// The same beyond loopback as far as the processes can tell, so that data is encrypted.
+    /// The same with addresses that may be beyond loopback, so that data is encrypted.
     fn on_all_addresses(inputs: &Path) -> Scene {
-        let port = |rank| 10_000 + std::process::id() as usize % 20_000 + rank;
-        let peers: Vec<String> = (0..RANKS).map(|rank| format!("localhost:{}", port(rank))).collect();
+        // All are held until the last is chosen, so that they differ.
+        let ports: Vec<TcpListener> = (0..RANKS).map(|_| TcpListener::bind("0.0.0.0:0").expect("a port")).collect();
+        let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+        let peers: Vec<String> = ports.iter().map(|listener| format!("localhost:{}", port(listener))).collect();
         Scene { peers: peers.join(","), bind: Some("0.0.0.0"), ..Scene::new(inputs) }
     }
 
@@ -58,7 +63,7 @@ impl Scene {
         (0..RANKS).map(|rank| self.start(rank, &[])).collect()
     }
 
-    /// Finished splits of the store's attempts.
+    /// The number of finished splits of the store's attempts.
     fn splits(&self) -> usize {
         let attempts = std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
         let splits = attempts.flat_map(|attempt| std::fs::read_dir(attempt.path().join("split")));
@@ -72,7 +77,7 @@ fn key(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("set");
 }
 
-/// What each said, by rank; all are waited for before any is judged.
+/// What each process wrote, by rank. All are waited for before any is checked.
 fn ended(children: Vec<Child>) -> Vec<Output> {
     children.into_iter().map(|child| child.wait_with_output().expect("waited")).collect()
 }
@@ -87,8 +92,9 @@ fn all_ended_with(code: i32, outputs: &[Output], what: &str) {
     }
 }
 
-/// Three processes that a scheduler starts in any order, seconds apart, on loopback or beyond, export the bytes of a single one; rank 0 says so and the others say nothing; then
-/// nothing is due, and all end well again.
+/// Three processes that a scheduler starts in any order, seconds apart, on loopback or beyond,
+/// export the bytes of a single process. Rank 0 reports it and the others print nothing; with
+/// nothing due all of them succeed again.
 #[test]
 fn ranks_are_one_run() {
     let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n");
@@ -118,31 +124,18 @@ fn ranks_are_one_run() {
         all_ended_with(0, &outputs, "nothing due");
         assert!(said(&outputs[0]).contains("nothing due"), "{}", said(&outputs[0]));
     }
-    let alone = Scene { peers: hosts()[0].clone() + ":17117", ..Scene::new(&demo_inputs()) };
+    let [host, ..] = &hosts()[..] else { unreachable!("three hosts") };
+    let peers = format!("{host}:{}", free_port(std::slice::from_ref(host)));
+    let alone = Scene { peers, ..Scene::new(&demo_inputs()) };
     all_ended_with(0, &ended(vec![alone.start(0, &[])]), "alone");
     alone.bench.assert_same_tables(&calm, "alone");
 }
 
-/// So many pages that a debug build reads for seconds, in files enough for several starts.
-fn crawl() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for file in 0..24u64 {
-        let mut lines = String::new();
-        for n in file * 1500..(file + 1) * 1500 {
-            let text: String = (0..120).map(|w| format!("w{} ", (n / 4 * 131 + w * 17) % 9973)).collect();
-            writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text} {}\"}}", n % 7, n % 4)
-                .expect("a string");
-        }
-        std::fs::write(folder.path().join(format!("{file:02}.jsonl")), lines).expect("written");
-    }
-    folder
-}
-
-/// When a rank is killed or stands still, whichever it is, all others end with 75; finished splits are kept, and the next start of all gives the bytes of an
-/// undisturbed run.
+/// When any rank is killed or stopped, all others end with 75; finished splits are kept, and the
+/// next start of all gives the bytes of an undisturbed run.
 #[test]
 fn a_lost_rank_ends_all() {
-    let inputs = crawl();
+    let inputs = crawl(24, 1500, 120);
     let scene = Scene::new(inputs.path());
     let mut kept = 0;
     for (lost, how) in [(2, "KILL"), (0, "KILL"), (1, "STOP")] {
@@ -162,7 +155,7 @@ fn a_lost_rank_ends_all() {
         assert!(scene.splits() > kept && !scene.bench.at("out/summary.json").exists());
         kept = scene.splits();
     }
-    // What has come meanwhile is an epoch of its own, in the same start.
+    // A new input is an epoch of its own in the same start.
     let more = "{\"url\":\"http://new.example/\",\"text\":\"a page of eight words that is new today indeed\"}\n";
     std::fs::write(inputs.path().join("more.jsonl"), more).expect("written");
     all_ended_with(0, &ended(scene.start_all()), "the last start");
@@ -173,7 +166,7 @@ fn a_lost_rank_ends_all() {
     assert_eq!(scene.bench.multisets(), calm.multisets());
 }
 
-/// A rank with another job, or another key, is refused with 76, and nothing is written.
+/// A rank with another job or another key is refused with 76, and nothing is written.
 #[test]
 fn strangers_are_refused() {
     let scene = Scene::new(&demo_inputs());
@@ -199,7 +192,7 @@ fn strangers_are_refused() {
     }
 }
 
-/// A failure of rank 0, and one that another rank has alone, is everyone's, with its exit code.
+/// A failure of one rank ends all ranks with its exit code.
 #[test]
 fn one_exit_code() {
     let scene = Scene::new(&demo_inputs());
@@ -213,7 +206,8 @@ fn one_exit_code() {
     all_ended_with(0, &ended(scene.start_all()), "at last");
 }
 
-/// A key that others may read is refused before anything is tried, and so are a rank that there is not and a cluster file.
+/// A key that others may read is refused before anything else, and so are a rank out of range and a
+/// cluster file.
 #[test]
 fn mistakes() {
     let scene = Scene::new(&demo_inputs());
@@ -239,7 +233,8 @@ fn write_program(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");
 }
 
-/// Starts the tasks as srun does, each with its number, and ends with the highest of their exit codes. The file `kill` has the first start lose one.
+/// Starts the tasks as srun does, each with its number, and exits with the highest of their exit
+/// codes. The file `kill` makes the first start lose one task.
 const SRUN: &str = r#"#!/bin/bash
 while [[ $1 == --* ]]; do shift; done
 pids=()
@@ -256,8 +251,9 @@ requeue*) echo "$2" >>"$SCENE/requeued" ;;
 esac
 "#;
 
-/// The sbatch script is valid, starts a run that gives the bytes of a single process and leaves no key behind; when a task is lost it has itself queued again,
-/// but not for ever, and not for a failure that another start cannot mend.
+/// The sbatch script is valid, gives the bytes of a single process and leaves no key behind. When a
+/// task is lost it requeues itself, but not for ever, and not for a failure that another start
+/// cannot repair.
 #[test]
 fn the_sbatch_script() {
     let script = example("slurm.sbatch");
@@ -295,8 +291,8 @@ fn the_sbatch_script() {
     assert_eq!(std::fs::read_dir(at(".pagefold")).expect("a folder").count(), 0);
 }
 
-/// The manifest for Kubernetes names variables that pagefold reads, all those that it needs, as many peers as pods, and peers, port and key as service, Job
-/// and secret have them.
+/// The manifest for Kubernetes sets the variables that pagefold needs and no unknown one, has as
+/// many peers as pods, and agrees with itself on peers, port and key.
 #[test]
 fn the_kubernetes_manifest() {
     let text = std::fs::read_to_string(example("kubernetes.yaml")).expect("there");
@@ -324,7 +320,8 @@ fn the_kubernetes_manifest() {
     assert_eq!([value("completions"), value("parallelism")], [RANKS.to_string(), RANKS.to_string()]);
     assert_eq!(of("PAGEFOLD_KEY_FILE"), &format!("{}/{}", "/run/pagefold", value("path")));
     assert!(text.contains("mountPath: /run/pagefold\n") && value("completionMode") == "Indexed");
-    // As a pod would have them, the key and the start timeout aside, for an index that there is not: whatever else was wrong would be told first.
+    // The variables of a pod, except the key, which does not exist: any other mistake would be
+    // reported first.
     let scene = Scene::new(&demo_inputs());
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagefold"));
     command.args(["worker", "job.toml"]).current_dir(scene.bench.at("")).envs(variables.iter().cloned());

@@ -1,11 +1,11 @@
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, skip};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Character n-grams need no dictionary, whose loading would be most of so small a run.
+/// Character n-grams need no dictionary, whose loading would take most of so small a run.
 const JOB: &str = "[features]\nunit = \"characters\"\n";
-/// Names of jobs of which shells, cron or systemd make something else unless they are told not to.
+/// Names of jobs that shells, cron or systemd would misread without quoting.
 const NAMES: [&str; 6] =
     ["two words", "it's \"so\"", "100% %i %%", "$HOME `id` $(id)", "back\\\\slash\\%d\\", "每夜 ünd é"];
 
@@ -17,7 +17,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The files that lie in `jobs` are what the commands of `jobs/README.md` print.
+/// The files in `jobs` are what the commands in `jobs/README.md` print.
 #[test]
 fn committed_files() {
     let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
@@ -45,7 +45,8 @@ fn committed_files() {
     }
 }
 
-/// Hands `line` of a crontab to the shell as cron does: the five fields away, `\%` to `%`, a bare `%` being the end; cron's environment; in the home folder.
+/// Runs `line` of a crontab as cron does: without the five time fields, with `\%` for `%` and a
+/// bare `%` as the end, in cron's environment and in the home folder.
 fn as_cron_does(line: &str, home: &Path) -> Output {
     let command = line.splitn(6, ' ').nth(5).expect("a command");
     let mut handed = String::new();
@@ -64,8 +65,8 @@ fn as_cron_does(line: &str, home: &Path) -> Output {
     shell.output().expect("started")
 }
 
-/// The printed line, run as cron runs it, does the job and says nothing; when the job fails, it says one line, which is in the log, too. Whatever the
-/// names of job and folder.
+/// A printed crontab line, run as cron runs it, does the job and prints nothing, for any names of
+/// job and folder. If the job fails it prints one line, which is also in the log.
 #[test]
 fn crontab_lines() {
     for name in NAMES {
@@ -93,7 +94,7 @@ fn crontab_lines() {
     }
 }
 
-/// A path that no line can hold, and a command that is too long for cron, are refused.
+/// A path that does not fit into a line and a command that is too long for cron are refused.
 #[test]
 fn what_cannot_be_scheduled() {
     for job in ["/a\nb.toml", &format!("/{}.toml", "long".repeat(300))] {
@@ -103,12 +104,12 @@ fn what_cannot_be_scheduled() {
     assert_eq!(pagefold(&["schedule", "/gone/job.toml", "--systemd"]).status.code(), Some(78));
 }
 
-/// systemd finds nothing to complain of in the units of jobs of any name, nor in the template, and finds a pagefold of any name.
+/// systemd accepts the units of jobs of any name, and the template, and finds a pagefold binary of
+/// any name.
 #[test]
 fn units() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        println!("skipped: no systemd-analyze");
-        return;
+        return skip("systemd-analyze is missing");
     }
     let units = tempfile::tempdir().expect("a folder");
     let to = units.path().to_str().expect("UTF-8");
@@ -138,17 +139,22 @@ fn units() {
     files.sort();
     files.retain(|file| file.is_file());
     assert_eq!(files.len(), 2 * NAMES.len() + 2);
+    let complaints = |file: &Path| -> Vec<String> {
+        let output = Command::new("systemd-analyze").arg("verify").arg(file).output().expect("started");
+        // It also reports other units of the machine.
+        said(&output).lines().filter(|line| line.contains("pagefold")).map(str::to_owned).collect()
+    };
     for file in files {
-        let output = Command::new("systemd-analyze").arg("verify").arg(&file).output().expect("started");
-        // It also says what is wrong with other units of the machine.
-        let complaints: Vec<String> =
-            said(&output).lines().filter(|line| line.contains("pagefold")).map(str::to_owned).collect();
-        assert!(complaints.is_empty(), "{}: {complaints:?}", file.display());
+        assert_eq!(complaints(&file), [""; 0], "{}", file.display());
     }
+    // It does report a wrong unit.
+    let wrong = units.path().join("pagefold-wrong.service");
+    std::fs::write(&wrong, "[Service]\nExecStart=pagefold-is-no-path run\n").expect("written");
+    assert!(!complaints(&wrong).is_empty());
 }
 
-/// While another run is at work, `--skip-if-running` leaves it alone with exit code 0, `--wait=1` gives up with 75, and both leave metrics as they
-/// were; `--wait` takes its turn.
+/// While another run works, `--skip-if-running` ends with exit code 0, `--wait=1` gives up with 75,
+/// both leave metrics alone, and `--wait` waits for its turn.
 #[test]
 fn another_run_at_work() {
     let bench = Bench::new(&demo_inputs(), JOB);
@@ -173,8 +179,9 @@ fn another_run_at_work() {
     assert!(bench.at("out/summary.json").exists());
 }
 
-/// `--max-inputs` takes the first inputs by path and leaves the others for the next run, until nothing is due; inputs whose bytes are known take no place,
-/// and the answer is that of one run over all. Of a complete snapshot no part is taken.
+/// `--max-inputs` takes the first inputs by path and leaves the others for later runs, until
+/// nothing is due, and the answer is that of one run over all. Inputs with known bytes do not
+/// count. A complete snapshot is never taken in part.
 #[test]
 fn few_inputs_at_a_time() {
     let files = tempfile::tempdir().expect("a folder");

@@ -1,34 +1,19 @@
-use crate::workbench::{Bench, Random, signal};
-use std::fmt::Write as _;
+use crate::random::Random;
+use crate::texts::crawl;
+use crate::workbench::{Bench, signal};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Many small inputs, so that there are splits to finish; and no dictionary, so that most of the time is work.
+/// Many small inputs give many splits. No dictionary is loaded, so that most of the time is work.
 const JOB: &str = "[features]\nunit = \"characters\"\n";
 const FILES: u64 = 24;
 const PAGES: u64 = 500;
 const LINE: &str = "pagefold: stopped; run again to go on\n";
 
-/// Inputs of pages of which every fourth is near to three others.
-fn inputs() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for file in 0..FILES {
-        let mut lines = String::new();
-        for n in file * PAGES..(file + 1) * PAGES {
-            let article = n / 4;
-            let mut text: String = (0..120).map(|w| format!("w{} ", (article * 131 + w * 17) % 9973)).collect();
-            write!(text, "edition {}", n % 4).expect("a string");
-            writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text}\"}}", n % 7).expect("a string");
-        }
-        std::fs::write(folder.path().join(format!("{file:02}.jsonl")), lines).expect("written");
-    }
-    folder
-}
-
-/// Finished splits of the bench's attempts.
+/// The number of finished splits of the bench's attempts.
 fn splits(bench: &Bench) -> usize {
     let attempts = std::fs::read_dir(bench.at("store/attempt")).into_iter().flatten().flatten();
     let splits =
@@ -36,18 +21,20 @@ fn splits(bench: &Bench) -> usize {
     splits.filter(|split| split.path().extension().is_some_and(|extension| extension == "json")).count()
 }
 
-/// Names in the folder of results that only an export at work has.
+/// The files in the folder of results that an unfinished export leaves.
 fn left_aside(bench: &Bench) -> Vec<String> {
     let entries = std::fs::read_dir(bench.at("out")).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.ends_with(".writing")).collect()
 }
 
-/// A run that is stopped at any moment, by any of three signals, sent to it or to all its processes at once, ends with 75 and one line, keeps every finished split and
-/// leaves nothing half visible; the last rerun exports the bytes of an undisturbed run.
+/// A run that is stopped at any moment ends with 75 and one line, keeps every finished split and
+/// leaves nothing half visible; the last run exports the bytes of an undisturbed one.
+///
+/// It is stopped by any of three signals, sent to one process or to all processes at once.
 #[test]
 fn stopped_at_any_moment() {
-    let inputs = inputs();
+    let inputs = crawl(FILES, PAGES, 120);
     let reference = Bench::in_memory(inputs.path(), JOB);
     let started = Instant::now();
     reference.run_well(&["--threads", "2", "--quiet"]);
@@ -70,7 +57,7 @@ fn stopped_at_any_moment() {
             until_it_heeds(&child);
             std::thread::sleep(Duration::from_micros(delay_us));
             signal(name, &if to_all { format!("-{}", child.id()) } else { child.id().to_string() });
-            // The end of stderr is that of all workers, too.
+            // stderr ends when the last worker has ended.
             let mut stderr = String::new();
             child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
             match child.wait().expect("ended").code() {
@@ -100,7 +87,7 @@ fn stopped_at_any_moment() {
     assert!(stopped > 0, "no run was stopped");
 }
 
-/// Waits until the process has a handler for SIGTERM; the mask of all that it has handlers for.
+/// Waits until the process handles SIGTERM, and returns the mask of all signals that it handles.
 fn until_it_heeds(child: &Child) -> u64 {
     loop {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
@@ -112,7 +99,8 @@ fn until_it_heeds(child: &Child) -> u64 {
     }
 }
 
-/// A run that waits for another one is stopped, too, and says so to scripts; metrics know nothing of it, as it had not begun.
+/// A run that waits for another one can be stopped, too, and reports it to scripts; metrics do not
+/// change, because it had not begun.
 #[test]
 fn stopped_while_waiting() {
     let bench = Bench::new(Path::new("in"), JOB);
@@ -132,10 +120,10 @@ fn stopped_while_waiting() {
     assert!(!bench.at("m.prom").exists());
 }
 
-/// A stopped run is counted as such by its metrics.
+/// Metrics count a stopped run as stopped.
 #[test]
 fn metrics_of_a_stopped_run() {
-    let inputs = inputs();
+    let inputs = crawl(FILES, PAGES, 120);
     let bench = Bench::in_memory(inputs.path(), JOB);
     let mut command = bench.command(&["--threads", "1", "--quiet", "--metrics", "m.prom"]);
     let mut child = command.stderr(Stdio::null()).spawn().expect("started");
@@ -152,7 +140,8 @@ fn metrics_of_a_stopped_run() {
     }
 }
 
-/// Where the first signal cannot come to its end, here as nobody reads what it says, a second one ends the process at once.
+/// A second signal ends the process at once when the first one cannot finish, here because its
+/// output is not read.
 #[test]
 fn a_second_signal() {
     let bench = Bench::new(Path::new("in"), JOB);
@@ -181,7 +170,7 @@ fn a_second_signal() {
     assert_eq!(code, Some(75));
 }
 
-/// A signal that whoever starts the run has told it to ignore, as `nohup` does, stays ignored.
+/// A signal that is ignored at the start, as `nohup` arranges, stays ignored.
 #[test]
 fn ignored_signals() {
     let bench = Bench::new(Path::new("in"), JOB);

@@ -6,7 +6,7 @@ use std::path::Path;
 const DAY: i64 = 86_400;
 const NOW: i64 = 1_700_000_000;
 
-/// Lines of `pages` pages of texts that have nothing to do with each other, from number `from` on.
+/// Lines of `pages` pages with unrelated texts, from number `from` on.
 fn pages(from: u64, pages: u64) -> String {
     let mut lines = String::new();
     for page in from..from + pages {
@@ -27,7 +27,7 @@ fn at(now: i64) -> [String; 2] {
     ["--now".to_owned(), now.to_string()]
 }
 
-/// Runs as of `now` with more arguments, and gives exit code, stdout and stderr.
+/// Runs as of `now` with more arguments, and returns exit code, stdout and stderr.
 fn run(bench: &Bench, now: i64, more: &[&str]) -> (Option<i32>, String, String) {
     let now = at(now);
     let arguments: Vec<&str> = now.iter().map(String::as_str).chain(more.iter().copied()).collect();
@@ -36,7 +36,8 @@ fn run(bench: &Bench, now: i64, more: &[&str]) -> (Option<i32>, String, String) 
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// Without any input an epoch is due on the day on which pages expire and not before; a clock that was set back makes nothing expire.
+/// Without input an epoch is due on the day on which pages expire and not before; a clock that is
+/// set back expires nothing.
 #[test]
 fn expiry_makes_an_epoch_due() {
     let bench = bench("[pages]\nretain_days = 10\n");
@@ -58,8 +59,9 @@ fn expiry_makes_an_epoch_due() {
     assert_eq!(bench.summary()["counters"]["pages_expired"], 5);
 }
 
-/// A complete snapshot that lacks much of what was known stops before the commit, says so to people and scripts, and goes through when told; what the next
-/// run finds then is planned anew, so that files that were late are read and not the refusal repeated.
+/// A complete snapshot that lacks many known pages stops before the commit, reports that to people
+/// and scripts, and passes with `--allow`. The next run plans anew, so that late files are read and
+/// the refusal is not repeated.
 #[test]
 fn a_snapshot_that_lacks_much_is_refused() {
     let bench = bench("");
@@ -73,11 +75,11 @@ fn a_snapshot_that_lacks_much_is_refused() {
     let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((&told["guard"], &told["exit_code"]), (&"missing".into(), &65.into()));
     assert_eq!(bench.head().manifest.epoch, 1);
-    // The rest of the snapshot comes late.
+    // The rest of the snapshot arrives late.
     std::fs::write(bench.at("in/2.jsonl"), pages(1000, 900)).expect("written");
     assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(0));
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 1900));
-    // The same bytes under other names are no new snapshot.
+    // The same bytes under other names are not a new snapshot.
     std::fs::rename(bench.at("in/2.jsonl"), bench.at("in/3.jsonl")).expect("renamed");
     assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(0));
     assert_eq!(bench.head().manifest.epoch, 2);
@@ -87,13 +89,13 @@ fn a_snapshot_that_lacks_much_is_refused() {
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
 }
 
-/// A share of folded pages that jumps stops before the commit, and goes through when told.
+/// A jump of the share of folded pages stops before the commit, and passes with `--allow`.
 #[test]
 fn a_jump_of_folds_is_refused() {
     let bench = bench("");
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500)).expect("written");
     assert_eq!(run(&bench, NOW, &[]).0, Some(0));
-    // An error page, served under every address.
+    // An error page under every address.
     let broken = pages(0, 1500).lines().enumerate().fold(String::new(), |mut lines, (page, _)| {
         let text = "we are sorry but this page cannot be shown at the moment please try again";
         writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{text}\"}}").expect("a string");
@@ -107,7 +109,7 @@ fn a_jump_of_folds_is_refused() {
     assert_eq!(bench.lines("clusters").len(), 1);
 }
 
-/// A store that was left alone for long does not lose most of its pages at once without a word.
+/// A store that was not updated for long does not silently lose most of its pages at once.
 #[test]
 fn many_that_expire_are_refused() {
     let bench = bench("[pages]\nretain_days = 10\n");
@@ -120,7 +122,8 @@ fn many_that_expire_are_refused() {
     assert_eq!(bench.lines("members").len(), 0);
 }
 
-/// A disk with too little room for what is to be read stops the run before it begins, with the figures, and not when told. Needs the right to mount.
+/// A disk with too little space for an epoch stops the run before it begins, with the figures,
+/// unless `--allow space` is given. Needs the right to mount.
 #[test]
 fn a_small_disk_is_refused() {
     let bench = bench("");
@@ -137,7 +140,8 @@ fn a_small_disk_is_refused() {
     assert!(err.contains("No space left on device"), "{err}");
 }
 
-/// Another identity is refused by `run` and obeyed by `rebuild`, whose store equals one that was built with it epoch by epoch; the old store is kept beside.
+/// Another identity is refused by `run` and obeyed by `rebuild`, whose store equals one that was
+/// built with it epoch by epoch; the old store is kept.
 #[test]
 fn rebuild_obeys_another_identity() {
     let (changed, fresh) = (bench(""), bench(""));
@@ -160,7 +164,8 @@ fn rebuild_obeys_another_identity() {
     assert!(run(&changed, NOW, &identity).1.contains("nothing due"));
 }
 
-/// What no kept epoch needs is named without being touched, and gone when told; what is kept can still be gone back to.
+/// `gc` names what no kept epoch needs without touching it, deletes it with `--delete`, and never
+/// prevents a rollback to a kept epoch.
 #[test]
 fn garbage_is_named_then_deleted() {
     let bench = bench("");
@@ -194,7 +199,8 @@ fn garbage_is_named_then_deleted() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no epoch 2 to go back to; there are 8, 9, 10, 11"));
 }
 
-/// A rollback keeps inputs consumed; with `--forget-inputs` the next run reads again what came since.
+/// A rollback keeps inputs consumed; with `--forget-inputs` the next run reads the later ones
+/// again.
 #[test]
 fn forgotten_inputs_are_read_again() {
     let bench = bench("");
@@ -209,7 +215,8 @@ fn forgotten_inputs_are_read_again() {
     }
 }
 
-/// What a run planned and did not finish is finished first, as it was planned; what came since is the next epoch of the same run.
+/// An unfinished plan is finished first, as it was planned; newer inputs are the next epoch of the
+/// same run.
 #[test]
 fn the_unfinished_comes_first() {
     let bench = bench("");
@@ -227,14 +234,15 @@ fn the_unfinished_comes_first() {
     let epochs: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let told: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
     assert_eq!(told, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
-    // One that cannot be carried out any more is given up.
+    // A plan that cannot be carried out any more is given up.
     let other = workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };
     other.freeze(&job.store).expect("frozen");
     assert!(run(&bench, NOW + DAY, &[]).1.contains("nothing due"));
     assert!(std::fs::read_dir(bench.at("store/attempt")).is_ok_and(|mut attempts| attempts.next().is_none()));
 }
 
-/// What an epoch read counts again, for retention, when a rollback goes back to it that an earlier rollback had undone.
+/// What an epoch read counts again for retention after a rollback to it that undoes an earlier
+/// rollback.
 #[test]
 fn a_rollback_forward_redoes() {
     let bench = bench("[pages]\nretain_epochs = 2\n");

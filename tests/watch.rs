@@ -12,7 +12,7 @@ const JOB: &str = "[features]\nunit = \"characters\"\n";
 const GOOD: &str =
     "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
 
-/// A bench of one good page, and its file, to which a test adds.
+/// A bench of one good page, whose input a test extends.
 fn bench(more: &str) -> Bench {
     let bench = Bench::new(Path::new("in"), &format!("{more}{JOB}"));
     std::fs::create_dir(bench.at("in")).expect("made");
@@ -20,7 +20,7 @@ fn bench(more: &str) -> Bench {
     bench
 }
 
-/// Runs without the proxies of whoever runs the tests.
+/// Runs without the proxies of the tests' environment.
 fn run(bench: &Bench, arguments: &[&str]) -> Output {
     let mut command = bench.command(arguments);
     for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
@@ -33,7 +33,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A sample's labels: `name="value"`, apart by commas, with `\\`, `\"` and `\n` in values.
+/// Reads a sample's labels: `name="value"` between commas, with `\\`, `\"` and `\n` in values.
 fn labels(text: &str) -> Option<BTreeMap<String, String>> {
     let mut labels = BTreeMap::new();
     let mut rest = text;
@@ -64,8 +64,10 @@ fn is_name(name: &str) -> bool {
     name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
 
-/// A file of Prometheus's text format by its grammar: values by metric, job and other label. Help and type stand once, before their samples; all samples of a
-/// metric stand together; the file ends with a line's end.
+/// Reads a file in Prometheus's text format by its grammar: values by metric, job and other label.
+///
+/// Help and type stand once, before their samples; all samples of a metric stand together; the file
+/// ends with a line end.
 fn parse(text: &str) -> BTreeMap<(String, String), f64> {
     assert!(text.ends_with('\n'));
     let (mut samples, mut seen, mut now) = (BTreeMap::new(), Vec::new(), (String::new(), false));
@@ -95,8 +97,9 @@ fn parse(text: &str) -> BTreeMap<(String, String), f64> {
     samples
 }
 
-/// After a success the file has everything, by the format's grammar and readable by all whatever the mask; a failure counts, and leaves what the last success
-/// said; so does a run that finds nothing due, which is a success.
+/// After a success the metrics file is complete, follows the format's grammar and is readable by
+/// all for any umask. A failure is counted and keeps what the last success wrote. A run with
+/// nothing due is a success.
 #[test]
 fn metrics() {
     let bench = bench("metrics = \"job.prom\"\n");
@@ -140,7 +143,7 @@ fn metrics() {
     let third = read();
     assert_eq!([of(&third, "last_run_exit_code", ""), of(&third, "epoch", "")], [0.0, 1.0]);
     assert_eq!([of(&third, "runs_total", "success"), of(&third, "runs_total", "failure")], [2.0, 1.0]);
-    // The job cannot be read: what the command line says is told all the same.
+    // The job cannot be read; the metrics file of the command line is written all the same.
     std::fs::write(bench.at("job.toml"), "store = ").expect("written");
     assert_eq!(bench.run(&["--metrics", "job.prom"]).status.code(), Some(78));
     assert_eq!(of(&read(), "last_run_exit_code", ""), 78.0);
@@ -151,7 +154,7 @@ fn metrics() {
     );
 }
 
-/// Metrics that cannot be written are a warning, and the run is what it is.
+/// Metrics that cannot be written are a warning, and the run's result stays the same.
 #[test]
 fn metrics_that_cannot_be_written() {
     let bench = bench("");
@@ -163,7 +166,8 @@ fn metrics_that_cannot_be_written() {
     }
 }
 
-/// A service on loopback that answers each request with the next of `answers`, then with the last again; the requests' first lines and bodies.
+/// A service on loopback that answers requests with `answers` in order, the last one repeatedly.
+/// Returns its URL and the first lines and bodies of requests.
 fn service(answers: &'static [&'static str]) -> (String, Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -192,14 +196,15 @@ fn service(answers: &'static [&'static str]) -> (String, Receiver<(String, Strin
     thread::spawn(move || {
         for (at, stream) in listener.incoming().enumerate() {
             let said = stream.and_then(|stream| answer(stream, answers[at.min(answers.len() - 1)]));
-            // Nobody may be listening any more.
+            // The test may have ended.
             let _ = said.map(|said| tell.send(said));
         }
     });
     (format!("http://{address}/id-of-secret"), hear)
 }
 
-/// A service hears the start and the success of a run, or its failure with exit code and line; of a run that may not begin it hears nothing.
+/// A service is pinged at a run's start and at its success, or at its failure with exit code and
+/// line; a run that may not begin pings nothing.
 #[test]
 fn pings() {
     let (url, heard) = service(&["200 OK"]);
@@ -231,8 +236,9 @@ fn pings() {
     }
 }
 
-/// A service that fails is asked up to three times and its refusal once; one that is mute, or is not there, is given up. The run is what it is, and its warning
-/// keeps the URL's secret.
+/// A failing service is asked up to three times, a refusing one once, and one that is silent or
+/// gone is given up. The run's result stays the same, and its warning does not contain the secret
+/// in the URL.
 #[test]
 fn pings_that_fail() {
     let bench = bench("");

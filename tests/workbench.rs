@@ -1,10 +1,11 @@
-//! A workbench: a temporary folder with a job file, and the command run on it.
+//! A workbench: a temporary folder with a job file, in which the command runs.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder with `job.toml`, whose results go to `out` and whose store is `store`.
+/// A folder with `job.toml`, whose store is `store` and whose results go to `out`.
 pub struct Bench {
     folder: tempfile::TempDir,
 }
@@ -28,7 +29,8 @@ impl Bench {
         bench
     }
 
-    /// The same in memory where the system has a place for that, for tests of many short runs: what a killed process leaves is the same there.
+    /// The same in memory where the system allows, for tests of many short runs. What a killed
+    /// process leaves is the same.
     pub fn in_memory(inputs: &Path, more: &str) -> Bench {
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -51,24 +53,24 @@ impl Bench {
         command
     }
 
-    /// Runs another command on the job and returns what it said.
+    /// Runs another command on the job.
     pub fn pagefold(&self, name: &str, arguments: &[&str]) -> Output {
         self.other(name, arguments).output().expect("started")
     }
 
-    /// Runs it and returns what it said.
+    /// Runs the job.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("started")
     }
 
-    /// Runs it, which must succeed, and returns its stdout.
+    /// Runs the job, which must succeed, and returns its stdout.
     pub fn run_well(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// A cluster file of so many processes and workers; its name.
+    /// Writes a cluster file of so many processes and workers, and returns its name.
     pub fn cluster(&self, processes: usize, workers: usize) -> String {
         let name = format!("cluster-{processes}x{workers}.toml");
         let text = format!("launch = \"local\"\nprocesses = {processes}\nworkers = {workers}\n");
@@ -76,7 +78,8 @@ impl Bench {
         name
     }
 
-    /// A cluster file of two hosts that are both this machine, started without a launcher's hold on them; its name.
+    /// Writes a cluster file of two hosts that are both this machine, and returns its name. Their
+    /// workers are not child processes that end with the launcher.
     pub fn hosts(&self) -> String {
         let start = "launch = \"ssh\"\nworkers = 1\nssh_command = [\"sh\", \"-c\", \"exec \\\"$@\\\"\"]\n";
         let hosts = "[[hosts]]\naddress = \"127.0.0.1\"\n[[hosts]]\naddress = \"127.0.0.2\"\n";
@@ -84,12 +87,13 @@ impl Bench {
         "hosts.toml".into()
     }
 
-    /// The exported tables of a state, file by file. `rejects` name their inputs and are no part of the promise.
+    /// The exported tables of a state by file name. `rejects` name their inputs, so no promise
+    /// covers them.
     pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
         self.files(&["members", "pairs", "redirects", "clusters"])
     }
 
-    /// What the last epoch changed, file by file; a run from scratch has others.
+    /// The export of the last epoch's changes by file name; a run from scratch has others.
     pub fn changes(&self) -> BTreeMap<String, Vec<u8>> {
         self.files(&["changes"])
     }
@@ -106,7 +110,8 @@ impl Bench {
         tables
     }
 
-    /// Asserts that another bench exported the same bytes; else tells the first lines that differ.
+    /// Asserts that another bench exported the same bytes; a failure shows the first lines that
+    /// differ.
     pub fn assert_same_tables(&self, other: &Bench, what: &str) {
         let (mine, others) = (self.tables(), other.tables());
         for (name, bytes) in &mine {
@@ -120,8 +125,8 @@ impl Bench {
         assert!(mine == others, "{what}: Parquet differs");
     }
 
-    /// Every exported file by name: what is the same from every run over the same inputs. `run.json` differs, and what was to become it may
-    /// be left behind.
+    /// Every exported file by name: what is the same from every run over the same inputs.
+    /// `run.json` differs, and an unfinished one may be left.
     pub fn results(&self) -> BTreeMap<String, Vec<u8>> {
         let mut results = BTreeMap::new();
         for entry in std::fs::read_dir(self.at("out")).expect("exported") {
@@ -145,6 +150,25 @@ impl Bench {
         serde_json::from_slice(&std::fs::read(self.at("out/summary.json")).expect("exported")).expect("JSON")
     }
 
+    /// Asserts that every record of the last epoch is accounted for: read = accepted + skipped +
+    /// rejected, and each reject names its file, its place and a reason. Returns how many were
+    /// rejected.
+    pub fn assert_accounted(&self) -> u64 {
+        let summary = self.summary();
+        let counters = summary["counters"].as_object().expect("an object");
+        let sum = |prefix: &str| -> u64 {
+            counters.iter().filter(|(name, _)| name.starts_with(prefix)).filter_map(|(_, n)| n.as_u64()).sum()
+        };
+        assert!(sum("read") > 0, "{summary}");
+        assert_eq!(sum("read"), sum("accepted") + sum("skipped.") + sum("rejected."), "{summary}");
+        let rejects = self.lines("rejects");
+        assert_eq!(rejects.len() as u64, sum("rejected."));
+        for line in &rejects {
+            assert!(line["offset"].is_u64() && line["file"].is_string() && line["reason"].is_string(), "{line}");
+        }
+        sum("rejected.")
+    }
+
     /// The store's head.
     pub fn head(&self) -> workers::store::manifest::Head {
         workers::store::manifest::head(&self.at("store")).expect("readable").expect("committed")
@@ -164,13 +188,63 @@ impl Bench {
     }
 }
 
-/// Sends `signal` to a process, or to a group of them by its number's negative; one that has ended needs none.
+/// Reports that a test cannot run here and what it lacks. Fails instead if `PAGEFOLD_REQUIRE=all`.
+pub fn skip(lacks: &str) {
+    match std::env::var("PAGEFOLD_REQUIRE").as_deref() {
+        Err(_) | Ok("") => println!("skipped: {lacks}"),
+        Ok("all") => panic!("PAGEFOLD_REQUIRE=all, but this test lacks what it needs: {lacks}"),
+        Ok(other) => panic!("PAGEFOLD_REQUIRE={other}: only `all` is known"),
+    }
+}
+
+/// The number in the variable `name`, by default `usual`.
+pub fn number(name: &str, usual: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")),
+        Err(_) => usual,
+    }
+}
+
+/// A file or folder of real data in the folder `PAGEFOLD_FIXTURES`, by default `../shared/fixtures`
+/// beside the checkout.
+///
+/// Real data is an addition to the samples in `tests/data`, and most machines have none of it:
+/// `PAGEFOLD_FIXTURES=none` says so, and leaves it out even if `PAGEFOLD_REQUIRE=all`.
+pub fn fixture(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = std::env::var("PAGEFOLD_FIXTURES").unwrap_or("../shared/fixtures".into());
+    if folder == "none" {
+        println!("left out: PAGEFOLD_FIXTURES=none");
+        return None;
+    }
+    let path = root.join(folder).join(name);
+    if !path.exists() {
+        skip(&format!("{} does not exist", path.display()));
+        return None;
+    }
+    Some(path)
+}
+
+/// A port that is free on all of these addresses, chosen by the system.
+pub fn free_port(addresses: &[String]) -> u16 {
+    for _ in 0..100 {
+        let first = TcpListener::bind((addresses[0].as_str(), 0)).expect("a port");
+        let port = first.local_addr().expect("an address").port();
+        if addresses[1..].iter().all(|address| TcpListener::bind((address.as_str(), port)).is_ok()) {
+            return port;
+        }
+    }
+    panic!("no port is free on all of {addresses:?}");
+}
+
+/// Sends `signal` to a process, or to a group of processes by its negative number. One that has
+/// ended needs none.
 pub fn signal(signal: &str, id: &str) {
     let sent = Command::new("kill").args(["-s", signal, "--", id]).stderr(Stdio::null()).status();
     sent.expect("started");
 }
 
-/// Copies all files and folders in `from` to the folder `to`, which is made unless it is there.
+/// Copies the content of the folder `from` to the folder `to`, which is made if it does not exist.
 pub fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("made");
     for entry in std::fs::read_dir(from).expect("a folder") {
@@ -181,24 +255,5 @@ pub fn copy_folder(from: &Path, to: &Path) {
         } else {
             std::fs::copy(entry.path(), target).expect("copied");
         }
-    }
-}
-
-/// A small linear congruential generator; whoever uses it prints its seed.
-pub struct Random(pub u64);
-
-impl Random {
-    /// A generator whose seed no other run has, printed; or the seed in the variable `PAGEFOLD_SEED`.
-    pub fn seeded() -> Random {
-        let given = std::env::var("PAGEFOLD_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or(std::process::id().into());
-        println!("PAGEFOLD_SEED={seed}");
-        Random(seed)
-    }
-
-    /// A number less than `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
     }
 }

@@ -1,19 +1,23 @@
-//! A made-up web and what must be left of it: URLs that come, change, go, are only seen, or are forgotten, told to the command as files; beside
-//! them a plain model of which pages live.
+//! A model of a web, as the oracle of long histories.
+//!
+//! URLs appear, change, disappear, are only seen, or expire. The command reads them from files; a
+//! plain model says which pages are live.
 
-use crate::workbench::{Bench, Random};
+use crate::random::Random;
+use crate::texts::text;
+use crate::workbench::Bench;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use workers::store::runs::Table;
 use workers::tables::ClusterRow;
 
-/// Epochs that read without seeing a page, and days, after which it expires.
+/// The number of epochs that read without seeing a page, and of days, after which it expires.
 pub const RETAIN: (usize, i64) = (4, 30);
 const DAY: i64 = 86_400;
-/// How the setting of the radius begins.
+/// The start of the setting of the radius.
 const RADIUS: &str = "clusters.radius=";
-/// Words are numbered here, which says nothing.
+/// The words of these texts are numbered, so the numeral veto is off.
 const CONFIRM: &str = "[confirm]\nnumerals = \"off\"\n";
 
 /// A live page.
@@ -21,26 +25,26 @@ const CONFIRM: &str = "[confirm]\nnumerals = \"off\"\n";
 struct Page {
     date: u64,
     text: String,
-    /// Number of the reading epoch that saw it last, when that was, and from where.
+    /// The reading epoch that saw it last, its time, and its source.
     seen: (usize, i64, &'static str),
 }
 
-/// What one record of a night says.
+/// The content of one record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Says {
     Page(workers::document::Id, String),
     Removed,
 }
 
-/// What lives, as the model has it.
+/// The live pages of the model.
 #[derive(Clone, Default)]
 struct Live {
     pages: BTreeMap<String, Page>,
-    /// Epochs that have read something.
+    /// The number of epochs that have read something.
     read: usize,
 }
 
-/// The world: the store under test, the model, and all that it was before.
+/// The store under test, the model, and the model's history.
 pub struct World {
     /// The store under test.
     pub bench: Bench,
@@ -55,7 +59,7 @@ pub struct World {
 }
 
 impl World {
-    /// An empty world; a third of all begin with each radius.
+    /// An empty world; the seed decides the first radius.
     pub fn new(seed: u64) -> World {
         println!("seed {seed}");
         let more = format!("{CONFIRM}[pages]\nretain_epochs = {}\nretain_days = {}\n", RETAIN.0, RETAIN.1);
@@ -73,10 +77,10 @@ impl World {
         }
     }
 
-    /// Does something at random, and says what.
+    /// Does something at random, and names it.
     pub fn step(&mut self) -> &'static str {
         match self.random.below(11) {
-            // Without input there is no store yet.
+            // Without input there is no store.
             _ if self.files == 0 => self.night(),
             0..=4 => self.night(),
             5..=6 => self.snapshot(),
@@ -87,18 +91,8 @@ impl World {
         }
     }
 
-    /// The text of article `n` as edition `edition` has it: editions differ in a word or two, so that they are near.
-    fn text(n: u64, edition: u64) -> String {
-        let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (n * 131 + w * 17) % 4093)).collect();
-        for change in 0..edition {
-            let at = (n + change * 7) as usize % words.len();
-            words[at] = format!("edition{change}");
-        }
-        words.join(" ")
-    }
-
     fn page(&mut self) -> Says {
-        let text = World::text(self.random.below(12), self.random.below(5));
+        let text = text(self.random.below(12), self.random.below(5));
         let mut normal = String::new();
         workers::text::normalize::normalize(&text, &workers::text::normalize::Options::default(), &mut normal);
         Says::Page(workers::document::Id::of(normal.as_bytes()), text)
@@ -108,7 +102,7 @@ impl World {
         format!("http://h{}.example/{}", self.random.below(4), self.random.below(60))
     }
 
-    /// An ordinary night of the source `crawl`: pages, removals, and URLs that have not changed.
+    /// A night of the source `crawl`: pages, removals, and URLs that have not changed.
     fn night(&mut self) -> &'static str {
         let (mut lines, mut archive) = (String::new(), String::new());
         let mut told: BTreeMap<String, (u64, Says)> = BTreeMap::new();
@@ -140,7 +134,8 @@ impl World {
                 }
             }
             let says = (date, says);
-            // The latest date wins, whatever the order of lines, then a removal, then the greater digest.
+            // The latest date wins, then a removal, then the greater digest; the order of lines
+            // does not matter.
             told.entry(url).and_modify(|last| *last = says.clone().max(last.clone())).or_insert(says);
         }
         self.files += 1;
@@ -163,7 +158,7 @@ impl World {
         "a night"
     }
 
-    /// All pages of the source `site`, again.
+    /// A complete snapshot of the source `site`.
     fn snapshot(&mut self) -> &'static str {
         let mut lines = String::new();
         self.live.read += 1;
@@ -177,7 +172,7 @@ impl World {
             writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
             self.live.pages.insert(url, Page { date, text, seen: now });
         }
-        // Its name does not change, its bytes do.
+        // The file keeps its name and gets other bytes.
         std::fs::write(self.bench.at("site/all.jsonl"), lines).expect("written");
         self.live.pages.retain(|_, page| page.seen.2 != "site" || page.seen == now);
         self.expire();
@@ -185,7 +180,7 @@ impl World {
         "a complete snapshot"
     }
 
-    /// Nothing comes for some days.
+    /// Days without input.
     fn wait(&mut self) -> &'static str {
         self.now += DAY * (1 + self.random.below(20) as i64);
         self.expire();
@@ -193,7 +188,7 @@ impl World {
         "days without input"
     }
 
-    /// Another decision or view, from now on.
+    /// Changes a decision or a view for all later epochs.
     fn decide(&mut self) -> &'static str {
         let (key, values) = match self.random.below(4) {
             0 => ("confirm.distance_max", ["0", "1", "3"]),
@@ -209,7 +204,7 @@ impl World {
         "another decision"
     }
 
-    /// Clusters reach otherwise far, from now on.
+    /// Changes the radius for all later epochs.
     fn reach(&mut self) -> &'static str {
         let others = ["", "1", "2"].into_iter().filter(|radius| *radius != self.radius()).collect::<Vec<_>>();
         let radius = others[self.random.below(2) as usize];
@@ -220,7 +215,7 @@ impl World {
         "another radius"
     }
 
-    /// Back to an earlier epoch; old epochs are collected sometimes.
+    /// Rolls back to an earlier epoch, and sometimes collects garbage.
     fn back(&mut self) -> &'static str {
         let epochs: Vec<u64> = self.history.keys().copied().collect();
         let Some(earlier) = epochs.len().checked_sub(2) else { return self.night() };
@@ -232,7 +227,7 @@ impl World {
             let output = self.bench.pagefold("gc", &["--delete", "--keep-epochs", "4", "--keep-days", "0"]);
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
-        // The decision and the view are the job's, not the old epoch's.
+        // Decision and view are the job's, not those of the old epoch.
         self.expire();
         self.run(&[]);
         "a rollback"
@@ -256,7 +251,7 @@ impl World {
         self.history.retain(|epoch, _| epoch + 3 > head.epoch);
     }
 
-    /// A run from scratch over one record for each live page, by the settings of now.
+    /// A run from scratch over one record for each live page, with the current settings.
     pub fn scratch(&self) -> Bench {
         let bench = Bench::new(Path::new("in.jsonl"), CONFIRM);
         let mut lines = String::new();
@@ -269,12 +264,12 @@ impl World {
         bench
     }
 
-    /// The radius of now, empty for none.
+    /// The current radius; empty for none.
     pub fn radius(&self) -> &str {
         self.settings.iter().find_map(|set| set.strip_prefix(RADIUS)).unwrap_or_default()
     }
 
-    /// Components of several clusters.
+    /// The number of components that consist of several clusters.
     pub fn parted(&self) -> usize {
         let (folder, head) = (self.bench.at("store/data/clusters"), self.bench.head().manifest);
         let clusters: Table<ClusterRow> = Table::open(&folder, head.tables.get("clusters")).expect("mapped");
@@ -282,14 +277,14 @@ impl World {
         rows.chunk_by(|a, b| a.component == b.component).filter(|rows| rows.len() > 1).count()
     }
 
-    /// Asserts that a deep look finds nothing.
+    /// Asserts that `verify --deep` finds nothing wrong.
     pub fn assert_sound(&self) {
         let sets = self.settings.iter().flat_map(|set| ["--set", set]);
         let output = self.bench.pagefold("verify", &["--deep"].into_iter().chain(sets).collect::<Vec<&str>>());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 
-    /// Live pages.
+    /// The number of live pages.
     pub fn pages(&self) -> usize {
         self.live.pages.len()
     }

@@ -1,4 +1,4 @@
-use super::{TOLERANT, add, counts, crawl, gzip, line, page, text, told};
+use super::{TOLERANT, account, add, counts, crawl, gzip, line, page, text};
 use crate::workbench::Bench;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
@@ -28,7 +28,7 @@ fn parquet(columns: &[(&str, &[Option<&str>])]) -> Vec<u8> {
     writer.into_inner().expect("in memory")
 }
 
-/// Runs and waits; a run that hangs is a failure.
+/// Runs and waits; a run that hangs fails the test.
 fn run_or_hang(bench: &Bench, arguments: &[&str]) -> Output {
     let mut command = bench.command(arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
@@ -43,7 +43,7 @@ fn run_or_hang(bench: &Bench, arguments: &[&str]) -> Output {
     child.wait_with_output().expect("ended")
 }
 
-/// Runs, which must fail with `code`, and returns what it said.
+/// Runs, which must fail with `code`, and returns what it printed.
 fn fails(bench: &Bench, arguments: &[&str], code: i32) -> String {
     let output = run_or_hang(bench, arguments);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -57,12 +57,13 @@ fn rows() {
     let words = text(1);
     let urls = [Some("http://a.example/0"), None, Some("http://a.example/2"), Some("")];
     let bytes = parquet(&[("url", &urls), ("text", &[Some(&words), Some(&words), None, Some(&words)])]);
-    let told = told(&crawl(&[("a.parquet", &bytes)], ""));
-    assert_eq!(told.rejects_of("a.parquet"), [(1, "no_url"), (2, "no_text"), (3, "no_url")]);
-    assert_eq!(told.pages.len(), 1);
+    let account = account(&crawl(&[("a.parquet", &bytes)], ""));
+    assert_eq!(account.rejects_of("a.parquet"), [(1, "no_url"), (2, "no_text"), (3, "no_url")]);
+    assert_eq!(account.pages.len(), 1);
 }
 
-/// A file in a folder that is no crawl, or whose form is spoiled as a whole, is one reject: the files around it are read.
+/// A file in a folder that is not a crawl, or is damaged as a whole, is one reject; the files
+/// around it are read.
 #[test]
 fn unfit_files() {
     let words = text(7);
@@ -79,19 +80,19 @@ fn unfit_files() {
         ("packed.parquet.gz", &gzip(&table)),
     ];
     let bench = crawl(&files, "");
-    let told = told(&bench);
-    assert_eq!(told.pages.len(), 20);
+    let account = account(&bench);
+    assert_eq!(account.pages.len(), 20);
     for name in ["checksums.md5", "cut.parquet", "index.gz", "other.parquet", "packed.parquet.gz"] {
-        assert_eq!(told.rejects_of(name), [(0, "bad_file")], "{name}");
+        assert_eq!(account.rejects_of(name), [(0, "bad_file")], "{name}");
     }
-    assert_eq!(told.read, 25);
+    assert_eq!(account.read, 25);
     assert!(bench.run_well(&[]).contains("nothing due"));
     // Mended, it has other bytes and is read.
     add(&bench, &[("cut.parquet", &table)]);
-    assert_eq!(self::told(&bench).pages.len(), 21);
+    assert_eq!(self::account(&bench).pages.len(), 21);
 }
 
-/// A file that the job names is meant: if it is no crawl the run stops, says so, and commits nothing.
+/// A named file that is not a crawl stops the run with a message, and nothing is committed.
 #[test]
 fn named_files() {
     for name in ["notes.txt", "cut.parquet"] {
@@ -104,9 +105,10 @@ fn named_files() {
     }
 }
 
-/// A run that stops for its rejects says where the first one is, for there is no `rejects.jsonl` to look into.
+/// A run that stops because of rejects names the first one, because there is no `rejects.jsonl`
+/// yet.
 #[test]
-fn the_first_reject_is_told() {
+fn the_first_reject_is_named() {
     let lines = sound("a", 1) + "{broken\n";
     let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
     let stderr = fails(&bench, &[], 65);
@@ -115,7 +117,8 @@ fn the_first_reject_is_told() {
     assert!(!bench.at("out").exists());
 }
 
-/// What a stopped run has read is not taken up when the job reads otherwise: other fields or limits, other records.
+/// What a stopped run has read is not used again when the job reads differently: other fields or
+/// limits give other records.
 #[test]
 fn a_corrected_job_reads_again() {
     let lines: String =
@@ -131,8 +134,8 @@ fn a_corrected_job_reads_again() {
     assert_eq!(bench.lines("members").len(), 1);
 }
 
-/// An input whose size or time is another's than when it was planned fails its split, and so does one that is gone; what a stopped run read of
-/// other bytes is never taken up.
+/// An input that has changed its size or time since it was planned, or is gone, fails its split;
+/// what a stopped run read of other bytes is never used.
 #[test]
 fn changed_inputs() {
     let bench = crawl(&[("a.jsonl", sound("a", 2).as_bytes())], "");
@@ -155,28 +158,34 @@ fn changed_inputs() {
     add(&bench, &[("a.jsonl", (sound("a", 2) + "{broken\n").as_bytes())]);
     fails(&bench, &[], 65);
     add(&bench, &[("a.jsonl", sound("b", 3).as_bytes())]);
-    let told = told(&bench);
-    assert!(told.pages.len() == 3 && told.pages.keys().all(|url| url.starts_with("http://b.")), "{:?}", told.pages);
+    let account = account(&bench);
+    assert!(
+        account.pages.len() == 3 && account.pages.keys().all(|url| url.starts_with("http://b.")),
+        "{:?}",
+        account.pages
+    );
 }
 
-/// The same bytes under another name are read once, in one epoch or a later one, beside what is new or alone.
+/// The same bytes under another name are read once, in one epoch or in a later one, alone or with
+/// new inputs.
 #[test]
 fn same_bytes() {
     let lines = sound("a", 3);
     let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("b.jsonl", lines.as_bytes())], "");
-    assert_eq!(told(&bench).read, 3);
+    assert_eq!(account(&bench).read, 3);
     add(&bench, &[("c.jsonl", lines.as_bytes())]);
     assert!(bench.run_well(&[]).contains("nothing due"));
     std::fs::rename(bench.at("in/a.jsonl"), bench.at("in/z.jsonl")).expect("renamed");
     assert!(bench.run_well(&[]).contains("nothing due"));
     add(&bench, &[("d.jsonl", lines.as_bytes()), ("e.jsonl", sound("e", 2).as_bytes())]);
-    let after = told(&bench);
+    let after = account(&bench);
     assert_eq!((after.read, after.pages.len()), (2, 5));
     assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 2);
 }
 
-/// Only regular files below the named folder are read: links that lead elsewhere, pipes, sockets and hidden files are passed over, and nothing
-/// waits for a pipe. A pipe that the job names is refused.
+/// Only regular files below the named folder are read. Links to elsewhere, pipes, sockets and
+/// hidden files are passed over, and nothing waits for a pipe. A pipe that the job names is
+/// refused.
 #[test]
 fn no_regular_files() {
     let bench = crawl(&[("a.warc", &page("a", 1))], "");
@@ -192,12 +201,12 @@ fn no_regular_files() {
     assert!(pipe.success());
     let output = run_or_hang(&bench, &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let urls: BTreeSet<String> = told(&bench).pages.keys().cloned().collect();
+    let urls: BTreeSet<String> = account(&bench).pages.keys().cloned().collect();
     assert_eq!(urls, BTreeSet::from(["http://a.example/1".to_owned()]));
     fails(&bench, &["--set", "read.inputs=[\"in/pipe.warc\"]"], 66);
 }
 
-/// What a pattern matches was come upon, not named: a pipe, a socket or a link to nothing among it is passed over as in a folder.
+/// A pipe, a socket or a dangling link that only matches a pattern is passed over, as in a folder.
 #[test]
 fn no_regular_files_by_pattern() {
     let bench = Bench::new(Path::new("in/*"), "");
@@ -210,5 +219,5 @@ fn no_regular_files_by_pattern() {
     let output = run_or_hang(&bench, &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(bench.lines("members").len(), 1);
-    assert_eq!(told(&bench).skipped, counts(&[]));
+    assert_eq!(account(&bench).skipped, counts(&[]));
 }

@@ -1,16 +1,17 @@
-use super::{add, counts, crawl, html, line, page, response, text, told, warc};
+use super::{account, add, counts, crawl, html, line, page, response, text, warc};
 use crate::workbench::Bench;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// What a second crawl says of known pages: 404, 410, 301, 308 and rows that say so remove; a revisit of its own URL, 304 and 5xx keep; what is
-/// rejected or skipped changes nothing; and a page that comes back is a page again.
+/// A second crawl updates known pages: 404, 410, 301, 308 and rows that say so remove a page; a
+/// revisit of its own URL, 304 and 5xx keep it; rejected and skipped records change nothing; and a
+/// page that returns is a page again.
 #[test]
 fn what_a_visit_does() {
     let url = |n: u64| format!("http://a.example/{n}");
     let first: String = (0..14).map(|n| line(&url(n), json!({ "text": text(n) }))).collect();
     let bench = crawl(&[("1.jsonl", first.as_bytes())], "");
-    let before = told(&bench);
+    let before = account(&bench);
     let status = |n: u64, status: &str| response(&url(n), status, "", b"<p>gone</p>");
     let second = [
         status(0, "404 Not Found"),
@@ -30,7 +31,7 @@ fn what_a_visit_does() {
     let rows = [(11, json!({ "deleted": true })), (12, json!({ "op": "remove" })), (13, json!({ "text": 7 }))];
     let rows: String = rows.into_iter().map(|(n, more)| line(&url(n), more)).collect();
     add(&bench, &[("2.warc", &second.concat()), ("3.jsonl", rows.as_bytes())]);
-    let after = told(&bench);
+    let after = account(&bench);
     let kept = BTreeSet::from([4, 5, 6, 7, 8, 9, 10, 13].map(url));
     assert_eq!(after.pages.keys().cloned().collect::<BTreeSet<_>>(), kept);
     kept.iter().for_each(|url| assert_eq!(after.content(url), before.content(url)));
@@ -38,10 +39,11 @@ fn what_a_visit_does() {
     assert_eq!(after.rejects_of("2.warc"), [(second[..10].concat().len() as u64, "bad_http")]);
     assert_eq!(after.rejects_of("3.jsonl").len(), 1);
     add(&bench, &[("4.warc", &page("a", 0))]);
-    assert_eq!(told(&bench).content(&url(0)), before.content(&url(0)));
+    assert_eq!(account(&bench).content(&url(0)), before.content(&url(0)));
 }
 
-/// What is known of a text depends on the text and not on the page that brought it first: stored rows are the same from any history.
+/// What is stored for a text depends on the text and not on the page that brought it first: rows
+/// are the same from any history.
 #[test]
 fn flags_have_no_history() {
     let broken = "gut \u{fffd}\u{fffd} ".repeat(60);
@@ -60,7 +62,7 @@ fn flags_have_no_history() {
     assert_eq!(rows(&bench), rows(&scratch));
 }
 
-/// One text at 20,000 addresses is one content, compared with none, and one cluster.
+/// One text at 20,000 addresses is one content, which is compared with none, and one cluster.
 #[test]
 fn one_text_many_times() {
     let mirror = |n: u64| line(&format!("http://h{}.example/{n}", n % 10), json!({ "text": text(1) }));
@@ -77,8 +79,9 @@ fn one_text_many_times() {
     }
 }
 
-/// Of what an epoch says of one URL the latest date wins; none and an invalid one come before 1970; of equal dates the greater digest wins, and
-/// a removal over a page. The order of lines and files never matters.
+/// Of several records of one URL in an epoch the latest date wins; a missing or invalid date comes
+/// before 1970. Of equal dates the greater digest wins, and a removal wins over a page. The order
+/// of lines and files never matters.
 #[test]
 fn twice_in_an_epoch() {
     let at = |date: &str, n: u64| json!({ "date": date, "text": text(n) });
@@ -109,29 +112,31 @@ fn twice_in_an_epoch() {
         .map(|(n, (_, newer))| line(&format!("http://c.example/{n}"), json!({ "text": newer["text"] })))
         .collect();
     let files = [("1.jsonl", one.as_bytes()), ("2.jsonl", other.as_bytes()), ("3.jsonl", wins.as_bytes())];
-    let told = told(&crawl(&files, ""));
+    let account = account(&crawl(&files, ""));
     for n in [0, 1, 2, 3, 5, 6] {
-        let content = |host: &str| told.content(&format!("http://{host}.example/{n}"));
+        let content = |host: &str| account.content(&format!("http://{host}.example/{n}"));
         assert_eq!((content("a"), content("b")), (content("c"), content("c")), "{n}");
     }
-    assert!(!told.pages.contains_key("http://a.example/4") && !told.pages.contains_key("http://b.example/4"));
-    assert_eq!(told.content("http://a.example/tie"), told.content("http://b.example/tie"));
+    assert!(!account.pages.contains_key("http://a.example/4") && !account.pages.contains_key("http://b.example/4"));
+    assert_eq!(account.content("http://a.example/tie"), account.content("http://b.example/tie"));
 }
 
-/// A date more than a day ahead is flagged, and does not keep a later crawl from saying something newer.
+/// A date more than a day in the future is flagged, and does not keep a later crawl from updating
+/// the page.
 #[test]
 fn dates_ahead() {
     let row = |date: &str, n: u64| line("http://a.example/", json!({ "date": date, "text": text(n) }));
     let bench = crawl(&[("1.jsonl", row("2999-01-01", 1).as_bytes())], "");
-    let first = told(&bench);
+    let first = account(&bench);
     assert_eq!(first.noted.get("future_date"), Some(&1), "{:?}", first.noted);
     add(&bench, &[("2.jsonl", row("2025-01-01", 2).as_bytes())]);
-    let second = told(&bench);
+    let second = account(&bench);
     assert_ne!(first.content("http://a.example/"), second.content("http://a.example/"));
     assert!(!second.noted.contains_key("future_date"));
 }
 
-/// Texts too short to mean anything fold only when identical, empty ones never: fingerprint 0 would join them all.
+/// Very short texts fold only when they are identical, empty ones never: fingerprint 0 would join
+/// them all.
 #[test]
 fn short_texts() {
     let texts = ["", " \n\u{200b}", "", "alpha", "beta", "gamma", "alpha beta gamma", "Alpha", "!?", "一"];
@@ -149,12 +154,12 @@ fn short_texts() {
         response(&format!("http://b.example/{n}"), "200 OK", "", menu(&items).as_bytes())
     });
     let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("b.warc", &[empty.concat(), menus.concat()].concat())], "");
-    let told = told(&bench);
-    assert_eq!(told.pages.len(), texts.len() + 5);
-    for (address, page) in &told.pages {
+    let account = account(&bench);
+    assert_eq!(account.pages.len(), texts.len() + 5);
+    for (address, page) in &account.pages {
         let identical = [url(3), url(7)].contains(address);
         assert_eq!(page["cluster_size"], if identical { 2 } else { 1 }, "{page}");
     }
     assert!(bench.lines("pairs").is_empty());
-    assert_eq!((told.noted["empty"], told.noted["too_short"]), (6, 9));
+    assert_eq!((account.noted["empty"], account.noted["too_short"]), (6, 9));
 }

@@ -1,11 +1,12 @@
 use crate::crash::scene::{Mount, Scene, told};
+use crate::workbench::skip;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Room that a run may need for all its files.
+/// More space than a run needs.
 const PLENTY: &str = "size=64m,nr_inodes=10000";
 
-/// What of the file system at `folder` is in use: KiB, and files.
+/// The use of the file system at `folder`: KiB, and files.
 fn used(folder: &Path) -> [u64; 2] {
     let of = |column: &str| {
         let output = std::process::Command::new("df").args(["-k", &format!("--output={column}")]).arg(folder).output();
@@ -15,9 +16,12 @@ fn used(folder: &Path) -> [u64; 2] {
     [of("used"), of("iused")]
 }
 
-/// Runs the second epoch while `folder` has room for a little more, then for a little more than that, until all fits. Each failure has
-/// `code`, one line that names a file in `folder`, and leaves `epoch`; with room the next run succeeds. Returns how many files it was
-/// that found no room.
+/// Runs the second epoch while `folder` has room for a little more, then for more than that, until
+/// all fits.
+///
+/// Asserts that each failure exits with `code` and one line that names a file in `folder`, and
+/// leaves `epoch`; and that the next run with enough room succeeds. Returns how many different
+/// files found no room.
 fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize> {
     let mut files = BTreeSet::new();
     for (what, limit, step) in [(0, "size", 4), (1, "nr_inodes", 1)] {
@@ -28,7 +32,8 @@ fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize>
             let limited = used(&bench.at(folder))[what] + room * step;
             let unit = if what == 0 { "k" } else { "" };
             mount.change(&format!("{limit}={limited}{unit}"));
-            // The guard that asks for room beforehand would mostly spare the run what this is about.
+            // The space guard is off, because it would stop most of these runs before they write
+            // anything.
             let output = bench.run(&["--threads", "2", "--allow", "space"]);
             if output.status.success() {
                 scene.check_done(&bench, "all fits");
@@ -42,7 +47,7 @@ fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize>
             assert!(line.starts_with("pagefold: cannot ") && line.contains("No space left on device"), "{what}");
             let named = line.split([' ', ':']).find(|word| word.starts_with(&format!("{folder}/")));
             let named = named.unwrap_or_else(|| panic!("no file is named: {what}"));
-            // Part of some names is the process's id.
+            // Some names contain the process's id.
             files.insert(named.split('.').filter(|part| part.parse::<u32>().is_err()).collect::<String>());
             assert_eq!(scene.epoch(&bench, &what), epoch, "{what}");
             mount.change(PLENTY);
@@ -53,8 +58,9 @@ fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize>
     Some(files.len())
 }
 
-/// A disk that runs full under the store, at any of its files, ends the run with 74 and one line that names the file; the head is untouched, and
-/// once there is room the next run gives the bytes of an undisturbed one.
+/// A full disk under the store ends the run with 74 and one line that names the file, whichever
+/// file it is; the head stays as it was, and once there is room the next run gives the bytes of an
+/// undisturbed one.
 #[test]
 fn full_store() {
     if let Some(files) = filled(&Scene::new(), "store", 74, 1) {
@@ -62,8 +68,8 @@ fn full_store() {
     }
 }
 
-/// A disk that runs full under the results ends the run with 73 and one line that names the file; the epoch stays committed, and once there
-/// is room the next run exports it.
+/// A full disk under the results ends the run with 73 and one line that names the file; the epoch
+/// stays committed, and once there is room the next run exports it.
 #[test]
 fn full_results() {
     if let Some(files) = filled(&Scene::new(), "out", 73, 2) {
@@ -71,13 +77,13 @@ fn full_results() {
     }
 }
 
-/// A log on a full disk does no harm: the run, once killed by it with 101 between commit and export, goes on, and a failure keeps its exit code.
+/// A log on a full disk does no harm: a run goes on, and a failure keeps its exit code. It once
+/// ended the run with 101 between commit and export.
 #[test]
 fn full_log() {
     let full = || std::fs::File::options().write(true).open("/dev/full");
     if full().is_err() {
-        println!("skipped: no /dev/full");
-        return;
+        return skip("/dev/full does not exist");
     }
     let scene = Scene::new();
     let bench = scene.bench();

@@ -1,16 +1,20 @@
 use crate::crash::scene::{Scene, has_acknowledged};
-use crate::workbench::Random;
+use crate::random::Random;
+use crate::workbench::number;
 use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Kills; more by `PAGEFOLD_KILLS=1000 cargo test --release killed`.
+/// How many kills; more: `PAGEFOLD_KILLS=1000 cargo test --release killed`.
 fn kills() -> u64 {
-    std::env::var("PAGEFOLD_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
+    number("PAGEFOLD_KILLS", 25)
 }
 
-/// Kill -9 at random moments of an epoch, in one process and in a launcher with two, up to three times in a row on one store: it holds the epoch
-/// before or the new one, whole, an acknowledged one is there, and the next run gives the bytes of an undisturbed one.
+/// A run that is killed at any moment leaves the epoch before or the new one, complete.
+///
+/// Runs in one process and launchers with two workers are killed by SIGKILL at random moments, up
+/// to three times in a row on one store. An acknowledged epoch is never lost, and the next run
+/// gives the bytes of an undisturbed one.
 #[test]
 fn killed_at_any_moment() {
     let scene = Scene::new();
@@ -19,7 +23,7 @@ fn killed_at_any_moment() {
         0 => ["--cluster".to_owned(), cluster.to_owned()],
         threads => ["--threads".to_owned(), threads.to_string()],
     };
-    // How long each way takes undisturbed: the moments to choose from.
+    // How long each way takes undisturbed: kills come within this time.
     let undisturbed_us = [0, 1, 2].map(|way| {
         let bench = scene.bench();
         let arguments = arguments(way, &bench.cluster(2, 1));
@@ -39,7 +43,7 @@ fn killed_at_any_moment() {
             let stderr = File::create(bench.at("stderr")).expect("created");
             let mut child = command.stdout(Stdio::null()).stderr(stderr).spawn().expect("started");
             std::thread::sleep(Duration::from_micros(delay_us));
-            // One that has ended already is not killed.
+            // A process that has ended already is not killed.
             let _ = child.kill();
             let code = child.wait().expect("waited").code();
             killed += 1;
@@ -54,27 +58,36 @@ fn killed_at_any_moment() {
         }
         scene.run_again(&bench, &format!("up to kill {killed}"));
     }
+    assert!(left[1] > 0, "no kill came before a commit");
     println!(
         "{killed} kills: {} left the epoch before, {} the new one, {acknowledged} of those acknowledged, 0 lost",
         left[1], left[2]
     );
 }
 
-/// Processes that stand still; dropping this lets them go on, and waits until they are gone.
+/// The children of process `id` that run a program of their own. Before its exec a child still
+/// holds the launcher's lock on the store, and must not be stopped.
+fn children(id: u32) -> Vec<u32> {
+    let program = |id: u32| std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    children.filter(|child| program(*child) != program(id)).collect()
+}
+
+/// Stopped processes. Dropping this continues them and waits until they have ended.
 struct Stopped(Vec<u32>);
 
 impl Stopped {
     /// Stops the children of process `id`.
     fn children_of(id: u32) -> Stopped {
-        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
-        let stopped = Stopped(children.split_whitespace().filter_map(|child| child.parse().ok()).collect());
+        let stopped = Stopped(children(id));
         stopped.signal("-STOP");
         stopped
     }
 
     fn signal(&self, signal: &str) {
         for id in &self.0 {
-            // One that is gone needs none.
+            // A process that has ended needs no signal.
             let _ = Command::new("kill").args([signal, &id.to_string()]).stderr(Stdio::null()).status();
         }
     }
@@ -93,8 +106,8 @@ impl Drop for Stopped {
     }
 }
 
-/// Worker processes whose launcher was killed while they stood still write into no file of the runs that come after, whether they wake up beside the
-/// next run or later: they once wrote under the same names aside.
+/// Workers that outlive their killed launcher write into no file of later runs, whether they
+/// continue during the next run or after it. They once wrote to temporary files of the same names.
 #[test]
 fn workers_left_behind() {
     let scene = Scene::new();
@@ -102,11 +115,17 @@ fn workers_left_behind() {
     let mut left_behind = 0;
     for round in 0..8 {
         let bench = scene.bench();
-        // As if on other hosts: a process of the launcher's own would die with it.
+        // Started as if on other hosts, because the launcher's own child processes would end with
+        // it.
         let cluster = bench.hosts();
         let mut command = bench.command(&["--cluster", &cluster]);
         let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
-        std::thread::sleep(Duration::from_millis(5 + random.below(40)));
+        let began = Instant::now();
+        while children(launcher.id()).is_empty() && launcher.try_wait().expect("asked").is_none() {
+            assert!(began.elapsed() < Duration::from_secs(30), "round {round}: the launcher starts no worker");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(random.below(40)));
         let stopped = Stopped::children_of(launcher.id());
         launcher.kill().expect("killed");
         launcher.wait().expect("waited");
@@ -121,9 +140,10 @@ fn workers_left_behind() {
         scene.run_again(&bench, &what);
     }
     println!("{left_behind} workers left behind");
+    assert!(left_behind > 0, "no worker was left behind in any round");
 }
 
-/// A run that was killed between commit and export left no results behind; the next run notices and exports.
+/// A run that was killed between commit and export has exported nothing; the next run exports.
 #[test]
 fn export_is_made_up_for() {
     let scene = Scene::new();

@@ -3,7 +3,8 @@ use crate::crash::strace::{self, Call, STDERR};
 use crate::workbench::Bench;
 use std::collections::BTreeSet;
 
-/// What a power cut would take, by the letter of POSIX: bytes of files that were not fsynced since, and names whose folder was not.
+/// What a power cut may lose according to POSIX: the bytes of files without a later fsync, and
+/// names without an fsync of their folder.
 #[derive(Clone, Default)]
 struct Volatile {
     bytes: BTreeSet<String>,
@@ -15,7 +16,7 @@ fn folder_of(path: &str) -> &str {
 }
 
 impl Volatile {
-    /// What it is after `call`.
+    /// Applies `call`.
     fn take(&mut self, call: &Call) {
         let Call { path, to, .. } = call;
         match call.name.as_str() {
@@ -48,14 +49,14 @@ impl Volatile {
         }
     }
 
-    /// What is not durable of the file at `path`, the names of its folders included.
+    /// The part of the file at `path` that is not durable, if any; the names of its folders count.
     fn of(&self, path: &str) -> Option<&String> {
         let mut names = std::iter::successors(Some(path), |path| Some(folder_of(path)).filter(|path| !path.is_empty()));
         self.bytes.get(path).or_else(|| names.find_map(|path| self.names.get(path)))
     }
 }
 
-/// All files that the head of `bench` needs.
+/// All files that the head of `bench` refers to.
 fn referenced(bench: &Bench) -> Vec<String> {
     let head = workers::store::manifest::head(&bench.at("store")).expect("readable").expect("committed").manifest;
     let segments = head
@@ -68,13 +69,14 @@ fn referenced(bench: &Bench) -> Vec<String> {
     data.chain(["{folder}/store/FORMAT".to_owned()]).collect()
 }
 
-/// Whether this is the commit.
+/// Whether this call is the commit.
 fn is_commit(call: &Call) -> bool {
     call.name.starts_with("link") && call.to.contains("/manifest/")
 }
 
-/// Follows `calls` of a run in `bench` with what is volatile at its beginning: all that the manifest names is durable when it gets its name, and its
-/// name is when the epoch is acknowledged.
+/// Follows the `calls` of a run in `bench` from what is volatile at its start. Asserts that all
+/// files that the manifest names are durable before the manifest gets its name, and that its name
+/// is durable before the epoch is acknowledged.
 fn check_order(bench: &Bench, mut volatile: Volatile, calls: &[Call], what: &str) {
     let commit = calls.iter().position(is_commit).expect("a commit");
     calls[..commit].iter().for_each(|call| volatile.take(call));
@@ -91,9 +93,11 @@ fn check_order(bench: &Bench, mut volatile: Volatile, calls: &[Call], what: &str
     assert_eq!(volatile.of(&calls[commit].to), None, "{what}: acknowledged though the manifest can be lost");
 }
 
-/// By the letter of POSIX, whatever the file system, a power cut takes no acknowledged epoch and leaves no manifest that names what is lost:
-/// followed over the system calls of an undisturbed run, and of the run after one that was killed at any fsync before its commit, for a new
-/// store and for one of an epoch.
+/// On any file system that follows POSIX, a power cut loses no acknowledged epoch and leaves no
+/// manifest that names a lost file.
+///
+/// The test follows the system calls of an undisturbed run, and of the run after one that was
+/// killed at any fsync before its commit; for a new store and for a store of one epoch.
 #[test]
 fn names_are_durable_in_order() {
     if !strace::is_allowed() {
@@ -110,7 +114,7 @@ fn names_are_durable_in_order() {
         let mut fsyncs = 0;
         let commit = calls.iter().position(is_commit).expect("a commit");
         for call in &calls[..commit] {
-            // A new store has a name of its own, and with it its plan.
+            // A new store has a random id, and so has its plan.
             let is_there_again = store == "a store" || !call.aim.contains(&plan);
             if call.name.starts_with("fsync") && !call.is_hidden && is_there_again {
                 let what = format!("{store} after a kill at {} of {} no. {}", call.name, call.aim, call.nth);

@@ -1,8 +1,9 @@
 use crate::crash::scene::{Scene, told};
 use std::process::Stdio;
 
-/// Of two runs started at the same moment on one store exactly one commits; the other says that it must be tried again, or came after and found
-/// nothing new. The store and the results are those of one undisturbed run.
+/// Of two runs that start together on one store exactly one commits. The other says that it must be
+/// tried again, or came later and found nothing new. Store and results are those of one undisturbed
+/// run.
 #[test]
 fn overlapping_runs() {
     let scene = Scene::new();

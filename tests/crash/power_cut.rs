@@ -1,24 +1,26 @@
 use crate::crash::scene::{Mount, Scene, told};
-use crate::workbench::{Bench, Random};
+use crate::random::Random;
+use crate::workbench::{Bench, number, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// An ext4 file system in a file, mounted as the store of a bench. The file has what a disk would have when the power goes: what was not
-/// written through is not there. It commits nothing on its own accord while a test runs.
+/// Mounts the ext4 image of a bench as its store. The image holds what a disk would hold when the
+/// power fails: without what was not written through. It commits nothing by itself while a test
+/// runs.
 fn mount_image(bench: &Bench) -> Option<Mount> {
     let image = bench.at("disk.img");
     Mount::new(bench.at("store"), &["-o", "loop,commit=600", image.to_str().expect("UTF-8")])
 }
 
-/// A disk that holds the store of the first epoch, as bench.
+/// A bench with a disk image that holds the store of the first epoch.
 fn first_disk(scene: &Scene) -> Option<Bench> {
     let bench = scene.empty_bench();
     let file = std::fs::File::create(bench.at("disk.img")).expect("created");
     file.set_len(16 << 20).expect("cut");
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(bench.at("disk.img")).status();
     if !made.is_ok_and(|status| status.success()) {
-        println!("skipped: no mkfs.ext4");
+        skip("mkfs.ext4 is missing");
         return None;
     }
     let mount = mount_image(&bench)?;
@@ -27,7 +29,8 @@ fn first_disk(scene: &Scene) -> Option<Bench> {
     Some(bench)
 }
 
-/// Stops process `id` and waits until all of its threads stand still, between two system calls, or it is gone.
+/// Stops process `id` and waits until all of its threads have stopped between two system calls, or
+/// it has ended.
 fn stop(id: u32) {
     let sent = Command::new("kill").args(["-STOP", &id.to_string()]).stderr(Stdio::null()).status();
     sent.expect("started");
@@ -41,15 +44,14 @@ fn stop(id: u32) {
     }
 }
 
-/// The power goes, at an acknowledged epoch or at a random moment of it: what a disk then holds is the epoch before or the new one, whole, and the new
-/// one if it was acknowledged; the next run gives the bytes of an undisturbed one. For root, on Linux with loop devices:
-/// `PAGEFOLD_POWER_CUTS=20 cargo test --release power_cuts -- --nocapture`.
+/// After a power cut the disk holds the epoch before or the new one, complete, and the new one if
+/// it was acknowledged; the next run gives the bytes of an undisturbed one.
+///
+/// Cuts come after an acknowledged epoch or at a random moment of it. Needs root, and Linux with
+/// loop devices. More: `PAGEFOLD_POWER_CUTS=20 cargo test --release power_cuts -- --nocapture`.
 #[test]
 fn power_cuts() {
-    let Some(cuts) = std::env::var("PAGEFOLD_POWER_CUTS").ok().and_then(|n| n.parse::<u64>().ok()) else {
-        println!("skipped: PAGEFOLD_POWER_CUTS is not set");
-        return;
-    };
+    let cuts: u64 = number("PAGEFOLD_POWER_CUTS", 4);
     let scene = Scene::new();
     let mut random = Random::seeded();
     let Some(first) = first_disk(&scene) else { return };

@@ -1,28 +1,20 @@
-use crate::workbench::{Bench, copy_folder};
+use crate::texts::text;
+use crate::workbench::{Bench, copy_folder, skip};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// Character n-grams need no dictionary, whose loading would be most of so small a run; and words are numbered here, which says nothing.
+/// Character n-grams need no dictionary, whose loading would take most of so small a run. The
+/// numeral veto is off because the words of these texts are numbered.
 const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nnumerals = \"off\"\n";
 
-/// A store of one epoch, the input of a second, and what an undisturbed second epoch leaves.
+/// A store of one epoch, the input of a second one, and what an undisturbed second epoch leaves.
 pub struct Scene {
     before: Bench,
     inputs: tempfile::TempDir,
     multisets: [BTreeMap<String, (u64, String)>; 2],
     results: BTreeMap<String, Vec<u8>>,
-}
-
-/// The text of article `n` as edition `edition` has it: editions differ in a few words, so that they are near.
-fn text(n: u64, edition: u64) -> String {
-    let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (n * 131 + w * 17) % 4093)).collect();
-    for change in 0..edition {
-        let at = (n + change * 7) as usize % words.len();
-        words[at] = format!("edition{change}");
-    }
-    words.join(" ")
 }
 
 fn url(n: u64) -> String {
@@ -38,7 +30,7 @@ fn first_night() -> String {
     (0..60).map(|n| page(n, 100 + n, &text(n / 5, n % 5))).collect()
 }
 
-/// Pages go, change, come and become another's twin; one record of 25 is bad.
+/// Pages disappear, change, appear and become copies of others; one record of 25 is bad.
 fn second_night() -> String {
     let mut lines: String = (1..70).step_by(5).map(|n| page(n, 200 + n, &text((n + 3) / 5, n % 4))).collect();
     for n in (0..60).step_by(6) {
@@ -83,7 +75,8 @@ impl Scene {
         copy_folder(&self.before.at("store"), &bench.at("store"));
     }
 
-    /// The epoch that the store of `bench` holds after `what` befell it: the first or the second, and that one whole.
+    /// Returns the epoch that the store of `bench` holds after `what` happened to it: the first or
+    /// the second, complete.
     pub fn epoch(&self, bench: &Bench, what: &str) -> usize {
         let verify = bench.pagefold("verify", &["--full"]);
         assert!(verify.status.success(), "{what}: {}", told(&verify));
@@ -94,14 +87,15 @@ impl Scene {
         epoch
     }
 
-    /// Runs again, which must succeed and leave store and results as an undisturbed run does.
+    /// Runs again. Asserts that the run succeeds and that store and results are those of an
+    /// undisturbed run.
     pub fn run_again(&self, bench: &Bench, what: &str) {
         let again = bench.run(&["--threads", "1"]);
         assert!(again.status.success(), "{what}, and the next run: {}", told(&again));
         self.check_done(bench, what);
     }
 
-    /// Store and results are those of an undisturbed run.
+    /// Asserts that store and results are those of an undisturbed run.
     pub fn check_done(&self, bench: &Bench, what: &str) {
         assert_eq!(self.epoch(bench, what), 2, "{what}");
         let results = bench.results();
@@ -117,13 +111,14 @@ impl Scene {
 pub struct Mount(PathBuf);
 
 impl Mount {
-    /// `mount` with `arguments` at `folder`, which is made; none, and a word about it, without the rights or the means.
+    /// Mounts with `arguments` at `folder`, which is made; none, and the test is skipped, without
+    /// the rights or the tools.
     pub fn new(folder: PathBuf, arguments: &[&str]) -> Option<Mount> {
         std::fs::create_dir_all(&folder).expect("made");
         let output = Command::new("mount").args(arguments).arg(&folder).output();
         let mounted = output.as_ref().is_ok_and(|output| output.status.success());
         if !mounted {
-            println!("skipped: cannot mount: {}", output.map_or_else(|e| e.to_string(), |output| told(&output)));
+            skip(&format!("cannot mount: {}", output.map_or_else(|e| e.to_string(), |output| told(&output))));
         }
         mounted.then_some(Mount(folder))
     }
@@ -141,17 +136,17 @@ impl Drop for Mount {
             let status = Command::new("umount").args(lazily).arg(&self.0).stderr(Stdio::null()).status();
             status.is_ok_and(|status| status.success())
         };
-        // One that is still in use goes with its last user.
+        // A lazy unmount takes effect when its last user has gone.
         let _ = unmounted(&[]) || unmounted(&["-l"]);
     }
 }
 
-/// What a command said on stderr.
+/// The stderr of a command.
 pub fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether a run with this end has promised its epoch, by exit code or by its log.
+/// Whether a run with this end has acknowledged its epoch, by its exit code or its log.
 pub fn has_acknowledged(code: Option<i32>, stderr: &str) -> bool {
     code == Some(0) || stderr.contains("\"committed\"")
 }

@@ -1,52 +1,55 @@
-use crate::workbench::Bench;
+use crate::workbench::{Bench, skip};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The system calls that change a file system; a `?` stands before those that some machines do not have.
+/// The system calls that change a file system. A `?` marks those that some machines lack.
 const CHANGES: &str = "trace=?open,openat,?creat,write,writev,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?link,linkat,\
 ?unlink,unlinkat,?rmdir,?mkdir,mkdirat,?truncate,ftruncate,fallocate,copy_file_range,sendfile";
 
-/// Files that the run's stdout and stderr go to.
+/// The file of the run's stdout.
 pub const STDOUT: &str = "stdout.txt";
-/// See [`STDOUT`].
+/// The file of the run's stderr.
 pub const STDERR: &str = "stderr.txt";
 
-/// One system call that changes something in a bench's folder. In all texts the folder is `{folder}` and the process's id `{pid}`, so that they
-/// fit another run.
+/// One system call that changes something in a bench's folder. All texts have `{folder}` for that
+/// folder and `{pid}` for the process's id, so that they fit another run.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Whether the process's first thread made it.
+    /// Whether the first thread of the process made it.
     pub is_main: bool,
-    /// `fsync`, say.
+    /// Its name, such as `fsync`.
     pub name: String,
-    /// What it says it changes, for strace to aim at: a path as it stands there, or the path of its descriptor.
+    /// The path that strace selects it by: its argument, or the path of its descriptor.
     pub aim: String,
-    /// The whole path of what it changes.
+    /// The full path of what it changes.
     pub path: String,
     /// The second path of a rename or a link.
     pub to: String,
-    /// Whether it failed, as far as can be seen at its beginning.
+    /// Whether it failed, as far as its first log line shows.
     pub has_failed: bool,
-    /// Which it is, from 1, of the calls of this name with this aim by its thread.
+    /// Its number, from 1, among the calls of this name and aim by its thread.
     pub nth: usize,
-    /// Whether strace, which counts for each thread by itself, would strike another thread's call before this one.
+    /// Whether strace would hit another thread's call first, because it counts each thread's calls
+    /// separately.
     pub is_hidden: bool,
 }
 
-/// Whether strace is here and may do what is asked of it; if not, says so.
+/// Whether strace is installed and may trace; if not, the test is skipped.
 pub fn is_allowed() -> bool {
     let mut strace = Command::new("strace");
     strace.args(["-D", "-f", "-qqq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "-P", "/", "true"]);
     let allowed = strace.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
     if !allowed {
-        println!("skipped: strace is missing or may not trace");
+        skip("strace is missing or may not trace");
     }
     allowed
 }
 
-/// Runs the job in `bench` with one worker under strace and `options`. strace knows paths by their letters, some of which are the process's id: the
-/// shell makes way for strace and that, by -D, for the command, so that the shell knows the id beforehand.
+/// Runs the job in `bench` with one worker under strace and `options`.
+///
+/// strace selects calls by path, and some paths contain the process's id. The shell is replaced by
+/// strace, and that (by `-D`) by the command, so the shell knows the id beforehand.
 fn run(bench: &Bench, script: &str, aim: &str, options: &[&str]) -> ExitStatus {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, aim]).args(options);
@@ -56,7 +59,8 @@ fn run(bench: &Bench, script: &str, aim: &str, options: &[&str]) -> ExitStatus {
     shell.status().expect("started")
 }
 
-/// Runs the job in `bench`, where `call` ends with `fault`: `signal=SIGKILL`, `error=EIO`.
+/// Runs the job in `bench`, where `call` ends with `fault`, such as `signal=SIGKILL` or
+/// `error=EIO`.
 pub fn struck(bench: &Bench, call: &Call, fault: &str) -> ExitStatus {
     let aim = call.aim.replace("{folder}", &folder(bench));
     let script = "aim=$(printf %s \"$0\" | sed \"s/{pid}/$$/\"); exec strace -D -qqq -o /dev/null -P \"$aim\" \"$@\"";
@@ -99,7 +103,8 @@ fn folder(bench: &Bench) -> String {
     folder.to_str().expect("UTF-8").to_owned()
 }
 
-/// A line of the log after its thread: `fsync(4</a/b>) = 0`, `rename("/a", "/b" <unfinished ...>`, `unlinkat(4</a>, "b", 0) = 0`.
+/// Reads a log line without its thread: `fsync(4</a/b>) = 0`, `rename("/a", "/b" <unfinished ...>`
+/// or `unlinkat(4</a>, "b", 0) = 0`.
 fn call(line: &str) -> Option<Call> {
     let (name, arguments) = line.split_once('(')?;
     let is_call = name.bytes().all(|byte| byte.is_ascii_alphanumeric());

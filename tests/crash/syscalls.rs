@@ -1,16 +1,16 @@
 use crate::crash::scene::{Scene, has_acknowledged};
 use crate::crash::strace::{self, Call, STDERR, STDOUT};
-use crate::workbench::Random;
+use crate::random::Random;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread;
 
-/// Runs of the default test beyond those in the commit's window.
+/// Strikes of the default test outside the window before the commit.
 const STRIDED: usize = 60;
 
-/// What befalls a call.
+/// A fault of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
     BadDisk,
@@ -32,7 +32,7 @@ fn is_of(call: &Call, names: &[&str]) -> bool {
     names.iter().any(|name| call.name.starts_with(name))
 }
 
-/// The faults that can befall a call: what takes things away needs no room.
+/// The possible faults of a call: calls that remove something need no space.
 fn faults(call: &Call) -> Vec<Fault> {
     match is_of(call, &["unlink", "rmdir"]) {
         true => vec![Fault::BadDisk, Fault::Killed],
@@ -40,18 +40,20 @@ fn faults(call: &Call) -> Vec<Fault> {
     }
 }
 
-/// The exit code of a run in which `call` fails. What only clears away or tells a log fails without harm.
+/// The exit code of a run in which `call` fails. Calls that only clean up or write a log fail
+/// without harm.
 fn code(call: &Call) -> i32 {
     match () {
         () if is_of(call, &["unlink", "rmdir"]) || call.path.ends_with(STDERR) => 0,
         () if call.path.ends_with(STDOUT) || call.path.starts_with("{folder}/out") => 73,
-        // The name of the results' folder.
+        // The folder of results is created in it.
         () if call.path == "{folder}" => 73,
         () => 74,
     }
 }
 
-/// Strikes one call of the second epoch, looks at what is left, and runs again. Returns the epoch that was left.
+/// Strikes one call of the second epoch, checks the store, and runs again. Returns the epoch that
+/// was left.
 fn strike(scene: &Scene, call: &Call, fault: Fault) -> usize {
     let what = format!("{} of {} no. {}, {}", call.name, call.aim, call.nth, fault.injected());
     let bench = scene.bench();
@@ -74,10 +76,14 @@ fn strike(scene: &Scene, call: &Call, fault: Fault) -> usize {
     epoch
 }
 
-/// Every call of an epoch that changes the file system fails for a bad disk, fails for a full one, or is the last before a kill -9: the store
-/// holds the epoch before or the new one, whole; an acknowledged one is there; an error has its exit code and one line; and the next run
-/// gives the bytes of an undisturbed one. By default those that make names durable before the commit, and some of all others;
-/// `PAGEFOLD_SYSCALLS=all cargo test --release syscalls -- --nocapture` strikes each one and prints what came of it.
+/// Every system call of an epoch that changes the file system may fail, or be the last.
+///
+/// It fails with an I/O error, fails for lack of space, or the process is killed there. The store
+/// then holds the epoch before or the new one, complete; an acknowledged one is there; an error has
+/// its exit code and one line; and the next run gives the bytes of an undisturbed one. By default
+/// the test strikes the calls that make names durable before the commit, and some others;
+/// `PAGEFOLD_SYSCALLS=all cargo test --release syscalls -- --nocapture` strikes all and prints a
+/// table.
 #[test]
 fn syscalls_fail() {
     if !strace::is_allowed() {
@@ -94,7 +100,11 @@ fn syscalls_fail() {
         window.contains(at) && is_of(call, &["fsync", "fdatasync", "link", "rename"]) && *fault != Fault::FullDisk
     };
     let (mut strikes, others): (Vec<_>, Vec<_>) = all.partition(is_first);
-    let strikes_all = std::env::var("PAGEFOLD_SYSCALLS").is_ok_and(|which| which == "all");
+    let strikes_all = match std::env::var("PAGEFOLD_SYSCALLS").as_deref() {
+        Err(_) => false,
+        Ok("all") => true,
+        Ok(other) => panic!("PAGEFOLD_SYSCALLS={other}: only `all` is known"),
+    };
     let stride = if strikes_all { 1 } else { others.len().div_ceil(STRIDED).max(1) };
     let offset = Random::seeded().below(stride as u64) as usize;
     strikes.extend(others.into_iter().skip(offset).step_by(stride));
@@ -104,7 +114,7 @@ fn syscalls_fail() {
         for _ in 0..thread::available_parallelism().map_or(1, Into::into).min(4) {
             scope.spawn(|| {
                 while let Some((_, call, fault)) = { queue.lock().expect("no panic").next() } {
-                    // One that goes wrong says so and is counted below; the others are struck all the same.
+                    // A strike that goes wrong reports it and is counted below; the others go on.
                     let struck = catch_unwind(AssertUnwindSafe(|| strike(&scene, call, *fault)));
                     let mut left = left.lock().expect("no panic");
                     let row = left.entry((&call.name, *fault)).or_default();

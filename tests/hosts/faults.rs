@@ -1,31 +1,32 @@
 use super::lan::Lan;
 use super::scene::{FILES, GENEROUS, Run, Scene};
-use crate::workbench::{Random, signal};
+use crate::random::Random;
+use crate::workbench::{number, signal};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What befalls a host.
+/// A fault of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     /// Its process is killed.
     Killed,
-    /// Its process stands still.
+    /// Its process is stopped by SIGSTOP.
     Frozen,
-    /// Its cable is pulled out.
+    /// Its cable is unplugged.
     Unplugged,
-    /// All that comes and goes is dropped.
+    /// Packets are dropped in both directions.
     Dropped,
-    /// All that comes is dropped, and what it says is still heard.
+    /// Incoming packets are dropped; outgoing ones still arrive.
     Deaf,
-    /// Every segment that comes is answered with a reset.
+    /// Every incoming TCP segment is answered with a reset.
     Reset,
-    /// The launcher, which is no host's, is killed.
+    /// The launcher is killed; it does not run on any of the hosts.
     Orphaned,
 }
 
 use Fault::{Deaf, Dropped, Frozen, Killed, Orphaned, Reset, Unplugged};
 
-/// Each once, and a kill of each process.
+/// Each fault once, and a kill of each process.
 const FAULTS: [(Fault, Option<usize>); 9] = [
     (Killed, Some(0)),
     (Frozen, None),
@@ -39,12 +40,12 @@ const FAULTS: [(Fault, Option<usize>); 9] = [
 ];
 
 impl Fault {
-    /// Seconds from the fault to the launcher's line about it.
+    /// The longest time from the fault to the launcher's log line about it.
     fn detected_within(self) -> Duration {
         if self == Killed { Duration::from_secs(5) } else { GENEROUS }
     }
 
-    /// Words of which one is in the reason that the attempt failed for.
+    /// The reason of the failed attempt contains one of these.
     fn reasons(self) -> &'static [&'static str] {
         match self {
             Killed => &["was killed by signal 9"],
@@ -53,12 +54,13 @@ impl Fault {
         }
     }
 
-    /// Whether it is certain whose fault it is. Of two hosts that hear each other no more both are as likely; and a reset reaches both ends at once.
+    /// Whether the faulty host is certain. When two hosts lose each other, either may be blamed,
+    /// and a reset reaches both ends.
     fn is_certain(self) -> bool {
         matches!(self, Killed | Frozen | Unplugged | Dropped)
     }
 
-    /// Whether a network that worked is no more, in both directions and without a word.
+    /// Whether the connection is lost silently and in both directions.
     fn is_cut(self) -> bool {
         matches!(self, Unplugged | Dropped)
     }
@@ -77,13 +79,14 @@ impl Fault {
     }
 }
 
-/// Faults, more by `PAGEFOLD_HOST_FAULTS=50 cargo test --test suite hosts -- --nocapture`; `PAGEFOLD_HOST_FAULT=Unplugged` chooses one kind.
+/// How many faults to try. More: `PAGEFOLD_HOST_FAULTS=50 cargo test --test suite hosts --
+/// --nocapture`; `PAGEFOLD_HOST_FAULT=Unplugged` chooses one kind.
 fn faults() -> usize {
-    std::env::var("PAGEFOLD_HOST_FAULTS").ok().and_then(|n| n.parse().ok()).unwrap_or(FAULTS.len())
+    number("PAGEFOLD_HOST_FAULTS", FAULTS.len() as u64) as usize
 }
 
-/// Has the hosts' beats drift apart, as in the course of a long run: who misses whom first is then a matter of chance, and the host that is cut off may be the first to
-/// complain.
+/// Makes the hosts' heartbeats drift apart, as they do in a long run. Which host misses which first
+/// is then random, and the host that is cut off may complain first.
 fn drift(lan: &Lan, random: &mut Random) {
     for host in 0..3 {
         let worker = |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
@@ -93,7 +96,8 @@ fn drift(lan: &Lan, random: &mut Random) {
     }
 }
 
-/// How long it took to notice, and the reason; none if the run was over before the fault meant anything.
+/// Returns how long the launcher took to notice the fault, and its reason; none if the run ended
+/// before the fault mattered.
 fn trial(
     lan: &Lan,
     (fault, host): (Fault, usize),
@@ -114,7 +118,7 @@ fn trial(
     fault.strike(lan, host, &mut run);
     if fault == Orphaned {
         run.ended();
-        lan.nobody_left(GENEROUS, what);
+        lan.no_worker_left(GENEROUS, what);
         let took = struck.elapsed();
         scene.start().succeeded(&scene, 1);
         return Some((took, "nobody was left".into()));
@@ -124,8 +128,8 @@ fn trial(
     let status = run.ended();
     assert!(status.success(), "{what}: {status}: {}", run.log());
     scene.same_bytes(what);
-    lan.nobody_left(GENEROUS, what);
-    let told = scene.told();
+    lan.no_worker_left(GENEROUS, what);
+    let told = scene.run_json();
     let attempts = told["attempts"].as_array().expect("a list");
     if attempts.len() == 1 {
         return None;
@@ -140,8 +144,8 @@ fn trial(
     Some((at - struck, failure.to_owned()))
 }
 
-/// Whatever fails at whatever moment of the work, on whichever of three hosts, it is noticed in time, costs one attempt, leaves no process behind, and
-/// the results are the bytes of an undisturbed run.
+/// Any fault at any moment of the work, on any of three hosts, is noticed in time, costs one
+/// attempt and leaves no process behind; the results are the bytes of an undisturbed run.
 #[test]
 fn faults_at_any_moment() {
     let Some(lan) = Lan::new(3) else { return };
@@ -168,7 +172,8 @@ fn faults_at_any_moment() {
     assert!(struck > late, "{late} of {} faults came too late", struck + late);
 }
 
-/// A host that is gone for good is left out after it was blamed twice, and the others finish with the same bytes.
+/// A host that never comes back is left out after two failures, and the others finish with the same
+/// bytes.
 #[test]
 fn a_host_that_never_comes_back() {
     let Some(lan) = Lan::new(3) else { return };
@@ -178,22 +183,23 @@ fn a_host_that_never_comes_back() {
     lan.plug(1, false);
     let status = run.ended();
     assert!(status.success(), "{status}: {}", run.log());
-    let told = scene.told();
+    let told = scene.run_json();
     let attempts = told["attempts"].as_array().expect("a list");
     let last = attempts.last().expect("an attempt");
     assert_eq!(last["hosts"], serde_json::json!([lan.address(0), lan.address(2)]), "{told}");
     assert_eq!(attempts.len(), 3, "{told}");
     scene.same_bytes("without the host");
-    lan.nobody_left(GENEROUS, "without the host");
+    lan.no_worker_left(GENEROUS, "without the host");
 }
 
-/// A worker that never comes back from an operator, in a process that lives and beats, is noticed by its turns, named, and cut off. One thread is held
-/// at its next system call by strace; no other thread of the process is touched.
+/// A worker that hangs in an operator, while its process is alive and sends heartbeats, is noticed
+/// by its lack of progress, named and cut off. strace holds one thread at its next system call; the
+/// other threads of the process run on.
 #[test]
 fn a_wedged_worker() {
     let Some(lan) = Lan::new(3) else { return };
     if !crate::crash::strace::is_allowed() {
-        return super::lan::skip("strace is missing or may not trace");
+        return;
     }
     let scene = Scene::new(&lan, None, "progress_timeout_s = 4");
     let mut run = scene.start();

@@ -1,7 +1,11 @@
-//! In comes a number of hosts, out comes a network of namespaces: `h0`, `h1` ... with addresses 10.77.0.1, 10.77.0.2 ..., and the switch between them in one of its
-//! own, so that nothing of it is seen in the namespace of the machine. All names carry the id of the test's process: what a killed test left is
-//! found and removed by the next. Dropped, every process in it is killed and all of it is gone.
+//! A network of hosts in kernel namespaces.
+//!
+//! Hosts are `h0`, `h1` ... with addresses 10.77.0.1, 10.77.0.2 ...; a bridge in a namespace of its
+//! own connects them, so that the machine's namespace stays as it is. All names contain the id of
+//! the test's process, so that the next test can find and remove what a killed test left behind.
+//! Dropping a network kills every process in it and removes it.
 
+use crate::workbench::skip;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const PREFIX: &str = "pagefold-";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
-/// One network at a time: each keeps the machine busy.
+/// Only one network exists at a time, because each keeps the machine busy.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// A network of hosts.
@@ -29,7 +33,7 @@ fn run(program: &str, arguments: &[&str]) -> Result<Output, String> {
     }
 }
 
-/// `ip` with the words of `line`.
+/// Runs `ip` with the words of `line`.
 fn ip(line: &str) -> Result<Output, String> {
     run("ip", &line.split_whitespace().collect::<Vec<_>>())
 }
@@ -38,14 +42,7 @@ fn text(output: Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Says why a test is skipped, or fails if it must not be.
-pub fn skip(why: &str) {
-    let is_required = std::env::var("PAGEFOLD_HOSTS").is_ok_and(|word| word == "required");
-    assert!(!is_required, "must not be skipped: {why}");
-    println!("skipped: {why}");
-}
-
-/// Removes the networks of test processes that are gone.
+/// Removes the networks of test processes that have ended.
 fn sweep() {
     let listed = ip("netns list").map(text).unwrap_or_default();
     for name in listed.lines().filter_map(|line| line.split_whitespace().next()) {
@@ -56,7 +53,7 @@ fn sweep() {
     }
 }
 
-/// Ids of all processes in namespace `name`.
+/// The ids of all processes in namespace `name`.
 fn pids(name: &str) -> Vec<u32> {
     let listed = ip(&format!("netns pids {name}")).map(text).unwrap_or_default();
     listed.lines().filter_map(|line| line.trim().parse().ok()).collect()
@@ -71,14 +68,15 @@ fn remove(name: &str) {
         left.iter().for_each(|id| crate::workbench::signal("KILL", &id.to_string()));
         std::thread::sleep(Duration::from_millis(20));
     }
-    // The links between them go with their ends.
+    // Links are removed with their ends.
     if let Err(why) = ip(&format!("netns del {name}")) {
         println!("a namespace is left behind: {why}");
     }
 }
 
 impl Lan {
-    /// A network of so many hosts; none, and a word about it, without the rights or the means.
+    /// Makes a network of so many hosts; none, and the test is skipped, without the tools or the
+    /// rights.
     pub fn new(hosts: usize) -> Option<Lan> {
         let one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for tool in [["ip", "-V"], ["nft", "-v"]] {
@@ -131,20 +129,20 @@ impl Lan {
         format!("10.77.0.{}", host + 1)
     }
 
-    /// A command that is run on a host.
+    /// A command that runs on a host.
     pub fn command(&self, host: usize, program: &str) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.host(host), program]);
         command
     }
 
-    /// The worker processes on a host, by id.
+    /// The ids of the worker processes on a host.
     pub fn workers(&self, host: usize) -> Vec<u32> {
         pids(&self.host(host)).into_iter().filter(|id| is_worker(*id)).collect()
     }
 
     /// Waits until no worker is left on any host.
-    pub fn nobody_left(&self, within: Duration, what: &str) {
+    pub fn no_worker_left(&self, within: Duration, what: &str) {
         let began = Instant::now();
         loop {
             let left: Vec<u32> = (0..self.hosts).flat_map(|host| self.workers(host)).collect();
@@ -156,13 +154,14 @@ impl Lan {
         }
     }
 
-    /// Pulls a host's cable out, or puts it in again.
+    /// Unplugs a host's cable, or plugs it in again.
     pub fn plug(&self, host: usize, is_in: bool) {
         let state = if is_in { "up" } else { "down" };
         ip(&format!("-n {} link set port{host} {state}", self.switch())).expect("plugged");
     }
 
-    /// What a host's kernel does to all that comes (`input`) or goes (`output`) over the network: an nftables verdict with its matches.
+    /// Makes a host's kernel filter incoming (`input`) or outgoing (`output`) packets, by an
+    /// nftables verdict with its matches.
     pub fn filter(&self, host: usize, rules: &[(&str, &str)]) {
         let chain = |(hook, rule): &(&str, &str)| {
             let device = if *hook == "input" { "iifname" } else { "oifname" };
@@ -175,7 +174,7 @@ impl Lan {
         run("ip", &["netns", "exec", &self.host(host), "nft", &table]).expect("filtered");
     }
 
-    /// Undoes all that was done to a host's network.
+    /// Removes all faults of a host's network.
     pub fn heal(&self, host: usize) {
         self.plug(host, true);
         run("ip", &["netns", "exec", &self.host(host), "nft", "flush ruleset"]).expect("healed");
@@ -185,7 +184,8 @@ impl Lan {
 fn is_worker(id: u32) -> bool {
     let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-    // Neither ip, which makes way for it, nor a shell or sshd that has it among its words.
+    // Excludes ip, which is replaced by the command, and a shell or sshd that has the command among
+    // its arguments.
     words[0].ends_with(b"pagefold") && words.get(1) == Some(&&b"worker"[..])
 }
 

@@ -2,8 +2,8 @@ use super::lan::Lan;
 use super::scene::{FILES, GENEROUS, Scene};
 use crate::workbench::signal;
 
-/// A run whose launcher is killed, or stopped by SIGTERM, when nine of ten splits are finished does at most 15 % of them when it is run again, by
-/// its own account, and gives the same bytes.
+/// A run whose launcher is killed or stopped by SIGTERM when nine of ten splits are finished
+/// repeats at most 15 % of them in the next run, by its own account, and gives the same bytes.
 #[test]
 fn little_is_done_again() {
     let Some(lan) = Lan::new(3) else { return };
@@ -14,7 +14,7 @@ fn little_is_done_again() {
         signal(name, &run.child.id().to_string());
         let status = run.ended();
         assert!(!status.success(), "{name}: the run was over before it was stopped");
-        lan.nobody_left(GENEROUS, name);
+        lan.no_worker_left(GENEROUS, name);
         let told = scene.start().succeeded(&scene, 1);
         let [done, resumed] = ["splits_done", "splits_resumed"].map(|key| told[key].as_u64().expect("a number"));
         println!("{name}: {resumed} splits were kept, {done} done again");

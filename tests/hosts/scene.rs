@@ -1,7 +1,9 @@
-//! In come a network and inputs, out comes a run over it that can be watched and disturbed, and the promises that must hold at its end.
+//! A run on a network of hosts that a test can watch and disturb, and the promises that must hold
+//! at its end.
 
 use super::{alone, lan::Lan};
-use crate::workbench::Bench;
+use crate::texts;
+use crate::workbench::{Bench, free_port};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -11,65 +13,52 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// No dictionary, whose loading would be most of so small a run.
+/// Loads no dictionary, which would take most of the time of so small a run.
 pub const JOB: &str = "[features]\nunit = \"characters\"\n";
-/// Silence after which a process is lost, in these tests.
+/// The silence timeout of these tests.
 pub const SILENCE: Duration = Duration::from_secs(3);
-/// The bound on everything that waits for silence.
+/// The longest that a test waits for a timeout.
 pub const GENEROUS: Duration = Duration::from_secs(3 + 10);
-/// Far beyond what a run takes.
+/// Much longer than any run takes.
 const RUN: Duration = Duration::from_secs(120);
-/// Splits, one a file.
+/// The number of files, each of which is a split.
 pub const FILES: u64 = 40;
 const PAGES: u64 = 160;
 
-/// A crawl of which every fourth page is near to three others; made once for all tests.
+/// A crawl that takes seconds; made once for all tests.
 fn crawl() -> PathBuf {
     static CRAWL: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = CRAWL.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        for file in 0..FILES {
-            let mut lines = String::new();
-            for n in file * PAGES..(file + 1) * PAGES {
-                let article = n / 4;
-                let mut text: String = (0..200).map(|w| format!("w{} ", (article * 131 + w * 17) % 9973)).collect();
-                write!(text, "edition {}", n % 4).expect("a string");
-                writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text}\"}}", n % 7).expect("a string");
-            }
-            std::fs::write(folder.path().join(format!("{file:02}.jsonl")), lines).expect("written");
-        }
-        folder
-    });
-    folder.path().to_owned()
+    CRAWL.get_or_init(|| texts::crawl(FILES, PAGES, 200)).path().to_owned()
 }
 
-/// The tables that one process exports of these inputs; made once.
+/// The tables that one process exports for these inputs; made once.
 fn expected(inputs: &Path) -> BTreeMap<String, Vec<u8>> {
     static EXPECTED: Mutex<BTreeMap<PathBuf, BTreeMap<String, Vec<u8>>>> = Mutex::new(BTreeMap::new());
     let mut known = EXPECTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     known.entry(inputs.to_owned()).or_insert_with(|| alone(inputs).tables()).clone()
 }
 
-/// A job, and a cluster file of all hosts of a network.
+/// A job, and a cluster file of all hosts of the network.
 pub struct Scene<'a> {
     /// The network.
     pub lan: &'a Lan,
     /// The job.
     pub bench: Bench,
+    /// The port that every process listens on.
+    pub port: u16,
     inputs: PathBuf,
 }
 
-/// Port that every process listens on.
-pub const PORT: u16 = 7400;
-
 impl<'a> Scene<'a> {
-    /// A job over `inputs`, or a crawl that takes seconds, on the first three hosts; `more` is for the cluster file.
+    /// Makes a job over `inputs`, or over a crawl that takes seconds, on the first three hosts;
+    /// `more` goes to the cluster file.
     pub fn new(lan: &'a Lan, inputs: Option<PathBuf>, more: &str) -> Scene<'a> {
         let inputs = inputs.unwrap_or_else(crawl);
         let bench = Bench::new(&inputs, JOB);
+        let port = free_port(&["127.0.0.1".to_owned()]);
         let start = if more.contains("ssh_command") { "" } else { "ssh_command = [\"ip\", \"netns\", \"exec\"]\n" };
         let mut cluster = format!(
-            "launch = \"ssh\"\nworkers = 1\nport = {PORT}\nbackoff_s = 0.01\nsilence_timeout_s = {}\n{start}{more}\n",
+            "launch = \"ssh\"\nworkers = 1\nport = {port}\nbackoff_s = 0.01\nsilence_timeout_s = {}\n{start}{more}\n",
             SILENCE.as_secs()
         );
         for host in 0..3 {
@@ -77,7 +66,7 @@ impl<'a> Scene<'a> {
             write!(cluster, "[[hosts]]\naddress = \"{}\"\nssh = \"{name}\"\n", lan.address(host)).expect("a string");
         }
         std::fs::write(bench.at("hosts.toml"), cluster).expect("written");
-        Scene { lan, bench, inputs }
+        Scene { lan, bench, port, inputs }
     }
 
     /// Starts the run.
@@ -85,19 +74,19 @@ impl<'a> Scene<'a> {
         Run::of(self.bench.command(&["--cluster", "hosts.toml"]))
     }
 
-    /// What `run.json` tells.
-    pub fn told(&self) -> serde_json::Value {
+    /// The content of `run.json`.
+    pub fn run_json(&self) -> serde_json::Value {
         serde_json::from_slice(&std::fs::read(self.bench.at("out/run.json")).expect("written")).expect("JSON")
     }
 
-    /// The results are those of one process alone.
+    /// Asserts that the results are those of one process.
     pub fn same_bytes(&self, what: &str) {
         let (mine, expected) = (self.bench.tables(), expected(&self.inputs));
         let differ: Vec<&String> = mine.keys().filter(|name| mine.get(*name) != expected.get(*name)).collect();
         assert!(differ.is_empty(), "{what}: {differ:?} differ");
     }
 
-    /// Splits that are finished.
+    /// The number of finished splits.
     pub fn splits(&self) -> u64 {
         let attempts = std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
         let splits = attempts
@@ -105,7 +94,8 @@ impl<'a> Scene<'a> {
         splits.filter(|split| split.path().extension().is_some_and(|extension| extension == "json")).count() as u64
     }
 
-    /// The worker on `host`, once so many splits are finished by any; none if the run ends before.
+    /// Waits until so many splits are finished, and returns the worker on `host`; none if the run
+    /// ends before.
     pub fn at_work(&self, host: usize, splits: u64, run: &mut Run) -> Option<u32> {
         let began = Instant::now();
         while self.splits() < splits || self.lan.workers(host).is_empty() {
@@ -119,7 +109,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// A run, and what it says as it says it.
+/// A run and its log.
 pub struct Run {
     /// The launcher.
     pub child: Child,
@@ -144,7 +134,7 @@ impl Run {
         Run { child, lines, heard: Vec::new() }
     }
 
-    /// When a line with `word` was said, at most `within` from now.
+    /// Waits for a log line with `word`, at most `within`, and returns when it was written.
     pub fn says(&mut self, word: &str, within: Duration) -> Option<Instant> {
         let deadline = Instant::now() + within;
         let mut looked_at = 0;
@@ -160,7 +150,7 @@ impl Run {
         }
     }
 
-    /// All that it said so far.
+    /// The log so far.
     pub fn log(&mut self) -> String {
         self.heard.extend(self.lines.try_iter());
         self.heard.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
@@ -171,7 +161,7 @@ impl Run {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("asked") {
-                // The end of stderr is that of all its workers, too.
+                // stderr ends when the last worker has ended.
                 let _ = self.says("\u{0}", GENEROUS);
                 return status;
             }
@@ -182,21 +172,22 @@ impl Run {
         }
     }
 
-    /// It succeeds in so many attempts, with the bytes of one process, and leaves nobody behind.
+    /// Asserts that it succeeds in so many attempts, gives the bytes of one process and leaves no
+    /// process behind.
     pub fn succeeded(mut self, scene: &Scene<'_>, attempts: usize) -> serde_json::Value {
         let status = self.ended();
         assert!(status.success(), "{status}: {}", self.log());
-        let told = scene.told();
+        let told = scene.run_json();
         assert_eq!(told["attempts"].as_array().map(Vec::len), Some(attempts), "{told}\n{}", self.log());
         scene.same_bytes("the run");
-        scene.lan.nobody_left(GENEROUS, "the run");
+        scene.lan.no_worker_left(GENEROUS, "the run");
         told
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // One that has ended needs no killing.
+        // A run that has ended needs no killing.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

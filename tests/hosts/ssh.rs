@@ -1,6 +1,6 @@
-use super::lan::{Lan, skip};
+use super::lan::Lan;
 use super::scene::{GENEROUS, Run, Scene};
-use crate::workbench::Random;
+use crate::workbench::{free_port, skip};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 /// The host of the launcher.
 const LAUNCHER: usize = 3;
 
-/// An sshd on each of three hosts, with keys and files of its own, none of the machine's. Dropped, they end.
+/// An sshd on each of three hosts, with its own keys and files. Dropping this ends them.
 struct Daemons<'a> {
     lan: &'a Lan,
     folder: tempfile::TempDir,
-    port: u64,
+    port: u16,
     children: Vec<Child>,
 }
 
@@ -23,7 +23,7 @@ fn keygen(path: &Path) -> Option<()> {
 }
 
 impl<'a> Daemons<'a> {
-    /// None, and a word about it, where there is no ssh or sshd.
+    /// None, and the test is skipped, without ssh or sshd.
     fn start(lan: &'a Lan) -> Option<Daemons<'a>> {
         let sshd = ["/usr/sbin/sshd", "/usr/bin/sshd", "/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
         let Some(sshd) = sshd else {
@@ -38,10 +38,10 @@ impl<'a> Daemons<'a> {
                 return None;
             }
         }
-        // Where sshd leaves its rights; the package makes it when its service starts.
+        // sshd needs this folder, which its package makes when its service starts.
         std::fs::create_dir_all("/run/sshd").expect("made");
         std::fs::copy(at("user_key.pub"), at("authorized_keys")).expect("copied");
-        let port = 20_000 + Random::seeded().below(10_000);
+        let port = free_port(&["127.0.0.1".to_owned()]);
         let path = |name: &str| at(name).to_str().expect("UTF-8").to_owned();
         let config = format!(
             "Port {port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\nMaxStartups 100\n\
@@ -70,7 +70,7 @@ impl<'a> Daemons<'a> {
         Some(daemons)
     }
 
-    /// Writes the file of known hosts: which key the launcher expects of each.
+    /// Writes the file of known hosts with the key that the launcher expects of each.
     fn know(&self, keys: [&str; 3]) {
         let line = |(host, key): (usize, &str)| {
             let key = std::fs::read_to_string(self.folder.path().join(format!("{key}.pub"))).expect("made");
@@ -104,7 +104,7 @@ impl<'a> Daemons<'a> {
         Scene::new(self.lan, None, &start)
     }
 
-    /// The run of `scene`, whose launcher is on a host of its own.
+    /// Starts the run of `scene`, whose launcher is on a fourth host.
     fn run(&self, scene: &Scene<'_>) -> Run {
         let mut command = self.lan.command(LAUNCHER, env!("CARGO_BIN_EXE_pagefold"));
         command.args(["run", "job.toml", "--cluster", "hosts.toml"]).current_dir(scene.bench.at(""));
@@ -116,15 +116,15 @@ impl<'a> Daemons<'a> {
 impl Drop for Daemons<'_> {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // What they started ends with the network.
+            // Their child processes end with the network.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// Over real ssh three hosts give the bytes of one process; a host whose key is not the known one is refused at once, with its name, what ssh says and
-/// exit code 76, and nothing is left running on the others.
+/// Three hosts over real ssh give the bytes of one process. A host with an unknown key is refused
+/// at once, with its name, ssh's message and exit code 76, and no process is left on the others.
 #[test]
 fn over_ssh() {
     let Some(lan) = Lan::new(4) else { return };
@@ -140,11 +140,12 @@ fn over_ssh() {
     let last = log.lines().last().unwrap_or_default();
     assert!(last.contains(&lan.address(1)) && last.contains("Host key verification failed"), "{log}");
     assert!(!scene.bench.at("out/members.jsonl").exists());
-    lan.nobody_left(GENEROUS, "a wrong host key");
+    lan.no_worker_left(GENEROUS, "a wrong host key");
 }
 
-/// A host whose cable is pulled out is lost to its peers and to the launcher alike: it is noticed, blamed and costs one attempt; the process there, which nobody can
-/// reach, ends by itself before the next attempt begins.
+/// A host whose cable is unplugged is lost to its peers and to the launcher. It is noticed, blamed
+/// and costs one attempt; its worker, which the launcher cannot reach, ends by itself before the
+/// next attempt begins.
 #[test]
 fn unplugged_from_the_launcher() {
     let Some(lan) = Lan::new(4) else { return };

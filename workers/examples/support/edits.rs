@@ -48,7 +48,7 @@ pub fn figure(article: &mut Article, random: &mut Random) {
 
 /// Publishes the article on a later day, with a date line.
 pub fn dateline(article: &mut Article, random: &mut Random) {
-    article.date = article.date + (1 + random.below(5i64)).days();
+    article.date += (1 + random.below(5i64)).days();
     article.dateline = article.dateline_of(article.date);
 }
 

@@ -1,9 +1,11 @@
-use crate::workbench::{Bench, Random};
+use crate::random::Random;
+use crate::workbench::Bench;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-/// Stands in the place of ssh: notes the process under the host's name, does what the file `first-NAME` says if it is the first time, and becomes the worker.
+/// Replaces ssh: records the process under the host's name, runs the file `first-NAME` on the first
+/// start, and then becomes the worker.
 const FAKE_SSH: &str = "#!/bin/sh
 folder=$1; name=$2; shift 2
 echo $$ >> \"$folder/pids-$name\"
@@ -12,13 +14,14 @@ if [ -e \"$folder/first-$name\" ]; then mv \"$folder/first-$name\" \"$folder/don
 exec \"$@\"
 ";
 
-/// A bench with a crawl of several files that takes a while to read, and a cluster of two hosts, both of them this machine.
+/// A bench with a crawl that takes a while to read, and a cluster of two hosts that are both this
+/// machine.
 struct Scene {
     bench: Bench,
     crawl: tempfile::TempDir,
 }
 
-/// So many documents that a debug build reads for seconds.
+/// Enough documents to keep a debug build busy for seconds.
 const FILES: usize = 10;
 const LINES: usize = 2500;
 
@@ -61,7 +64,7 @@ impl Scene {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
     }
 
-    /// The worker on the second host, once a share of the crawl is read and most is not.
+    /// The worker on the second host, once one split is finished and most are not.
     fn second_at_work(&self) -> String {
         for _ in 0..6000 {
             let attempts = std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
@@ -80,8 +83,9 @@ impl Scene {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The run succeeded with this many attempts, the failed ones blamed on the second host for `reason`; its results are those of an undisturbed run, and
-    /// no process is left.
+    /// Asserts that the run succeeded in this many attempts, that the failed ones were blamed on
+    /// the second host for `reason`, that the results are those of an undisturbed run, and that no
+    /// process is left.
     fn succeeded(&self, output: &Output, attempts: usize, reason: &str) {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
@@ -97,11 +101,12 @@ impl Scene {
         calm.run_well(&["--threads", "1"]);
         self.bench.assert_same_tables(&calm, reason);
         assert_eq!(self.bench.multisets(), calm.multisets());
-        self.nobody_left();
+        self.no_worker_left();
     }
 
-    fn nobody_left(&self) {
+    fn no_worker_left(&self) {
         let pids: Vec<String> = ["127.0.0.1", "127.0.0.2"].iter().flat_map(|name| self.pids(name)).collect();
+        assert!(!pids.is_empty(), "no worker was ever started");
         let is_worker = |pid: &&String| {
             let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             line.contains("pagefold") && line.contains("worker")
@@ -121,7 +126,8 @@ fn signal(signal: &str, pid: &str) {
     assert!(Command::new("kill").args([signal, pid]).status().expect("started").success());
 }
 
-/// A worker that is killed while it works costs one attempt and not the run: the next one gives the bytes of an undisturbed run.
+/// A worker that is killed while it works costs one attempt and not the run: the next attempt gives
+/// the bytes of an undisturbed run.
 #[test]
 fn a_killed_worker() {
     let scene = Scene::new("");
@@ -130,7 +136,8 @@ fn a_killed_worker() {
     scene.succeeded(&run.wait_with_output().expect("waited"), 2, "was killed by signal 9");
 }
 
-/// Likewise one that stands still, which its silence betrays; it is not left behind either.
+/// A worker that is stopped costs one attempt: its silence shows it, and its process does not stay
+/// behind.
 #[test]
 fn a_stopped_worker() {
     let scene = Scene::new("");
@@ -139,7 +146,7 @@ fn a_stopped_worker() {
     scene.succeeded(&run.wait_with_output().expect("waited"), 2, "silent for");
 }
 
-/// Likewise a host that answers nothing when the worker is started there.
+/// A host on which the started worker answers nothing costs one attempt.
 #[test]
 fn a_mute_host() {
     let scene = Scene::new("start_timeout_s = 2");
@@ -147,7 +154,8 @@ fn a_mute_host() {
     scene.succeeded(&scene.start().wait_with_output().expect("waited"), 2, "missing after 2 s");
 }
 
-/// A host that fails twice is left out if enough hosts remain, and if not the run ends with exit code 75 and names it.
+/// A host that fails twice is left out if enough hosts remain; otherwise the run ends with exit
+/// code 75 and names it.
 #[test]
 fn a_host_that_fails_for_good() {
     let fails = "echo no route to that host >&2; exit 255\n";
@@ -161,10 +169,10 @@ fn a_host_that_fails_for_good() {
     assert_eq!(output.status.code(), Some(75), "{stderr}");
     let last = stderr.lines().last().expect("a line");
     assert!(last.contains("127.0.0.2: ended with exit code 255: no route to that host (attempt 2)"), "{last}");
-    scene.nobody_left();
+    scene.no_worker_left();
 }
 
-/// The launcher's end, however sudden, is the workers' end.
+/// When the launcher is killed its workers end, too.
 #[test]
 fn a_killed_launcher() {
     let scene = Scene::new("");
@@ -172,12 +180,12 @@ fn a_killed_launcher() {
     scene.second_at_work();
     run.kill().expect("killed");
     run.wait().expect("waited");
-    scene.nobody_left();
+    scene.no_worker_left();
     scene.bench.run_well(&["--cluster", "hosts.toml"]);
 }
 
-/// `check` finds a working cluster well, names the host where another binary lies with exit code 76 and one that cannot be reached with 75, and leaves
-/// nothing behind; without a cluster it looks at the job alone.
+/// `check` accepts a working cluster, names a host with another binary with exit code 76 and an
+/// unreachable one with 75, and leaves nothing behind. Without a cluster it checks the job alone.
 #[test]
 fn check() {
     let scene = Scene::new("");
@@ -204,7 +212,7 @@ fn check() {
     let left = names(&scene.bench.at(""));
     let left: Vec<_> = left.iter().filter(|name| !before.contains(name) && !name.starts_with(['p', 'a'])).collect();
     assert!(left.is_empty(), "{left:?}");
-    scene.nobody_left();
+    scene.no_worker_left();
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -214,7 +222,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The cluster file at the top of the tree does what it says: it runs as it stands.
+/// The example cluster file runs as it is.
 #[test]
 fn the_example_runs() {
     let bench = Bench::new(&crate::workbench::demo_inputs(), "");
