@@ -8,6 +8,7 @@ use crate::fold::epoch::Epoch;
 use crate::store::digest;
 use crate::store::lookup::Lookup;
 use crate::store::segment::{Segment, SegmentRef};
+use crate::store::table::Row;
 use crate::tables::{EvidenceRow, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,8 +98,8 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     let parts = |folder: &str, parts: &[SegmentRef]| {
         parts.iter().all(|part| whole(&part.path(&attempt.join(folder)), &part.digest))
     };
-    let sound = parts("visits", &done.visits)
-        && parts("evidence", &done.evidence)
+    let sound = parts(Visit::NAME, &done.visits)
+        && parts(EvidenceRow::NAME, &done.evidence)
         && whole(&split_path(attempt, id, "rejects.jsonl"), &done.rejects_digest);
     sound.then_some(done)
 }
@@ -118,7 +119,7 @@ pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
 
 /// What all finished splits say, mapped.
 pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
-    let folder = epoch.shared.attempt.join("visits");
+    let folder = epoch.shared.attempt.join(Visit::NAME);
     let mut segments = Vec::new();
     for id in 0..epoch.shared.plan.splits.len() {
         for part in &done(&epoch.shared.attempt, id)?.visits {
@@ -130,7 +131,7 @@ pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
 
 /// The evidence of all texts of all finished splits, mapped; of a text in several splits several times the same.
 pub fn evidence(epoch: &Epoch) -> Result<Lookup<EvidenceRow>> {
-    let folder = epoch.shared.attempt.join("evidence");
+    let folder = epoch.shared.attempt.join(EvidenceRow::NAME);
     let mut lookup = Lookup::default();
     for id in 0..epoch.shared.plan.splits.len() {
         for part in &done(&epoch.shared.attempt, id)?.evidence {
