@@ -15,7 +15,9 @@ use crate::fold::splits::{self, Counts, RejectLine};
 use crate::job::Job;
 use crate::plan::{self, Plan};
 use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
+use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};
+use crate::tables::PageRow;
 use std::collections::BTreeMap;
 
 /// A committed epoch.
@@ -59,7 +61,7 @@ fn figures(
             break;
         }
     }
-    let before = head.map_or((0, 0), |head| (rows(&head.manifest.tables, "pages"), head.manifest.folded));
+    let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
     Ok(Figures {
         rejects_max: job.read.rejects_max,
         source: job.read.source.clone(),
@@ -87,8 +89,9 @@ fn named(counters: &Counters, counts: &Counts) -> BTreeMap<String, u64> {
     named
 }
 
-fn rows(tables: &BTreeMap<String, TableState>, name: &str) -> u64 {
-    tables.get(name).map_or(0, |table| table.rows)
+/// The number of live pages.
+fn pages(tables: &BTreeMap<String, TableState>) -> u64 {
+    tables.get(PageRow::NAME).map_or(0, |table| table.rows)
 }
 
 /// Commits the epoch of `plan` on top of `head`.
@@ -111,7 +114,7 @@ pub fn commit(
         .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
     let unexamined = pivots::after(&unexamined, counters.unexamined());
-    let after = (rows(&tables, "pages"), folded);
+    let after = (pages(&tables), folded);
     if let Err(refusal) =
         guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
     {

@@ -13,7 +13,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::splits;
 use crate::store::segment::Segment;
 use crate::store::table::{Row, consolidate};
-use crate::tables::pages::{Going, has_expired};
+use crate::tables::pages::{LapseRule, has_expired};
 use crate::tables::visits::{PAGE, REMOVED, SEEN};
 use crate::tables::{PageRow, UrlRow, Visit};
 
@@ -93,7 +93,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let before = epoch.before::<PageRow>()?;
     let known_urls = epoch.before::<UrlRow>()?;
     let now = Now { epoch: plan.epoch, time: plan.logical_time, source: plan.source };
-    let going = Going { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
+    let going = LapseRule { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let rows = visits.iter().map(|segment| segment.len() as u64);

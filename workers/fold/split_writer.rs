@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
 use crate::store::segment::{self, SegmentRef};
+use crate::store::table::Row;
 use crate::store::{digest, durable};
 use crate::tables::{EvidenceRow, Visit};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ impl SplitWriter {
         if self.visits.len() < before {
             self.counts.note("repeated", (before - self.visits.len()) as u64);
         }
-        let part = segment::write(&epoch.shared.attempt.join("visits"), &epoch.tag(), self.visits.drain(..))?;
+        let part = segment::write(&epoch.shared.attempt.join(Visit::NAME), &epoch.tag(), self.visits.drain(..))?;
         self.visit_segments.extend(part);
         Ok(())
     }
@@ -102,7 +103,7 @@ impl SplitWriter {
     fn flush_evidence(&mut self, epoch: &Epoch) -> Result<()> {
         self.evidence_bytes = 0;
         let rows = std::mem::take(&mut self.evidence).into_values();
-        let part = segment::write(&epoch.shared.attempt.join("evidence"), &epoch.tag(), rows)?;
+        let part = segment::write(&epoch.shared.attempt.join(EvidenceRow::NAME), &epoch.tag(), rows)?;
         self.evidence_segments.extend(part);
         Ok(())
     }

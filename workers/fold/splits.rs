@@ -9,6 +9,7 @@ use crate::fold::epoch::Epoch;
 use crate::store::digest;
 use crate::store::lookup::Lookup;
 use crate::store::segment::{Segment, SegmentRef};
+use crate::store::table::Row;
 use crate::tables::{EvidenceRow, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,8 +100,8 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     let parts = |folder: &str, parts: &[SegmentRef]| {
         parts.iter().all(|part| whole(&part.path(&attempt.join(folder)), &part.digest))
     };
-    let sound = parts("visits", &done.visits)
-        && parts("evidence", &done.evidence)
+    let sound = parts(Visit::NAME, &done.visits)
+        && parts(EvidenceRow::NAME, &done.evidence)
         && whole(&split_path(attempt, id, "rejects.jsonl"), &done.rejects_digest);
     sound.then_some(done)
 }
@@ -120,7 +121,7 @@ pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
 
 /// The mapped segments of visits of all splits.
 pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
-    let folder = epoch.shared.attempt.join("visits");
+    let folder = epoch.shared.attempt.join(Visit::NAME);
     let mut segments = Vec::new();
     for id in 0..epoch.shared.plan.splits.len() {
         for part in &done(&epoch.shared.attempt, id)?.visits {
@@ -133,7 +134,7 @@ pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
 /// The evidence of all texts of all splits. A text that is in several splits has several equal
 /// rows.
 pub fn evidence(epoch: &Epoch) -> Result<Lookup<EvidenceRow>> {
-    let folder = epoch.shared.attempt.join("evidence");
+    let folder = epoch.shared.attempt.join(EvidenceRow::NAME);
     let mut lookup = Lookup::default();
     for id in 0..epoch.shared.plan.splits.len() {
         for part in &done(&epoch.shared.attempt, id)?.evidence {

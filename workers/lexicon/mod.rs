@@ -65,7 +65,7 @@ impl Inputs {
 }
 
 /// The state that the threads share.
-struct Shared<'a> {
+struct CountingTask<'a> {
     job: &'a Job,
     inputs: &'a Inputs,
     progress: &'a Progress,
@@ -74,7 +74,7 @@ struct Shared<'a> {
     counter: Mutex<Counter>,
 }
 
-impl Shared<'_> {
+impl CountingTask<'_> {
     /// Counts splits until none is left or one has failed. The error has the number of the split.
     fn work(&self, featurizer: &Featurizer) -> std::result::Result<Counts, (usize, Error)> {
         let (mut counts, mut batch) = (Counts::default(), Batch::default());
@@ -154,7 +154,7 @@ pub fn count(
     // No weights and no stop words: they are what is made of these counts.
     let plain = features::Options { unit: Unit::Words, idf: None, stop_words: None, ..job.features.clone() };
     let featurizer = Featurizer::new(&plain, &job.normalize)?;
-    let shared = Shared {
+    let task = CountingTask {
         job,
         inputs,
         progress,
@@ -164,8 +164,8 @@ pub fn count(
     };
     let outcomes = thread::scope(|scope| {
         let start = |_| {
-            let (shared, featurizer) = (&shared, featurizer.clone());
-            scope.spawn(move || shared.work(&featurizer))
+            let (task, featurizer) = (&task, featurizer.clone());
+            scope.spawn(move || task.work(&featurizer))
         };
         let threads: Vec<_> = (0..threads.max(1)).map(start).collect();
         let fault = |_| (usize::MAX, Error::internal("a thread that counts words has panicked"));
@@ -192,5 +192,5 @@ pub fn count(
             format!("{line}: look at them with a run, or raise [read] rejects_max = {max}"),
         ));
     }
-    Ok((into_inner(shared.counter), counts))
+    Ok((into_inner(task.counter), counts))
 }

@@ -3,7 +3,7 @@
 use crate::store::table::Row;
 use crate::tables::{
     BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
-    PageRow, PairRow, UrlRow,
+    PageRow, PairRow, UrlRow, is_band_table,
 };
 
 /// Work that can be done on any table.
@@ -17,19 +17,19 @@ pub trait OnTable {
 /// Does `work` on the table `name`, or returns none if this build has no such table.
 pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
     Some(match name {
-        "pages" => work.on::<PageRow>(),
-        "urls" => work.on::<UrlRow>(),
-        "content_pages" => work.on::<ContentPageRow>(),
-        "contents" => work.on::<ContentRow>(),
-        "fingerprint_contents" => work.on::<GroupRow>(),
-        "evidence" => work.on::<EvidenceRow>(),
-        "keys" => work.on::<KeyRow>(),
-        "pairs" => work.on::<PairRow>(),
-        "components" => work.on::<ComponentRow>(),
-        "component_members" => work.on::<MemberRow>(),
-        "leaders" => work.on::<LeaderRow>(),
-        "clusters" => work.on::<ClusterRow>(),
-        _ if name.starts_with("band_") => work.on::<BandRow>(),
+        PageRow::NAME => work.on::<PageRow>(),
+        UrlRow::NAME => work.on::<UrlRow>(),
+        ContentPageRow::NAME => work.on::<ContentPageRow>(),
+        ContentRow::NAME => work.on::<ContentRow>(),
+        GroupRow::NAME => work.on::<GroupRow>(),
+        EvidenceRow::NAME => work.on::<EvidenceRow>(),
+        KeyRow::NAME => work.on::<KeyRow>(),
+        PairRow::NAME => work.on::<PairRow>(),
+        ComponentRow::NAME => work.on::<ComponentRow>(),
+        MemberRow::NAME => work.on::<MemberRow>(),
+        LeaderRow::NAME => work.on::<LeaderRow>(),
+        ClusterRow::NAME => work.on::<ClusterRow>(),
+        _ if is_band_table(name) => work.on::<BandRow>(),
         _ => return None,
     })
 }

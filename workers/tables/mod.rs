@@ -24,8 +24,8 @@
 //!   ([`visits::TOO_SHORT`]). It is in `contents` and `content_pages` only, and its pages fold only
 //!   with each other.
 //! - Rows sort by all columns in the order below and are looked up by the first. The last one is
-//!   `diff`: +1 if a run added the row, -1 if it retracted it. A change of a row is a retraction and
-//!   an addition.
+//!   `diff`: +1 if a run added the row, -1 if it retracted it. To change a row is to retract it and
+//!   to add another.
 //! - **History** columns say when a page was seen. A run from scratch would give other values, so
 //!   they are not part of a table's multiset hash. Only `pages` has any.
 //! - All other columns are a pure function of the live pages and the job's configuration.
@@ -38,7 +38,7 @@ pub mod snapshot;
 pub mod visits;
 
 use crate::document::Id;
-use crate::store::table::table;
+use crate::store::table::{Row, table};
 
 table! {
     /// A live page. `fold/pages.rs` writes it from the visit that wins.
@@ -180,7 +180,12 @@ table! {
 
 /// The name of the table of `band`, from 1 on.
 pub fn band_table(band: usize) -> String {
-    format!("band_{band}")
+    format!("{}_{band}", BandRow::NAME)
+}
+
+/// Whether `name` is that of the table of a band.
+pub fn is_band_table(name: &str) -> bool {
+    name.strip_prefix(BandRow::NAME).is_some_and(|rest| rest.starts_with('_'))
 }
 
 table! {

@@ -23,16 +23,16 @@ pub fn has_expired(page: &PageRow, retention: Retention) -> bool {
     page.last_epoch < retention.epoch_min || page.last_time < retention.time_min
 }
 
-/// The pages that an epoch removes unless it sees them.
+/// Selects the pages that an epoch removes unless it sees them.
 #[derive(Clone, Copy, Debug)]
-pub struct Going {
+pub struct LapseRule {
     /// The bounds for the last visit of all other pages.
     pub retention: Retention,
     /// The source of which a complete snapshot is read.
     pub complete: Option<u16>,
 }
 
-impl Going {
+impl LapseRule {
     /// Whether there can be no such pages.
     pub fn is_never(self) -> bool {
         self.retention == Retention::default() && self.complete.is_none()
@@ -59,11 +59,11 @@ impl Going {
 /// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
 /// live ones.
 pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
-    let going = Going { retention, complete: None };
-    if going.is_never() {
+    let rule = LapseRule { retention, complete: None };
+    if rule.is_never() {
         return false;
     }
-    let live = |segment| going.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
+    let live = |segment| rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
     pages.segments().iter().map(live).sum::<i64>() > 0
 }
 
