@@ -25,6 +25,7 @@ mod hosts;
 mod inspect;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
+mod limits;
 /// Every user's mistake gives one line and the right exit code, and nothing is written.
 mod mistakes;
 /// Processes that a scheduler starts are one run.
