@@ -14,11 +14,11 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep::{KeepRule, Rank};
 use crate::job::{Form, Job};
-use crate::store::durable;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
+use crate::store::{digest, durable};
 use crate::tables::pages::has_expired;
 use crate::tables::pairs;
 use crate::tables::snapshot::Snapshot;
@@ -392,5 +392,5 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
         None => String::new(),
     };
     durable::write(&dir.join("rejects.jsonl"), lines.as_bytes())?;
-    Ok(("rejects.jsonl".into(), blake3::hash(lines.as_bytes()).to_hex().to_string()))
+    Ok(("rejects.jsonl".into(), digest::of_bytes(lines.as_bytes())))
 }
