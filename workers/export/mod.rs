@@ -20,10 +20,10 @@ mod transitions;
 use crate::error::{Error, Kind, Result};
 use crate::graph::representative::KeepRule;
 use crate::job::Job;
-use crate::store::durable;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
+use crate::store::{digest, durable};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow};
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
@@ -101,7 +101,7 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
         None => String::new(),
     };
     durable::write(&dir.join("rejects.jsonl"), lines.as_bytes())?;
-    Ok(("rejects.jsonl".into(), blake3::hash(lines.as_bytes()).to_hex().to_string()))
+    Ok(("rejects.jsonl".into(), digest::of_bytes(lines.as_bytes())))
 }
 
 /// Removes the temporary files of an interrupted export from `dir`. Errors are ignored: these files

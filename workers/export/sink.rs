@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Form;
-use crate::store::durable;
+use crate::store::digest::HashingFile;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -13,7 +13,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use std::sync::Arc;
 const BATCH_ROWS: usize = 1 << 16;
 /// The rows of a Parquet row group.
 const GROUP_ROWS: usize = 1 << 20;
+/// The size of a file's buffer in bytes.
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// A row of an exported table.
 pub trait Exported: Serialize {
@@ -103,43 +105,25 @@ pub struct Place<'a> {
 /// The names and digests of written files.
 pub type Files = Vec<(String, String)>;
 
-/// A file that is hashed while it is written.
-struct Hashed {
-    file: BufWriter<File>,
-    hasher: blake3::Hasher,
-}
-
-impl Write for Hashed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let n = self.file.write(bytes)?;
-        self.hasher.update(&bytes[..n]);
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
-}
-
 /// Writes the rows of one table, in order, in all requested formats.
 pub struct Sink<R: Exported> {
     dir: PathBuf,
     rows: Vec<R>,
-    jsonl: Option<Hashed>,
-    parquet: Option<ArrowWriter<Hashed>>,
+    jsonl: Option<HashingFile>,
+    parquet: Option<ArrowWriter<HashingFile>>,
 }
 
 impl<R: Exported> Sink<R> {
     /// Creates the temporary files of the table of `R`.
     pub fn create(place: &Place<'_>) -> Result<Sink<R>> {
         let Place { dir, forms } = *place;
-        let open = |form: Form| -> Result<Option<Hashed>> {
+        let open = |form: Form| -> Result<Option<HashingFile>> {
             if !forms.contains(&form) {
                 return Ok(None);
             }
             let path = aside(dir, &file_name(R::NAME, form));
             let file = File::create(&path).map_err(|e| Error::io("create", &path, e))?;
-            Ok(Some(Hashed { file: BufWriter::with_capacity(1 << 18, file), hasher: blake3::Hasher::new() }))
+            Ok(Some(HashingFile::new(file, path, BUFFER_BYTES)))
         };
         let parquet = open(Form::Parquet)?.map(|file| {
             let properties = WriterProperties::builder()
@@ -183,12 +167,10 @@ impl<R: Exported> Sink<R> {
         let parquet = parquet.map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
         let mut files = Files::new();
         for (form, file) in [(Form::Jsonl, self.jsonl.take()), (Form::Parquet, parquet)] {
-            let Some(Hashed { file, hasher }) = file else { continue };
+            let Some(file) = file else { continue };
             let name = file_name(R::NAME, form);
-            let aside = aside(&self.dir, &name);
-            let file = file.into_inner().map_err(|e| Error::io("write", &aside, e.into_error()))?;
-            durable::place(&file, &aside, &self.dir.join(&name))?;
-            files.push((name, hasher.finalize().to_hex().to_string()));
+            let (digest, _) = file.place(|_| self.dir.join(&name))?;
+            files.push((name, digest));
         }
         Ok(files)
     }

@@ -7,7 +7,8 @@
 use crate::error::Result;
 use crate::store::column::Column;
 use crate::store::manifest::TableState;
-use crate::store::segment::{Layout, SegmentRef, check_mapped, damaged, mapped, rows_after, undamaged};
+use crate::store::segment::SegmentRef;
+use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_after, undamaged};
 use crate::store::table::Row;
 use arrow_array::Array;
 use arrow_ipc::reader::FileDecoder;

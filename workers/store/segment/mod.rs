@@ -5,28 +5,20 @@
 //! galloping search. Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch
 //! follows from its position.
 
-use crate::error::{Error, Kind, Result};
+pub(in crate::store) mod layout;
+mod writer;
+
+pub use writer::{SegmentWriter, write};
+
+use crate::error::Result;
 use crate::gallop::gallop;
-use crate::panics::guarded;
-use crate::store::digest::HashingFile;
-use crate::store::durable;
-use crate::store::map::map;
+use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_after, undamaged};
 use crate::store::table::{MultisetHash, Row};
-use arrow_array::{Array, RecordBatch};
-use arrow_buffer::Buffer;
-use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::{FileDecoder, read_footer_length};
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Every column begins at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
-/// The size of a writer's buffer.
-const BUFFER_BYTES: usize = 1 << 20;
 
 /// A segment as a manifest names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,127 +40,6 @@ impl SegmentRef {
     pub fn path(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.arrow", self.digest))
     }
-}
-
-/// Writes a segment row by row.
-pub struct SegmentWriter<R: Row> {
-    folder: PathBuf,
-    aside: PathBuf,
-    arrow: FileWriter<HashingFile>,
-    batch: Vec<R>,
-    last: Option<R>,
-    rows: u64,
-    live: i64,
-    multiset: MultisetHash,
-    scratch: Vec<u8>,
-}
-
-fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) -> Error {
-    match error {
-        arrow_schema::ArrowError::IoError(_, error) => Error::io(operation, path, error),
-        error => Error::new(Kind::Io, format!("cannot {operation} {}", path.display())).caused_by(error),
-    }
-}
-
-impl<R: Row> SegmentWriter<R> {
-    /// Creates a writer in the table's `folder`. Writers that run at the same time need different
-    /// tags, because the digest that names the file is known only at the end.
-    pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
-        durable::create_folder(folder)?;
-        let aside = folder.join(format!("{tag}.writing"));
-        let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
-        let sink = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
-        let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
-            .map_err(|e| arrow_error("write", &aside, e))?;
-        let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
-            .map_err(|e| arrow_error("write", &aside, e))?;
-        Ok(SegmentWriter {
-            folder: folder.to_owned(),
-            aside,
-            arrow,
-            batch: Vec::new(),
-            last: None,
-            rows: 0,
-            live: 0,
-            multiset: MultisetHash::default(),
-            scratch: Vec::new(),
-        })
-    }
-
-    /// Appends `row`, which must be greater than the row before it.
-    pub fn push(&mut self, row: R) -> Result<()> {
-        if self.batch.len() == R::BATCH_ROWS {
-            self.flush()?;
-        }
-        if let Some(last) = self.batch.last().or(self.last.as_ref()) {
-            assert!(*last < row, "{}: rows out of order: {last:?} then {row:?}", R::NAME);
-        }
-        self.live += i64::from(row.diff());
-        self.multiset.add(&row, &mut self.scratch);
-        self.batch.push(row);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.batch))
-            .and_then(|batch| self.arrow.write(&batch))
-            .map_err(|e| arrow_error("write", &self.aside, e));
-        self.rows += self.batch.len() as u64;
-        self.last = self.batch.pop();
-        self.batch.clear();
-        batch
-    }
-
-    /// Makes the segment durable under its digest. Without rows there is no segment.
-    pub fn finish(mut self) -> Result<Option<SegmentRef>> {
-        if !self.batch.is_empty() {
-            self.flush()?;
-        }
-        let failed = |e| arrow_error("write", &self.aside, e);
-        self.arrow.finish().map_err(failed)?;
-        let mut sink = self.arrow.into_inner().map_err(failed)?;
-        if self.rows == 0 {
-            sink.flush().map_err(|e| Error::io("write", &self.aside, e))?;
-            // If the removal fails, the next run sweeps the file away.
-            let _ = std::fs::remove_file(&self.aside);
-            return Ok(None);
-        }
-        let (digest, bytes) = sink.place(|digest| self.folder.join(format!("{digest}.arrow")))?;
-        Ok(Some(SegmentRef { digest, bytes, rows: self.rows, live: self.live, multiset: self.multiset }))
-    }
-}
-
-/// Writes the sorted `rows` as a segment in the table's `folder`.
-pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>) -> Result<Option<SegmentRef>> {
-    let mut rows = rows.into_iter().peekable();
-    if rows.peek().is_none() {
-        return Ok(None);
-    }
-    let mut writer = SegmentWriter::create(folder, tag)?;
-    for row in rows {
-        writer.push(row)?;
-    }
-    writer.finish()
-}
-
-/// The error for a file that is not as it was written.
-pub(super) fn damaged(path: &Path, why: &str) -> Error {
-    Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
-}
-
-/// Maps the file of `segment` and checks its size.
-pub(super) fn mapped(path: &Path, segment: &SegmentRef) -> Result<bytes::Bytes> {
-    let bytes = map(path)?;
-    match bytes.len() as u64 == segment.bytes {
-        true => Ok(bytes),
-        false => Err(damaged(path, &format!("{} bytes, the manifest says {}", bytes.len(), segment.bytes))),
-    }
-}
-
-/// Runs `read` on the file at `path`. arrow panics on some damaged metadata; such a panic becomes
-/// an error that names the file.
-pub(super) fn undamaged<T>(path: &Path, read: impl FnOnce() -> std::result::Result<T, String>) -> Result<T> {
-    guarded(read).and_then(|read| read).map_err(|why| damaged(path, &why))
 }
 
 /// A mapped segment.
@@ -241,93 +112,6 @@ impl<R: Row> Segment<R> {
     }
 }
 
-/// The position of a batch in a mapped file.
-#[derive(Clone, Copy)]
-pub(super) struct Span {
-    block: arrow_ipc::Block,
-    at: usize,
-    /// The size of its metadata in bytes.
-    pub(super) meta: usize,
-    end: usize,
-}
-
-/// A mapped file and the positions of its batches.
-pub(super) struct Layout {
-    whole: Buffer,
-    schema: Arc<arrow_schema::Schema>,
-    version: arrow_ipc::MetadataVersion,
-    /// The positions of the batches.
-    pub(super) spans: Vec<Span>,
-}
-
-impl Layout {
-    /// Reads the footer of a segment of rows `R`.
-    pub(super) fn read<R: Row>(bytes: bytes::Bytes) -> std::result::Result<Layout, String> {
-        let text = |e: arrow_schema::ArrowError| e.to_string();
-        let whole = Buffer::from(bytes);
-        let Some(trailer) = whole.len().checked_sub(10) else { return Err("too short".into()) };
-        let trailer_bytes = whole[trailer..].try_into().map_err(|_| "no trailer")?;
-        let footer_bytes = read_footer_length(trailer_bytes).map_err(text)?;
-        let Some(start) = trailer.checked_sub(footer_bytes) else { return Err("footer out of bounds".into()) };
-        let footer = arrow_ipc::root_as_footer(&whole[start..trailer]).map_err(|e| e.to_string())?;
-        let schema = try_fb_to_schema(footer.schema().ok_or("no schema")?).map_err(text)?;
-        if schema != *R::schema() {
-            return Err("another table's columns".into());
-        }
-        let mut spans = Vec::new();
-        let mut after = None;
-        for block in footer.recordBatches().ok_or("no batches")? {
-            let (Ok(at), Ok(meta), Ok(body)) = (
-                usize::try_from(block.offset()),
-                usize::try_from(block.metaDataLength()),
-                usize::try_from(block.bodyLength()),
-            ) else {
-                return Err("block out of bounds".into());
-            };
-            let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
-            let Some(end) = end else { return Err("block out of bounds".into()) };
-            // Blocks follow one another, and each begins with the length of its metadata. A
-            // damaged footer points at bytes for which this does not hold.
-            let says = [&[0xff; 4][..], &(meta as u32).wrapping_sub(8).to_le_bytes()].concat();
-            if after.is_some_and(|after| at != after) || !whole[at..end].starts_with(&says) {
-                return Err("no block where the footer says".into());
-            }
-            after = Some(end);
-            spans.push(Span { block: *block, at, meta, end });
-        }
-        let version = footer.version();
-        Ok(Layout { whole, schema: Arc::new(schema), version, spans })
-    }
-
-    /// A decoder of the batches.
-    pub(super) fn decoder(&self) -> FileDecoder {
-        FileDecoder::new(self.schema.clone(), self.version).with_require_alignment(true)
-    }
-
-    /// The bytes of a batch, and the batch that `decoder` reads from them.
-    pub(super) fn batch(
-        &self,
-        span: &Span,
-        decoder: &FileDecoder,
-    ) -> std::result::Result<(Buffer, RecordBatch), String> {
-        let data = self.whole.slice_with_length(span.at, span.end - span.at);
-        let batch = decoder.read_record_batch(&span.block, &data).map_err(|e| e.to_string())?.ok_or("empty block")?;
-        Ok((data, batch))
-    }
-}
-
-/// The number of rows up to and including a batch of `rows` rows that follows `before` others.
-///
-/// # Errors
-///
-/// If a batch other than the last is not full: a row's batch would not follow from its position.
-pub(super) fn rows_after<R: Row>(before: usize, rows: usize) -> std::result::Result<usize, String> {
-    if rows == 0 || rows > R::BATCH_ROWS || !before.is_multiple_of(R::BATCH_ROWS) {
-        return Err("batches of another size".into());
-    }
-    Ok(before + rows)
-}
-
 fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, usize), String> {
     let layout = Layout::read::<R>(bytes)?;
     let decoder = layout.decoder();
@@ -342,33 +126,14 @@ fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, 
     Ok((batches, rows))
 }
 
-/// Checks that the columns of a batch are parts of the map, one after the other behind the `meta`
-/// bytes of the block, as they are written.
-///
-/// arrow silently copies compressed or misaligned columns to the heap, so they are refused. So is
-/// damaged metadata that points elsewhere.
-pub(super) fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result::Result<(), String> {
-    let mut at = block.as_ptr().wrapping_add(meta);
-    for column in batch.columns() {
-        if column.nulls().is_some() {
-            return Err("a column has nulls".into());
-        }
-        for buffer in column.to_data().buffers() {
-            if !buffer.is_empty() && buffer.as_ptr() != at {
-                return Err("a column is not mapped, or not in its place".into());
-            }
-            at = at.wrapping_add(buffer.len().next_multiple_of(ALIGNMENT));
-        }
-    }
-    if at != block.as_ptr_range().end { Err("a block is longer than its columns".into()) } else { Ok(()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::Id;
     use crate::store::table::BATCH_ROWS;
     use crate::tables::{ContentPageRow, EvidenceRow};
+    use arrow_array::RecordBatch;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
     fn rows(n: u64) -> Vec<ContentPageRow> {
         let id = |high| Id { high, low: 7 };

@@ -1,0 +1,116 @@
+//! Writes a segment: rows into batches, batches into a file that is hashed on the way.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::digest::HashingFile;
+use crate::store::durable;
+use crate::store::segment::{ALIGNMENT, SegmentRef};
+use crate::store::table::{MultisetHash, Row};
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The size of the buffer in bytes.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Writes a segment row by row.
+pub struct SegmentWriter<R: Row> {
+    folder: PathBuf,
+    aside: PathBuf,
+    arrow: FileWriter<HashingFile>,
+    batch: Vec<R>,
+    last: Option<R>,
+    rows: u64,
+    live: i64,
+    multiset: MultisetHash,
+    scratch: Vec<u8>,
+}
+
+fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) -> Error {
+    match error {
+        arrow_schema::ArrowError::IoError(_, error) => Error::io(operation, path, error),
+        error => Error::new(Kind::Io, format!("cannot {operation} {}", path.display())).caused_by(error),
+    }
+}
+
+impl<R: Row> SegmentWriter<R> {
+    /// Creates a writer in the table's `folder`. Writers that run at the same time need different
+    /// tags, because the digest that names the file is known only at the end.
+    pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
+        durable::create_folder(folder)?;
+        let aside = folder.join(format!("{tag}.writing"));
+        let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
+        let sink = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
+        let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
+            .map_err(|e| arrow_error("write", &aside, e))?;
+        let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
+            .map_err(|e| arrow_error("write", &aside, e))?;
+        Ok(SegmentWriter {
+            folder: folder.to_owned(),
+            aside,
+            arrow,
+            batch: Vec::new(),
+            last: None,
+            rows: 0,
+            live: 0,
+            multiset: MultisetHash::default(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Appends `row`, which must be greater than the row before it.
+    pub fn push(&mut self, row: R) -> Result<()> {
+        if self.batch.len() == R::BATCH_ROWS {
+            self.flush()?;
+        }
+        if let Some(last) = self.batch.last().or(self.last.as_ref()) {
+            assert!(*last < row, "{}: rows out of order: {last:?} then {row:?}", R::NAME);
+        }
+        self.live += i64::from(row.diff());
+        self.multiset.add(&row, &mut self.scratch);
+        self.batch.push(row);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.batch))
+            .and_then(|batch| self.arrow.write(&batch))
+            .map_err(|e| arrow_error("write", &self.aside, e));
+        self.rows += self.batch.len() as u64;
+        self.last = self.batch.pop();
+        self.batch.clear();
+        batch
+    }
+
+    /// Makes the segment durable under its digest. Without rows there is no segment.
+    pub fn finish(mut self) -> Result<Option<SegmentRef>> {
+        if !self.batch.is_empty() {
+            self.flush()?;
+        }
+        let failed = |e| arrow_error("write", &self.aside, e);
+        self.arrow.finish().map_err(failed)?;
+        let mut sink = self.arrow.into_inner().map_err(failed)?;
+        if self.rows == 0 {
+            sink.flush().map_err(|e| Error::io("write", &self.aside, e))?;
+            // If the removal fails, the next run sweeps the file away.
+            let _ = std::fs::remove_file(&self.aside);
+            return Ok(None);
+        }
+        let (digest, bytes) = sink.place(|digest| self.folder.join(format!("{digest}.arrow")))?;
+        Ok(Some(SegmentRef { digest, bytes, rows: self.rows, live: self.live, multiset: self.multiset }))
+    }
+}
+
+/// Writes the sorted `rows` as a segment in the table's `folder`.
+pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>) -> Result<Option<SegmentRef>> {
+    let mut rows = rows.into_iter().peekable();
+    if rows.peek().is_none() {
+        return Ok(None);
+    }
+    let mut writer = SegmentWriter::create(folder, tag)?;
+    for row in rows {
+        writer.push(row)?;
+    }
+    writer.finish()
+}
