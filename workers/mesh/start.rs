@@ -1,10 +1,7 @@
 //! Makes all connections between the processes of a job, or says why not.
 //!
 //! A process listens on its own address and dials the lower indices; each pair has one connection
-//! for data and one for heartbeats. Strangers cannot disturb the start: an unauthenticated
-//! connection costs one fixed buffer and no thread, and there are at most 64. A new connection
-//! replaces the oldest one that has not shown the key, so that a flood of silent connections fills
-//! neither the places nor the memory.
+//! for data and one for heartbeats. Strangers cannot disturb the start: see `acceptor`.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
