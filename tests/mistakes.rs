@@ -43,7 +43,7 @@ fn one_clear_line() {
 fn usage() {
     let pagefold = |arguments: &[&str]| {
         let output =
-            std::process::Command::new(env!("CARGO_BIN_EXE_pagefold")).args(arguments).output().expect("started");
+            std::process::Command::new(crate::workbench::pagefold()).args(arguments).output().expect("started");
         output.status.code()
     };
     assert_eq!(pagefold(&["run"]), Some(64));

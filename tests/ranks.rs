@@ -45,7 +45,7 @@ impl Scene {
     }
 
     fn command(&self, rank: usize, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pagefold"));
+        let mut command = Command::new(crate::workbench::pagefold());
         command.args(["worker", "job.toml"]).args(arguments).current_dir(self.bench.at("")).env_remove("RUST_LOG");
         command.env("PAGEFOLD_RANK", rank.to_string()).env("PAGEFOLD_PEERS", &self.peers);
         command.env("PAGEFOLD_KEY_FILE", self.bench.at("key")).env("PAGEFOLD_WORKERS", "1");
@@ -268,7 +268,7 @@ fn the_sbatch_script() {
     let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").unwrap_or_default());
     let submit = |restarts: &str, job: &str| {
         let mut command = Command::new("bash");
-        command.arg(&script).arg(job).arg(env!("CARGO_BIN_EXE_pagefold")).current_dir(at(""));
+        command.arg(&script).arg(job).arg(crate::workbench::pagefold()).current_dir(at(""));
         command.env("PATH", &path).env("SCENE", at("")).env("HOME", at("")).env("SLURM_JOB_NODELIST", "node[1-3]");
         command.env("SLURM_JOB_ID", "4711").env("SLURM_CPUS_PER_TASK", "1").env("SLURM_PROCID", "0");
         command.env("SLURM_RESTART_COUNT", restarts).env("PAGEFOLD_START_TIMEOUT_S", "10");
@@ -323,7 +323,7 @@ fn the_kubernetes_manifest() {
     // The variables of a pod, except the key, which does not exist: any other mistake would be
     // reported first.
     let scene = Scene::new(&demo_inputs());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pagefold"));
+    let mut command = Command::new(crate::workbench::pagefold());
     command.args(["worker", "job.toml"]).current_dir(scene.bench.at("")).envs(variables.iter().cloned());
     command.env("PAGEFOLD_KEY_FILE", scene.bench.at("gone")).env("JOB_COMPLETION_INDEX", "2");
     let output = command.output().expect("started");

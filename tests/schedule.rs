@@ -10,7 +10,7 @@ const NAMES: [&str; 6] =
     ["two words", "it's \"so\"", "100% %i %%", "$HOME `id` $(id)", "back\\\\slash\\%d\\", "每夜 ünd é"];
 
 fn pagefold(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_pagefold")).args(arguments).env_remove("RUST_LOG").output().expect("started")
+    Command::new(crate::workbench::pagefold()).args(arguments).env_remove("RUST_LOG").output().expect("started")
 }
 
 fn said(output: &Output) -> String {
@@ -121,7 +121,7 @@ fn units() {
         let job = folder.join(format!("{name}.toml"));
         std::fs::copy(bench.at("job.toml"), &job).expect("copied");
         let binary = units.path().join("bin").join(name);
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pagefold"), &binary).expect("linked");
+        std::os::unix::fs::symlink(crate::workbench::pagefold(), &binary).expect("linked");
         let (job, binary) = (job.to_str().expect("UTF-8"), binary.to_str().expect("UTF-8"));
         let output = pagefold(&["schedule", job, "--systemd", "--to", to, "--binary", binary]);
         if name.contains(['"', '\'', '\\']) {

@@ -5,6 +5,15 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// The binary under test: the one that `PAGEFOLD_BINARY` names, else the one that cargo built for the
+/// tests. CI names the release that it has built already.
+pub fn pagefold() -> std::ffi::OsString {
+    match std::env::var_os("PAGEFOLD_BINARY") {
+        Some(path) => std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").into(),
+        None => env!("CARGO_BIN_EXE_pagefold").into(),
+    }
+}
+
 /// A folder with `job.toml`, whose store is `store` and whose results go to `out`.
 pub struct Bench {
     folder: tempfile::TempDir,
@@ -48,7 +57,7 @@ impl Bench {
     }
 
     fn other(&self, name: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pagefold"));
+        let mut command = Command::new(pagefold());
         command.arg(name).arg("job.toml").args(arguments).current_dir(self.folder.path()).env_remove("RUST_LOG");
         command
     }

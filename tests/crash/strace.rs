@@ -53,7 +53,7 @@ pub fn is_allowed() -> bool {
 fn run(bench: &Bench, script: &str, aim: &str, options: &[&str]) -> ExitStatus {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, aim]).args(options);
-    shell.arg(env!("CARGO_BIN_EXE_pagefold")).arg("run").arg(bench.at("job.toml")).args(["--threads", "1"]);
+    shell.arg(crate::workbench::pagefold()).arg("run").arg(bench.at("job.toml")).args(["--threads", "1"]);
     let file = |name: &str| File::create(bench.at(name)).expect("created");
     shell.stdin(Stdio::null()).stdout(file(STDOUT)).stderr(file(STDERR)).env_remove("RUST_LOG");
     shell.status().expect("started")
