@@ -179,7 +179,7 @@ fn ignored_signals() {
     let _lock = workers::store::Store::lock(&bench.at("store")).expect("free");
     let script = "trap '' HUP; exec \"$0\" run job.toml --wait --quiet";
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", script, crate::workbench::pagefold()]).current_dir(bench.at("")).stderr(Stdio::null());
+    shell.args(["-c", script, &crate::workbench::pagefold()]).current_dir(bench.at("")).stderr(Stdio::null());
     let mut child = shell.spawn().expect("started");
     assert_eq!(until_it_heeds(&child) & 1, 0, "it has a handler for SIGHUP");
     signal("HUP", &child.id().to_string());

@@ -105,7 +105,7 @@ fn metrics() {
     let bench = bench("metrics = \"job.prom\"\n");
     let script = "umask 077; exec \"$0\" run job.toml --quiet";
     let ran =
-        Command::new("/bin/sh").args(["-c", script, crate::workbench::pagefold()]).current_dir(bench.at("")).output();
+        Command::new("/bin/sh").args(["-c", script, &crate::workbench::pagefold()]).current_dir(bench.at("")).output();
     let ran = ran.expect("started");
     assert!(ran.status.success() && stderr(&ran).is_empty(), "{}", stderr(&ran));
     let file = bench.at("job.prom");

@@ -7,10 +7,10 @@ use std::process::{Command, Output, Stdio};
 
 /// The binary under test: the one that `PAGEFOLD_BINARY` names, else the one that cargo built for the
 /// tests. CI names the release that it has built already.
-pub fn pagefold() -> std::ffi::OsString {
-    match std::env::var_os("PAGEFOLD_BINARY") {
-        Some(path) => std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").into(),
-        None => env!("CARGO_BIN_EXE_pagefold").into(),
+pub fn pagefold() -> String {
+    match std::env::var("PAGEFOLD_BINARY") {
+        Ok(path) => std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").display().to_string(),
+        Err(_) => env!("CARGO_BIN_EXE_pagefold").to_owned(),
     }
 }
 

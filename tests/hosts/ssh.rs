@@ -106,7 +106,7 @@ impl<'a> Daemons<'a> {
 
     /// Starts the run of `scene`, whose launcher is on a fourth host.
     fn run(&self, scene: &Scene<'_>) -> Run {
-        let mut command = self.lan.command(LAUNCHER, crate::workbench::pagefold());
+        let mut command = self.lan.command(LAUNCHER, &crate::workbench::pagefold());
         command.args(["run", "job.toml", "--cluster", "hosts.toml"]).current_dir(scene.bench.at(""));
         command.env_remove("RUST_LOG");
         Run::of(command)

@@ -4,44 +4,13 @@
 //! the caller may move the input. It lives as long as the file: to set one up costs more than to
 //! decode a short page.
 
+use super::codec::Codec;
 use super::gzip_stream::GzipStream;
 use super::gzip_whole::GzipWhole;
 use super::input::Input;
 use super::zstd_stream::ZstdStream;
 use crate::error::Result;
 use std::io::{self, BufRead, Read};
-
-/// How a file is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codec {
-    /// Not at all.
-    Plain,
-    /// gzip.
-    Gzip,
-    /// Zstandard.
-    Zstd,
-}
-
-impl Codec {
-    /// The codec of a file with these first bytes.
-    pub fn of(head: &[u8]) -> Codec {
-        match head {
-            [0x1f, 0x8b, ..] => Codec::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Codec::Zstd,
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Codec::Zstd,
-            _ => Codec::Plain,
-        }
-    }
-
-    /// No member grows by more than about this factor.
-    pub fn ratio_max(self) -> u64 {
-        match self {
-            Codec::Plain => 1,
-            Codec::Gzip => 1_100,
-            Codec::Zstd => 100_000,
-        }
-    }
-}
 
 /// What decodes the members of one file.
 pub enum Decoder {
@@ -172,11 +141,6 @@ pub struct WholeMember<'a> {
 }
 
 impl WholeMember<'_> {
-    /// Its length in the file.
-    pub fn length(&self) -> usize {
-        self.length
-    }
-
     /// Its decoded bytes.
     pub fn bytes(&self) -> &[u8] {
         self.gzip.whole.bytes()

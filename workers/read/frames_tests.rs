@@ -1,6 +1,6 @@
 //! Sound, odd and damaged archives, all built here, and the outcome of each of their records.
 
-use super::super::decoder::Codec;
+use super::super::codec::Codec;
 use super::super::input::Input;
 use super::super::testing::{Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words};
 use super::super::warc::Warc;

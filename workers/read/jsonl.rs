@@ -4,7 +4,7 @@
 //! longer one is rejected and reading goes on after it. In a compressed file a line may cross the
 //! end of a member.
 
-use super::decoder::Codec;
+use super::codec::Codec;
 use super::record::{Entry, Item, Notes};
 use super::source::{End, Source};
 use super::{Options, Reader, Split, json};

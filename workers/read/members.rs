@@ -5,7 +5,8 @@
 //! members there may be padding (zero bytes), skippable frames of zstd, or junk.
 
 use super::Limits;
-use super::decoder::{Codec, Decoder};
+use super::codec::Codec;
+use super::decoder::Decoder;
 use super::gzip_stream::RESERVED;
 use super::input::Input;
 use super::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};

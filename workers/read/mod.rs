@@ -5,8 +5,9 @@
 //! where the content does not. Files are never mapped, and no length that a file states is trusted.
 
 pub mod arc;
+pub mod codec;
 pub mod date;
-pub mod decoder;
+mod decoder;
 mod dialect;
 pub mod frames;
 mod gzip_stream;
@@ -27,7 +28,7 @@ pub mod warc;
 mod zstd_stream;
 
 use crate::error::{Error, Kind, Result};
-use decoder::Codec;
+use codec::Codec;
 use dialect::Dialect;
 use frames::Frames;
 use record::{Entry, Item, Notes};

@@ -5,7 +5,7 @@
 //! length: the window grows with what was really decoded, up to what the caller asks for.
 
 use super::Limits;
-use super::decoder::Codec;
+use super::codec::Codec;
 use super::gzip_whole::MEMBER_BYTES_MAX;
 use super::input::Input;
 use super::members::{CHUNK_BYTES, Members};

@@ -1,7 +1,7 @@
 //! Helpers of the readers' tests: archives built record by record, temporary files, and a whole
 //! input read at once.
 
-use super::decoder::Codec;
+use super::codec::Codec;
 use super::record::{Body, Entry, Item, Notes, Record};
 use super::{Options, Reader, Split, open};
 use std::io::Write;

@@ -3,7 +3,7 @@
 //! As in [`super::gzip_stream`], the input stays with the caller. The decoder is used for frame
 //! after frame, with the dictionary that it has digested.
 
-use super::decoder::Codec;
+use super::codec::Codec;
 use super::input::Input;
 use crate::error::{Error, Result};
 use std::io::{self, BufRead, ErrorKind, Read};
