@@ -8,7 +8,7 @@
 //! An epoch that only adds accepted pairs, such as a first build, is fast: each worker reduces its
 //! pairs to a forest, and one worker joins the forests with union-find. If an accepted pair was
 //! retracted, any touched component may split. Then all remaining pairs go to
-//! [`crate::fold::propagate`], which distributes the work over all workers. Every worker builds
+//! [`mod@crate::fold::propagate`], which distributes the work over all workers. Every worker builds
 //! both branches of the dataflow; the branch that is not used receives no rows. A worker sees only
 //! its own part of the epoch's pairs, so each broadcasts whether it retracted one ([`Retracted`]).
 
