@@ -23,10 +23,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct TouchedContent {
-    /// The component; the content itself if it is in none.
-    pub component: Id,
     /// The content.
     pub content: Id,
+    /// The component; the content itself if it is in none.
+    pub component: Id,
 }
 
 /// A page of a touched component, sent to the page's owner.
@@ -144,30 +144,27 @@ pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedCo
     Ok(())
 }
 
-/// The touched contents whose component is the current one, in order of content.
-///
-/// A content that was its own component and has joined another in this epoch is left out: it is not
-/// a cluster of its own any more.
-fn current(epoch: &Epoch, touched: &[TouchedContent]) -> Result<Vec<TouchedContent>> {
-    let mut touched = touched.to_vec();
-    touched.sort_unstable_by_key(|touched| touched.content);
+/// Emits the touched contents of this worker that are still in the component they were touched for.
+/// A content that stood for itself and has joined others since is left out.
+pub fn current(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(TouchedContent)) -> Result<()> {
     let mut contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     contents.dedup();
     let components = epoch.after::<ComponentRow>()?.matching(&contents);
     let components: BTreeMap<Id, Id> = components.into_iter().map(|row| (row.content, row.component)).collect();
-    touched.retain(|one| components.get(&one.content).copied().unwrap_or(one.content) == one.component);
-    Ok(touched)
+    let is_current =
+        |one: &&TouchedContent| components.get(&one.content).copied().unwrap_or(one.content) == one.component;
+    touched.iter().filter(is_current).for_each(|one| emit(*one));
+    Ok(())
 }
 
 /// Emits the pages of touched contents.
 pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(TouchedPage)) -> Result<()> {
-    let touched = current(epoch, touched)?;
     let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     let chars = epoch.after::<ContentRow>()?.matching(&contents);
     let chars: BTreeMap<Id, u32> = chars.into_iter().map(|row| (row.content, row.chars)).collect();
     let pages = epoch.after::<ContentPageRow>()?.matching(&contents);
     let mut pages = pages.chunk_by(|a, b| a.content == b.content).peekable();
-    for TouchedContent { component, content } in touched {
+    for &TouchedContent { component, content } in touched {
         let chars = u64::from(chars.get(&content).copied().unwrap_or(0));
         let rows = pages.next_if(|rows| rows[0].content == content).unwrap_or_default();
         rows.iter().for_each(|row| emit(TouchedPage { doc: row.doc, component, content, chars }));
@@ -177,11 +174,10 @@ pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(Tou
 
 /// Emits the accepted pairs of touched contents, each from its lesser content.
 pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(AcceptedPair)) -> Result<()> {
-    let touched = current(epoch, touched)?;
     let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     let rows = epoch.after::<PairRow>()?.matching(&contents);
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
-    for TouchedContent { component, content } in touched {
+    for &TouchedContent { component, content } in touched {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
         for row in rows.iter().filter(|row| row.accepted == 1 && content < row.other) {
             emit(AcceptedPair { component, a: content, b: row.other });

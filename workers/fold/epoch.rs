@@ -103,7 +103,7 @@ pub const STAGES: [&str; 12] = [
 ];
 
 /// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 30] = [
+pub const OPERATORS: [&str; 31] = [
     "ingest",
     "pages",
     "contents",
@@ -129,6 +129,7 @@ pub const OPERATORS: [&str; 30] = [
     "clusters.redated",
     "clusters.touched",
     "clusters.contents",
+    "clusters.current",
     "clusters.accepted_pairs",
     "clusters.pages",
     "clusters.rank",

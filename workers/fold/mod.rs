@@ -320,6 +320,7 @@ fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
             Ok(())
         },
     );
+    let contents: Flow<'s, TouchedContent> = dataflow.then(contents, "clusters.current", content, clusters::current);
     let pairs: Flow<'s, AcceptedPair> =
         dataflow.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
     let pages: Flow<'s, TouchedPage> = dataflow.then(contents, "clusters.pages", content, clusters::pages);
