@@ -6,12 +6,16 @@
 //! a secret.
 
 use std::thread::{self, JoinHandle};
+#[cfg(feature = "ping")]
 use std::time::Duration;
+#[cfg(feature = "ping")]
 use ureq::{Agent, Error};
 
 /// The limit for one try, from the name lookup to the last byte.
+#[cfg(feature = "ping")]
 const TRY: Duration = Duration::from_secs(3);
 /// The pause before each try.
+#[cfg(feature = "ping")]
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_millis(750)];
 /// The length of the error text that is sent.
 const LINE_BYTES_MAX: usize = 4096;
@@ -48,6 +52,7 @@ fn body(code: u8, line: &str) -> String {
 }
 
 /// Whether another try may succeed.
+#[cfg(feature = "ping")]
 fn may_pass(error: &Error) -> bool {
     match error {
         Error::StatusCode(status) => *status >= 500 || *status == 429,
@@ -56,7 +61,14 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
+/// A build without the feature `ping` says so, and the run goes on.
+#[cfg(not(feature = "ping"))]
+fn request(url: &str, _body: Option<&str>) {
+    tracing::warn!(host = host(url), "this pagefold was built without pings (feature `ping`); the run goes on");
+}
+
 /// Requests `url`; with a `body` as a POST.
+#[cfg(feature = "ping")]
 fn request(url: &str, body: Option<&str>) {
     let config = Agent::config_builder()
         .timeout_global(Some(TRY))
