@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::pages::PageContent;
-use crate::fold::splits;
 use crate::store::lookup::Lookup;
 use crate::tables::evidence::Archive;
 use crate::tables::visits::TOO_SHORT;
@@ -99,7 +98,7 @@ fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
     let of = |changed: &[&ContentChange], diff: i32| -> Vec<Id> {
         changed.iter().filter(|change| change.diff == diff).map(|change| change.content).collect()
     };
-    let read = Archive::new(splits::evidence(epoch)?);
+    let read = epoch.split_evidence()?;
     let stored = match changed.iter().any(|change| change.diff < 0) {
         true => Archive::new(epoch.lookup()?),
         false => Archive::new(Lookup::default()),
@@ -109,10 +108,13 @@ fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
         let mut created = read.places(&of(changed, 1))?.into_iter();
         let mut deleted = stored.places(&of(changed, -1))?.into_iter();
         for change in changed {
-            let (archive, places) = if change.diff > 0 { (&read, &mut created) } else { (&stored, &mut deleted) };
             // `places` returned one place for each change.
-            if let Some(place) = places.next() {
-                writer.push(EvidenceRow { diff: change.diff as i8, ..archive.row(place)? })?;
+            let row = match change.diff > 0 {
+                true => created.next().map(|place| read.row(place)),
+                false => deleted.next().map(|place| stored.row(place)),
+            };
+            if let Some(row) = row {
+                writer.push(EvidenceRow { diff: change.diff as i8, ..row? })?;
             }
         }
     }

@@ -8,6 +8,7 @@
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::counters::{Counter, Counters};
+use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::job::Job;
 use crate::locks::lock;
 use crate::plan::Plan;
@@ -179,6 +180,8 @@ pub struct SharedEpoch {
     pub progress: Arc<Progress>,
     /// The first failure of the process.
     pub failure: Failure,
+    /// The finished splits that the workers read together.
+    pub splits: SharedSplits,
 }
 
 /// One worker's view of the epoch.
@@ -245,6 +248,16 @@ impl Epoch {
             self.shared.failure.report(error);
             T::default()
         })
+    }
+
+    /// The visits of all splits.
+    pub fn split_visits(&self) -> Result<Arc<SplitVisits>> {
+        self.shared.splits.visits(&self.shared.plan, &self.shared.attempt)
+    }
+
+    /// The evidence of all splits.
+    pub fn split_evidence(&self) -> Result<Arc<SplitEvidence>> {
+        self.shared.splits.evidence(&self.shared.plan, &self.shared.attempt)
     }
 
     /// The table of `R` before the epoch.

@@ -47,6 +47,7 @@ use crate::fold::pages::PageContent;
 use crate::fold::pairs::PairChange;
 use crate::fold::propagate::propagate;
 use crate::fold::resolve::{Candidate, GroupMember};
+use crate::fold::splits::SharedSplits;
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
@@ -111,7 +112,8 @@ pub fn run(
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
-    let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure });
+    let shared =
+        Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits: SharedSplits::default() });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = lock(&featurizer).clone();

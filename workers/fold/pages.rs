@@ -10,8 +10,7 @@ use crate::document::{FUTURE_SECONDS_MAX, Id};
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::splits;
-use crate::store::segment::Segment;
+use crate::fold::splits::SplitVisits;
 use crate::store::table::{Row, consolidate};
 use crate::tables::pages::{LapseRule, has_expired};
 use crate::tables::visits::{PAGE, REMOVED, SEEN};
@@ -89,18 +88,18 @@ const PASS_ROWS: u64 = 1 << 19;
 /// content.
 pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let plan = &epoch.shared.plan;
-    let visits = splits::visits(epoch)?;
+    let visits = epoch.split_visits()?;
     let before = epoch.before::<PageRow>()?;
     let known_urls = epoch.before::<UrlRow>()?;
     let now = Now { epoch: plan.epoch, time: plan.logical_time, source: plan.source };
     let going = LapseRule { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
-    let rows = visits.iter().map(|segment| segment.len() as u64);
+    let rows = visits.segments().iter().map(|segment| segment.rows);
     // Every known page may have to be deleted.
     let total = rows.sum::<u64>() + if going.is_never() { 0 } else { before.rows() as u64 };
     for (from, to) in passes(epoch, total.div_ceil(PASS_ROWS * epoch.peers as u64)) {
-        let mut rows = in_range(&visits, from, to);
+        let mut rows = in_range(&visits, from, to)?;
         rows.sort_unstable();
         let mut lapsed = Vec::new();
         if !going.is_never() {
@@ -163,15 +162,17 @@ fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
     (0..n).map(|i| (cut(i), if i + 1 < n { Some(cut(i + 1)) } else { to })).collect()
 }
 
-fn in_range(visits: &[Segment<Visit>], from: u64, to: Option<u64>) -> Vec<Visit> {
+/// The visits in a range of leading bits. One segment is open at a time.
+fn in_range(visits: &SplitVisits, from: u64, to: Option<u64>) -> Result<Vec<Visit>> {
     let first = Id { high: from, low: 0 };
     let mut rows = Vec::new();
-    for segment in visits {
+    for number in 0..visits.segments().len() {
+        let segment = visits.get(number)?;
         let start = segment.seek(first, 0);
         let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
         rows.extend((start..end).map(|position| segment.row(position)));
     }
-    rows
+    Ok(rows)
 }
 
 /// Counts and emits the deletion of a page that no visit of this epoch concerns.

@@ -4,16 +4,21 @@
 //! visits and evidence, so a run that resumes can tell a complete split from a damaged one, and
 //! does not ingest a complete one again.
 
+use crate::document::Id;
 use crate::error::{Error, Result};
-use crate::fold::epoch::Epoch;
+use crate::locks::lock;
+use crate::plan::Plan;
 use crate::store::digest;
-use crate::store::lookup::Lookup;
+use crate::store::lookup::{Lookup, Place};
+use crate::store::pool::Pool;
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::Row;
+use crate::tables::evidence::damaged;
 use crate::tables::{EvidenceRow, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
 
 /// The JSON file of a finished split.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -119,27 +124,84 @@ pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
     std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
 }
 
-/// The mapped segments of visits of all splits.
-pub fn visits(epoch: &Epoch) -> Result<Vec<Segment<Visit>>> {
-    let folder = epoch.shared.attempt.join(Visit::NAME);
-    let mut segments = Vec::new();
-    for id in 0..epoch.shared.plan.splits.len() {
-        for part in &done(&epoch.shared.attempt, id)?.visits {
-            segments.push(Segment::open(&folder, part)?);
+/// The segments of visits of all splits, opened by the workers of a process as they need them.
+pub type SplitVisits = Pool<Segment<Visit>>;
+
+/// The evidence of all texts of all splits. A text that is in several splits has several equal
+/// rows.
+pub struct SplitEvidence(Pool<Lookup<EvidenceRow>>);
+
+/// The position of a row of [`SplitEvidence`].
+#[derive(Clone, Copy)]
+pub struct EvidencePlace {
+    segment: usize,
+    place: Place,
+}
+
+impl SplitEvidence {
+    /// The positions of the evidence of the ascending `contents`.
+    pub fn places(&self, contents: &[Id]) -> Result<Vec<EvidencePlace>> {
+        let mut places = vec![None; contents.len()];
+        for segment in 0..self.0.segments().len() {
+            let found = |at: usize, place| _ = places[at].get_or_insert(EvidencePlace { segment, place });
+            self.0.get(segment)?.each_place(contents, found);
         }
+        let places = places.into_iter().zip(contents);
+        places.map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing"))).collect()
+    }
+
+    /// The row at `at`, with diff +1.
+    pub fn row(&self, at: EvidencePlace) -> Result<EvidenceRow> {
+        let segment = self.0.get(at.segment)?;
+        let (columns, row) = segment.row(at.place)?;
+        Ok(EvidenceRow::row(columns, row))
+    }
+}
+
+/// What the finished splits have, shared by the workers of a process. The first worker that needs
+/// it reads the list of segments, and the last one that drops it closes them.
+#[derive(Default)]
+pub struct SharedSplits {
+    visits: Mutex<Weak<SplitVisits>>,
+    evidence: Mutex<Weak<SplitEvidence>>,
+}
+
+impl SharedSplits {
+    /// The visits of all splits.
+    pub fn visits(&self, plan: &Plan, attempt: &Path) -> Result<Arc<SplitVisits>> {
+        shared(&self.visits, || {
+            let segments = segments(plan, attempt, |done| done.visits)?;
+            Ok(Pool::new(attempt.join(Visit::NAME), segments, Segment::open))
+        })
+    }
+
+    /// The evidence of all splits.
+    pub fn evidence(&self, plan: &Plan, attempt: &Path) -> Result<Arc<SplitEvidence>> {
+        shared(&self.evidence, || {
+            let segments = segments(plan, attempt, |done| done.evidence)?;
+            Ok(SplitEvidence(Pool::new(attempt.join(EvidenceRow::NAME), segments, |folder, segment| {
+                let mut lookup = Lookup::default();
+                lookup.push(folder, segment)?;
+                Ok(lookup)
+            })))
+        })
+    }
+}
+
+fn segments(plan: &Plan, attempt: &Path, of: fn(SplitDone) -> Vec<SegmentRef>) -> Result<Vec<SegmentRef>> {
+    let mut segments = Vec::new();
+    for id in 0..plan.splits.len() {
+        segments.extend(of(done(attempt, id)?));
     }
     Ok(segments)
 }
 
-/// The evidence of all texts of all splits. A text that is in several splits has several equal
-/// rows.
-pub fn evidence(epoch: &Epoch) -> Result<Lookup<EvidenceRow>> {
-    let folder = epoch.shared.attempt.join(EvidenceRow::NAME);
-    let mut lookup = Lookup::default();
-    for id in 0..epoch.shared.plan.splits.len() {
-        for part in &done(&epoch.shared.attempt, id)?.evidence {
-            lookup.push(&folder, part)?;
-        }
+fn shared<T>(slot: &Mutex<Weak<T>>, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    let mut slot = lock(slot);
+    if let Some(shared) = slot.upgrade() {
+        return Ok(shared);
     }
-    Ok(lookup)
+    let made = Arc::new(make()?);
+    *slot = Arc::downgrade(&made);
+    Ok(made)
 }

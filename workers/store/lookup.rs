@@ -12,10 +12,9 @@ use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_
 use crate::store::table::Row;
 use arrow_array::Array;
 use arrow_ipc::reader::FileDecoder;
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The position of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,23 +53,33 @@ impl<R: Row> Lookup<R> {
     }
 
     /// Finds for each of the ascending `keys` the position of a row with that key, added or
-    /// retracted, without reading rows. One galloping pass over each segment.
+    /// retracted, without reading rows.
     pub fn places(&self, keys: &[R::Key]) -> Vec<Option<Place>> {
         let mut places = vec![None; keys.len()];
+        self.each_place(keys, |at, place| _ = places[at].get_or_insert(place));
+        self.rows_read.fetch_add(places.iter().flatten().count() as u64, Ordering::Relaxed);
+        places
+    }
+
+    /// Calls `found` with the index of a key and the position of a row with it, for every segment
+    /// and every one of the ascending `keys` in it. Both the keys and the rows of a segment are
+    /// galloped through, so few keys in a large segment and many in a small one cost little.
+    pub fn each_place(&self, keys: &[R::Key], mut found: impl FnMut(usize, Place)) {
         for (number, segment) in self.segments.iter().enumerate() {
-            let mut position = 0;
-            for (&key, place) in keys.iter().zip(&mut places).filter(|(_, place)| place.is_none()) {
-                position = segment.seek(key, position);
+            let (mut at, mut position) = (0, 0);
+            while at < keys.len() {
+                position = segment.seek(keys[at], position);
                 if position == segment.rows {
                     break;
                 }
-                if segment.key(position) == key {
-                    *place = Some(Place { segment: number, position });
+                let key = segment.key(position);
+                at = crate::gallop::gallop(keys.len(), at, |at| keys[at] < key);
+                if at < keys.len() && keys[at] == key {
+                    found(at, Place { segment: number, position });
+                    at += 1;
                 }
             }
         }
-        self.rows_read.fetch_add(places.iter().flatten().count() as u64, Ordering::Relaxed);
-        places
     }
 
     /// The mapped columns of the batch with the row at `place`, and the row's place in them.
@@ -90,7 +99,7 @@ struct Sparse<R: Row> {
     layout: Layout,
     decoder: FileDecoder,
     keys: Vec<<R::Key as Column>::Array>,
-    batches: Vec<OnceCell<R::Columns>>,
+    batches: Vec<OnceLock<R::Columns>>,
     rows: usize,
 }
 
@@ -120,7 +129,7 @@ impl<R: Row> Sparse<R> {
         if rows as u64 != segment.rows {
             return Err(damaged(&path, &format!("{rows} rows, the manifest says {}", segment.rows)));
         }
-        let batches = keys.iter().map(|_| OnceCell::new()).collect();
+        let batches = keys.iter().map(|_| OnceLock::new()).collect();
         Ok(Sparse { path, decoder: layout.decoder(), layout, keys, batches, rows })
     }
 

@@ -18,6 +18,7 @@ pub mod durable;
 pub mod lookup;
 pub mod manifest;
 pub mod map;
+pub mod pool;
 pub mod runs;
 pub mod segment;
 pub mod table;

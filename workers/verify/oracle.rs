@@ -13,7 +13,7 @@ use crate::fold::dataflow::Dataflow;
 use crate::fold::epoch::{Epoch, Failure, Receipt, SharedEpoch, counters};
 use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
-use crate::fold::splits::{Counts, SplitDone};
+use crate::fold::splits::{Counts, SharedSplits, SplitDone};
 use crate::fold::{fold, join};
 use crate::graph::unionfind;
 use crate::job::Job;
@@ -109,6 +109,7 @@ fn counted_epoch(
         before: before.clone(),
         progress: Arc::default(),
         failure: failure.clone(),
+        splits: SharedSplits::default(),
     });
     let changes = Arc::new(changes.to_vec());
     let receipts = timely::execute(timely::Config::process(workers), move |worker| {
