@@ -14,7 +14,7 @@ use crate::fold::epoch::{self, Receipt};
 use crate::fold::splits::{self, Counts, RejectLine};
 use crate::job::Job;
 use crate::plan::{self, Plan};
-use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Run, Source, TableState};
+use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Retention, Run, Source, TableState};
 use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};
 use crate::tables::PageRow;
@@ -195,10 +195,11 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
     sources
 }
 
-/// The inputs consumed so far and, if this epoch read any, by it.
+/// What all epochs took so far, and this one.
 fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
-    if plan.inputs.is_empty() {
+    // Without either the epoch changed no page, and a rebuild does not need it.
+    if plan.inputs.is_empty() && plan.retention == Retention::default() {
         return Ok(consumed);
     }
     let mut lines = String::new();
@@ -213,6 +214,8 @@ fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consu
         source: plan.source,
         complete: plan.complete,
         file: store.write_lines("consumed", &lines)?,
+        read: plan.inputs.len() as u64,
+        retention: plan.retention,
         undone: false,
     });
     Ok(consumed)

@@ -85,7 +85,12 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
 fn before(store: &Store, head: &Head) -> Result<States> {
     // A rollback adds no run, and no run follows it under the same epoch.
     if head.manifest.op == Op::Rollback {
-        return Ok(manifest::read(store.root(), head.manifest.version - 1)?.manifest.tables);
+        let version = head.manifest.version - 1;
+        if manifest::path(store.root(), version).exists() {
+            return Ok(manifest::read(store.root(), version)?.manifest.tables);
+        }
+        tracing::warn!("`changes` is empty: the epoch before the rollback was deleted");
+        return Ok(head.manifest.tables.clone());
     }
     let before = |(name, table): (&String, &TableState)| Ok((name.clone(), table.before(head.manifest.epoch)?));
     head.manifest.tables.iter().map(before).collect()

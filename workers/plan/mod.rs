@@ -283,7 +283,8 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
     let manifest = head.map(|head| &head.manifest);
     let epoch = manifest.map_or(0, |manifest| manifest.epoch as u32) + 1;
     let consumed = manifest.into_iter().flat_map(|manifest| &manifest.consumed);
-    let mut reading: Vec<u64> = consumed.filter(|consumed| !consumed.undone).map(|consumed| consumed.epoch).collect();
+    let reading = consumed.filter(|consumed| !consumed.undone && consumed.read > 0);
+    let mut reading: Vec<u64> = reading.map(|consumed| consumed.epoch).collect();
     reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
     // Logical time never goes back, even if the clock was set back.
     let logical_time = manifest.map_or(now, |manifest| now.max(manifest.logical_time));

@@ -24,6 +24,16 @@ pub fn of_file(path: &Path) -> Result<String> {
     of_reader(file).map_err(|e| Error::io("read", path, e))
 }
 
+/// Fails if the bytes of the file at `path` do not have this digest.
+pub fn check(path: &Path, digest: &str) -> Result<()> {
+    if of_file(path)? == digest {
+        return Ok(());
+    }
+    let line =
+        format!("{}: damaged, its bytes are not those of its name; run `pagefold verify --full`", path.display());
+    Err(Error::new(Kind::Io, line))
+}
+
 /// A file that is hashed while it is written.
 pub struct HashingFile {
     path: PathBuf,

@@ -78,7 +78,9 @@ pub struct FileRef {
     pub lines: u64,
 }
 
-/// The inputs that one epoch consumed.
+/// What one epoch took: the inputs that it consumed, and the bounds by which it let pages expire.
+///
+/// `rebuild` takes it again, so it has all that a plan does not find in the job and the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consumed {
     /// The epoch.
@@ -89,8 +91,12 @@ pub struct Consumed {
     pub source: u16,
     /// Whether the inputs were a complete snapshot of the source.
     pub complete: bool,
-    /// The inputs, one on each line.
+    /// The inputs, one on each line. There are none if the epoch only let pages expire.
     pub file: FileRef,
+    /// The number of its first lines that were read. The others have bytes that were known.
+    pub read: u64,
+    /// When pages expired.
+    pub retention: Retention,
     /// Whether a rollback undid the epoch.
     pub undone: bool,
 }
@@ -154,7 +160,7 @@ pub struct Manifest {
     pub retention: Retention,
     /// The sources of pages. The table `pages` refers to them by index.
     pub sources: Vec<Source>,
-    /// The consumed inputs of every epoch that read any.
+    /// What each epoch took, in the order of epochs, if it read inputs or could let pages expire.
     pub consumed: Vec<Consumed>,
     /// The rejected records of this epoch.
     pub rejects: Option<FileRef>,
@@ -191,7 +197,7 @@ struct Envelope<'a> {
 }
 
 /// The version of the store's format that this build writes and reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The path of the manifest of `version`.
 pub fn path(root: &Path, version: u64) -> PathBuf {

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::plan;
-use crate::store::manifest::{self, Head, Manifest};
+use crate::store::manifest::{self, Head, Manifest, Op};
 use crate::store::{Store, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,11 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     let mut kept = Vec::new();
     for version in manifest::versions(store.root())? {
         let Head { manifest, .. } = manifest::read(store.root(), version)?;
-        // All manifests after the first kept one are kept, so that the chain has no gap.
-        let stays = manifest.epoch + keep.epochs > head.manifest.epoch || manifest.logical_time >= keep.since;
+        // All manifests after the first kept one are kept, so that the chain has no gap. The changes
+        // that a rollback made are those since the manifest before it.
+        let stays = manifest.epoch + keep.epochs > head.manifest.epoch
+            || manifest.logical_time >= keep.since
+            || (head.manifest.op == Op::Rollback && version + 1 == head.manifest.version);
         if kept.is_empty() && !stays && version != head.manifest.version {
             garbage.manifests.push(manifest::path(store.root(), version));
         } else {

@@ -12,7 +12,7 @@ use crate::store::Store;
 use crate::store::digest;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
-use crate::store::segment::{SegmentRef, SegmentWriter};
+use crate::store::segment::SegmentWriter;
 use crate::store::table::Row;
 use crate::tables::dispatch::{OnTable, on_table};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ impl OnTable for Merging<'_> {
         let Merging { folder, table, runs } = self;
         let old = &table.runs[runs.clone()];
         for segment in old.iter().flat_map(|run| &run.segments) {
-            check_digest(folder, segment)?;
+            digest::check(&segment.path(folder), &segment.digest)?;
         }
         let state = TableState { runs: old.to_vec(), ..TableState::default() };
         let rows = Table::<R>::open(folder, Some(&state))?;
@@ -119,14 +119,6 @@ impl OnTable for Merging<'_> {
         }
         Ok(merged)
     }
-}
-
-fn check_digest(folder: &Path, segment: &SegmentRef) -> Result<()> {
-    let path = segment.path(folder);
-    if digest::of_file(&path)? == segment.digest {
-        return Ok(());
-    }
-    Err(Error::new(Kind::Io, format!("{}: damaged segment; run `pagefold verify --full`", path.display())))
 }
 
 #[cfg(test)]

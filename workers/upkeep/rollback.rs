@@ -1,20 +1,24 @@
-//! Rollback: commits a new epoch with the tables of an earlier one.
+//! Rollback: commits a new epoch that is an earlier one.
 //!
-//! Nothing is deleted. The epochs in between can be restored in the same way, while their manifests
-//! and files exist.
+//! Tables, sources, consumed inputs and all else are those of the earlier epoch. Nothing is deleted.
+//! The epochs in between can be restored in the same way, while their manifests and files exist.
 
 use crate::error::{Error, Kind, Result};
+use crate::locks::lock;
 use crate::store::Store;
-use crate::store::manifest::{self, Head, Manifest, Op};
-use std::collections::BTreeSet;
+use crate::store::digest;
+use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Mutex;
 
-/// Restores the tables of `epoch`. Inputs consumed since then stay consumed, unless `forget_inputs`
-/// lets the next run read them again.
+/// Restores `epoch`. Inputs consumed since then stay consumed, unless `forget_inputs` lets the next
+/// run read them again.
 ///
 /// # Errors
 ///
-/// `Usage` if there is no manifest of that epoch, or it is the head's. `Io` if a file of it is
-/// gone.
+/// `Usage` if there is no manifest of that epoch, or it is the head's. `Io` if a file of it is gone
+/// or has other bytes.
 pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> Result<Head> {
     if epoch == head.manifest.epoch {
         return Err(Error::new(Kind::Usage, format!("epoch {epoch} is the head already")));
@@ -35,25 +39,10 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
             format!("{}: no epoch {epoch} to go back to; there are {}", store.root().display(), there.join(", "));
         return Err(Error::new(Kind::Usage, line));
     };
-    for (name, table) in &target.tables {
-        for segment in table.segments() {
-            let path = segment.path(&store.data().join(name));
-            let bytes = path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
-            if bytes != segment.bytes {
-                return Err(Error::new(Kind::Io, format!("{}: {bytes} bytes, not {}", path.display(), segment.bytes)));
-            }
-        }
-    }
-    let (mut consumed, sources) = match forget_inputs {
-        true => (target.consumed.clone(), target.sources.clone()),
-        false => (head.manifest.consumed.clone(), head.manifest.sources.clone()),
+    let (sources, consumed) = match forget_inputs {
+        true => (target.sources.clone(), target.consumed.clone()),
+        false => undoing(&target, &head.manifest),
     };
-    // Retention does not count epochs that are undone. Those that the target builds on count again,
-    // even if an earlier rollback has undone them.
-    for consumed in &mut consumed {
-        let then = target.consumed.iter().find(|then| then.epoch == consumed.epoch);
-        consumed.undone = then.is_none_or(|then| then.undone);
-    }
     let version = head.manifest.version + 1;
     let manifest = Manifest {
         version,
@@ -65,5 +54,151 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
         consumed,
         ..target
     };
+    check(store, &manifest).map_err(|error| {
+        let line = format!("epoch {epoch} cannot be restored and the store stays as it is; try another epoch");
+        Error::new(error.kind(), line).caused_by(error)
+    })?;
     manifest::commit(store.root(), &manifest)
+}
+
+/// The sources and consumed inputs of `target`, and those that only `head` has, as undone.
+///
+/// The rows of `target` refer to its sources by number, so those keep their numbers.
+fn undoing(target: &Manifest, head: &Manifest) -> (Vec<Source>, Vec<Consumed>) {
+    let mut sources = target.sources.clone();
+    let number_of = |source: &Source| {
+        if let Some(at) = sources.iter().position(|known| known.name == source.name) {
+            // An undone complete snapshot stays consumed, too.
+            sources[at].snapshot.clone_from(&source.snapshot);
+            return at as u16;
+        }
+        sources.push(source.clone());
+        (sources.len() - 1) as u16
+    };
+    let numbers: Vec<u16> = head.sources.iter().map(number_of).collect();
+    let mut consumed: BTreeMap<u64, Consumed> = BTreeMap::new();
+    for of_head in &head.consumed {
+        let source = numbers.get(usize::from(of_head.source)).copied().unwrap_or(of_head.source);
+        consumed.insert(of_head.epoch, Consumed { source, undone: true, ..of_head.clone() });
+    }
+    // What the target builds on counts again, even if an earlier rollback has undone it.
+    consumed.extend(target.consumed.iter().map(|of_target| (of_target.epoch, of_target.clone())));
+    (sources, consumed.into_values().collect())
+}
+
+/// Reads every byte that `manifest` names, because no command may have read them since the epoch
+/// was left.
+fn check(store: &Store, manifest: &Manifest) -> Result<()> {
+    let mut files: BTreeMap<PathBuf, &str> = BTreeMap::new();
+    for (name, table) in &manifest.tables {
+        let folder = store.data().join(name);
+        files.extend(table.segments().map(|segment| (segment.path(&folder), segment.digest.as_str())));
+    }
+    let consumed = manifest.consumed.iter().map(|consumed| ("consumed", &consumed.file));
+    for (kind, file) in consumed.chain(manifest.rejects.iter().map(|file| ("rejects", file))) {
+        files.insert(store.lines_path(kind, file), &file.digest);
+    }
+    let waiting = Mutex::new(files.iter());
+    let work = || {
+        loop {
+            let next = lock(&waiting).next();
+            let Some((path, digest)) = next else { return Ok(()) };
+            digest::check(path, digest)?;
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let panicked = |_| Err(Error::internal("checking files panicked"));
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::manifest::{FileRef, Retention, TableState};
+    use crate::store::segment;
+    use crate::tables::ContentPageRow;
+    use serde_json::json;
+
+    fn source(name: &str, snapshot: &str) -> Source {
+        Source { name: name.into(), snapshot: snapshot.into() }
+    }
+
+    fn consumed(epoch: u64, source: u16, undone: bool) -> Consumed {
+        let file = FileRef { digest: String::new(), bytes: 0, lines: 1 };
+        let retention = Retention::default();
+        Consumed { epoch, logical_time: 0, source, complete: false, file, read: 1, retention, undone }
+    }
+
+    fn manifest(version: u64, sources: Vec<Source>, consumed: Vec<Consumed>) -> Manifest {
+        Manifest {
+            format: manifest::FORMAT,
+            store: String::new(),
+            version,
+            epoch: version,
+            op: Op::Epoch,
+            previous: String::new(),
+            plan: String::new(),
+            logical_time: 0,
+            decision: String::new(),
+            view: String::new(),
+            tables: BTreeMap::new(),
+            folded: 0,
+            unexamined: BTreeMap::new(),
+            retention: Retention::default(),
+            sources,
+            consumed,
+            rejects: None,
+            counters: BTreeMap::new(),
+        }
+    }
+
+    /// A rollback to an epoch that another rollback had forgotten gave its pages to another source,
+    /// because their numbers were looked up in the list of the head. The list is that of the target,
+    /// followed by what only the head has; what each epoch took keeps its source.
+    #[test]
+    fn sources_keep_their_numbers() {
+        let target =
+            manifest(2, vec![source("a", ""), source("b", "of 2")], vec![consumed(1, 0, false), consumed(2, 1, false)]);
+        let head = manifest(
+            4,
+            vec![source("c", "of 4"), source("a", "of 3")],
+            vec![consumed(1, 1, false), consumed(4, 0, false)],
+        );
+        let (sources, all) = undoing(&target, &head);
+        assert_eq!(sources, [source("a", "of 3"), source("b", "of 2"), source("c", "of 4")]);
+        assert_eq!(all, [consumed(1, 0, false), consumed(2, 1, false), consumed(4, 2, true)]);
+    }
+
+    /// A rollback looked at the sizes of files only, and made a damaged epoch the head. A file with
+    /// another byte is named, and the head stays.
+    #[test]
+    fn damaged_bytes_are_not_restored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
+        let row = ContentPageRow { content: crate::document::Id::NONE, doc: crate::document::Id::NONE, diff: 1 };
+        let table = store.data().join("content_pages");
+        let segment = segment::write(&table, "test", vec![row]).expect("written").expect("rows");
+        let mut first = manifest(1, Vec::new(), Vec::new());
+        first.store = store.uuid().to_owned();
+        let mut state = TableState::default();
+        state.append(manifest::Run { epoch: 1, segments: vec![segment.clone()] }).expect("appended");
+        first.tables.insert("content_pages".into(), state);
+        let head = manifest::commit(store.root(), &first).expect("committed");
+        let second = Manifest { version: 2, epoch: 2, previous: head.digest, tables: BTreeMap::new(), ..first };
+        let head = manifest::commit(store.root(), &second).expect("committed");
+        let path = segment.path(&table);
+        let sound = std::fs::read(&path).expect("readable");
+        let mut damaged = sound.clone();
+        damaged[sound.len() / 3] ^= 1;
+        std::fs::write(&path, damaged).expect("written");
+        let error = rollback(&store, &head, 1, false).expect_err("damaged");
+        assert_eq!(error.kind(), Kind::Io);
+        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+        assert_eq!(manifest::versions(store.root()).expect("listed"), [1, 2]);
+        std::fs::write(&path, sound).expect("written");
+        assert_eq!(rollback(&store, &head, 1, false).expect("sound").manifest.epoch, 3);
+    }
 }
