@@ -7,6 +7,8 @@ mod bad_input;
 mod chains;
 /// The export `changes` equals its definitions.
 mod changes;
+/// What is consumed is not read again, and what must be read again is.
+mod consumed;
 /// After a crash at any moment the next run gives the same answer.
 mod crash;
 /// The demo crawl is folded as its known truth says.

@@ -6,7 +6,7 @@
 use crate::random::Random;
 use crate::texts::text;
 use crate::workbench::Bench;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use workers::store::runs::Table;
@@ -20,10 +20,13 @@ const RADIUS: &str = "clusters.radius=";
 /// The words of these texts are numbered, so the numeral veto is off.
 const CONFIRM: &str = "[confirm]\nnumerals = \"off\"\n";
 
+/// For so many days it is remembered that a page is gone.
+const GONE_DAYS: i64 = 12;
+
 /// A live page.
 #[derive(Clone, Debug)]
 struct Page {
-    date: u64,
+    date: Option<i64>,
     text: String,
     /// The reading epoch that saw it last, its time, and its source.
     seen: (usize, i64, &'static str),
@@ -36,12 +39,79 @@ enum Says {
     Removed,
 }
 
-/// The live pages of the model.
+/// A record: its URL, its date, and what it says; nothing if it only saw the page.
+type Record = (String, Option<i64>, Option<Says>);
+
+/// What is known of a URL.
+#[derive(Clone, Default)]
+struct Known {
+    page: Option<Page>,
+    /// The last date that held; older records do not hold.
+    newest: Option<i64>,
+    /// When it was last said that the page is gone.
+    gone: i64,
+}
+
+/// The model: all that is known.
 #[derive(Clone, Default)]
 struct Live {
-    pages: BTreeMap<String, Page>,
+    known: BTreeMap<String, Known>,
     /// The number of epochs that have read something.
     read: usize,
+}
+
+impl Live {
+    /// Applies the records of an epoch. `lacks` says of which source pages go that it does not see.
+    fn read(&mut self, records: &[Record], source: &'static str, now: i64, lacks: Option<&str>) {
+        self.read += 1;
+        let seen = (self.read, now, source);
+        let mut by_url: BTreeMap<&String, Vec<&Record>> = BTreeMap::new();
+        records.iter().for_each(|record| by_url.entry(&record.0).or_default().push(record));
+        for (url, records) in by_url {
+            let known = self.known.entry(url.clone()).or_default();
+            if known.page.is_none() && known.gone < now - GONE_DAYS * DAY {
+                known.newest = None;
+            }
+            let holds = |(_, date, says): &&&Record| says.is_some() && (date.is_none() || *date >= known.newest);
+            // The latest date wins, then a removal, then the greater digest; the order of records
+            // does not matter.
+            let winner = records.iter().filter(holds).max_by_key(|(_, date, says)| (*date, says.clone()));
+            match winner {
+                Some((_, date, Some(says))) => {
+                    known.newest = known.newest.max(*date);
+                    match says {
+                        Says::Page(_, text) => known.page = Some(Page { date: *date, text: text.clone(), seen }),
+                        Says::Removed => (known.page, known.gone) = (None, now),
+                    }
+                }
+                _ => {
+                    let is_seen = records.iter().any(|(_, _, says)| says != &Some(Says::Removed));
+                    known.page.iter_mut().filter(|_| is_seen).for_each(|page| page.seen = seen);
+                }
+            }
+        }
+        self.end(now, |page| Some(page.seen.2) == lacks && page.seen != seen);
+        self.expire(now);
+    }
+
+    fn expire(&mut self, now: i64) {
+        let read = self.read;
+        self.end(now, |page| page.seen.0 + RETAIN.0 <= read || page.seen.1 < now - RETAIN.1 * DAY);
+    }
+
+    /// Removes the pages that `ends` selects.
+    fn end(&mut self, now: i64, ends: impl Fn(&Page) -> bool) {
+        for known in self.known.values_mut() {
+            if known.page.as_ref().is_some_and(&ends) {
+                (known.page, known.gone) = (None, now);
+            }
+        }
+    }
+
+    /// The live pages by URL.
+    fn pages(&self) -> impl Iterator<Item = (&String, &Page)> {
+        self.known.iter().filter_map(|(url, known)| Some((url, known.page.as_ref()?)))
+    }
 }
 
 /// The store under test, the model, and the model's history.
@@ -52,6 +122,8 @@ pub struct World {
     live: Live,
     now: i64,
     files: u32,
+    /// The files of rows that the folder `in` has, by name, with their records.
+    delivered: BTreeMap<String, Vec<Record>>,
     /// Settings that stay from one epoch to the next.
     settings: Vec<String>,
     /// The model after each epoch.
@@ -62,7 +134,8 @@ impl World {
     /// An empty world; the seed decides the first radius.
     pub fn new(seed: u64) -> World {
         println!("seed {seed}");
-        let more = format!("{CONFIRM}[pages]\nretain_epochs = {}\nretain_days = {}\n", RETAIN.0, RETAIN.1);
+        let retain = format!("retain_epochs = {}\nretain_days = {}\ngone_days = {GONE_DAYS}", RETAIN.0, RETAIN.1);
+        let more = format!("{CONFIRM}[pages]\n{retain}\n");
         let bench = Bench::new(Path::new("in"), &more);
         std::fs::create_dir(bench.at("in")).expect("made");
         std::fs::create_dir(bench.at("site")).expect("made");
@@ -72,6 +145,7 @@ impl World {
             live: Live::default(),
             now: 1_700_000_000,
             files: 0,
+            delivered: BTreeMap::new(),
             settings: (!seed.is_multiple_of(3)).then(|| format!("{RADIUS}{}", seed % 3)).into_iter().collect(),
             history: BTreeMap::new(),
         }
@@ -102,88 +176,118 @@ impl World {
         format!("http://h{}.example/{}", self.random.below(4), self.random.below(60))
     }
 
-    /// A night of the source `crawl`: pages, removals, and URLs that have not changed.
-    fn night(&mut self) -> &'static str {
-        let (mut lines, mut archive) = (String::new(), String::new());
-        let mut told: BTreeMap<String, (u64, Says)> = BTreeMap::new();
-        let mut seen = BTreeSet::new();
-        for _ in 0..60 {
-            let (url, date) = (self.url(), self.now as u64 - self.random.below(50));
-            let says = match self.random.below(8) {
-                0 => Says::Removed,
-                1 => {
-                    let http = "HTTP/1.1 304 Not Modified\r\n\r\n";
-                    write!(
-                        archive,
-                        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\nContent-Type: \
-                         application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
-                        http.len()
-                    )
-                    .expect("a string");
-                    seen.insert(url);
-                    continue;
-                }
-                _ => self.page(),
-            };
-            match &says {
-                Says::Page(_, text) => {
-                    writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
-                }
-                Says::Removed => {
-                    writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"deleted\":true}}").expect("a string");
-                }
-            }
-            let says = (date, says);
-            // The latest date wins, then a removal, then the greater digest; the order of lines
-            // does not matter.
-            told.entry(url).and_modify(|last| *last = says.clone().max(last.clone())).or_insert(says);
-        }
-        self.files += 1;
-        std::fs::write(self.bench.at(&format!("in/{:03}.jsonl", self.files)), lines).expect("written");
-        std::fs::write(self.bench.at(&format!("in/{:03}.warc", self.files)), archive).expect("written");
-        self.live.read += 1;
-        let now = (self.live.read, self.now, "crawl");
-        for (url, (date, says)) in told {
-            seen.remove(&url);
-            match says {
-                Says::Removed => drop(self.live.pages.remove(&url)),
-                Says::Page(_, text) => drop(self.live.pages.insert(url, Page { date, text, seen: now })),
-            }
-        }
-        for url in seen {
-            self.live.pages.entry(url).and_modify(|page| page.seen = now);
-        }
-        self.expire();
-        self.run(&[]);
-        "a night"
+    /// A record of some URL as of `date`, and its line.
+    fn record(&mut self, date: Option<i64>) -> (Record, String) {
+        let url = self.url();
+        let dated = date.map_or(String::new(), |date| format!("\"date\":{date},"));
+        let says = if self.random.below(8) == 0 { Says::Removed } else { self.page() };
+        let line = match &says {
+            Says::Page(_, text) => format!("{{\"url\":\"{url}\",{dated}\"text\":\"{text}\"}}\n"),
+            Says::Removed => format!("{{\"url\":\"{url}\",{dated}\"deleted\":true}}\n"),
+        };
+        ((url, date, Some(says)), line)
     }
 
-    /// A complete snapshot of the source `site`.
-    fn snapshot(&mut self) -> &'static str {
-        let mut lines = String::new();
-        self.live.read += 1;
-        let now = (self.live.read, self.now, "site");
-        for _ in 0..25 {
-            let (url, date) = (self.url(), self.now as u64);
-            if self.live.pages.get(&url).is_some_and(|page| page.seen == now) {
-                continue;
+    /// Writes a file of `n` records as of about `now`, of which some have no date.
+    fn deliver(&mut self, n: usize, now: i64) -> Vec<Record> {
+        let (mut records, mut lines) = (Vec::new(), String::new());
+        for _ in 0..n {
+            let date = (self.random.below(6) > 0).then(|| now - self.random.below(50) as i64);
+            let (record, line) = self.record(date);
+            records.push(record);
+            lines.push_str(&line);
+        }
+        let name = format!("in/{:03}.jsonl", self.files);
+        std::fs::write(self.bench.at(&name), lines).expect("written");
+        self.delivered.insert(name, records.clone());
+        records
+    }
+
+    /// A night: pages, removals, and URLs that have not changed. Perhaps an archive comes late, the
+    /// bytes of an earlier file come again, or a file gets another name.
+    fn night(&mut self) -> &'static str {
+        self.files += 1;
+        let mut records = self.deliver(60, self.now);
+        let mut archive = String::new();
+        for _ in 0..6 {
+            let url = self.url();
+            let http = "HTTP/1.1 304 Not Modified\r\n\r\n";
+            write!(
+                archive,
+                "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\nContent-Type: \
+                 application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+                http.len()
+            )
+            .expect("a string");
+            records.push((url, None, None));
+        }
+        std::fs::write(self.bench.at(&format!("in/{:03}.warc", self.files)), archive).expect("written");
+        let earlier: Vec<String> = self.delivered.keys().cloned().collect();
+        let name = &earlier[self.random.below(earlier.len() as u64) as usize];
+        let kind = match self.random.below(5) {
+            0 => {
+                self.files += 1;
+                let days = 1 + self.random.below(20) as i64;
+                records.extend(self.deliver(20, self.now - days * DAY));
+                "a night with a late archive"
             }
-            let Says::Page(_, text) = self.page() else { continue };
-            writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
-            self.live.pages.insert(url, Page { date, text, seen: now });
+            1 => {
+                self.files += 1;
+                let again = format!("in/{:03}.jsonl", self.files);
+                std::fs::copy(self.bench.at(name), self.bench.at(&again)).expect("copied");
+                self.delivered.insert(again, self.delivered[name].clone());
+                records.extend(self.delivered[name].clone());
+                "a night with repeated bytes"
+            }
+            // A new file may be renamed, too: it is read under its last name.
+            2 => {
+                self.files += 1;
+                let renamed = format!("in/{:03}.jsonl", self.files);
+                std::fs::rename(self.bench.at(name), self.bench.at(&renamed)).expect("renamed");
+                let moved = self.delivered.remove(name).expect("delivered");
+                self.delivered.insert(renamed, moved);
+                "a night with another name"
+            }
+            _ => "a night",
+        };
+        let source = ["crawl", "crawl", "feed"][self.random.below(3) as usize];
+        self.live.read(&records, source, self.now, None);
+        self.run(&[&format!("read.source=\"{source}\"")]);
+        kind
+    }
+
+    /// A complete snapshot of the source `site`. Some records are bad: one that names its page keeps
+    /// it, and one that does not keeps all pages that the snapshot lacks.
+    fn snapshot(&mut self) -> &'static str {
+        let (mut records, mut lines) = (Vec::new(), String::new());
+        for _ in 0..25 {
+            let late = DAY * (self.random.below(4) / 3) as i64;
+            let (record, line) = match self.random.below(8) {
+                0 => {
+                    let url = self.url();
+                    let line = format!("{{\"url\":\"{url}\",\"text\":7}}\n");
+                    ((url, None, None), line)
+                }
+                _ => self.record(Some(self.now - late)),
+            };
+            records.push(record);
+            lines.push_str(&line);
+        }
+        let unreadable = self.random.below(3) == 0;
+        if unreadable {
+            lines.push_str("what is this\n");
         }
         // The file keeps its name and gets other bytes.
         std::fs::write(self.bench.at("site/all.jsonl"), lines).expect("written");
-        self.live.pages.retain(|_, page| page.seen.2 != "site" || page.seen == now);
-        self.expire();
-        self.run(&["read.source=\"site\"", "read.complete=true", "read.inputs=[\"site\"]"]);
-        "a complete snapshot"
+        self.live.read(&records, "site", self.now, (!unreadable).then_some("site"));
+        self.run(&["read.source=\"site\"", "read.complete=true", "read.inputs=[\"site\"]", "read.rejects_max=1.0"]);
+        if unreadable { "an unreadable snapshot" } else { "a complete snapshot" }
     }
 
     /// Days without input.
     fn wait(&mut self) -> &'static str {
         self.now += DAY * (1 + self.random.below(20) as i64);
-        self.expire();
+        self.live.expire(self.now);
         self.run(&[]);
         "days without input"
     }
@@ -199,7 +303,7 @@ impl World {
         let value = values[self.random.below(3) as usize];
         self.settings.retain(|set| !set.starts_with(key));
         self.settings.push(format!("{key}={value}"));
-        self.expire();
+        self.live.expire(self.now);
         self.run(&[]);
         "another decision"
     }
@@ -210,7 +314,7 @@ impl World {
         let radius = others[self.random.below(2) as usize];
         self.settings.retain(|set| !set.starts_with(RADIUS));
         self.settings.extend((!radius.is_empty()).then(|| format!("{RADIUS}{radius}")));
-        self.expire();
+        self.live.expire(self.now);
         self.run(&[]);
         "another radius"
     }
@@ -228,14 +332,9 @@ impl World {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
         // Decision and view are the job's, not those of the old epoch.
-        self.expire();
+        self.live.expire(self.now);
         self.run(&[]);
         "a rollback"
-    }
-
-    fn expire(&mut self) {
-        let Live { pages, read } = &mut self.live;
-        pages.retain(|_, page| page.seen.0 + RETAIN.0 > *read && page.seen.1 >= self.now - RETAIN.1 * DAY);
     }
 
     fn run(&mut self, sets: &[&str]) {
@@ -255,8 +354,9 @@ impl World {
     pub fn scratch(&self) -> Bench {
         let bench = Bench::new(Path::new("in.jsonl"), CONFIRM);
         let mut lines = String::new();
-        for (url, Page { date, text, .. }) in &self.live.pages {
-            writeln!(lines, "{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}").expect("a string");
+        for (url, Page { date, text, .. }) in self.live.pages() {
+            let dated = date.map_or(String::new(), |date| format!("\"date\":{date},"));
+            writeln!(lines, "{{\"url\":\"{url}\",{dated}\"text\":\"{text}\"}}").expect("a string");
         }
         std::fs::write(bench.at("in.jsonl"), lines).expect("written");
         let arguments: Vec<&str> = self.settings.iter().flat_map(|set| ["--set", set]).collect();
@@ -286,6 +386,6 @@ impl World {
 
     /// The number of live pages.
     pub fn pages(&self) -> usize {
-        self.live.pages.len()
+        self.live.pages().count()
     }
 }

@@ -88,7 +88,7 @@ fn replay(
     let plan = match plan::unfinished(&job, store, head)? {
         Some(plan) => plan,
         None => {
-            let inputs = plan::inputs_of(old, epoch)?;
+            let inputs = plan::consumed::inputs_of(old, epoch)?;
             let inputs = inputs.iter().map(|input| input.refreshed()).collect::<Result<_>>()?;
             plan::replay(&job, store, head, inputs, epoch.logical_time)?.freeze(store.root())?
         }

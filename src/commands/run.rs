@@ -28,9 +28,11 @@ use workers::commit::guards;
 use workers::commit::{self, Committed};
 use workers::error::{Error, Result};
 use workers::export;
+use workers::fold::counters::Counter;
 use workers::fold::epoch::Failure;
 use workers::fold::{self, ProcessTask};
 use workers::job::{Job, When};
+use workers::plan::consumed::History;
 use workers::plan::inputs;
 use workers::plan::{self, Plan};
 use workers::store::Store;
@@ -85,14 +87,25 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
         began = Instant::now();
     }
-    match plan::plan_at_most(&job, &store, head.as_ref(), arguments.now.unwrap_or_else(now), inputs_max)? {
-        Some(plan) => {
-            let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
-            guards::check_space(&job.store, input_bytes, &arguments.allow)?;
-            let plan = plan.freeze(&job.store)?;
-            epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began).map(drop)
+    let mut again = false;
+    loop {
+        let now = arguments.now.unwrap_or_else(now);
+        match plan::plan_at_most(&job, &store, head.as_ref(), now, inputs_max)? {
+            Some(plan) => {
+                let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
+                guards::check_space(&job.store, input_bytes, &arguments.allow)?;
+                let plan = plan.freeze(&job.store)?;
+                head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
+                // What other options of reading made due comes epoch by epoch.
+                again = plan.again && inputs_max == usize::MAX;
+                if !again {
+                    return Ok(());
+                }
+                began = Instant::now();
+            }
+            None if again => return Ok(()),
+            None => return nothing_due(arguments, &job, &store, head.as_ref()),
         }
-        None => nothing_due(arguments, &job, &store, head.as_ref()),
     }
 }
 
@@ -139,7 +152,10 @@ pub fn epoch(
         Err(error) => tracing::warn!(%error, "cannot merge runs"),
     }
     times.lap("merge");
+    let missing_kept = head.manifest.counters.get(Counter::PagesMissingKept.name()).copied().unwrap_or(0);
     let outcome = Outcome {
+        barren: History::read(job, store, Some(&head))?.barren(),
+        missing_kept,
         job,
         workers: topology.workers,
         plan,
@@ -166,7 +182,8 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
         export::export(job, store, head)?;
     }
-    report::nothing_due(head, arguments)
+    let not_consumed = History::read(job, store, Some(head))?.barren();
+    report::nothing_due(head, &not_consumed, arguments)
 }
 
 /// Does the work in threads of this process.

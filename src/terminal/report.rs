@@ -71,6 +71,10 @@ pub struct Outcome<'a> {
     pub plan: &'a Plan,
     /// What became of the records.
     pub counts: &'a Counts,
+    /// The inputs that gave no record and are not consumed.
+    pub barren: Vec<String>,
+    /// Pages that a complete snapshot lacks and that were kept.
+    pub missing_kept: u64,
     /// What was exported, if anything.
     pub exported: Option<Exported>,
     /// Where the time went.
@@ -101,6 +105,7 @@ impl Outcome<'_> {
             "splits_resumed": self.processes.iter().map(|process| process.splits_resumed).sum::<u64>(),
             "refused": self.processes.iter().flat_map(|process| process.refused.values()).sum::<u64>(),
             "inputs": self.plan.inputs.len(),
+            "inputs_not_consumed": self.barren,
             "inputs_same_bytes": self.plan.same_bytes.len(),
             "input_bytes": self.counts.bytes,
             "records": self.counts.read,
@@ -148,6 +153,14 @@ impl Outcome<'_> {
         let megabytes = self.counts.bytes as f64 / 1e6;
         line(&mut out, "read", format!("{} records of {inputs} files, {megabytes:.1} MB", grouped(self.counts.read)));
         line(&mut out, "accepted", grouped(self.counts.accepted));
+        if !self.barren.is_empty() {
+            line(&mut out, "due", format!("{}; they stay due until they or [read] change", barren(&self.barren)));
+        }
+        if self.missing_kept > 0 {
+            let (pages, unreadable) = (self.missing_kept, grouped(self.counts.unreadable));
+            let what = counted(pages, "page that the snapshot lacks", "pages that the snapshot lacks");
+            line(&mut out, "kept", format!("{what}: {unreadable} bad records do not say which page they are about"));
+        }
         for (head, reasons) in
             [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)]
         {
@@ -251,15 +264,35 @@ pub fn unexamined(left: &BySignature) -> Vec<String> {
     text.collect()
 }
 
-/// Reports that nothing is due.
-pub fn nothing_due(head: &Head, arguments: &cli::Run) -> Result<()> {
+/// Inputs that gave no record and are named; the others are counted.
+const BARREN_NAMED_MAX: usize = 3;
+
+/// `n` of something.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// The inputs that gave no record, as a person reads it.
+fn barren(paths: &[String]) -> String {
+    let inputs = counted(paths.len() as u64, "input", "inputs");
+    let named = paths[..paths.len().min(BARREN_NAMED_MAX)].join(", ");
+    let more = if paths.len() > BARREN_NAMED_MAX { ", ..." } else { "" };
+    format!("{inputs} gave no record and are not consumed: {named}{more}")
+}
+
+/// Reports that nothing is due. `not_consumed` are the inputs that gave no record.
+pub fn nothing_due(head: &Head, not_consumed: &[String], arguments: &cli::Run) -> Result<()> {
     if arguments.json {
-        return print_json(&json!({ "epoch": head.manifest.epoch, "due": false }));
+        return print_json(&json!({ "epoch": head.manifest.epoch, "due": false, "inputs_not_consumed": not_consumed }));
     }
     if arguments.quiet {
         return Ok(());
     }
-    show(&format!("nothing due: every input is consumed; the store is at epoch {}\n", head.manifest.epoch))
+    let inputs = match not_consumed {
+        [] => "every input is consumed".to_owned(),
+        paths => format!("{}, until they or [read] change", barren(paths)),
+    };
+    show(&format!("nothing due: {inputs}; the store is at epoch {}\n", head.manifest.epoch))
 }
 
 /// Reports that another run holds the store and this one does nothing.

@@ -13,6 +13,8 @@ use crate::fold::counters::{Counter, Counters};
 use crate::fold::epoch::{self, Receipt};
 use crate::fold::splits::{self, Counts, RejectLine};
 use crate::job::Job;
+use crate::plan::consumed::{ConsumedInput, Reading, Taken};
+use crate::plan::inputs::Input;
 use crate::plan::{self, Plan};
 use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Retention, Run, Source, TableState};
 use crate::store::table::Row;
@@ -121,7 +123,7 @@ pub fn commit(
         plan.mark_refused(store.root())?;
         return Err(refusal);
     }
-    let consumed = consumed(store, head, plan)?;
+    let consumed = consumed(job, store, head, plan)?;
     let rejects = rejects(store, plan)?;
     let manifest = Manifest {
         format: manifest::FORMAT,
@@ -196,15 +198,27 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
 }
 
 /// What all epochs took so far, and this one.
-fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
+fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
     // Without either the epoch changed no page, and a rebuild does not need it.
     if plan.inputs.is_empty() && plan.retention == Retention::default() {
         return Ok(consumed);
     }
+    let reading = Reading::of(job);
+    let line =
+        |(input, taken): (&Input, Taken)| ConsumedInput { input: input.clone(), taken, reading: reading.clone() };
+    let taken = taken(store, plan)?;
+    let of_bytes: BTreeMap<&str, Taken> =
+        plan.inputs.iter().map(|input| input.digest.as_str()).zip(taken.iter().copied()).collect();
+    let of_twin = |input: &Input| of_bytes.get(input.digest.as_str()).copied().unwrap_or_default();
+    let read = plan.inputs.iter().zip(taken).map(line);
+    let (barren, read): (Vec<_>, Vec<_>) = read.partition(|line| line.taken.is_barren());
+    let same_bytes = plan.same_bytes.iter().map(|input| line((input, of_twin(input))));
+    let copies = same_bytes.chain(plan.renamed.iter().cloned());
+    let (barren_too, copies): (Vec<_>, Vec<_>) = copies.partition(|line| line.taken.is_barren());
     let mut lines = String::new();
-    for input in plan.inputs.iter().chain(&plan.same_bytes) {
-        let line = serde_json::to_string(input).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
+    for line in read.iter().chain(&copies).chain(&barren).chain(&barren_too) {
+        let line = serde_json::to_string(line).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
         lines.push_str(&line);
         lines.push('\n');
     }
@@ -214,11 +228,24 @@ fn consumed(store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consu
         source: plan.source,
         complete: plan.complete,
         file: store.write_lines("consumed", &lines)?,
-        read: plan.inputs.len() as u64,
+        read: read.len() as u64,
         retention: plan.retention,
         undone: false,
     });
     Ok(consumed)
+}
+
+/// What became of the records of each input of `plan`.
+fn taken(store: &Store, plan: &Plan) -> Result<Vec<Taken>> {
+    let attempt = plan.attempt(store.root());
+    let mut taken = vec![Taken::default(); plan.inputs.len()];
+    for id in 0..plan.splits.len() {
+        for (input, part) in splits::done(&attempt, id)?.taken {
+            let whole = taken.get_mut(input);
+            whole.ok_or_else(|| Error::internal("a split of an input that was not planned"))?.add(part);
+        }
+    }
+    Ok(taken)
 }
 
 fn rejects(store: &Store, plan: &Plan) -> Result<Option<manifest::FileRef>> {

@@ -29,6 +29,8 @@ macro_rules! counters {
 counters! {
     /// Visits of a URL that another visit of the same epoch replaced.
     VisitsSuperseded = "visits_superseded",
+    /// Visits that are older than what the store has of the URL.
+    VisitsOutdated = "visits_outdated",
     /// Visits that only saw or removed a page which the store does not have.
     PagesUnknown = "pages_unknown",
     /// Pages that the store did not have.
@@ -43,6 +45,9 @@ counters! {
     PagesExpired = "pages_expired",
     /// Pages that a complete snapshot lacks.
     PagesMissing = "pages_missing",
+    /// Pages that a complete snapshot lacks and that stay, because some of its records do not say
+    /// which page they are about.
+    PagesMissingKept = "pages_missing_kept",
     /// Live pages of a source before the epoch that read a complete snapshot of it.
     PagesKnown = "pages_known",
     /// Contents that got their first page.

@@ -52,7 +52,7 @@ impl SplitReader {
         input.check_unchanged()?;
         let split = Split { path: PathBuf::from(&input.path), start: planned.start, end: planned.end };
         let reader = open(&epoch.shared.job, &split)?;
-        let writer = SplitWriter::new(id, input.path.clone(), planned.end - planned.start);
+        let writer = SplitWriter::new(id, planned.input, input.path.clone(), planned.end - planned.start);
         Ok(SplitReader { planned, reader, writer, reported_bytes: 0 })
     }
 
@@ -69,6 +69,9 @@ impl SplitReader {
                     if record.date.is_some_and(|date| date > latest) {
                         writer.counts.note("future_date", 1);
                     }
+                    if record.bad_date {
+                        writer.counts.note("bad_date", 1);
+                    }
                     let mut notes = Vec::new();
                     let has_evidence = |content| writer.has_evidence(content);
                     let (visit, evidence) = maker.visit(record, has_evidence, |word| notes.push(word.to_owned()))?;
@@ -76,7 +79,15 @@ impl SplitReader {
                     writer.push(epoch, visit, evidence)?;
                 }
                 Item::Skip(reason) => *writer.counts.skipped.entry(reason.to_owned()).or_default() += 1,
-                Item::Reject { reason, detail } => writer.reject(entry.offset, reason, detail)?,
+                Item::Reject { reason, detail, url } => {
+                    // In a complete snapshot a bad record must not remove the page that it is about.
+                    if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
+                        writer.push(epoch, maker.seen(&url), None)?;
+                    } else {
+                        writer.counts.unreadable += 1;
+                    }
+                    writer.reject(entry.offset, reason, detail)?;
+                }
             }
             epoch.shared.progress.records.fetch_add(1, Ordering::Relaxed);
         }

@@ -25,6 +25,7 @@ pub mod propagate;
 pub mod resolve;
 pub mod split_writer;
 pub mod splits;
+pub mod succession;
 pub mod visit_maker;
 pub mod wire;
 

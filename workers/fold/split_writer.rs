@@ -6,6 +6,7 @@ use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
+use crate::plan::consumed::Taken;
 use crate::store::segment::{self, SegmentRef};
 use crate::store::table::Row;
 use crate::store::{digest, durable};
@@ -23,6 +24,7 @@ pub const REJECTS_NAMED_MAX: u64 = 100_000;
 /// A split that is being written.
 pub struct SplitWriter {
     id: usize,
+    input: usize,
     file: String,
     /// The counts of its records so far.
     pub counts: Counts,
@@ -36,10 +38,11 @@ pub struct SplitWriter {
 }
 
 impl SplitWriter {
-    /// A writer of split `id`, which has `bytes` bytes of the input `file`.
-    pub fn new(id: usize, file: String, bytes: u64) -> SplitWriter {
+    /// A writer of split `id`, which has `bytes` bytes of `file`, the plan's input number `input`.
+    pub fn new(id: usize, input: usize, file: String, bytes: u64) -> SplitWriter {
         SplitWriter {
             id,
+            input,
             file,
             counts: Counts { bytes, ..Counts::default() },
             visits: Vec::new(),
@@ -119,6 +122,11 @@ impl SplitWriter {
         let done = SplitDone {
             visits: self.visit_segments,
             evidence: self.evidence_segments,
+            taken: [(
+                self.input,
+                Taken { accepted: self.counts.accepted, rejected: self.counts.rejected.values().sum() },
+            )]
+            .into(),
             counts: self.counts,
             rejects_digest: digest::of_bytes(&self.rejects),
         };

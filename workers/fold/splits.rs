@@ -6,8 +6,10 @@
 
 use crate::document::Id;
 use crate::error::{Error, Result};
+use crate::fold::epoch::Epoch;
 use crate::locks::lock;
 use crate::plan::Plan;
+use crate::plan::consumed::Taken;
 use crate::store::digest;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::pool::Pool;
@@ -30,6 +32,9 @@ pub struct SplitDone {
     pub evidence: Vec<SegmentRef>,
     /// Its counts.
     pub counts: Counts,
+    /// What became of the records of each input that it has a part of, by the input's place in the
+    /// plan.
+    pub taken: BTreeMap<usize, Taken>,
     /// blake3 of its file of rejects.
     pub rejects_digest: String,
 }
@@ -49,6 +54,8 @@ pub struct Counts {
     pub rejected: BTreeMap<String, u64>,
     /// Notes about accepted records, by word.
     pub noted: BTreeMap<String, u64>,
+    /// Bad records that do not say which URL they are about.
+    pub unreadable: u64,
 }
 
 impl Counts {
@@ -57,6 +64,7 @@ impl Counts {
         self.bytes += other.bytes;
         self.read += other.read;
         self.accepted += other.accepted;
+        self.unreadable += other.unreadable;
         let maps = [
             (&mut self.skipped, &other.skipped),
             (&mut self.rejected, &other.rejected),
@@ -122,6 +130,12 @@ pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
 pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
     let path = split_path(attempt, id, "rejects.jsonl");
     std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
+}
+
+/// The bad records of all splits that do not say which URL they are about.
+pub fn unreadable(epoch: &Epoch) -> Result<u64> {
+    let of = |id| Ok(done(&epoch.shared.attempt, id)?.counts.unreadable);
+    (0..epoch.shared.plan.splits.len()).map(of).sum()
 }
 
 /// The segments of visits of all splits, opened by the workers of a process as they need them.

@@ -26,6 +26,24 @@ pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
     }
 }
 
+/// A visit of `url` that only saw it.
+fn blank(url: &str, date: i64) -> Visit {
+    let url = canonical_url(url);
+    Visit {
+        doc: url.doc,
+        date,
+        kind: SEEN,
+        content: Id::NONE,
+        fingerprint: 0,
+        chars: 0,
+        flags: 0,
+        host: url.host,
+        https: u8::from(url.https),
+        url: url.canonical.into_bytes().into(),
+        diff: 1,
+    }
+}
+
 /// Makes visits. Each worker has one, and reuses its buffers.
 pub struct VisitMaker {
     extract: extract::Options,
@@ -51,6 +69,11 @@ impl VisitMaker {
         })
     }
 
+    /// The visit that says of a URL only that the crawl met it.
+    pub fn seen(&self, url: &str) -> Visit {
+        blank(url, NO_DATE)
+    }
+
     /// The visit of `record`, and the evidence of its text.
     ///
     /// There is no evidence if the text is too short to be compared or if `has_evidence` says that
@@ -61,20 +84,8 @@ impl VisitMaker {
         has_evidence: impl FnOnce(Id) -> bool,
         mut note: impl FnMut(&str),
     ) -> Result<(Visit, Option<EvidenceRow>)> {
-        let url = canonical_url(&record.url);
-        let mut visit = Visit {
-            doc: url.doc,
-            date: record.date.unwrap_or(NO_DATE),
-            kind: PAGE,
-            content: Id::NONE,
-            fingerprint: 0,
-            chars: 0,
-            flags: 0,
-            host: url.host,
-            https: u8::from(url.https),
-            url: url.canonical.into_bytes().into(),
-            diff: 1,
-        };
+        let mut visit = blank(&record.url, record.date.unwrap_or(NO_DATE));
+        visit.kind = PAGE;
         let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
         let Some(extracted) = text_of(record.body, &self.extract) else {
             visit.kind = without_text;

@@ -132,7 +132,7 @@ fn check(entry: &Entry) {
             }
         }
         Item::Skip(reason) => check_word(reason),
-        Item::Reject { reason, detail } => {
+        Item::Reject { reason, detail, .. } => {
             check_word(reason);
             assert!(detail.len() <= DETAIL_BYTES_MAX, "{} bytes of detail", detail.len());
         }

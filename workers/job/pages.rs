@@ -1,10 +1,12 @@
-//! The job file's `[pages]`: how long a page is kept that is not seen again.
+//! The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is
+//! remembered that a page is gone.
 
 use crate::store::manifest::Retention;
 use serde::{Deserialize, Serialize};
 
-/// The job file's `[pages]`: how long a page is kept that is not seen again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is
+/// remembered that a page is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// A page expires after this many days without being seen, by the times at which the epochs
@@ -13,9 +15,19 @@ pub struct Options {
     /// A page expires after this many consecutive epochs that read any source without seeing the
     /// page. Default: never.
     pub retain_epochs: Option<u32>,
+    /// For so many days it is remembered that a page is gone, and records that are older than the
+    /// page or its removal do not bring it back; 0 remembers nothing. Default: 365, by which time
+    /// an archive that comes late should have come.
+    pub gone_days: u32,
 }
 
-/// The greatest value of both options.
+impl Default for Options {
+    fn default() -> Options {
+        Options { retain_days: None, retain_epochs: None, gone_days: 365 }
+    }
+}
+
+/// The greatest value of each option.
 const RETAIN_MAX: u32 = 100_000;
 
 impl Options {
@@ -26,7 +38,16 @@ impl Options {
                 return Err(format!("{key}: not within 1 to {RETAIN_MAX}"));
             }
         }
+        if self.gone_days > RETAIN_MAX {
+            return Err(format!("gone_days: not within 0 to {RETAIN_MAX}"));
+        }
         Ok(())
+    }
+
+    /// The time before which what is gone is forgotten at `logical_time`.
+    pub fn gone_min(&self, logical_time: i64) -> i64 {
+        let days = i64::from(self.gone_days);
+        if days == 0 { i64::MAX } else { logical_time.saturating_sub(86_400 * days) }
     }
 
     /// The epoch and the time since which a page must have been seen at `logical_time`.

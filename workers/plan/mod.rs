@@ -5,19 +5,21 @@
 //! bytes. The digest of the plan names the folder of resumable work, and identifies the commit if
 //! it is repeated.
 
+pub mod consumed;
 pub mod inputs;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
+use crate::plan::consumed::{ConsumedInput, Due, History, Reading, snapshot_of};
 use crate::plan::inputs::Input;
 use crate::read;
-use crate::store::manifest::{Consumed, Head, Retention};
+use crate::store::manifest::{Head, Retention};
 use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages;
 use crate::tables::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A part of one input.
@@ -64,11 +66,18 @@ pub struct Plan {
     pub inputs: Vec<Input>,
     /// The parts into which the inputs are cut.
     pub splits: Vec<PlannedSplit>,
-    /// The inputs that are not read, because another input has the same bytes or had them when it
-    /// was consumed.
+    /// The inputs that are not read, because another input of the plan has the same bytes.
     pub same_bytes: Vec<Input>,
+    /// The inputs that are not read, because they were consumed under another name.
+    pub renamed: Vec<ConsumedInput>,
+    /// Whether the inputs were consumed before and are read again with other options. Others may be
+    /// due then, which come after them.
+    pub again: bool,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
+    /// Pages that are gone since before this time are forgotten. It is not part of the digest.
+    #[serde(default)]
+    pub gone_min: i64,
     /// The time by which retention counts, seconds since 1970. It is not part of the digest.
     pub logical_time: i64,
 }
@@ -157,91 +166,87 @@ pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Optio
     Ok(found)
 }
 
-/// The inputs that earlier epochs consumed, by path. Of several with one path it is the last.
-pub fn consumed(store: &Store, head: Option<&Head>) -> Result<BTreeMap<String, Input>> {
-    let mut consumed = BTreeMap::new();
-    for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
-        for input in inputs_of(store, epoch)? {
-            consumed.insert(input.path.clone(), input);
-        }
-    }
-    Ok(consumed)
-}
-
-/// The inputs that one epoch consumed.
-pub fn inputs_of(store: &Store, consumed: &Consumed) -> Result<Vec<Input>> {
-    let lines = store.read_lines("consumed", &consumed.file)?;
-    let input = |line: &str| {
-        serde_json::from_str(line)
-            .map_err(|e| Error::config(store.root(), "damaged list of consumed inputs").caused_by(e))
-    };
-    lines.lines().map(input).collect()
-}
-
 /// The digest of [`Plan::config`].
 fn config(job: &Job) -> Result<String> {
     let read = json!([job.read.fields, job.read.limits, job.read.source, job.read.complete]);
-    let retain = json!([job.pages.retain_days, job.pages.retain_epochs]);
+    let retain = json!([job.pages.retain_days, job.pages.retain_epochs, job.pages.gone_days]);
     Ok(digest_of(&json!([job.identity()?, job.decision(), read, retain])))
 }
 
 /// The inputs that are due, see the fields of [`Plan`] with these names.
 #[derive(Default)]
 struct Found {
+    again: bool,
     inputs: Vec<Input>,
     same_bytes: Vec<Input>,
+    renamed: Vec<ConsumedInput>,
     snapshot: String,
+    digests: BTreeSet<String>,
 }
 
-/// The digest of a complete snapshot: of the bytes of its inputs, not of their names.
-fn snapshot_of<'a>(inputs: impl IntoIterator<Item = &'a Input>) -> String {
-    let digests: BTreeSet<&str> = inputs.into_iter().map(|input| input.digest.as_str()).collect();
-    digest_of(&json!(digests))
+impl Found {
+    /// Adds an input that is due. The same bytes are read once an epoch.
+    fn push(&mut self, input: Input) {
+        let new = self.digests.insert(input.digest.clone());
+        if new { &mut self.inputs } else { &mut self.same_bytes }.push(input);
+    }
 }
 
 /// Finds the inputs that are due: in the order of paths at most `inputs_max` with new bytes that
 /// were not consumed yet; or all inputs of a complete snapshot, unless it equals the last one.
+///
+/// If other options of reading make consumed inputs due, those that the earliest epoch read come
+/// first and alone, so that they are read in the order in which they were delivered.
 fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
-    let consumed = consumed(store, head)?;
-    // Inputs beyond the limit are not read. Inputs whose bytes are known do not count.
-    let bytes_known: BTreeSet<&str> = consumed.values().map(|input| input.digest.as_str()).collect();
-    let mut taken: BTreeSet<String> = BTreeSet::new();
-    let mut all = Vec::new();
-    for path in inputs::find(&job.read.inputs)? {
-        if !job.read.complete && taken.len() >= inputs_max {
-            break;
+    let history = History::read(job, store, head)?;
+    let paths = inputs::find(&job.read.inputs)?;
+    let all: Vec<Input> = paths.iter().map(|path| Input::stat(path)).collect::<Result<_>>()?;
+    if job.read.complete {
+        return snapshot(job, head, &history, all);
+    }
+    let mut again: Vec<(u64, Input)> = Vec::new();
+    for input in all.iter().filter(|input| history.is_as_it_was(input)) {
+        let input = history.digested(input.clone())?;
+        if let Due::Again(epoch) = history.due(&input)? {
+            again.push((epoch, input));
         }
-        let input = Input::stat(&path)?;
-        let last = consumed.get(&input.path);
-        let known = last.filter(|last| last.looks_like(&input)).map(|last| last.digest.clone());
-        let input = match known {
-            Some(digest) => Input { digest, ..input },
-            None => input.digest()?,
-        };
-        if !bytes_known.contains(input.digest.as_str()) {
-            taken.insert(input.digest.clone());
-        }
-        all.push((last.is_some_and(|last| last.digest == input.digest), input));
     }
     let mut found = Found::default();
-    let mut known: BTreeSet<String> = BTreeSet::new();
-    if job.read.complete {
-        if all.is_empty() {
-            let line = format!("no input of the complete snapshot of `{}`: all its pages would go", job.read.source);
-            return Err(Error::new(Kind::NoInput, line));
-        }
-        found.snapshot = snapshot_of(all.iter().map(|(_, input)| input));
-        let sources = head.map_or(&[][..], |head| &head.manifest.sources);
-        if sources.iter().any(|source| source.name == job.read.source && source.snapshot == found.snapshot) {
-            return Ok(found);
-        }
-    } else {
-        all.retain(|(is_consumed, _)| !is_consumed);
-        known.extend(consumed.into_values().map(|input| input.digest));
+    if let Some(first) = again.iter().map(|(epoch, _)| *epoch).min() {
+        found.again = true;
+        again
+            .into_iter()
+            .filter(|(epoch, _)| *epoch == first)
+            .take(inputs_max)
+            .for_each(|(_, input)| found.push(input));
+        return Ok(found);
     }
-    for (_, input) in all {
-        let new = known.insert(input.digest.clone());
-        if new { &mut found.inputs } else { &mut found.same_bytes }.push(input);
+    // Inputs beyond the limit are not read, not even for their digest.
+    for input in all {
+        if found.inputs.len() >= inputs_max {
+            break;
+        }
+        let input = history.digested(input)?;
+        match history.due(&input)? {
+            Due::New | Due::Again(_) => found.push(input),
+            Due::Renamed(line) => found.renamed.push(*line),
+            Due::No => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The inputs of a complete snapshot: all, or none if it equals the source's last one.
+fn snapshot(job: &Job, head: Option<&Head>, history: &History, all: Vec<Input>) -> Result<Found> {
+    if all.is_empty() {
+        let line = format!("no input of the complete snapshot of `{}`: all its pages would go", job.read.source);
+        return Err(Error::new(Kind::NoInput, line));
+    }
+    let all: Vec<Input> = all.into_iter().map(|input| history.digested(input)).collect::<Result<_>>()?;
+    let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
+    let sources = head.map_or(&[][..], |head| &head.manifest.sources);
+    if !sources.iter().any(|source| source.name == job.read.source && source.snapshot == found.snapshot) {
+        all.into_iter().for_each(|input| found.push(input));
     }
     Ok(found)
 }
@@ -270,12 +275,8 @@ pub fn plan_at_most(
 
 /// The plan of an epoch that reads `inputs` at the time `now`, even if they were consumed before.
 pub fn replay(job: &Job, store: &Store, head: Option<&Head>, inputs: Vec<Input>, now: i64) -> Result<Plan> {
-    let mut found = Found { snapshot: snapshot_of(&inputs), ..Found::default() };
-    let mut known = BTreeSet::new();
-    for input in inputs {
-        let new = known.insert(input.digest.clone());
-        if new { &mut found.inputs } else { &mut found.same_bytes }.push(input);
-    }
+    let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &inputs), ..Found::default() };
+    inputs.into_iter().for_each(|input| found.push(input));
     plan_of(job, store, head, found, now)?.ok_or_else(|| Error::internal("an epoch that reads nothing is replayed"))
 }
 
@@ -316,12 +317,15 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
         splits: splits(&found.inputs)?,
         inputs: found.inputs,
         same_bytes: found.same_bytes,
+        renamed: found.renamed,
+        again: found.again,
         retention: Retention { time_min: 0, ..retention },
+        gone_min: 0,
         logical_time: 0,
     };
     let text = serde_json::to_vec(&plan).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
     plan.digest = digest::of_bytes(&text)[..16].to_owned();
-    Ok(Some(Plan { retention, logical_time, ..plan }))
+    Ok(Some(Plan { retention, gone_min: job.pages.gone_min(logical_time), logical_time, ..plan }))
 }
 
 fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<bool> {

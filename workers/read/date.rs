@@ -2,7 +2,8 @@
 //!
 //! A date without a zone counts as UTC. Understood are WARC-Date (ISO 8601 in the W3C profile,
 //! which may be cut short, <https://www.w3.org/TR/NOTE-datetime>), the digits of ARC, RFC 2822 and
-//! HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole seconds.
+//! HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole numbers since 1970: seconds or, told by their size,
+//! milli-, micro- or nanoseconds.
 
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::{rfc2822, temporal};
@@ -11,13 +12,15 @@ use jiff::tz::TimeZone;
 /// The longest text that can be a date, in bytes.
 const DATE_BYTES_MAX: usize = 64;
 
-/// The seconds from the year 1 to the year 9999. A number outside (milliseconds, say) is not a
-/// date.
+/// The seconds from the year 1 to the year 9999. A number outside counts smaller units.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
+/// The years in which long digits can be a date of a crawl. Otherwise they count since 1970.
+const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
+
 /// Seconds since 1970. The meaning of plain digits depends on their number: 4 are a year, 6 a
-/// month, 8 a day, 12 minutes, 14 to 18 seconds (fractions are dropped), all others seconds since
-/// 1970.
+/// month, 8 a day; 12 minutes and 14 to 18 seconds (fractions are dropped) of the years 1900 to
+/// 2199; all others count since 1970, see [`since_1970`].
 ///
 /// ```
 /// use workers::read::date::parse;
@@ -26,6 +29,7 @@ const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799
 /// assert_eq!(parse("20080430204825"), Some(1_209_588_505));
 /// assert_eq!(parse("Wed, 30 Apr 2008 20:48:25 GMT"), Some(1_209_588_505));
 /// assert_eq!(parse("2016-10"), parse("2016-10-01T00:00:00Z"));
+/// assert_eq!(parse("1209588505000"), Some(1_209_588_505));
 /// assert_eq!(parse("blue monday"), None);
 /// ```
 pub fn parse(text: &str) -> Option<i64> {
@@ -35,12 +39,13 @@ pub fn parse(text: &str) -> Option<i64> {
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
         return match text.len() {
-            4 | 6 | 8 | 12 | 14..=18 => digits(text),
-            _ => seconds(text.parse().ok()?),
+            4 | 6 | 8 => digits(text),
+            12 | 14..=18 if YEARS.contains(&text[..4].parse().ok()?) => digits(text),
+            _ => since_1970(text.parse().ok()?),
         };
     }
     if let Some(negative) = text.strip_prefix('-').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit())) {
-        return seconds(-negative.parse::<i64>().ok()?);
+        return since_1970(-negative.parse::<i64>().ok()?);
     }
     iso(text).or_else(|| rfc2822::parse(text).ok().map(|zoned| zoned.timestamp().as_second()))
 }
@@ -48,6 +53,20 @@ pub fn parse(text: &str) -> Option<i64> {
 /// `count` as seconds since 1970, if they fall into the years 1 to 9999.
 pub fn seconds(count: i64) -> Option<i64> {
     SECONDS.contains(&count).then_some(count)
+}
+
+/// `count` as seconds since 1970 if they fall into the years 1 to 9999, or else as milli-, micro-
+/// or nanoseconds, rounded down to a second. So milliseconds before 1978 are taken for seconds.
+///
+/// ```
+/// use workers::read::date::since_1970;
+///
+/// let second = Some(1_700_000_000);
+/// assert_eq!([1_700_000_000, 1_700_000_000_123, 1_700_000_000_123_456].map(since_1970), [second; 3]);
+/// assert_eq!(since_1970(i64::MAX), Some(9_223_372_036));
+/// ```
+pub fn since_1970(count: i64) -> Option<i64> {
+    [1, 1_000, 1_000_000, 1_000_000_000].into_iter().find_map(|unit| seconds(count.div_euclid(unit)))
 }
 
 /// `YYYYMMDDhhmmss`, which may be cut short or have a fraction.
@@ -114,6 +133,9 @@ mod tests {
             "Wed, 30 Apr 2008 20:48:25 GMT",
             "30 Apr 2008 22:48:25 +0200",
             "1209588505",
+            "1209588505999",
+            "1209588505999999",
+            "1209588505999999999",
             " 2008-04-30T20:48:25Z\r\n",
         ] {
             assert_eq!(parse(text), Some(1_209_588_505), "{text}");
@@ -150,7 +172,6 @@ mod tests {
             "20081332000000",
             "2016-13",
             "2023-02-30",
-            "1700000000000",
             "99999999999999999999",
             "2016-10-17T25:00:00Z",
             "2009-01-05Tnoon",

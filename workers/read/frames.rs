@@ -233,8 +233,12 @@ impl<D: Dialect> Frames<D> {
             self.source.next_member()?;
         }
         match item {
-            Item::Record(Record { body: Body::Text(_) | Body::Html { .. } | Body::Plain { .. }, .. })
-            | Item::Reject { .. } => self.bad(place, "too_long", format!("{body} bytes")),
+            Item::Record(Record { url, body: Body::Text(_) | Body::Html { .. } | Body::Plain { .. }, .. })
+            | Item::Reject { url: Some(url), .. } => {
+                let Entry { offset, item } = self.bad(place, "too_long", format!("{body} bytes"))?;
+                Ok(Entry { offset, item: item.about(&url) })
+            }
+            Item::Reject { .. } => self.bad(place, "too_long", format!("{body} bytes")),
             item => self.entry(place, item),
         }
     }

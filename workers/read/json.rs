@@ -212,11 +212,17 @@ mod tests {
         assert_eq!(outcome(r#"{"site":"s","text":""}"#), "!no_url");
     }
 
-    /// Dates are texts or seconds; an invalid one leaves the record without a date.
+    /// Dates are texts or numbers; one that is not understood leaves the record without a date and is
+    /// marked, as it was silently none before. No date is no bad date.
     #[test]
     fn dates() {
         for (date, want) in [
             ("1600000000", Some(1_600_000_000)),
+            ("1600000000123", Some(1_600_000_000)),
+            ("\"1600000000123\"", Some(1_600_000_000)),
+            ("1600000000123456.0", Some(1_600_000_000)),
+            ("\"18.05.2024\"", None),
+            ("\" \"", None),
             ("1600000000.9", Some(1_600_000_000)),
             ("\"2020-09-13T12:26:40Z\"", Some(1_600_000_000)),
             ("\"soon\"", None),
@@ -225,8 +231,9 @@ mod tests {
             ("[]", None),
         ] {
             let line = format!("{{\"url\":\"a\",\"text\":\"\",\"date\":{date}}}");
-            let Item::Record(Record { date, body, .. }) = item(line.as_bytes(), &Fields::default()) else { panic!() };
-            assert_eq!((date, body), (want, Body::Text(String::new())), "{line}");
+            let Item::Record(record) = item(line.as_bytes(), &Fields::default()) else { panic!() };
+            assert_eq!((record.date, record.body), (want, Body::Text(String::new())), "{line}");
+            assert_eq!(record.bad_date, want.is_none() && !["null", "\" \""].contains(&date), "{line}");
         }
     }
 
@@ -268,7 +275,7 @@ mod tests {
         fn twin(url in "[a-z\\\\\"é漢]{1,9}", text in "\\PC{0,30}", noise in "\\PC{0,9}", cut in 0usize..200) {
             let value = serde_json::json!({ "noise": [noise.clone(), { "text": noise }], "text": text, "url": url });
             let line = value.to_string();
-            let want = Record { url, date: None, body: Body::Text(text) };
+            let want = Record { url, date: None, bad_date: false, body: Body::Text(text) };
             prop_assert_eq!(item(line.as_bytes(), &Fields::default()), Item::Record(want));
             let cut = line.floor_char_boundary(cut);
             if cut < line.len() {

@@ -251,6 +251,17 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())
 }
 
+/// Whether the file has rows, whose fields the options name: JSON lines or Parquet. A file of
+/// unknown format has none. Errors come from the file system.
+pub fn has_rows(path: &Path) -> Result<bool> {
+    let bytes = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
+    match format(&mut Source::open(path, 0, bytes, &Limits::default())?) {
+        Ok(format) => Ok(matches!(format, Format::Jsonl | Format::Parquet)),
+        Err(error) if error.kind() == Kind::Data => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// The format of the file that `source` reads. An empty file counts as JSON lines without a line.
 fn format(source: &mut Source) -> Result<Format> {
     source.fill(SNIFF_BYTES)?;

@@ -18,6 +18,8 @@ pub struct Record {
     pub url: String,
     /// Seconds since 1970 in UTC; none if the crawl recorded no valid date.
     pub date: Option<i64>,
+    /// Whether the crawl recorded a date that is not understood.
+    pub bad_date: bool,
     /// What was found there.
     pub body: Body,
 }
@@ -71,6 +73,8 @@ pub enum Item {
         reason: &'static str,
         /// More for a person, at most 200 bytes.
         detail: String,
+        /// The URL that the record is about, if that is known.
+        url: Option<String>,
     },
 }
 
@@ -79,7 +83,15 @@ impl Item {
     pub fn reject(reason: &'static str, detail: impl Into<String>) -> Item {
         let mut detail = detail.into();
         detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
-        Item::Reject { reason, detail }
+        Item::Reject { reason, detail, url: None }
+    }
+
+    /// The same; a reject is about `page`.
+    pub fn about(self, page: &str) -> Item {
+        match self {
+            Item::Reject { reason, detail, .. } => Item::Reject { reason, detail, url: Some(page.to_owned()) },
+            other => other,
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Value<'a> {
     Integer(i64),
     /// Another number.
     Float(f64),
+    /// A date, in seconds since 1970.
+    Seconds(i64),
     /// A text.
     Text(Cow<'a, str>),
     /// Nothing that a field can use: a list, an object, bytes that are not text.
@@ -52,11 +54,26 @@ fn record(values: &mut [Value<'_>], fields: &Fields) -> Result<Record, Item> {
     let (parts, rest) = values.split_at_mut(fields.url.len());
     let url = joined(parts, &fields.url)?;
     let date = match &rest[DATE] {
-        Value::Integer(seconds) => date::seconds(*seconds),
-        Value::Float(seconds) if seconds.is_finite() => date::seconds(seconds.floor() as i64),
+        Value::Integer(count) => date::since_1970(*count),
+        Value::Float(count) if count.abs() < i64::MAX as f64 => date::since_1970(count.floor() as i64),
+        Value::Seconds(seconds) => date::seconds(*seconds),
         Value::Text(text) => date::parse(text),
         _ => None,
     };
+    let has_date = match &rest[DATE] {
+        Value::Null => false,
+        Value::Text(text) => !text.trim().is_empty(),
+        _ => true,
+    };
+    match body(rest, fields) {
+        Ok(Some(body)) => Ok(Record { url, date, bad_date: has_date && date.is_none(), body }),
+        Ok(None) => Err(Item::reject("no_text", &*url).about(&url)),
+        Err(item) => Err(item.about(&url)),
+    }
+}
+
+/// What the row says about its page; none if nothing.
+fn body(rest: &mut [Value<'_>], fields: &Fields) -> Result<Option<Body>, Item> {
     let deleted = match &rest[DELETED] {
         Value::Null | Value::Bool(false) | Value::Integer(0) => false,
         Value::Bool(true) | Value::Integer(1) => true,
@@ -67,17 +84,15 @@ fn record(values: &mut [Value<'_>], fields: &Fields) -> Result<Record, Item> {
         Value::Text(op) => op == "remove",
         _ => return Err(bad_field(&fields.op)),
     };
-    let body = if deleted || removed {
-        Body::Removed
-    } else if let Some(text) = text(&mut rest[TEXT], &fields.text)? {
-        Body::Text(text)
-    } else if let Some(html) = text(&mut rest[HTML], &fields.html)? {
-        // A charset that the page names is that of its former bytes, not of this text.
-        Body::Html { bytes: html.into_bytes(), charset: Some("utf-8".into()) }
-    } else {
-        return Err(Item::reject("no_text", url));
-    };
-    Ok(Record { url, date, body })
+    if deleted || removed {
+        return Ok(Some(Body::Removed));
+    }
+    if let Some(text) = text(&mut rest[TEXT], &fields.text)? {
+        return Ok(Some(Body::Text(text)));
+    }
+    // A charset that the page names is that of its former bytes, not of this text.
+    let html = text(&mut rest[HTML], &fields.html)?;
+    Ok(html.map(|html| Body::Html { bytes: html.into_bytes(), charset: Some("utf-8".into()) }))
 }
 
 fn text(value: &mut Value<'_>, field: &str) -> Result<Option<String>, Item> {

@@ -2,8 +2,8 @@
 
 use crate::store::table::Row;
 use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
-    PageRow, PairRow, UrlRow, is_band_table,
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
+    MemberRow, PageRow, PairRow, UrlRow, is_band_table,
 };
 
 /// Work that can be done on any table.
@@ -19,6 +19,7 @@ pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
     Some(match name {
         PageRow::NAME => work.on::<PageRow>(),
         UrlRow::NAME => work.on::<UrlRow>(),
+        GoneRow::NAME => work.on::<GoneRow>(),
         ContentPageRow::NAME => work.on::<ContentPageRow>(),
         ContentRow::NAME => work.on::<ContentRow>(),
         GroupRow::NAME => work.on::<GroupRow>(),

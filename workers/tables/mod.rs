@@ -4,6 +4,7 @@
 //! table                 key                   refers to          written by
 //! pages                 doc                   contents           fold/pages.rs
 //! urls                  doc                   pages              fold/pages.rs
+//! gone                  doc                   no other table     fold/pages.rs
 //! content_pages         content, doc          contents, pages    fold/contents.rs
 //! contents              content                                  fold/contents.rs
 //! evidence              content               contents           fold/contents.rs
@@ -26,8 +27,9 @@
 //! - Rows sort by all columns in the order below and are looked up by the first. The last one is
 //!   `diff`: +1 if a run added the row, -1 if it retracted it. To change a row is to retract it and
 //!   to add another.
-//! - **History** columns say when a page was seen. A run from scratch would give other values, so
-//!   they are not part of a table's multiset hash. Only `pages` has any.
+//! - **History** columns say what became of a page over time. A run from scratch would give other
+//!   values, so they are not part of a table's multiset hash. `pages` has some. `gone` is all
+//!   history: a run from scratch has no such row, see [`is_history`].
 //! - All other columns are a pure function of the live pages and the job's configuration.
 
 pub mod dispatch;
@@ -68,6 +70,10 @@ table! {
             last_time: i64,
             /// The source that it was last seen in: an index of the manifest's `sources`.
             source: u16,
+            /// The date that a dated record must reach to replace it: its own, at most a day ahead
+            /// of the epoch's time; if it has none, that of what it replaced, or else
+            /// [`crate::document::NO_DATE`].
+            as_of: i64,
         }
     }
 }
@@ -85,6 +91,40 @@ table! {
         }
         history {}
     }
+}
+
+table! {
+    /// A URL that is no page any more, or that was reported as removed before it was known.
+    /// `fold/pages.rs` writes it, so that an older record does not bring the page back, and
+    /// retracts it after the job's `[pages] gone_days`.
+    pub struct GoneRow in "gone", columns GoneColumns {
+        key {
+            /// The DocId of the URL.
+            doc: Id,
+        }
+        value {}
+        history {
+            /// The canonical URL.
+            url: Box<[u8]>,
+            /// The content that the page last had; [`Id::NONE`] if it had no text or was not known.
+            content: Id,
+            /// The date of the removal as the crawl has it, or [`crate::document::NO_DATE`].
+            date: i64,
+            /// The date that a dated record must reach to bring the page back, as in `pages`.
+            as_of: i64,
+            /// Why it is gone: [`pages::REMOVED`], [`pages::MISSING`] or [`pages::EXPIRED`].
+            cause: u8,
+            /// The epoch since which it is gone.
+            epoch: u32,
+            /// The logical time of the last epoch that said so, seconds since 1970.
+            last_time: i64,
+        }
+    }
+}
+
+/// Whether the rows of the table `name` tell only what was, so that a run from scratch has none.
+pub fn is_history(name: &str) -> bool {
+    name == GoneRow::NAME
 }
 
 table! {

@@ -1,4 +1,5 @@
-//! Decides which live pages are removed unless the epoch sees them.
+//! Decides which live pages are removed unless the epoch sees them, and how long it is remembered
+//! that they are gone.
 //!
 //! These are pages that were last seen too long ago, and pages of a source whose complete snapshot
 //! is read.
@@ -9,7 +10,14 @@ use crate::store::manifest::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
-use crate::tables::{PageColumns, PageRow};
+use crate::tables::{GoneRow, PageColumns, PageRow};
+
+/// `cause` of a gone page: a record said that it was removed.
+pub const REMOVED: u8 = 1;
+/// `cause` of a gone page: the complete snapshot of its source lacked it.
+pub const MISSING: u8 = 2;
+/// `cause` of a gone page: it was last seen too long ago.
+pub const EXPIRED: u8 = 3;
 
 impl PageRow {
     /// The facts for the keep rule. The page's text has `chars` characters.
@@ -49,11 +57,33 @@ impl LapseRule {
         })
     }
 
+    /// Whether it selects `page`.
+    pub fn takes(self, page: &PageRow) -> bool {
+        has_expired(page, self.retention) || Some(page.source) == self.complete
+    }
+
     fn matches(self, columns: &PageColumns, row: usize) -> bool {
         columns.last_epoch.value(row) < self.retention.epoch_min
             || columns.last_time.value(row) < self.retention.time_min
             || Some(columns.source.value(row)) == self.complete
     }
+}
+
+/// The rows of `segment` with keys in `[from, to)` about pages that are gone since before
+/// `time_min`. They are forgotten.
+pub fn forgotten(
+    segment: &Segment<GoneRow>,
+    from: u64,
+    to: Option<u64>,
+    time_min: i64,
+) -> impl Iterator<Item = GoneRow> + '_ {
+    let start = segment.seek(Id { high: from, low: 0 }, 0);
+    let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
+    let is_old = move |position: &usize| {
+        let (columns, row) = segment.place(*position);
+        columns.last_time.value(row) < time_min
+    };
+    (start..end).filter(is_old).map(|position| segment.row(position))
 }
 
 /// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
@@ -91,6 +121,7 @@ mod tests {
             last_epoch: 3,
             last_time: NOW,
             source: 0,
+            as_of: 5,
             diff: 1,
         };
         let by_days = Options { retain_days: Some(2), ..Options::default() };

@@ -42,7 +42,8 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     if rows.found > 0 {
         return Ok(Deep { checks: vec![rows], recall: None });
     }
-    let mut checks = vec![rows, pages::urls(&tables), pages::content_pages(&tables), pages::contents(&tables)];
+    let mut checks = vec![rows, pages::urls(&tables), pages::gone(&tables)];
+    checks.extend([pages::content_pages(&tables), pages::contents(&tables)]);
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
     checks.extend([evidence::evidence(&tables), evidence::keys(&tables)]);
     checks.extend(pairs::pairs(store, head, &tables, job)?);
@@ -88,6 +89,7 @@ fn rows(tables: &Tables) -> Check {
     let mut check = Check::new("rows");
     add_up(&tables.pages, Row::key, |doc| doc.to_string(), &mut check);
     add_up(&tables.urls, Row::key, |doc| doc.to_string(), &mut check);
+    add_up(&tables.gone, Row::key, |doc| doc.to_string(), &mut check);
     add_up(&tables.content_pages, |row| [row.content, row.doc], both, &mut check);
     add_up(&tables.contents, Row::key, |content| content.to_string(), &mut check);
     let group = |key: (u64, Id)| format!("{} {}", hex(tables.bands.unkey(0, key.0)), key.1);

@@ -13,8 +13,8 @@ use crate::store::segment::Segment;
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
-    PageRow, PairRow, UrlRow,
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
+    MemberRow, PageRow, PairRow, UrlRow,
 };
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -30,6 +30,7 @@ pub struct Tables {
     pub bands: Bands,
     pub pages: Table<PageRow>,
     pub urls: Table<UrlRow>,
+    pub gone: Table<GoneRow>,
     pub content_pages: Table<ContentPageRow>,
     pub contents: Table<ContentRow>,
     /// `fingerprint_contents`.
@@ -53,6 +54,7 @@ impl Tables {
         Ok(Tables {
             pages: snapshot.table()?,
             urls: snapshot.table()?,
+            gone: snapshot.table()?,
             content_pages: snapshot.table()?,
             contents: snapshot.table()?,
             groups: snapshot.table()?,

@@ -67,7 +67,13 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
     let write = |rows: Vec<EvidenceRow>| segment::write(&attempt.join("evidence"), "test", rows).expect("written");
     let again = rows.iter().step_by(3).cloned().collect();
     let evidence = [write(rows), write(again)].into_iter().flatten().collect();
-    let done = SplitDone { visits: Vec::new(), evidence, counts: Counts::default(), rejects_digest: String::new() };
+    let done = SplitDone {
+        visits: Vec::new(),
+        evidence,
+        counts: Counts::default(),
+        taken: BTreeMap::new(),
+        rejects_digest: String::new(),
+    };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
     attempt
@@ -98,7 +104,10 @@ fn counted_epoch(
         inputs: Vec::new(),
         splits: vec![PlannedSplit { input: 0, start: 0, end: 0 }],
         same_bytes: Vec::new(),
+        renamed: Vec::new(),
+        again: false,
         retention: Retention::default(),
+        gone_min: i64::MIN,
         logical_time: 0,
     };
     let failure = Failure::default();

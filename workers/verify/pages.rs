@@ -1,10 +1,10 @@
-//! Checks that `pages`, `urls`, `content_pages` and `contents` agree.
+//! Checks that `pages`, `urls`, `gone`, `content_pages` and `contents` agree.
 //!
 //! Tables of the same order are merged. If the orders differ, the keys of one table are looked up
 //! in the other in sorted portions.
 
 use crate::document::{Id, canonical_url};
-use crate::tables::{ContentPageRow, ContentRow, PageRow, UrlRow};
+use crate::tables::{ContentPageRow, ContentRow, GoneRow, PageRow, UrlRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, Tables, distinct, joined, look_up, missing};
 
@@ -36,6 +36,21 @@ pub fn urls(tables: &Tables) -> Check {
             (Some(page), None) => check.find::<UrlRow>(page.doc, "missing, though there is such a page"),
             (None, Some(url)) => check.find::<UrlRow>(url.doc, "of no live page"),
             (None, None) => {}
+        }
+    }
+    check
+}
+
+/// No URL of `gone` is a live page, and its DocId is the digest of its URL.
+pub fn gone(tables: &Tables) -> Check {
+    let mut check = Check::new("gone");
+    for sides in joined(Live::of(&tables.pages), Live::of(&tables.gone), |page| page.doc, |gone| gone.doc) {
+        match sides {
+            (Some(_), Some(gone)) => check.find::<GoneRow>(gone.doc, "of a live page"),
+            (None, Some(gone)) if Id::of(&gone.url) != gone.doc => {
+                check.find::<GoneRow>(gone.doc, "its DocId is not the digest of its URL");
+            }
+            _ => {}
         }
     }
     check

@@ -8,10 +8,11 @@ use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, segment};
+use crate::tables::pages::REMOVED;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GroupRow, KeyRow, LeaderRow, MemberRow,
-    PageRow, PairRow, UrlRow, band_table,
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
+    MemberRow, PageRow, PairRow, UrlRow, band_table,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -197,6 +198,8 @@ pub const TAMPERS: &[Case] = &[
     ("a retracted row that never was", |t| t.add_to(&band_table(2), vec![BandRow { key: 5, diff: -1 }]), &["rows"]),
     ("a key with two rows", |t| t.add(vec![odd_content(t.large_group()[0])]), &["rows"]),
     ("a URL dropped", |t| t.drop_last::<UrlRow>(), &["urls"]),
+    ("a live page that is gone", |t| gone_and_live(t), &["gone"]),
+    ("another URL that is gone", |t| t.edit::<GoneRow>(|rows| rows.push(odd_gone(Id::MAX, b"x"))), &["gone"]),
     ("a URL of no page", |t| t.edit::<UrlRow>(|rows| rows.push(odd_url())), &["urls"]),
     ("another URL", |t| t.edit::<UrlRow>(|rows| rows[4].url[9] ^= 1), &["urls"]),
     ("another length of a URL", |t| t.change_short_page(|row| row.url_bytes += 1), &["urls"]),
@@ -315,6 +318,18 @@ fn odd_content(content: Id) -> ContentRow {
 
 fn odd_key() -> KeyRow {
     KeyRow { key: u64::MAX, kind: 1, content: Id::MAX, diff: 1 }
+}
+
+/// What is remembered of a page that is gone, with `url`.
+fn odd_gone(doc: Id, url: &[u8]) -> GoneRow {
+    let (content, date, as_of, cause, epoch, last_time) = (Id::NONE, 5, 5, REMOVED, 1, 0);
+    GoneRow { doc, url: url.into(), content, date, as_of, cause, epoch, last_time, diff: 1 }
+}
+
+/// A live page is remembered as gone.
+fn gone_and_live(t: &mut Tamper<'_>) {
+    let row = t.rows::<UrlRow>()[0].clone();
+    t.edit::<GoneRow>(|rows| rows.push(odd_gone(row.doc, &row.url)));
 }
 
 fn odd_url() -> UrlRow {

@@ -8,7 +8,7 @@ use crate::fold::epoch::{Failure, OPERATORS, Progress};
 use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;
-use crate::plan;
+use crate::plan::{self, consumed::Taken};
 use crate::random::Random;
 use crate::store::manifest::{self, Head};
 use crate::store::runs::Table;
@@ -167,6 +167,7 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     let done = SplitDone {
         visits: vec![part],
         evidence: evidence.into_iter().collect(),
+        taken: [(0, Taken { accepted: counts.accepted, rejected: 0 })].into(),
         counts,
         rejects_digest: blake3::hash(b"").to_hex().to_string(),
     };
@@ -224,7 +225,7 @@ fn a_sound_store_has_no_findings() {
 #[test]
 fn tampers_are_found() {
     let found_by = tamper(&World::new(None), TAMPERS);
-    assert_eq!(found_by.len(), 17, "{found_by:?}");
+    assert_eq!(found_by.len(), 18, "{found_by:?}");
 }
 
 /// A manifest whose number of folded pages is not that of the clusters is found.

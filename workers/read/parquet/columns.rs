@@ -158,9 +158,9 @@ pub fn value(column: &dyn Array, at: usize) -> Value<'_> {
         UInt64 => i64::try_from(column.as_primitive::<UInt64Type>().value(at)).map_or(Value::Other, Value::Integer),
         Float32 => Value::Float(column.as_primitive::<Float32Type>().value(at).into()),
         Float64 => Value::Float(column.as_primitive::<Float64Type>().value(at)),
-        Date32 => Value::Integer(i64::from(column.as_primitive::<Date32Type>().value(at)) * 86_400),
-        Date64 => Value::Integer(column.as_primitive::<Date64Type>().value(at).div_euclid(1000)),
-        Timestamp(unit, _) => Value::Integer(match unit {
+        Date32 => Value::Seconds(i64::from(column.as_primitive::<Date32Type>().value(at)) * 86_400),
+        Date64 => Value::Seconds(column.as_primitive::<Date64Type>().value(at).div_euclid(1000)),
+        Timestamp(unit, _) => Value::Seconds(match unit {
             TimeUnit::Second => column.as_primitive::<TimestampSecondType>().value(at),
             TimeUnit::Millisecond => column.as_primitive::<TimestampMillisecondType>().value(at).div_euclid(1000),
             TimeUnit::Microsecond => column.as_primitive::<TimestampMicrosecondType>().value(at).div_euclid(1_000_000),

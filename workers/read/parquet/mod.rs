@@ -13,7 +13,7 @@ mod checks;
 mod columns;
 mod pages;
 
-use super::record::{Entry, Item, Notes};
+use super::record::{Entry, Item, Notes, Record};
 use super::row::{self, Value};
 use super::{Options, Reader, Split};
 use crate::error::{Error, Kind, Result};
@@ -178,17 +178,27 @@ impl Parquet {
     fn item(&self, batch: &RecordBatch, at: usize) -> Item {
         let most = self.options.limits.record_bytes_max;
         let mut values = Vec::with_capacity(self.selection.places.len());
+        let mut too_long = None;
         for (&place, name) in self.selection.places.iter().zip(row::names(&self.options.fields)) {
             let value = place.map_or(Value::Null, |place| value(batch.column(place), at));
             if let Value::Text(text) = &value
                 && text.len() > most
             {
                 let detail = format!("`{name}` has {} bytes, more than {most}", text.len());
-                return Item::reject("too_long", detail);
+                too_long.get_or_insert(Item::reject("too_long", detail));
+                values.push(Value::Null);
+            } else {
+                values.push(value);
             }
-            values.push(value);
         }
-        row::item(values, &self.options.fields)
+        let item = row::item(values, &self.options.fields);
+        match (too_long, item) {
+            (None, item) => item,
+            (Some(too_long), Item::Record(Record { url, .. }) | Item::Reject { url: Some(url), .. }) => {
+                too_long.about(&url)
+            }
+            (Some(too_long), _) => too_long,
+        }
     }
 }
 

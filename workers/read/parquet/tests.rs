@@ -120,6 +120,8 @@ fn types_of_dates() {
         Arc::new(TimestampMicrosecondArray::from(vec![at * 1_000_000 + 999_999]).with_timezone("+02:00")),
         Arc::new(TimestampNanosecondArray::from(vec![at * 1_000_000_000 + 1])),
         Arc::new(Int64Array::from(vec![at])),
+        Arc::new(Int64Array::from(vec![at * 1000 + 999])),
+        Arc::new(Int64Array::from(vec![at * 1_000_000_000])),
         Arc::new(Int32Array::from(vec![at as i32])),
         Arc::new(UInt32Array::from(vec![at as u32])),
         Arc::new(UInt64Array::from(vec![at as u64])),
@@ -134,7 +136,9 @@ fn types_of_dates() {
     assert_eq!(dates(Arc::new(Date64Array::from(vec![at / 86_400 * 86_400_000]))), [Some(at / 86_400 * 86_400)]);
     assert_eq!(dates(Arc::new(TimestampMillisecondArray::from(vec![-1]))), [Some(-1)]);
     assert_eq!(dates(Arc::new(Int16Array::from(vec![7]))), [Some(7)]);
-    assert_eq!(dates(Arc::new(Int64Array::from(vec![Some(at * 1000), None]))), [None, None]);
+    assert_eq!(dates(Arc::new(Int64Array::from(vec![Some(at), None]))), [Some(at), None]);
+    // A type says its unit, so a size tells nothing.
+    assert_eq!(dates(Arc::new(TimestampSecondArray::from(vec![at * 1000]))), [None]);
     assert_eq!(dates(Arc::new(Float32Array::from(vec![f32::NAN]))), [None]);
     assert_eq!(dates(Arc::new(NullArray::new(1))), [None]);
 }
@@ -404,7 +408,7 @@ fn account(bytes: &[u8]) -> bool {
     while let Some(entry) = reader.next().unwrap() {
         assert_eq!(entry.offset, next);
         next += match entry.item {
-            Item::Reject { reason: "bad_row_group", detail } => {
+            Item::Reject { reason: "bad_row_group", detail, .. } => {
                 let lost = detail.split(' ').nth(3).unwrap();
                 lost.parse::<u64>().unwrap()
             }

@@ -1,0 +1,173 @@
+use crate::workbench::Bench;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A bench that reads the folder `in`.
+fn bench(more: &str) -> Bench {
+    let bench = Bench::new(Path::new("in"), more);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    bench
+}
+
+/// Lines of pages with unrelated texts under the fields `url` and `text`; `more` is JSON of other
+/// fields, each with a comma behind it.
+fn pages(numbers: std::ops::Range<u64>, edition: u64, url: &str, text: &str, more: &str) -> String {
+    let mut lines = String::new();
+    for page in numbers {
+        let word = |w: u64| format!("w{}", (page * 7919 + edition * 5003 + w * 104_729) % 1_000_003);
+        let words: Vec<String> = (0..20).map(word).collect();
+        let words = words.join(" ");
+        writeln!(lines, "{{{more}\"{url}\":\"http://a.example/{page}\",\"{text}\":\"{words}\"}}").expect("a string");
+    }
+    lines
+}
+
+/// Runs with more arguments, and returns exit code, stdout and stderr.
+fn run(bench: &Bench, more: &[&str]) -> (Option<i32>, String, String) {
+    let output = bench.run(more);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn urls(bench: &Bench) -> BTreeSet<String> {
+    bench.lines("members").iter().map(|row| row["url"].as_str().expect("a URL").to_owned()).collect()
+}
+
+/// Inputs that a wrong mapping made useless were consumed, so that the corrected job had nothing to
+/// do and only a rebuild helped. They stay due, each run says so, and the corrected job reads them
+/// in the order in which they came.
+#[test]
+fn a_corrected_mapping_needs_no_rebuild() {
+    let (wrong, right) = (bench(""), bench(""));
+    let fields = ["--set", "read.fields.url=[\"id\"]", "--set", "read.fields.text=\"body\""];
+    let removal = "{\"id\":\"http://a.example/3\",\"deleted\":true}\n";
+    for (night, lines) in
+        [pages(0..6, 0, "id", "body", ""), pages(4..9, 1, "id", "body", "") + removal, pages(2..4, 2, "id", "body", "")]
+            .into_iter()
+            .enumerate()
+    {
+        for bench in [&wrong, &right] {
+            std::fs::write(bench.at(&format!("in/{night}.jsonl")), &lines).expect("written");
+        }
+        let (code, _, err) = run(&wrong, &[]);
+        assert_eq!(code, Some(65), "{err}");
+        let (code, out, err) = run(&wrong, &["--allow", "rejects"]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(&format!("{night}.jsonl")), "the run names what it did not consume: {out}");
+        assert_eq!(run(&right, &fields).0, Some(0));
+    }
+    let (code, out, _) = run(&wrong, &[]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("nothing due") && out.contains("0.jsonl") && !out.contains("every input is consumed"),
+        "{out}"
+    );
+    let (code, out, err) = run(&wrong, &fields);
+    assert_eq!(code, Some(0), "{out}{err}");
+    wrong.assert_same_tables(&right, "corrected");
+    assert_eq!(wrong.multisets(), right.multisets());
+    assert_eq!(urls(&wrong).len(), 9);
+    assert!(run(&wrong, &fields).1.contains("nothing due: every input is consumed"));
+}
+
+/// Another field makes rows due again that were accepted under the wrong one, archives not; a raised
+/// limit those inputs that had rejected records. The rest stays consumed.
+#[test]
+fn other_options_of_reading_make_inputs_due() {
+    let bench = bench("");
+    let line =
+        |url: &str, text: &str| format!("{{\"url\":\"http://a.example/{url}\",\"title\":\"t\",\"text\":\"{text}\"}}\n");
+    std::fs::write(bench.at("in/1.jsonl"), line("1", "one text of its own")).expect("written");
+    std::fs::write(bench.at("in/2.jsonl"), line("2", "two texts") + &line("3", &"long ".repeat(60))).expect("written");
+    let body = "<p>an archive has no fields</p>";
+    let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
+    let warc = format!(
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/w\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n\
+         Content-Type: application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+        http.len()
+    );
+    std::fs::write(bench.at("in/3.warc"), warc).expect("written");
+    let read = |more: &[&str]| {
+        let (code, out, err) = run(&bench, &[&["--json", "--set", "read.rejects_max=0.9"], more].concat());
+        assert_eq!(code, Some(0), "{err}");
+        let epochs = out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        epochs.filter_map(|epoch| epoch["counters"]["read"].as_u64()).collect::<Vec<u64>>()
+    };
+    let short = ["--set", "read.limits.line_bytes_max=200", "--set", "read.fields.text=\"title\""];
+    assert_eq!(read(&short), [4]);
+    assert_eq!(read(&short), []);
+    assert_eq!(read(&short[2..]), [2], "the limit concerns the file with a long line");
+    assert_eq!(read(&short[2..]), []);
+    assert_eq!(read(&[]), [1, 2], "in the order in which they came");
+    assert_eq!(urls(&bench).len(), 4);
+    assert_eq!(read(&[]), []);
+    let texts: Vec<u64> = bench.lines("members").iter().filter_map(|row| row["chars"].as_u64()).collect();
+    assert!(texts.iter().all(|chars| *chars > 1), "every page has its text: {texts:?}");
+}
+
+/// A delta whose bytes had come before was skipped, so that a page stayed gone that was back, and
+/// one stayed that was removed again. A renamed file is the same delivery.
+#[test]
+fn repeated_bytes_are_read_again() {
+    let bench = bench("");
+    let page = pages(0..1, 0, "url", "text", "");
+    let removal = "{\"url\":\"http://a.example/0\",\"deleted\":true}\n";
+    let deliveries = [(&*page, 1), (removal, 0), (&*page, 1), (&*page, 1), (removal, 0)];
+    for (day, (lines, left)) in deliveries.into_iter().enumerate() {
+        std::fs::write(bench.at(&format!("in/day{day}.jsonl")), lines).expect("written");
+        let (code, out, err) = run(&bench, &[]);
+        assert_eq!((code, urls(&bench).len()), (Some(0), left), "day {day}: {out}{err}");
+        assert!(!out.contains("nothing due"), "day {day}");
+    }
+    std::fs::rename(bench.at("in/day0.jsonl"), bench.at("in/old.jsonl")).expect("renamed");
+    assert!(run(&bench, &[]).1.contains("nothing due"));
+    // The next epoch notes the new name; a copy is another delivery.
+    std::fs::copy(bench.at("in/old.jsonl"), bench.at("in/copy.jsonl")).expect("copied");
+    assert_eq!((run(&bench, &[]).0, urls(&bench).len()), (Some(0), 1));
+    assert!(run(&bench, &[]).1.contains("nothing due"));
+}
+
+/// An archive that came late replaced a newer page, and brought back one that had been removed. A
+/// dated record never loses to an older dated one, and removals are remembered.
+#[test]
+fn late_archives_change_nothing_newer() {
+    let bench = bench("");
+    let write = |name: &str, lines: String| std::fs::write(bench.at(name), lines).expect("written");
+    let day = |day: u64| format!("\"date\":\"2024-05-{day:02}\",");
+    write("in/1.jsonl", pages(0..3, 1, "url", "text", &day(10)));
+    assert_eq!(run(&bench, &[]).0, Some(0));
+    let removal = |page: u64, day: &str| format!("{{{day}\"url\":\"http://a.example/{page}\",\"deleted\":true}}\n");
+    write("in/2.jsonl", removal(1, "") + &removal(2, &day(12)) + &removal(7, &day(12)));
+    assert_eq!(run(&bench, &[]).0, Some(0));
+    let tables = bench.tables();
+    let late = pages(0..2, 2, "url", "text", &day(9)) + &pages(2..3, 2, "url", "text", &day(11));
+    write("in/3.jsonl", late + &pages(7..8, 2, "url", "text", &day(11)));
+    assert_eq!(run(&bench, &[]).0, Some(0));
+    assert!(bench.tables() == tables, "a late archive changes nothing newer");
+    assert_eq!(bench.summary()["counters"]["visits_outdated"], 4);
+    write("in/4.jsonl", pages(1..3, 3, "url", "text", &day(13)));
+    assert_eq!((run(&bench, &[]).0, urls(&bench).len()), (Some(0), 3));
+    assert!(bench.pagefold("verify", &["--deep"]).status.success());
+}
+
+/// A bad record in a complete snapshot removed the page that it was about. It leaves the old page;
+/// and where it does not say which page that is, no page is removed for being absent, and the run
+/// says so.
+#[test]
+fn a_bad_record_of_a_snapshot_removes_nothing() {
+    let bench = bench("");
+    let complete = ["--set", "read.complete=true", "--set", "read.rejects_max=0.5"];
+    let snapshot = |bad: &str| {
+        std::fs::write(bench.at("in/all.jsonl"), pages(0..4, 0, "url", "text", "") + bad).expect("written");
+        let (code, out, err) = run(&bench, &complete);
+        assert_eq!(code, Some(0), "{err}");
+        (out, urls(&bench).len())
+    };
+    assert_eq!(snapshot(&pages(4..7, 0, "url", "text", "")).1, 7);
+    assert_eq!(snapshot("{\"url\":\"http://a.example/5\",\"text\":7}\n").1, 5, "4 and 6 are gone, 5 is kept");
+    let (out, left) = snapshot("what is this\n");
+    assert_eq!(left, 5);
+    assert!(out.contains("1 page that the snapshot lacks"), "{out}");
+    assert_eq!(snapshot("").1, 4);
+}

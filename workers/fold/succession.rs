@@ -1,0 +1,307 @@
+//! Which of the records of a URL holds, over all epochs.
+//!
+//! Within an epoch the greatest record wins, whatever the order. Over epochs a dated record never
+//! loses to an older dated one, whichever epoch brings it; without dates, or with equal ones, the
+//! later epoch wins. A removal is a record like others. It is remembered for a while, so that an
+//! archive that comes late does not bring the page back. A record without a date counts as being as
+//! new as what it replaces: otherwise an old archive could replace it, and undo what a newer one
+//! had said before it.
+
+use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
+use crate::tables::pages::{self, LapseRule, has_expired};
+use crate::tables::visits::{PAGE, REMOVED, SEEN};
+use crate::tables::{GoneRow, PageRow, Visit};
+
+/// What the store knows of a URL: a live page, or that it is gone; never both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The live page.
+    pub page: Option<PageRow>,
+    /// That it is gone.
+    pub gone: Option<GoneRow>,
+}
+
+/// The epoch that applies visits.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Its number.
+    pub epoch: u32,
+    /// Its logical time in seconds since 1970.
+    pub time: i64,
+    /// The number of the source that it reads.
+    pub source: u16,
+    /// Which pages it removes unless it sees them.
+    pub lapse: LapseRule,
+    /// Whether pages that the complete snapshot lacks stay, because it has records that do not say
+    /// which page they are about.
+    pub keeps_missing: bool,
+    /// Pages that are gone since before this time are forgotten.
+    pub gone_min: i64,
+}
+
+impl Now {
+    /// The date that a dated record must reach to hold.
+    fn least(self, before: &Known) -> i64 {
+        let page = before.page.as_ref().map(|page| page.as_of);
+        let gone = before.gone.as_ref().filter(|gone| gone.last_time >= self.gone_min);
+        page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE)
+    }
+
+    /// The date by which records compete: a date that is too far ahead is cut.
+    fn date(self, visit: &Visit) -> i64 {
+        visit.date.min(self.time.saturating_add(FUTURE_SECONDS_MAX))
+    }
+
+    /// Whether `visit` is older than what holds already.
+    pub fn is_outdated(self, visit: &Visit, before: &Known) -> bool {
+        visit.kind != SEEN && visit.date != NO_DATE && self.date(visit) < self.least(before)
+    }
+
+    /// The visit that decides what a URL is now; none if the page was only seen.
+    ///
+    /// Of those that are not older than what holds already the greatest wins, by date, removal over
+    /// page, digest, and then the other columns.
+    pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
+        let candidates = visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
+        candidates.max_by_key(|visit| (self.date(visit), visit.kind, visit.content, (*visit).clone()))
+    }
+
+    /// What is known of a URL after its `visits`, of which there may be none.
+    pub fn after(self, mut before: Known, visits: &[Visit], url: &[u8]) -> Known {
+        before.gone = before.gone.filter(|gone| gone.last_time >= self.gone_min);
+        match self.winner(visits, &before) {
+            Some(visit) if visit.kind == PAGE => Known { page: Some(self.page(&before, visit)), gone: None },
+            Some(visit) => self.gone(&before, Some(visit), url),
+            None => {
+                // An outdated record shows at least that the page was met.
+                let is_seen = visits.iter().any(|visit| visit.kind != REMOVED);
+                match &mut before.page {
+                    Some(page) if is_seen => {
+                        (page.last_epoch, page.last_time, page.source) = (self.epoch, self.time, self.source);
+                        before
+                    }
+                    Some(page) if self.lapses(page) => self.gone(&before, None, url),
+                    _ => before,
+                }
+            }
+        }
+    }
+
+    /// Whether `page` goes unless it is seen.
+    fn lapses(self, page: &PageRow) -> bool {
+        has_expired(page, self.lapse.retention) || self.lapse.takes(page) && !self.keeps_missing
+    }
+
+    fn as_of(self, visit: &Visit, before: &Known) -> i64 {
+        if visit.date == NO_DATE { self.least(before) } else { self.date(visit) }
+    }
+
+    fn page(self, before: &Known, visit: &Visit) -> PageRow {
+        PageRow {
+            doc: visit.doc,
+            content: visit.content,
+            date: visit.date,
+            host: visit.host,
+            https: visit.https,
+            url_bytes: visit.url.len() as u32,
+            first_epoch: before.page.as_ref().map_or(self.epoch, |page| page.first_epoch),
+            last_epoch: self.epoch,
+            last_time: self.time,
+            source: self.source,
+            as_of: self.as_of(visit, before),
+            diff: 1,
+        }
+    }
+
+    /// The page is gone, by the `removal` or because it lapsed.
+    fn gone(self, before: &Known, removal: Option<&Visit>, url: &[u8]) -> Known {
+        let as_of = removal.map_or(self.least(before), |visit| self.as_of(visit, before));
+        let told = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
+        let told = told.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
+        // An undated removal of what was not known says nothing that could be of use later.
+        let told = told.or(removal.filter(|_| as_of != NO_DATE).map(|visit| (visit.doc, Id::NONE, self.epoch)));
+        let cause = match (&before.page, removal) {
+            (Some(page), _) if has_expired(page, self.lapse.retention) => pages::EXPIRED,
+            (_, Some(_)) => pages::REMOVED,
+            _ => pages::MISSING,
+        };
+        let gone = told.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
+            doc,
+            url: url.into(),
+            content,
+            date: removal.map_or(NO_DATE, |visit| visit.date),
+            as_of,
+            cause,
+            epoch,
+            last_time: self.time,
+            diff: 1,
+        });
+        Known { page: None, gone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::store::manifest::Retention;
+
+    const TIME: i64 = 1_000_000_000;
+
+    fn visit(date: i64, kind: u8, content: u64) -> Visit {
+        Visit {
+            doc: Id { high: 1, low: 1 },
+            date,
+            kind,
+            content: Id { high: content, low: 0 },
+            fingerprint: content,
+            chars: 1,
+            flags: 0,
+            host: 0,
+            https: 0,
+            url: b"http://a.example/".as_slice().into(),
+            diff: 1,
+        }
+    }
+
+    fn now(epoch: u32) -> Now {
+        let lapse = LapseRule { retention: Retention::default(), complete: None };
+        let (time, source) = (TIME + i64::from(epoch), epoch as u16);
+        Now { epoch, time, source, lapse, keeps_missing: false, gone_min: i64::MIN }
+    }
+
+    fn after(before: &Known, visits: &[Visit], now: Now) -> Known {
+        now.after(before.clone(), visits, b"http://a.example/")
+    }
+
+    /// The latest valid date wins, then a removal over a page, then the digest. The order of visits
+    /// does not matter.
+    #[test]
+    fn the_winner_of_a_url() {
+        let cases = [
+            (vec![visit(5, PAGE, 1), visit(NO_DATE, PAGE, 9)], (5, PAGE, 1)),
+            (vec![visit(5, PAGE, 9), visit(5, REMOVED, 0)], (5, REMOVED, 0)),
+            (vec![visit(5, PAGE, 1), visit(5, PAGE, 2)], (5, PAGE, 2)),
+            (vec![visit(TIME * 2, PAGE, 1), visit(TIME * 3, PAGE, 0)], (TIME * 2, PAGE, 1)),
+        ];
+        for (mut visits, (date, kind, content)) in cases {
+            for _ in 0..visits.len() {
+                visits.rotate_left(1);
+                let winner = now(1).winner(&visits, &Known::default()).expect("not only seen");
+                assert_eq!((winner.date, winner.kind, winner.content.high), (date, kind, content));
+            }
+        }
+        assert!(now(1).winner(&[visit(5, SEEN, 0)], &Known::default()).is_none());
+    }
+
+    /// A page that was only seen keeps everything except when it was last seen. An unknown URL that
+    /// was only seen does not become a page. An older record, too, only sees the page.
+    #[test]
+    fn a_seen_page_is_kept() {
+        let known = after(&Known::default(), &[visit(5, PAGE, 1)], now(1));
+        let page = known.page.clone().expect("a page");
+        let seen = PageRow { last_epoch: 2, last_time: TIME + 2, source: 2, ..page.clone() };
+        for met in [visit(9, SEEN, 0), visit(4, PAGE, 7)] {
+            assert_eq!(after(&known, &[met], now(2)).page.as_ref(), Some(&seen), "still a page");
+        }
+        assert_eq!(after(&known, &[visit(4, REMOVED, 0)], now(2)), known, "an older removal does not see it");
+        assert_eq!(after(&Known::default(), &[visit(9, SEEN, 0)], now(2)), Known::default());
+        assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page, None);
+    }
+
+    /// A date that is far ahead holds for a day and no longer: it does not stand above all later
+    /// records for ever.
+    #[test]
+    fn a_date_far_ahead_does_not_last() {
+        let known = after(&Known::default(), &[visit(TIME * 2, PAGE, 1)], now(1));
+        let later = |days: i64| Now { time: TIME + days * 86_400, ..now(2) };
+        let content = |known: Known| known.page.expect("a page").content.high;
+        assert_eq!(content(after(&known, &[visit(TIME + 5, PAGE, 2)], later(0))), 1);
+        assert_eq!(content(after(&known, &[visit(TIME + 2 * 86_400, PAGE, 2)], later(2))), 2);
+    }
+
+    /// Over random sequences of pages and removals, dated or not, one or several an epoch, what
+    /// holds is what a list of all that was ever said gives, read once from its start: an entry is
+    /// left out if it is dated and older than the last date before it that held.
+    #[test]
+    fn sequences_equal_brute_force() {
+        for seed in 0..4000 {
+            let mut random = Random(seed);
+            let (mut known, mut said) = (Known::default(), Vec::new());
+            for epoch in 1..=6 {
+                let visits: Vec<Visit> = (0..1 + random.below(3))
+                    .map(|_| {
+                        let date = if random.below(3) == 0 { NO_DATE } else { random.below(6) as i64 };
+                        let kind = if random.below(3) == 0 { REMOVED } else { PAGE };
+                        let content = if kind == PAGE { 1 + random.below(4) as u64 } else { 0 };
+                        visit(date, kind, content)
+                    })
+                    .collect();
+                // Within an epoch the least comes first, so that the last that holds is the winner.
+                let mut sorted: Vec<(i64, u8, u64)> =
+                    visits.iter().map(|visit| (visit.date, visit.kind, visit.content.high)).collect();
+                sorted.sort_unstable();
+                said.extend(sorted);
+                known = after(&known, &visits, now(epoch));
+                let (mut newest, mut holds) = (NO_DATE, None);
+                for &(date, kind, content) in &said {
+                    if date == NO_DATE || date >= newest {
+                        newest = newest.max(date);
+                        holds = (kind == PAGE).then_some((date, content));
+                    }
+                }
+                let found = known.page.as_ref().map(|page| (page.date, page.content.high));
+                assert_eq!(found, holds, "seed {seed}, epoch {epoch}: {said:?}");
+                assert!(known.page.is_none() || known.gone.is_none(), "seed {seed}: both");
+                assert_eq!(now(epoch).least(&known), newest, "seed {seed}, epoch {epoch}: {said:?}");
+            }
+        }
+    }
+
+    /// A complete snapshot in which some record cannot be read removes no page for being absent, as
+    /// that record may be the page's; pages that expired go all the same.
+    #[test]
+    fn an_unreadable_snapshot_keeps_what_it_lacks() {
+        let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
+        for (epoch_min, stays) in [(0, true), (2, false)] {
+            let retention = Retention { epoch_min, time_min: i64::MIN };
+            let lapse = LapseRule { retention, complete: Some(1) };
+            let kept = after(&known, &[], Now { lapse, keeps_missing: true, ..now(2) });
+            assert_eq!(kept == known, stays, "{kept:?}");
+            assert!(after(&known, &[], Now { lapse, ..now(2) }).page.is_none());
+        }
+    }
+
+    /// A page that was removed, that its source's complete snapshot lacks or that expired is
+    /// remembered with its last content and the cause, and forgotten in time. Until then no older
+    /// record brings it back; afterwards any does.
+    #[test]
+    fn what_is_gone_is_remembered_for_a_while() {
+        let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
+        let missing = LapseRule { retention: Retention::default(), complete: Some(1) };
+        let expired = LapseRule { retention: Retention { epoch_min: 2, time_min: i64::MIN }, complete: Some(1) };
+        let cases = [
+            (vec![visit(NO_DATE, REMOVED, 0)], now(2), pages::REMOVED),
+            (vec![], Now { lapse: missing, ..now(2) }, pages::MISSING),
+            (vec![visit(40, REMOVED, 0)], Now { lapse: missing, ..now(2) }, pages::MISSING),
+            (vec![], Now { lapse: expired, ..now(2) }, pages::EXPIRED),
+        ];
+        for (visits, now_2, cause) in cases {
+            let gone = after(&known, &visits, now_2);
+            let row = gone.gone.clone().expect("remembered");
+            assert_eq!((gone.page.clone(), row.cause, row.content.high, row.epoch), (None, cause, 1, 2));
+            assert_eq!(after(&gone, &[visit(49, PAGE, 2)], now(3)), gone, "a late archive");
+            assert_eq!(after(&gone, &[visit(50, PAGE, 2)], now(3)).page.expect("back").first_epoch, 3);
+            assert!(after(&gone, &[visit(NO_DATE, PAGE, 2)], now(3)).page.is_some());
+            let forgets = Now { gone_min: TIME + 3, ..now(9) };
+            assert_eq!(after(&gone, &[], forgets), Known::default());
+            assert!(after(&gone, &[visit(49, PAGE, 2)], forgets).page.is_some());
+            let never = Now { gone_min: i64::MAX, ..now_2 };
+            assert_eq!(after(&known, &visits, never), Known::default(), "nothing is remembered");
+        }
+        // A removal that comes before the page does.
+        let removed = after(&Known::default(), &[visit(50, REMOVED, 0)], now(1));
+        assert_eq!(after(&removed, &[visit(49, PAGE, 2)], now(2)).page, None);
+        assert_eq!(after(&Known::default(), &[visit(NO_DATE, REMOVED, 0)], now(1)), Known::default());
+    }
+}

@@ -1,0 +1,204 @@
+//! What the store has taken of which input, and which inputs are due by it.
+//!
+//! Consumed means that the last consumption of this path had these bytes. The same bytes under
+//! another path are another delivery and are read again, because a delta may repeat: a page that
+//! was removed may come back as it was. Only a file that was renamed is not read again: its bytes,
+//! size and time are those of a consumed file, and no consumed path holds that file any more.
+//!
+//! An input of which nothing was accepted is not consumed. Its bytes would give nothing again, so
+//! it is due when they or the job's options of reading change. These make consumed inputs due, too:
+//! other fields all inputs of rows, since fields decide what a row says; another limit those that
+//! had rejected records, since a limit rejects and does nothing else.
+
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::plan::inputs::Input;
+use crate::read;
+use crate::store::manifest::{Consumed, Head};
+use crate::store::{Store, digest_of};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What became of the records of one input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Records that were accepted.
+    pub accepted: u64,
+    /// Records that were rejected.
+    pub rejected: u64,
+}
+
+impl Taken {
+    /// Adds what became of other records of the input.
+    pub fn add(&mut self, other: Taken) {
+        self.accepted += other.accepted;
+        self.rejected += other.rejected;
+    }
+
+    /// Whether there were records and nothing was accepted, so that the input is not consumed. Sound
+    /// records that are no pages are as good as no records.
+    pub fn is_barren(self) -> bool {
+        self.accepted == 0 && self.rejected > 0
+    }
+}
+
+/// Digests of the job's options of reading.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Of `[read.fields]`.
+    pub fields: String,
+    /// Of `[read.limits]`.
+    pub limits: String,
+}
+
+impl Reading {
+    /// Of the options of `job`.
+    pub fn of(job: &Job) -> Reading {
+        let digest = |options| digest_of(&options)[..16].to_owned();
+        Reading { fields: digest(json!(job.read.fields)), limits: digest(json!(job.read.limits)) }
+    }
+}
+
+/// An input that an epoch planned to read: a line of a list of consumed inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsumedInput {
+    /// The file.
+    #[serde(flatten)]
+    pub input: Input,
+    /// What became of its records. If it was not read, because another input had its bytes, this is
+    /// what became of those.
+    pub taken: Taken,
+    /// How they were read.
+    pub reading: Reading,
+}
+
+/// The inputs that one epoch consumed. The first [`Consumed::read`] of them were read. Inputs of
+/// which nothing was accepted are in the list, too, and not among these.
+pub fn inputs_of(store: &Store, consumed: &Consumed) -> Result<Vec<Input>> {
+    let inputs = list(store, consumed)?.into_iter();
+    Ok(inputs.filter(|input| !input.taken.is_barren()).map(|consumed| consumed.input).collect())
+}
+
+/// All lines of one epoch's list.
+fn list(store: &Store, consumed: &Consumed) -> Result<Vec<ConsumedInput>> {
+    let lines = store.read_lines("consumed", &consumed.file)?;
+    let input = |line: &str| {
+        serde_json::from_str(line)
+            .map_err(|e| Error::config(store.root(), "damaged list of consumed inputs").caused_by(e))
+    };
+    lines.lines().map(input).collect()
+}
+
+/// Whether an input is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// It has new bytes.
+    New,
+    /// It has the bytes that this epoch read with other options of reading.
+    Again(u64),
+    /// It was consumed under another path: the line of its new path.
+    Renamed(Box<ConsumedInput>),
+    /// No.
+    No,
+}
+
+/// What the store has taken so far.
+pub struct History {
+    /// The last list that has the path, with its epoch; none if a rollback undid it. What is undone
+    /// stays consumed.
+    by_path: BTreeMap<String, (Option<u64>, ConsumedInput)>,
+    /// The paths by the digest of their bytes.
+    by_digest: BTreeMap<String, Vec<String>>,
+    reading: Reading,
+}
+
+impl History {
+    /// The history of `head`, for a run of `job`.
+    pub fn read(job: &Job, store: &Store, head: Option<&Head>) -> Result<History> {
+        let mut by_path = BTreeMap::new();
+        for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
+            let number = (!epoch.undone).then_some(epoch.epoch);
+            for consumed in list(store, epoch)? {
+                by_path.insert(consumed.input.path.clone(), (number, consumed));
+            }
+        }
+        let mut by_digest: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (path, (_, consumed)) in &by_path {
+            by_digest.entry(consumed.input.digest.clone()).or_default().push(path.clone());
+        }
+        Ok(History { by_path, by_digest, reading: Reading::of(job) })
+    }
+
+    /// `input` with its digest. The file is read only if it does not look as it did when it was
+    /// consumed.
+    pub fn digested(&self, input: Input) -> Result<Input> {
+        match self.by_path.get(&input.path).filter(|(_, last)| last.input.looks_like(&input)) {
+            Some((_, last)) => Ok(Input { digest: last.input.digest.clone(), ..input }),
+            None => input.digest(),
+        }
+    }
+
+    /// Whether `input` looks as it did when it was consumed from this path.
+    pub fn is_as_it_was(&self, input: &Input) -> bool {
+        self.by_path.get(&input.path).is_some_and(|(_, last)| last.input.looks_like(input))
+    }
+
+    /// Whether `input`, which has its digest, is due.
+    pub fn due(&self, input: &Input) -> Result<Due> {
+        let at_path = self.by_path.get(&input.path).filter(|(_, last)| last.input.digest == input.digest);
+        let Some((epoch, last)) = at_path.or_else(|| self.renamed(input)) else { return Ok(Due::New) };
+        if let Some(epoch) = epoch
+            && self.concerns(last, Path::new(&input.path))?
+        {
+            return Ok(Due::Again(*epoch));
+        }
+        if last.input.path == input.path {
+            return Ok(Due::No);
+        }
+        Ok(Due::Renamed(Box::new(ConsumedInput { input: input.clone(), ..last.clone() })))
+    }
+
+    /// The consumption of the file that `input` was before it was renamed.
+    fn renamed(&self, input: &Input) -> Option<&(Option<u64>, ConsumedInput)> {
+        let same = |a: &Input, b: &Input| (a.bytes, a.changed_ns) == (b.bytes, b.changed_ns);
+        let mut found = None;
+        for path in self.by_digest.get(&input.digest).into_iter().flatten() {
+            let consumed = &self.by_path[path];
+            if !same(&consumed.1.input, input) {
+                continue;
+            }
+            if Input::stat(Path::new(path)).is_ok_and(|now| same(&now, input)) {
+                return None;
+            }
+            found = Some(consumed);
+        }
+        found
+    }
+
+    /// Whether other options of reading than those of `last` concern it. It is at `path` now.
+    fn concerns(&self, last: &ConsumedInput, path: &Path) -> Result<bool> {
+        let (then, now) = (&last.reading, &self.reading);
+        if then == now {
+            return Ok(false);
+        }
+        Ok(last.taken.is_barren()
+            || then.limits != now.limits && last.taken.rejected > 0
+            || then.fields != now.fields && read::has_rows(path)?)
+    }
+
+    /// The paths of the inputs that are there as they were when nothing of them was accepted.
+    pub fn barren(&self) -> Vec<String> {
+        let is_there = |input: &Input| Input::stat(Path::new(&input.path)).is_ok_and(|now| now.looks_like(input));
+        let barren = self.by_path.values().filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
+        barren.map(|(_, last)| last.input.path.clone()).collect()
+    }
+}
+
+/// The digest of a complete snapshot: of the bytes of its inputs, not of their names, and of how
+/// they are read.
+pub fn snapshot_of<'a>(reading: &Reading, inputs: impl IntoIterator<Item = &'a Input>) -> String {
+    let digests: BTreeSet<&str> = inputs.into_iter().map(|input| input.digest.as_str()).collect();
+    digest_of(&json!([digests, reading]))
+}
