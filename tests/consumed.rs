@@ -171,3 +171,32 @@ fn a_bad_record_of_a_snapshot_removes_nothing() {
     assert!(out.contains("1 page that the snapshot lacks"), "{out}");
     assert_eq!(snapshot("").1, 4);
 }
+
+/// Results of a deleted store, of other formats, or with a missing file were taken for those of the
+/// head, by the number of the epoch alone. A run that has nothing to do exports them again.
+#[test]
+fn stale_results_are_exported_again() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0..3, 0, "url", "text", "")).expect("written");
+    assert_eq!(run(&bench, &[]).0, Some(0));
+    let modified = || bench.at("out/pairs.jsonl").metadata().and_then(|found| found.modified()).expect("exported");
+    let before = modified();
+    assert!(run(&bench, &[]).1.contains("nothing due"));
+    assert_eq!(modified(), before, "current results are left alone");
+    for name in ["members.jsonl", "clusters.parquet"] {
+        std::fs::remove_file(bench.at("out").join(name)).expect("removed");
+        assert!(run(&bench, &[]).1.contains("nothing due"));
+        assert!(bench.at("out").join(name).exists(), "{name}");
+    }
+    std::fs::remove_file(bench.at("out/members.parquet")).expect("removed");
+    let lines = ["--set", "output.formats=[\"jsonl\"]"];
+    assert!(run(&bench, &lines).1.contains("nothing due") && run(&bench, &[]).1.contains("nothing due"));
+    assert!(bench.at("out/members.parquet").exists(), "another format");
+    // A new store of the same epoch, whose run ends between commit and export.
+    std::fs::remove_dir_all(bench.at("store")).expect("removed");
+    std::fs::write(bench.at("in/1.jsonl"), pages(5..9, 0, "url", "text", "")).expect("written");
+    assert_eq!(run(&bench, &["--set", "output.export=\"on-demand\""]).0, Some(0));
+    assert_eq!(urls(&bench).len(), 3);
+    assert!(run(&bench, &[]).1.contains("nothing due"));
+    assert_eq!(urls(&bench).len(), 4, "the results of a deleted store");
+}

@@ -178,7 +178,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
     let Some(head) = head else {
         return Err(Error::internal("no epoch and nothing due"));
     };
-    if job.output.export == When::Always && !export::is_current(job, head) {
+    if job.output.export == When::Always && !export::is_current(job, store, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
         export::export(job, store, head)?;
     }

@@ -3,11 +3,12 @@
 //!
 //! The tables are members, redirects, pairs, clusters, changes and rejects, as JSON lines and
 //! Parquet. An export depends on the store and the job's view only, and is streamed in portions.
-//! Each file is written under a temporary name and then renamed, the summary last: a folder whose
-//! summary names the head's epoch and view is complete.
+//! Each file is written under a temporary name and then renamed, the summary last. Then the store
+//! notes what the folder has.
 
 mod changes;
 mod clusters;
+mod current;
 mod large;
 mod members;
 mod pairs;
@@ -26,12 +27,13 @@ use crate::store::{Store, digest_of};
 use crate::store::{digest, durable};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow};
+pub use current::is_current;
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 use rows::{Change, Cluster, Member, Pair, Redirect};
 use sink::Place;
 use std::path::Path;
 use std::thread;
-pub use summary::{Exported, Summary, is_current};
+pub use summary::{Exported, Summary};
 use tables::{States, Tables};
 
 /// The rows of a table that are held in memory at once, for each of its segments.
@@ -42,6 +44,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let output = |e: Error| e.with_kind(Kind::Output);
     let place = Place { dir: &job.output.dir, forms: &job.output.formats };
     durable::create_folder(place.dir).map_err(output)?;
+    current::forget(job, store)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
     let rule = KeepRule::new(&job.keep);
@@ -78,6 +81,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let text =
         serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
     durable::write(&place.dir.join("summary.json"), &text).map_err(output)?;
+    current::note(job, store, head, &summary.files, &text)?;
     Ok(Exported { summary, largest })
 }
 

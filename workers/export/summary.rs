@@ -3,9 +3,6 @@
 use crate::candidates::pivots;
 use crate::export::clusters::Largest;
 use crate::export::large::LargeClusters;
-use crate::job::Job;
-use crate::store::digest_of;
-use crate::store::manifest::Head;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,12 +44,4 @@ pub struct Exported {
     pub summary: Summary,
     /// The largest clusters: pages, contents, hosts and the representative's URL.
     pub largest: Largest,
-}
-
-/// Whether the job's output folder has the export of `head` under the job's view.
-pub fn is_current(job: &Job, head: &Head) -> bool {
-    let summary = std::fs::read(job.output.dir.join("summary.json")).ok();
-    summary
-        .and_then(|text| serde_json::from_slice::<Summary>(&text).ok())
-        .is_some_and(|summary| (summary.epoch, summary.view) == (head.manifest.epoch, digest_of(&job.view())))
 }

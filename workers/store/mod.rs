@@ -5,6 +5,7 @@
 //! LOCK                      flock, held by the launcher, released by the kernel
 //! manifest/<20 digits>.json one for each commit
 //! data/<table>/<digest>.arrow, data/<kind>/<digest>.jsonl
+//! exported/<16 digits>.json what an export wrote into which folder
 //! attempt/<epoch>-<plan>/   resumable work of an unfinished epoch
 //! ```
 //!

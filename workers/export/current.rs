@@ -1,0 +1,80 @@
+//! Whether the output folder has the results of the head.
+//!
+//! The store notes what it exported into which folder, because results must not say from which store
+//! they are: two stores of the same pages give the same bytes. So the results of another store, of a
+//! store that a rebuild replaced, or with other settings are never taken for those of the head.
+
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::store::manifest::Head;
+use crate::store::{Store, digest, digest_of, durable};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What was exported into one folder.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    /// The folder.
+    dir: PathBuf,
+    /// The epoch. A merge after the export changes no result.
+    epoch: u64,
+    /// The digest of the job's settings that results depend on.
+    settings: String,
+    /// The digest of the summary.
+    summary: String,
+    /// The sizes of the other files, by name.
+    files: BTreeMap<String, u64>,
+}
+
+/// The path of the note about the folder `dir`, and that folder's full path.
+fn place(store: &Store, dir: &Path) -> Result<(PathBuf, PathBuf)> {
+    let dir = std::path::absolute(dir).map_err(|e| Error::io("find", dir, e))?;
+    let name = &digest::of_bytes(dir.as_os_str().as_encoded_bytes())[..16];
+    Ok((store.root().join("exported").join(format!("{name}.json")), dir))
+}
+
+fn settings(job: &Job) -> String {
+    digest_of(&json!([job.view(), job.output.formats, job.clusters.pages_warn]))
+}
+
+fn size(path: &Path) -> Result<u64> {
+    Ok(path.metadata().map_err(|e| Error::io("find", path, e))?.len())
+}
+
+/// Forgets what was exported into the job's folder, before its files are replaced.
+pub fn forget(job: &Job, store: &Store) -> Result<()> {
+    let (path, _) = place(store, &job.output.dir)?;
+    match std::fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Notes that the job's folder has the results of `head`: `files` and the summary `text`.
+pub fn note(job: &Job, store: &Store, head: &Head, files: &BTreeMap<String, String>, text: &[u8]) -> Result<()> {
+    let (path, dir) = place(store, &job.output.dir)?;
+    let sizes = files.keys().map(|name| Ok((name.clone(), size(&dir.join(name))?)));
+    let note = Note {
+        epoch: head.manifest.epoch,
+        settings: settings(job),
+        summary: digest::of_bytes(text),
+        files: sizes.collect::<Result<_>>()?,
+        dir,
+    };
+    durable::create_folder(&store.root().join("exported"))?;
+    let text = serde_json::to_vec(&note).map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
+    durable::write(&path, &text)
+}
+
+/// Whether the job's output folder has the results of `head` under the job's settings.
+pub fn is_current(job: &Job, store: &Store, head: &Head) -> bool {
+    let Ok((path, dir)) = place(store, &job.output.dir) else { return false };
+    let note = std::fs::read(path).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
+    let Some(note) = note else { return false };
+    let is_whole = |(name, bytes): (&String, &u64)| size(&dir.join(name)).is_ok_and(|now| now == *bytes);
+    (note.epoch, &note.dir, note.settings) == (head.manifest.epoch, &dir, settings(job))
+        && std::fs::read(dir.join("summary.json")).is_ok_and(|text| digest::of_bytes(&text) == note.summary)
+        && note.files.iter().all(is_whole)
+}
