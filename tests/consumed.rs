@@ -96,12 +96,12 @@ fn other_options_of_reading_make_inputs_due() {
     };
     let short = ["--set", "read.limits.line_bytes_max=200", "--set", "read.fields.text=\"title\""];
     assert_eq!(read(&short), [4]);
-    assert_eq!(read(&short), []);
+    assert!(read(&short).is_empty());
     assert_eq!(read(&short[2..]), [2], "the limit concerns the file with a long line");
-    assert_eq!(read(&short[2..]), []);
+    assert!(read(&short[2..]).is_empty());
     assert_eq!(read(&[]), [1, 2], "in the order in which they came");
     assert_eq!(urls(&bench).len(), 4);
-    assert_eq!(read(&[]), []);
+    assert!(read(&[]).is_empty());
     let texts: Vec<u64> = bench.lines("members").iter().filter_map(|row| row["chars"].as_u64()).collect();
     assert!(texts.iter().all(|chars| *chars > 1), "every page has its text: {texts:?}");
 }
