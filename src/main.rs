@@ -14,6 +14,7 @@ mod unattended;
 
 use std::process::ExitCode;
 use terminal::logging;
+use workers::store::damage;
 
 fn main() -> ExitCode {
     let command = match cli::parse() {
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     };
     let (quiet, verbose) = command.verbosity();
     logging::start(quiet, verbose);
-    match commands::carry_out(&command) {
+    match damage::caught(|| commands::carry_out(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             logging::print_error(&error.to_string());

@@ -41,6 +41,48 @@ fn two_epochs() -> (Scene, Bench) {
     (scene, bench)
 }
 
+/// A damaged byte in a column became another answer or a panic. A run over a store of which some
+/// file is damaged anywhere gives the answer of an undamaged one, or ends with exit code 74, names
+/// the file or table and `pagefold verify`, and leaves nothing that a repaired store would show.
+#[test]
+fn a_damaged_store_gives_no_other_answer() {
+    let scene = Scene::new();
+    let bench = scene.bench();
+    let data = files(bench.at("store/data"));
+    let mut random = Random::seeded();
+    let (mut refused, mut same) = (0, 0);
+    for round in 0..80 {
+        for folder in ["store", "out"].map(|name| bench.at(name)) {
+            if folder.exists() {
+                std::fs::remove_dir_all(folder).expect("removed");
+            }
+        }
+        scene.fill(&bench);
+        let path = &data[random.below(data.len() as u64) as usize];
+        let bytes = std::fs::metadata(path).expect("there").len();
+        let (at, bit) = (random.below(bytes) as usize, random.below(8));
+        let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        let what = format!("round {round}: {name}, byte {at}, bit {bit}");
+        let output = flipped(path, at, bit, || bench.run(&["--threads", "2"]));
+        let said = told(&output);
+        match output.status.code() {
+            Some(0) => {
+                let repaired = bench.multisets();
+                scene.check_done(&bench, &what);
+                assert_eq!(repaired, bench.multisets(), "{what}");
+                same += 1;
+            }
+            Some(74) => {
+                assert!(said.contains("pagefold verify") && !said.contains("panicked"), "{what}: {said}");
+                scene.run_again(&bench, &what);
+                refused += 1;
+            }
+            code => panic!("{what}: exit code {code:?}: {said}"),
+        }
+    }
+    assert!(refused > 0 && same > 0, "{refused} refused, {same} without effect");
+}
+
 /// One flipped bit anywhere in a store is found by `verify --full`, which names the file; a missing
 /// or shorter file is found by `verify` alone. A sound store passes both, and neither changes it.
 #[test]

@@ -181,7 +181,7 @@ fn send_progress(progress: &Progress) {
         stage: load(&progress.stage),
         memory_bytes: memory_bytes(),
         turns: progress.turns(),
-        busy_turns: load(&progress.busy_turns),
+        busy_turns: progress.busy_turns(),
     });
 }
 

@@ -21,6 +21,7 @@ mod transitions;
 use crate::error::{Error, Kind, Result};
 use crate::graph::representative::KeepRule;
 use crate::job::Job;
+use crate::store::damage;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
 use crate::store::{Store, digest_of};
@@ -41,7 +42,6 @@ const PORTION_ROWS: usize = 1 << 17;
 
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
-    let output = |e: Error| e.with_kind(Kind::Output);
     let place = Place { dir: &job.output.dir, forms: &job.output.formats };
     durable::create_folder(place.dir).map_err(output)?;
     current::forget(job, store)?;
@@ -54,14 +54,15 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         let pairs = scope.spawn(|| pairs::write(&tables, &rule, &place));
         let clusters = scope.spawn(|| clusters::write(&tables, job.clusters.pages_warn, &place));
         let changes = scope.spawn(|| changes::write(store, &before(store, head)?, states, &is_expired, &place));
-        (members::write(&tables, &place), joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
+        let members = members::write(&tables, &place).map_err(output);
+        (members, joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
-    let (folds, mut files) = members.map_err(output)?;
-    let (pairs, pair_files) = pairs.map_err(output)?;
-    let (clusters, largest, large, cluster_files) = clusters.map_err(output)?;
+    let (folds, mut files) = members?;
+    let (pairs, pair_files) = pairs?;
+    let (clusters, largest, large, cluster_files) = clusters?;
     files.extend(pair_files);
     files.extend(cluster_files);
-    files.extend(changes.map_err(output)?);
+    files.extend(changes?);
     files.push(rejects(store, head, place.dir).map_err(output)?);
     let summary = Summary {
         epoch: head.manifest.epoch,
@@ -100,8 +101,16 @@ fn before(store: &Store, head: &Head) -> Result<States> {
     head.manifest.tables.iter().map(before).collect()
 }
 
+/// The same error as one of the results. Damage of the store, which ends a thread, is none.
+fn output(error: Error) -> Error {
+    error.with_kind(Kind::Output)
+}
+
 fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
-    outcome.unwrap_or_else(|_| Err(Error::internal("an export panicked")))
+    match outcome {
+        Ok(written) => written.map_err(output),
+        Err(payload) => Err(damage::of_thread(payload, "an export")),
+    }
 }
 
 fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {

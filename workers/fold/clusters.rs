@@ -7,7 +7,7 @@
 //! components are computed again as a whole.
 
 use crate::document::Id;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::leaders::{self, Led, Precedence};
@@ -194,7 +194,8 @@ pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedP
     let mut pages = pages.iter().peekable();
     for &TouchedPage { doc, component, content, chars } in touched {
         let Some(page) = pages.next_if(|page| page.doc == doc) else {
-            return Err(Error::internal(format!("page {doc} of {content} is missing")));
+            let what = format!("table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`");
+            return Err(Error::new(Kind::Io, what));
         };
         emit(RankedPage { component, content, doc, host: page.host, rank: rule.rank(page.facts(chars as u32)) });
     }
@@ -299,6 +300,7 @@ pub fn clusters(
     let mut before = before.chunk_by(|a, b| a.component == b.component).peekable();
     let mut rows = Vec::new();
     for &component in components {
+        epoch.advanced();
         let old = before.next_if(|rows| rows[0].component == component).unwrap_or_default();
         let (own_pages, own_pairs);
         (own_pages, pages) = pages.split_at(pages.partition_point(|page| page.component <= component));

@@ -23,6 +23,18 @@ pub struct Dataflow {
 /// Sends a row to the next operator.
 type Emit<'a, O> = &'a mut dyn FnMut(O);
 
+/// Runs an operator's `logic`. Each row that it emits counts as progress: the logic is called once
+/// for all rows of a stage, and a stage that takes long is not stuck.
+fn run<O>(epoch: &Epoch, name: &'static str, emit: Emit<'_, O>, logic: impl FnOnce(Emit<'_, O>) -> Result<()>) {
+    epoch.attempt(|| {
+        logic(&mut |row| {
+            epoch.advanced();
+            emit(row);
+        })
+    });
+    epoch.ended(name);
+}
+
 impl Dataflow {
     /// The builder of a dataflow of `epoch`.
     pub fn new(epoch: &Rc<Epoch>) -> Dataflow {
@@ -43,8 +55,7 @@ impl Dataflow {
     ) -> Flow<'s, O> {
         let epoch = self.epoch.clone();
         produce(scope, name, move |emit| {
-            epoch.attempt(|| logic(&epoch, emit));
-            epoch.ended(name);
+            run(&epoch, name, emit, |emit| logic(&epoch, emit));
         })
     }
 
@@ -60,8 +71,7 @@ impl Dataflow {
         let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
         let owner = move |row: &R| router.owner(key(row));
         gather(rows, name, owner, move |rows, emit| {
-            epoch.attempt(|| logic(&epoch, &rows, emit));
-            epoch.ended(name);
+            run(&epoch, name, emit, |emit| logic(&epoch, &rows, emit));
         })
     }
 
@@ -77,8 +87,7 @@ impl Dataflow {
         let left = (left, move |row: &A| left_router.owner(left_key(row)));
         let right = (right, move |row: &B| right_router.owner(right_key(row)));
         gather_both(left, right, name, move |lefts, rights, emit| {
-            epoch.attempt(|| logic(&epoch, &lefts, &rights, emit));
-            epoch.ended(name);
+            run(&epoch, name, emit, |emit| logic(&epoch, &lefts, &rights, emit));
         })
     }
 

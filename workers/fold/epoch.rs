@@ -12,14 +12,16 @@ use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::job::Job;
 use crate::locks::lock;
 use crate::plan::Plan;
+use crate::store::damage::caught;
 use crate::store::durable;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::TableState;
+use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::segment::{self, Segment, SegmentRef, SegmentWriter};
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{BandRow, band_table};
+use crate::tables::{BandRow, GroupRow, band_table};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -64,19 +66,33 @@ pub struct Progress {
     pub splits_resumed: AtomicU64,
     /// The position in [`STAGES`] of the latest stage that some worker has reached.
     pub stage: AtomicU64,
-    /// How often each worker, by index, has returned from its operators. The count of a worker that
-    /// is stuck in an operator does not change.
-    pub turns: Mutex<BTreeMap<usize, Arc<AtomicU64>>>,
+    /// The turns of each worker, by index. The count of a worker that is stuck does not change.
+    turns: Mutex<BTreeMap<usize, Arc<Turns>>>,
     /// Turns in which some worker had work. The count does not change while all workers wait for
-    /// each other.
+    /// each other. The launcher's copy; a worker's process sums [`Progress::busy_turns`].
     pub busy_turns: AtomicU64,
+}
+
+/// The turns of one worker.
+#[derive(Debug, Default)]
+struct Turns {
+    /// Returns from the operators without work.
+    idle: AtomicU64,
+    /// Returns with work, and portions of work within an operator: an operator works on all rows of
+    /// a stage in one call, which may last hours.
+    busy: Arc<AtomicU64>,
 }
 
 impl Progress {
     /// The turns so far of all workers that have started.
     pub fn turns(&self) -> Vec<(usize, u64)> {
-        let turns = lock(&self.turns);
-        turns.iter().map(|(worker, turns)| (*worker, turns.load(Ordering::Relaxed))).collect()
+        let all = |turns: &Turns| turns.idle.load(Ordering::Relaxed) + turns.busy.load(Ordering::Relaxed);
+        lock(&self.turns).iter().map(|(worker, turns)| (*worker, all(turns))).collect()
+    }
+
+    /// The turns so far in which a worker had work.
+    pub fn busy_turns(&self) -> u64 {
+        lock(&self.turns).values().map(|turns| turns.busy.load(Ordering::Relaxed)).sum()
     }
 
     /// Adds a split that an earlier attempt finished.
@@ -182,6 +198,8 @@ pub struct SharedEpoch {
     pub failure: Failure,
     /// The finished splits that the workers read together.
     pub splits: SharedSplits,
+    /// The segments that the process has mapped.
+    pub open: OpenSegments,
 }
 
 /// One worker's view of the epoch.
@@ -197,7 +215,7 @@ pub struct Epoch {
     fresh: RefCell<BTreeMap<String, SegmentRef>>,
     receipt: RefCell<Receipt>,
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
-    turns: Arc<AtomicU64>,
+    turns: Arc<Turns>,
     started: Instant,
 }
 
@@ -207,7 +225,7 @@ impl Epoch {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
         let (fresh, rows_read) = (RefCell::default(), RefCell::default());
-        let turns: Arc<AtomicU64> = Arc::default();
+        let turns: Arc<Turns> = Arc::default();
         let mut all = lock(&shared.progress.turns);
         all.insert(index, turns.clone());
         drop(all);
@@ -238,13 +256,13 @@ impl Epoch {
         self.shared.failure.is_set()
     }
 
-    /// Runs `step`. Returns the default if it fails, and does not run it after a failure of any
-    /// worker of this process.
+    /// Runs `step`. Returns the default if it fails or finds a damaged row, and does not run it
+    /// after a failure of any worker of this process.
     pub fn attempt<T: Default>(&self, step: impl FnOnce() -> Result<T>) -> T {
         if self.has_failed() {
             return T::default();
         }
-        step().unwrap_or_else(|error| {
+        caught(step).unwrap_or_else(|error| {
             self.shared.failure.report(error);
             T::default()
         })
@@ -260,19 +278,31 @@ impl Epoch {
         self.shared.splits.evidence(&self.shared.plan, &self.shared.attempt)
     }
 
-    /// The table of `R` before the epoch.
+    /// The table of `R` before the epoch, complete for the keys that this worker owns.
     pub fn before<R: Row>(&self) -> Result<Table<R>> {
-        Ok(self.snapshot().table()?.counted(self.rows_read(R::NAME)))
+        self.owned(R::NAME, if R::NAME == GroupRow::NAME { Some(0) } else { None })
     }
 
-    /// The table of `band` before the epoch.
+    /// The table of `band` before the epoch, likewise.
     pub fn band_before(&self, band: usize) -> Result<Table<BandRow>> {
-        Ok(self.snapshot().band(band)?.counted(self.rows_read(&band_table(band))))
+        self.owned(&band_table(band), Some(band))
+    }
+
+    /// The table `name` before the epoch, with the segments that may have keys of this worker. Keys
+    /// of a `band` are owned by buckets, and the last bucket may end beyond the worker's range.
+    fn owned<R: Row>(&self, name: &str, band: Option<usize>) -> Result<Table<R>> {
+        let (from, mut to) = self.range();
+        if let Some(band) = band {
+            let bucket = self.shared.job.bands()?.key_fixed(band);
+            to = to.and_then(|to| (to | !bucket).checked_add(1));
+        }
+        let table = self.snapshot().shared(&self.shared.open, name, (from, to))?;
+        Ok(table.counted(self.rows_read(name), self.turns.busy.clone()))
     }
 
     /// The table of `R` before the epoch, for few lookups of large rows.
     pub fn lookup<R: Row>(&self) -> Result<Lookup<R>> {
-        self.snapshot().lookup(self.rows_read(R::NAME))
+        self.snapshot().lookup(&self.shared.open, self.rows_read(R::NAME))
     }
 
     /// The table of `R` after the epoch, complete for the keys that this worker owns.
@@ -290,8 +320,10 @@ impl Epoch {
     }
 
     /// The same segment, mapped.
-    pub fn fresh<R: Row>(&self) -> Result<Option<Segment<R>>> {
-        self.written::<R>().map(|segment| Segment::open(&self.folder(R::NAME), &segment)).transpose()
+    pub fn fresh<R: Row>(&self) -> Result<Option<Arc<Segment<R>>>> {
+        let folder = self.folder(R::NAME);
+        let open = |segment| self.shared.open.get(&folder, &segment, || Segment::open(&folder, &segment));
+        self.written::<R>().map(open).transpose()
     }
 
     /// Writes this worker's segment of the table of `R`. `rows` are net changes and ascend.
@@ -305,6 +337,7 @@ impl Epoch {
     }
 
     fn write_named<R: Row>(&self, name: &str, rows: impl IntoIterator<Item = R>) -> Result<()> {
+        let rows = rows.into_iter().inspect(|_| self.advanced());
         self.record(name, segment::write(&self.folder(name), &self.tag(), rows)?);
         Ok(())
     }
@@ -359,10 +392,14 @@ impl Epoch {
 
     /// Records that this worker returned from its operators; `idle` if they had no work.
     pub fn turned(&self, idle: bool) {
-        self.turns.fetch_add(1, Ordering::Relaxed);
-        if !idle {
-            self.shared.progress.busy_turns.fetch_add(1, Ordering::Relaxed);
-        }
+        let turns = if idle { &self.turns.idle } else { &*self.turns.busy };
+        turns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that this worker did a portion of its work within an operator.
+    #[inline]
+    pub fn advanced(&self) {
+        self.turns.busy.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records that this worker's part of `operator`, which is one of [`OPERATORS`], ended.

@@ -77,7 +77,7 @@ impl EvidenceBuilder {
         self.signer.sign(&mut text, &mut self.keys);
         let (keys, sketches) = (pack_keys(&self.keys), self.sketches.as_slice().into());
         let text = if self.options.keeps(normal, chars) { self.pack_text(normal)? } else { Box::default() };
-        Ok(EvidenceRow { content, fingerprint, chars, keys, sketches, text, diff: 1 })
+        Ok(EvidenceRow::new(content, fingerprint, chars, keys, sketches, text))
     }
 
     fn pack_text(&mut self, normal: &str) -> Result<Box<[u8]>> {
@@ -99,6 +99,7 @@ pub struct EvidenceSegment {
     rows: u64,
     live: i64,
     multiset: [u64; 2],
+    keys: [u64; 2],
     digest: [u64; 4],
 }
 
@@ -113,6 +114,7 @@ impl EvidenceSegment {
             rows: segment.rows,
             live: segment.live,
             multiset: [(multiset >> 64) as u64, multiset as u64],
+            keys: [segment.first, segment.last],
             digest: bytemuck::cast(*digest.as_bytes()),
         })
     }
@@ -132,6 +134,8 @@ impl EvidenceSegment {
             rows: self.rows,
             live: self.live,
             multiset: MultisetHash(multiset),
+            first: self.keys[0],
+            last: self.keys[1],
         }
     }
 }
@@ -150,7 +154,7 @@ pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result
 pub fn archive(epoch: &Epoch, segments: &[SegmentRef]) -> Result<Archive> {
     let mut rows = epoch.lookup::<EvidenceRow>()?;
     for segment in segments {
-        rows.push(&epoch.folder(EvidenceRow::NAME), segment)?;
+        rows.push_shared(&epoch.shared.open, &epoch.folder(EvidenceRow::NAME), segment)?;
     }
     Ok(Archive::new(rows))
 }
@@ -243,7 +247,7 @@ mod tests {
     fn segments_survive_broadcast() {
         let digest = blake3::hash(b"x").to_hex().to_string();
         let multiset = MultisetHash(5 << 90 | 3);
-        let segment = SegmentRef { digest, bytes: 9, rows: 8, live: -7, multiset };
+        let segment = SegmentRef { digest, bytes: 9, rows: 8, live: -7, multiset, first: 3, last: 4 };
         assert_eq!(EvidenceSegment::new(1, &segment).expect("sound").segment(), segment);
     }
 }

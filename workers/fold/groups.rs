@@ -61,6 +61,7 @@ pub fn groups(epoch: &Epoch, bands: &Bands, changes: &[ContentChange], emit: &mu
     let before = table.matching(&keys);
     let mut before = before.chunk_by(|a, b| a.key == b.key).peekable();
     for changes in rows.chunk_by(|a, b| a.key == b.key) {
+        epoch.advanced();
         let key = changes[0].key;
         let old = before.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = crate::store::table::consolidate([old, changes].concat());

@@ -60,6 +60,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
     let before = epoch.before::<KeyRow>()?.matching(&keys);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
     for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
+        epoch.advanced();
         let bucket = (changes[0].key, changes[0].kind);
         // Skip buckets of the same key of other signatures, which were not touched.
         while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}

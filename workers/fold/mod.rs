@@ -55,6 +55,7 @@ use crate::locks::lock;
 use crate::mesh::{self, Mesh};
 use crate::plan::Plan;
 use crate::store::manifest::TableState;
+use crate::store::open::OpenSegments;
 use crate::store::segment::SegmentRef;
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
@@ -113,8 +114,8 @@ pub fn run(
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
-    let shared =
-        Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits: SharedSplits::default() });
+    let (splits, open) = (SharedSplits::default(), OpenSegments::default());
+    let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits, open });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = lock(&featurizer).clone();

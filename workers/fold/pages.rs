@@ -7,11 +7,12 @@
 //! emitted.
 
 use crate::document::Id;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::succession::{Known, Now};
+use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{Row, consolidate};
 use crate::tables::pages::{LapseRule, forgotten, has_expired};
@@ -53,14 +54,16 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;
     let rows = visits.segments().iter().map(|segment| segment.rows).sum::<u64>();
-    // Every known page may have to be deleted, and all that is gone to be forgotten.
+    // Every known page may have to be deleted, and all that is gone to be forgotten. The visits are
+    // those of all workers.
     let known = if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
-    for (from, to) in passes(epoch, (rows + known).div_ceil(PASS_ROWS * epoch.peers as u64)) {
+    for (from, to) in passes(epoch, (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS)) {
         let mut rows = in_range(&visits, from, to)?;
         rows.sort_unstable();
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
         for (doc, url, old) in before.touched(epoch, visited, now, from, to) {
+            epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url = url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
             let new = now.after(old.clone(), visits, &url);
@@ -121,7 +124,9 @@ impl Before {
         let may_lapse = |known: &Known| known.page.as_ref().is_some_and(|page| now.lapse.takes(page));
         let lapsing: Vec<Id> = known.iter().filter(|(_, _, known)| may_lapse(known)).map(|(doc, ..)| *doc).collect();
         let urls = self.urls.matching(&lapsing);
-        assert_eq!(urls.len(), lapsing.len(), "each page has its URL");
+        if urls.len() != lapsing.len() {
+            end_reading(Error::new(Kind::Io, "table urls: a page has no URL; run `pagefold verify --deep`"));
+        }
         let lapsing = known.iter_mut().filter(|(_, _, known)| may_lapse(known));
         lapsing.zip(urls).for_each(|((_, url, _), row)| *url = Some(row.url));
         known

@@ -283,6 +283,7 @@ fn portion(
     }
     let pairs: Vec<(Id, Id, Option<u32>)> = due.iter().map(|due| (due.content, due.other, due.distance)).collect();
     judge.verdicts(&pairs, |at, distance, verdict| {
+        epoch.advanced();
         put(due[at].before.as_ref(), Some(&due[at].decided(distance, verdict)));
         Ok(())
     })

@@ -168,7 +168,8 @@ impl SplitEvidence {
     pub fn row(&self, at: EvidencePlace) -> Result<EvidenceRow> {
         let segment = self.0.get(at.segment)?;
         let (columns, row) = segment.row(at.place)?;
-        Ok(EvidenceRow::row(columns, row))
+        let row = EvidenceRow::row(columns, row);
+        if row.is_sound() { Ok(row) } else { Err(damaged(row.content, "is damaged")) }
     }
 }
 

@@ -24,6 +24,24 @@ pub trait Column: Clone + Ord {
     fn bytes(&self, sink: &mut Vec<u8>);
 }
 
+/// The type of a column that rows are looked up and routed by.
+pub trait Key: Column + Copy + std::fmt::Debug + Send + Sync {
+    /// Its first 64 bits, by which it is routed. A greater key has no lesser ones.
+    fn leading(&self) -> u64;
+}
+
+impl Key for u64 {
+    fn leading(&self) -> u64 {
+        *self
+    }
+}
+
+impl Key for Id {
+    fn leading(&self) -> u64 {
+        self.high
+    }
+}
+
 macro_rules! number {
     ($native:ty, $array:ty, $type:expr) => {
         impl Column for $native {

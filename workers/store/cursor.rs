@@ -24,7 +24,7 @@ pub struct Keys<'a, R: Row<Key = u64>> {
 impl<'a, R: Row<Key = u64>> Keys<'a, R> {
     /// A cursor before the first key of `table`.
     pub fn new(table: &'a Table<R>) -> Keys<'a, R> {
-        let segments = table.segments().iter().map(|segment| (segment, 0..0)).collect();
+        let segments = table.segments().iter().map(|segment| (segment.as_ref(), 0..0)).collect();
         Keys { segments, are_unique: R::schema().fields().len() == 2, distinct: Vec::new() }
     }
 
@@ -73,7 +73,10 @@ fn slices<R: Row<Key = u64>>(segment: &Segment<R>, positions: Range<usize>) -> i
     let mut start = positions.start;
     std::iter::from_fn(move || {
         let rows = start % R::BATCH_ROWS..R::BATCH_ROWS.min(start % R::BATCH_ROWS + (positions.end - start));
-        let columns = segment.batches().get(start / R::BATCH_ROWS).filter(|_| !rows.is_empty())?;
+        if rows.is_empty() {
+            return None;
+        }
+        let columns = segment.batch(start / R::BATCH_ROWS);
         start += rows.len();
         Some((&R::keys(columns).values()[rows.clone()], &R::diffs(columns)[rows]))
     })

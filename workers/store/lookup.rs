@@ -1,12 +1,14 @@
 //! Looks up a few rows by key in a table whose rows are large.
 //!
-//! Opening a segment checks only the keys of its batches. A batch is decoded and checked when one
-//! of its rows is requested, so an epoch does not read what it does not need.
+//! Opening a segment checks only the keys of its batches. A batch is decoded when one of its rows is
+//! requested, and its digest is not compared, so an epoch does not read what it does not need: the
+//! rows have digests of their own, which the caller compares.
 //! [`crate::store::runs::Table`] is the counterpart that decodes all batches at once.
 
 use crate::error::Result;
 use crate::store::column::Column;
 use crate::store::manifest::TableState;
+use crate::store::open::OpenSegments;
 use crate::store::segment::SegmentRef;
 use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_after, undamaged};
 use crate::store::table::Row;
@@ -25,7 +27,7 @@ pub struct Place {
 
 /// The segments of one or several states of a table.
 pub struct Lookup<R: Row> {
-    segments: Vec<Sparse<R>>,
+    segments: Vec<Arc<Sparse<R>>>,
     rows_read: Arc<AtomicU64>,
 }
 
@@ -36,19 +38,30 @@ impl<R: Row> Default for Lookup<R> {
 }
 
 impl<R: Row> Lookup<R> {
-    /// Maps the segments that `state` names in the table's `folder`. The number of rows that are
-    /// found is added to `rows_read`.
-    pub fn open(folder: &Path, state: Option<&TableState>, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
+    /// Maps the segments that `state` names in the table's `folder`; `open` shares them with other
+    /// workers. The number of rows that are found is added to `rows_read`.
+    pub fn open(
+        open: &OpenSegments,
+        folder: &Path,
+        state: Option<&TableState>,
+        rows_read: Arc<AtomicU64>,
+    ) -> Result<Lookup<R>> {
         let mut lookup = Lookup { segments: Vec::new(), rows_read };
         for segment in state.into_iter().flat_map(TableState::segments) {
-            lookup.push(folder, segment)?;
+            lookup.push_shared(open, folder, segment)?;
         }
         Ok(lookup)
     }
 
     /// Maps another segment.
     pub fn push(&mut self, folder: &Path, segment: &SegmentRef) -> Result<()> {
-        self.segments.push(Sparse::open(folder, segment)?);
+        self.segments.push(Arc::new(Sparse::open(folder, segment)?));
+        Ok(())
+    }
+
+    /// Adds another segment; `open` shares it with other workers.
+    pub fn push_shared(&mut self, open: &OpenSegments, folder: &Path, segment: &SegmentRef) -> Result<()> {
+        self.segments.push(open.get(folder, segment, || Sparse::open(folder, segment))?);
         Ok(())
     }
 
@@ -166,15 +179,10 @@ mod tests {
     use crate::tables::EvidenceRow;
 
     fn row(n: u64, diff: i8) -> EvidenceRow {
-        EvidenceRow {
-            content: Id { high: n * 3, low: 0 },
-            fingerprint: n,
-            chars: 1,
-            keys: vec![1; n as usize % 5 * 9].into(),
-            sketches: vec![2; n as usize % 7].into(),
-            text: vec![3; n as usize % 300].into(),
-            diff,
-        }
+        let bytes = |byte: u8, count: usize| vec![byte; count].into();
+        let (keys, sketches) = (bytes(1, n as usize % 5 * 9), bytes(2, n as usize % 7));
+        let row = EvidenceRow::new(Id { high: n * 3, low: 0 }, n, 1, keys, sketches, bytes(3, n as usize % 300));
+        EvidenceRow { diff, ..row }
     }
 
     fn state(folder: &Path) -> TableState {
@@ -195,8 +203,13 @@ mod tests {
     fn finds_the_rows_of_keys() {
         let folder = tempfile::tempdir().expect("a folder");
         let count = Arc::<AtomicU64>::default();
-        let lookup =
-            Lookup::<EvidenceRow>::open(folder.path(), Some(&state(folder.path())), count.clone()).expect("opened");
+        let lookup = Lookup::<EvidenceRow>::open(
+            &OpenSegments::default(),
+            folder.path(),
+            Some(&state(folder.path())),
+            count.clone(),
+        )
+        .expect("opened");
         let keys: Vec<Id> = (0..30_000).map(|high| Id { high, low: 0 }).collect();
         let mut found = 0;
         for (key, place) in keys.iter().zip(lookup.places(&keys)) {
@@ -221,7 +234,10 @@ mod tests {
         let state = state(folder.path());
         let path = state.segments().next().expect("a segment").path(folder.path());
         let mut bytes = std::fs::read(&path).expect("readable");
-        let open = || Lookup::<EvidenceRow>::open(folder.path(), Some(&state), Arc::default()).expect("opened");
+        let open = || {
+            let segments = OpenSegments::default();
+            Lookup::<EvidenceRow>::open(&segments, folder.path(), Some(&state), Arc::default()).expect("opened")
+        };
         let (sound, first, last) = (open(), Id { high: 0, low: 0 }, Id { high: 6000, low: 0 });
         let (columns, at) = sound.row(sound.places(&[first])[0].expect("there")).expect("sound");
         assert_eq!(EvidenceRow::row(columns, at), row(0, 1));

@@ -14,11 +14,13 @@
 
 pub mod column;
 pub mod cursor;
+pub mod damage;
 pub mod digest;
 pub mod durable;
 pub mod lookup;
 pub mod manifest;
 pub mod map;
+pub mod open;
 pub mod pool;
 pub mod runs;
 pub mod segment;

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn workers_share_a_bounded_number_of_maps() {
         let multiset = MultisetHash(0);
-        let segment = |rows| SegmentRef { digest: String::new(), bytes: 0, rows, live: 0, multiset };
+        let segment = |rows| SegmentRef { digest: String::new(), bytes: 0, rows, live: 0, multiset, first: 0, last: 0 };
         let mut pool = Pool::new(PathBuf::new(), (0..500).map(segment).collect(), open);
         pool.maps_max = 8;
         std::thread::scope(|scope| {

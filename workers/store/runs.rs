@@ -5,26 +5,33 @@
 //! added and -1 where they were retracted.
 
 use crate::error::Result;
+use crate::store::column::Key;
 use crate::store::manifest::TableState;
-use crate::store::segment::Segment;
+use crate::store::open::OpenSegments;
+use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{Row, consolidate};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The keys whose lookup counts as one portion.
+const PORTION_KEYS: usize = 1 << 10;
+
 /// A table's segments, mapped.
 pub struct Table<R: Row> {
-    segments: Vec<Segment<R>>,
+    segments: Vec<Arc<Segment<R>>>,
     /// Segments whose rows count with the opposite sign. Only differences have any.
-    negated: Vec<Segment<R>>,
+    negated: Vec<Arc<Segment<R>>>,
     /// The number of rows that were read.
     rows_read: Arc<AtomicU64>,
+    /// The portions of keys that were looked up.
+    portions_read: Arc<AtomicU64>,
 }
 
 impl<R: Row> Default for Table<R> {
     fn default() -> Self {
-        Table { segments: Vec::new(), negated: Vec::new(), rows_read: Arc::default() }
+        Table { segments: Vec::new(), negated: Vec::new(), rows_read: Arc::default(), portions_read: Arc::default() }
     }
 }
 
@@ -32,13 +39,27 @@ impl<R: Row> Table<R> {
     /// Maps the segments that `state` names in the table's `folder`.
     pub fn open(folder: &Path, state: Option<&TableState>) -> Result<Table<R>> {
         let segments = state.into_iter().flat_map(TableState::segments);
-        let segments = segments.map(|segment| Segment::open(folder, segment)).collect::<Result<_>>()?;
+        let segments = segments.map(|segment| Segment::open(folder, segment).map(Arc::new)).collect::<Result<_>>()?;
         Ok(Table { segments, ..Table::default() })
     }
 
-    /// The same table, which adds the number of rows that are read from it to `rows_read`.
-    pub fn counted(self, rows_read: Arc<AtomicU64>) -> Table<R> {
-        Table { rows_read, ..self }
+    /// The same for the segments that may have keys whose leading bits are in `range`, as
+    /// [`SegmentRef::overlaps`] has it; `open` shares them with other workers.
+    pub fn open_range(
+        open: &OpenSegments,
+        folder: &Path,
+        state: Option<&TableState>,
+        range: (u64, Option<u64>),
+    ) -> Result<Table<R>> {
+        let segments = state.into_iter().flat_map(TableState::segments).filter(|segment| segment.overlaps(range));
+        let open = |segment: &SegmentRef| open.get(folder, segment, || Segment::open(folder, segment));
+        Ok(Table { segments: segments.map(open).collect::<Result<_>>()?, ..Table::default() })
+    }
+
+    /// The same table, which adds the number of rows that are read from it to `rows_read`, and adds
+    /// to `portions_read` now and then while a long lookup goes on.
+    pub fn counted(self, rows_read: Arc<AtomicU64>, portions_read: Arc<AtomicU64>) -> Table<R> {
+        Table { rows_read, portions_read, ..self }
     }
 
     /// The change from `before` to `after`: a row with +1 for each that is live only after, with -1
@@ -47,7 +68,7 @@ impl<R: Row> Table<R> {
     /// Segments of both states cancel unread. So the difference that an epoch made costs only what
     /// the epoch changed, even if older runs were merged before it.
     pub fn difference(folder: &Path, before: Option<&TableState>, after: Option<&TableState>) -> Result<Table<R>> {
-        let only = |one: Option<&TableState>, other: Option<&TableState>| -> Result<Vec<Segment<R>>> {
+        let only = |one: Option<&TableState>, other: Option<&TableState>| -> Result<Vec<Arc<Segment<R>>>> {
             // Several runs may name one file: rows that were added, retracted and added again give
             // the same bytes twice.
             let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
@@ -62,24 +83,24 @@ impl<R: Row> Table<R> {
                 }
                 _ => true,
             });
-            own.map(|segment| Segment::open(folder, segment)).collect()
+            own.map(|segment| Segment::open(folder, segment).map(Arc::new)).collect()
         };
         Ok(Table { segments: only(after, before)?, negated: only(before, after)?, ..Table::default() })
     }
 
     /// Adds a segment.
-    pub fn push(&mut self, segment: Segment<R>) {
-        self.segments.push(segment);
+    pub fn push(&mut self, segment: impl Into<Arc<Segment<R>>>) {
+        self.segments.push(segment.into());
     }
 
     /// The segments whose rows count with their own sign.
-    pub fn segments(&self) -> &[Segment<R>] {
+    pub fn segments(&self) -> &[Arc<Segment<R>>] {
         &self.segments
     }
 
     /// The number of rows of all runs, including those that cancel.
     pub fn rows(&self) -> usize {
-        self.segments.iter().map(Segment::len).sum()
+        self.segments.iter().map(|segment| segment.len()).sum()
     }
 
     /// Whether it has no segments. A table with segments may still have no live rows.
@@ -89,7 +110,8 @@ impl<R: Row> Table<R> {
 
     /// All segments, each with the sign that its rows count with.
     fn signed(&self) -> impl Iterator<Item = (&Segment<R>, i8)> {
-        self.segments.iter().map(|segment| (segment, 1)).chain(self.negated.iter().map(|segment| (segment, -1)))
+        let own = self.segments.iter().map(|segment| (segment.as_ref(), 1));
+        own.chain(self.negated.iter().map(|segment| (segment.as_ref(), -1)))
     }
 
     /// The live rows with one of the ascending `keys`. One galloping pass over each segment.
@@ -97,7 +119,13 @@ impl<R: Row> Table<R> {
         let mut rows = Vec::new();
         for (segment, sign) in self.signed() {
             let mut position = 0;
-            for &key in keys {
+            let keys = &keys[keys.partition_point(|key| key.leading() < segment.leading().0)..];
+            for (at, &key) in
+                keys[..keys.partition_point(|key| key.leading() <= segment.leading().1)].iter().enumerate()
+            {
+                if at % PORTION_KEYS == 0 {
+                    self.portions_read.fetch_add(1, Ordering::Relaxed);
+                }
                 position = segment.seek(key, position);
                 if position == segment.len() {
                     break;
@@ -119,6 +147,7 @@ impl<R: Row> Table<R> {
             let start = segment.seek(from, 0);
             let end = to.map_or(segment.len(), |to| segment.seek(to, start));
             rows.extend((start..end).map(|position| signed(segment.row(position), sign)));
+            self.portions_read.fetch_add(1, Ordering::Relaxed);
         }
         self.rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);
         consolidate(rows)

@@ -3,7 +3,9 @@
 //! Over all runs of a table the diffs of a row sum to 0 or 1. `table!` declares a row type with its
 //! conversion to Arrow columns and back.
 
-use crate::store::column::Column;
+use crate::error::{Error, Kind};
+use crate::store::column::{Column, Key};
+use crate::store::damage::end_reading;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
@@ -18,9 +20,9 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     /// shape.
     const NAME: &'static str;
     /// The type of the first column, by which rows are looked up.
-    type Key: Column + Copy + std::fmt::Debug;
+    type Key: Key;
     /// The mapped columns of a batch.
-    type Columns: Clone;
+    type Columns: Clone + Send + Sync;
     /// The number of rows in a batch of a segment. Tables with large rows have fewer, so that a
     /// decoded batch stays small.
     const BATCH_ROWS: usize = BATCH_ROWS;
@@ -221,9 +223,8 @@ impl MultisetHash {
 /// Cancels rows that were both added and retracted, and sorts the others. One row is left for each
 /// net change.
 ///
-/// # Panics
-///
-/// If a row was added or retracted twice, because the diffs of a row sum to 0 or 1.
+/// Ends the reading ([`end_reading`]) if a row was added or retracted twice, because the diffs of a
+/// row sum to 0 or 1.
 pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
     if rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|row| row.diff() > 0) {
         return rows;
@@ -238,9 +239,12 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
     differential_dataflow::consolidation::consolidate(&mut updates);
     updates
         .into_iter()
-        .map(|(row, sum)| {
-            assert!(sum.abs() == 1, "{}: a row sums to {sum}: {row:?}", R::NAME);
-            row.with_diff(sum as i8)
+        .map(|(row, sum)| match sum {
+            1 | -1 => row.with_diff(sum as i8),
+            _ => end_reading(Error::new(
+                Kind::Io,
+                format!("table {}: a row is there {sum} times; run `pagefold verify --deep`: {row:?}", R::NAME),
+            )),
         })
         .collect()
 }

@@ -15,8 +15,49 @@ use crate::tables::{EvidenceColumns, EvidenceRow};
 use crate::text::sketch::Sketches;
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// What a row of evidence says about its content, besides the content itself.
+struct Facts<'a> {
+    fingerprint: u64,
+    chars: u32,
+    keys: &'a [u8],
+    sketches: &'a [u8],
+    text: &'a [u8],
+}
+
+impl Facts<'_> {
+    fn digest(&self, content: Id) -> u64 {
+        let mut fixed = [0; 28];
+        fixed[..16].copy_from_slice(&content.to_bytes());
+        fixed[16..24].copy_from_slice(&self.fingerprint.to_le_bytes());
+        fixed[24..].copy_from_slice(&self.chars.to_le_bytes());
+        let parts = [self.keys, self.sketches, self.text];
+        parts.iter().fold(xxh3_64(&fixed), |digest, part| xxh3_64_with_seed(part, digest))
+    }
+}
 
 impl EvidenceRow {
+    /// A row with its digest and diff +1.
+    pub fn new(
+        content: Id,
+        fingerprint: u64,
+        chars: u32,
+        keys: Box<[u8]>,
+        sketches: Box<[u8]>,
+        text: Box<[u8]>,
+    ) -> EvidenceRow {
+        let digest = Facts { fingerprint, chars, keys: &keys, sketches: &sketches, text: &text }.digest(content);
+        EvidenceRow { content, fingerprint, chars, keys, sketches, text, digest, diff: 1 }
+    }
+
+    /// Whether its digest is that of its values.
+    pub fn is_sound(&self) -> bool {
+        let EvidenceRow { fingerprint, chars, keys, sketches, text, .. } = self;
+        let facts = Facts { fingerprint: *fingerprint, chars: *chars, keys, sketches, text };
+        facts.digest(self.content) == self.digest
+    }
+
     /// Its approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<EvidenceRow>() + self.keys.len() + self.sketches.len() + self.text.len()
@@ -63,11 +104,21 @@ pub struct Content<'a> {
 impl<'a> Content<'a> {
     /// The evidence in row `row` of `columns`, or none if it is damaged.
     pub fn read(columns: &'a EvidenceColumns, row: usize) -> Option<Content<'a>> {
-        Some(Content {
+        let facts = Facts {
             fingerprint: columns.fingerprint.value(row),
             chars: columns.chars.value(row),
-            sketches: Sketches::parse(columns.sketches.value(row))?,
-            packed: columns.text.value(row),
+            keys: columns.keys.value(row),
+            sketches: columns.sketches.value(row),
+            text: columns.text.value(row),
+        };
+        if facts.digest(Id::value(&columns.content, row)) != columns.digest.value(row) {
+            return None;
+        }
+        Some(Content {
+            fingerprint: facts.fingerprint,
+            chars: facts.chars,
+            sketches: Sketches::parse(facts.sketches)?,
+            packed: facts.text,
             text: OnceCell::new(),
             damaged: Cell::new(false),
         })
@@ -138,7 +189,8 @@ impl Archive {
     /// The row at `place`, with diff +1.
     pub fn row(&self, place: Place) -> Result<EvidenceRow> {
         let (columns, row) = self.rows.row(place)?;
-        Ok(EvidenceRow { diff: 1, ..EvidenceRow::row(columns, row) })
+        let row = EvidenceRow { diff: 1, ..EvidenceRow::row(columns, row) };
+        if row.is_sound() { Ok(row) } else { Err(damaged(row.content, "is damaged")) }
     }
 }
 

@@ -184,6 +184,9 @@ table! {
             /// Its text: empty if the job does not keep it, else [`evidence::RAW`] and the bytes,
             /// or [`evidence::ZSTD`] and a frame.
             text: Box<[u8]>,
+            /// The digest of the other values, as [`EvidenceRow::new`] computes it: rows are read
+            /// one at a time, and those beside them are not.
+            digest: u64,
         }
         history {}
     }

@@ -11,6 +11,7 @@ use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
 use crate::tables::{GoneRow, PageColumns, PageRow};
+use std::sync::Arc;
 
 /// `cause` of a gone page: a record said that it was removed.
 pub const REMOVED: u8 = 1;
@@ -51,7 +52,8 @@ impl LapseRule {
     pub fn rows(self, segment: &Segment<PageRow>, from: u64, to: Option<u64>) -> impl Iterator<Item = PageRow> + '_ {
         let start = segment.seek(Id { high: from, low: 0 }, 0);
         let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
-        segment.batches().iter().enumerate().flat_map(move |(batch, columns)| {
+        (start / PageRow::BATCH_ROWS..end.div_ceil(PageRow::BATCH_ROWS)).flat_map(move |batch| {
+            let columns = segment.batch(batch);
             let at = |position: usize| position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len());
             (at(start)..at(end)).filter(move |&row| self.matches(columns, row)).map(|row| PageRow::row(columns, row))
         })
@@ -93,7 +95,8 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     if rule.is_never() {
         return false;
     }
-    let live = |segment| rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
+    let live =
+        |segment: &Arc<Segment<PageRow>>| rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
     pages.segments().iter().map(live).sum::<i64>() > 0
 }
 

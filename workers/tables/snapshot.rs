@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::store::Store;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::{Head, TableState};
+use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::{BandRow, band_table};
@@ -46,9 +47,15 @@ impl<'a> Snapshot<'a> {
         Table::difference(&self.data.join(R::NAME), self.states.get(R::NAME), later.states.get(R::NAME))
     }
 
-    /// Opens the table of `R` to look up a few large rows. The number of rows that are found is
-    /// added to `rows_read`.
-    pub fn lookup<R: Row>(&self, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
-        Lookup::open(&self.data.join(R::NAME), self.states.get(R::NAME), rows_read)
+    /// Maps the segments of the table `name`, which has rows `R`, that may have keys with leading
+    /// bits in `range`; `open` shares them with other workers.
+    pub fn shared<R: Row>(&self, open: &OpenSegments, name: &str, range: (u64, Option<u64>)) -> Result<Table<R>> {
+        Table::open_range(open, &self.data.join(name), self.states.get(name), range)
+    }
+
+    /// Opens the table of `R` to look up a few large rows; `open` shares its segments with other
+    /// workers. The number of rows that are found is added to `rows_read`.
+    pub fn lookup<R: Row>(&self, open: &OpenSegments, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
+        Lookup::open(open, &self.data.join(R::NAME), self.states.get(R::NAME), rows_read)
     }
 }

@@ -9,6 +9,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::locks::{into_inner, lock};
 use crate::store::Store;
+use crate::store::damage;
 use crate::store::digest;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
@@ -25,9 +26,28 @@ pub const RUNS_MIN: usize = 4;
 /// An older run is merged with all younger ones if it has fewer rows than this multiple of theirs.
 const GROWTH: u64 = 2;
 
-/// The runs that are due to be merged; `rows` has the rows of each run, oldest first. These are the
-/// youngest run and all older ones that are not much larger than the younger ones together.
-fn due(rows: &[u64]) -> Option<Range<usize>> {
+/// The small segments of a table, those of fewer than [`SEGMENT_ROWS`] rows, up to which no runs are
+/// merged for their number alone. Many workers leave many in small epochs, and each is mapped.
+pub const SEGMENTS_MAX: usize = 256;
+/// A run with fewer rows a segment has small segments.
+pub const SEGMENT_ROWS: u64 = 1 << 20;
+
+/// The runs that are due to be merged, by rows and segments of each run, oldest first.
+fn due(runs: &[(u64, usize)]) -> Option<Range<usize>> {
+    let rows: Vec<u64> = runs.iter().map(|(rows, _)| *rows).collect();
+    due_by_rows(&rows).or_else(|| due_by_segments(runs))
+}
+
+/// The youngest runs that have small segments, if those are too many.
+fn due_by_segments(runs: &[(u64, usize)]) -> Option<Range<usize>> {
+    let is_large = |(rows, segments): &(u64, usize)| *rows >= SEGMENT_ROWS * *segments as u64;
+    let from = runs.iter().rposition(is_large).map_or(0, |large| large + 1);
+    let segments: usize = runs[from..].iter().map(|(_, segments)| *segments).sum();
+    (segments > SEGMENTS_MAX).then_some(from..runs.len())
+}
+
+/// The youngest run and all older ones that are not much larger than the younger ones together.
+fn due_by_rows(rows: &[u64]) -> Option<Range<usize>> {
     let mut from = rows.len().checked_sub(1)?;
     let mut merged = rows[from];
     while from > 0 && rows[from - 1] < GROWTH * merged {
@@ -47,8 +67,9 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
     let mut due_tables = Vec::new();
     for (name, table) in &head.manifest.tables {
         let earlier = table.runs.iter().take_while(|run| run.epoch < head.manifest.epoch);
-        let rows: Vec<u64> = earlier.map(|run| run.segments.iter().map(|segment| segment.rows).sum()).collect();
-        due_tables.extend(due(&rows).map(|runs| (name, table, runs)));
+        let rows = |run: &Run| run.segments.iter().map(|segment| segment.rows).sum();
+        let runs: Vec<(u64, usize)> = earlier.map(|run| (rows(run), run.segments.len())).collect();
+        due_tables.extend(due(&runs).map(|runs| (name, table, runs)));
     }
     if due_tables.is_empty() {
         return Ok(None);
@@ -68,7 +89,7 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let panicked = |_| Err(Error::internal("merging panicked"));
+        let panicked = |payload| Err(damage::of_thread(payload, "merging"));
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
     })?;
     let merged = into_inner(merged);
@@ -132,7 +153,7 @@ mod tests {
         let (mut runs, mut written) = (vec![1_000_000], 0);
         for _ in 0..5000 {
             runs.push(1000);
-            if let Some(range) = due(&runs) {
+            if let Some(range) = due_by_rows(&runs) {
                 let merged: u64 = runs.drain(range).sum();
                 written += merged;
                 runs.push(merged);
@@ -142,10 +163,31 @@ mod tests {
         let total: u64 = runs.iter().sum();
         assert_eq!(total, 6_000_000);
         assert!(written < 8 * total, "{written} rows written for {total}");
-        assert_eq!(due(&[]), None);
-        assert_eq!(due(&[6, 1, 1, 1]), None);
-        assert_eq!(due(&[1000, 1, 1, 1, 1]), Some(1..5));
-        assert_eq!(due(&[1000, 100, 10, 5, 1]), None);
-        assert_eq!(due(&[3, 2, 1, 1, 1]), Some(0..5));
+        assert_eq!(due_by_rows(&[]), None);
+        assert_eq!(due_by_rows(&[6, 1, 1, 1]), None);
+        assert_eq!(due_by_rows(&[1000, 1, 1, 1, 1]), Some(1..5));
+        assert_eq!(due_by_rows(&[1000, 100, 10, 5, 1]), None);
+        assert_eq!(due_by_rows(&[3, 2, 1, 1, 1]), Some(0..5));
+    }
+
+    /// Runs of many workers' small epochs were kept until they were many runs, and each of their
+    /// segments was mapped. They are merged once their segments are many; runs of large segments
+    /// are not.
+    #[test]
+    fn segments_stay_few() {
+        let large = (SEGMENT_ROWS * 256, 256);
+        assert_eq!(due(&[large, large]), None);
+        assert_eq!(due(&[large, (90_000, 256)]), None);
+        assert_eq!(due(&[large, (90_000, 256), (10, 1)]), Some(1..3));
+        assert_eq!(due(&[(3_000, 1_024)]), Some(0..1));
+        let mut runs = vec![large];
+        for _ in 0..500 {
+            runs.push((3_000, 128));
+            if let Some(range) = due(&runs) {
+                let rows = runs.drain(range).map(|(rows, _)| rows).sum();
+                runs.push((rows, 1));
+            }
+            assert!(runs[1..].iter().map(|(_, segments)| segments).sum::<usize>() <= SEGMENTS_MAX + 8, "{runs:?}");
+        }
     }
 }

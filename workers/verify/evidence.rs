@@ -20,6 +20,7 @@ fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let text = if row.text.is_empty() { None } else { Some(unpack_text(&row.text)) };
     let is_of = |text: &String| Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize;
     match () {
+        () if !row.is_sound() => Some("of another digest"),
         () if row.fingerprint != content.fingerprint => Some("of another fingerprint"),
         () if row.chars != content.chars => Some("of another length"),
         () if Sketches::parse(&row.sketches).is_none() => Some("its sketches cannot be read"),

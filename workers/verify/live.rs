@@ -19,6 +19,7 @@ use crate::tables::{
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::iter;
+use std::sync::Arc;
 
 /// The greatest number of rows or keys that a check holds, each of at most 96 bytes. It is small in
 /// tests, so that they need several portions.
@@ -73,7 +74,7 @@ impl Tables {
 
 /// The live rows of a table from some position on.
 pub struct Live<'a, R: Row> {
-    segments: &'a [Segment<R>],
+    segments: &'a [Arc<Segment<R>>],
     /// The next row of each segment, and the segment's index.
     heads: BinaryHeap<Reverse<(R, usize)>>,
     /// The position of that row in each segment.

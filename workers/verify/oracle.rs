@@ -10,7 +10,7 @@ use crate::candidates::pivots::{self, BySignature, Unexamined};
 use crate::document::Id;
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::dataflow::Dataflow;
-use crate::fold::epoch::{Epoch, Failure, Receipt, SharedEpoch, counters};
+use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, SharedEpoch, counters};
 use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
 use crate::fold::splits::{Counts, SharedSplits, SplitDone};
@@ -20,6 +20,7 @@ use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
 use crate::random::Random;
 use crate::store::manifest::{Retention, Run, TableState};
+use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{durable, segment};
@@ -88,6 +89,19 @@ fn counted_epoch(
     changes: &[PageContent],
     workers: usize,
 ) -> (Tables, Counters) {
+    watched_epoch(job, number, before, live, changes, workers, Arc::default())
+}
+
+/// The same, with its progress.
+fn watched_epoch(
+    job: &Job,
+    number: u32,
+    before: &Tables,
+    live: &Live,
+    changes: &[PageContent],
+    workers: usize,
+    progress: Arc<Progress>,
+) -> (Tables, Counters) {
     let plan = Plan {
         digest: format!("test{number}"),
         store: String::new(),
@@ -116,9 +130,10 @@ fn counted_epoch(
         job: job.clone(),
         attempt: attempt(job, number, live),
         before: before.clone(),
-        progress: Arc::default(),
+        progress,
         failure: failure.clone(),
         splits: SharedSplits::default(),
+        open: OpenSegments::default(),
     });
     let changes = Arc::new(changes.to_vec());
     let receipts = timely::execute(timely::Config::process(workers), move |worker| {
@@ -170,15 +185,7 @@ impl Live {
                 keys.extend(key.to_le_bytes());
             }
             assert!(keys.len().is_multiple_of(KEY_BYTES));
-            EvidenceRow {
-                content: id(*n),
-                fingerprint: *fingerprint,
-                chars: 9,
-                keys: keys.into(),
-                sketches: vec![0; 24].into(),
-                text: Box::default(),
-                diff: 1,
-            }
+            EvidenceRow::new(id(*n), *fingerprint, 9, keys.into(), vec![0; 24].into(), Box::default())
         })
     }
 
@@ -470,6 +477,25 @@ fn many_fingerprints_equal_all_pairs() {
     let bands = Bands::new(3, None).expect("bands");
     assert_eq!(bands.count(), 4);
     check(folder.path(), &job, &live, &tables, 11);
+}
+
+/// A stage of an honest epoch was one turn however long it took, and the supervisor called it stuck.
+/// Portions of work within a stage are turns.
+#[test]
+fn portions_of_work_are_turns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = job(folder.path(), 3, None);
+    let mut live = Live::default();
+    for content in 0..2_000 {
+        live.facts.insert(content, (id(content / 2).high, false));
+        live.pages.insert(content, content);
+    }
+    let progress: Arc<Progress> = Arc::default();
+    watched_epoch(&job, 1, &Tables::new(), &live, &live.as_one_epoch(), 2, progress.clone());
+    // Its evidence is copied, its rows are sent and written, and its pairs are decided.
+    assert!(progress.busy_turns() > 10 * 2_000, "{progress:?}");
+    assert_eq!(progress.turns().len(), 2);
+    assert!(progress.turns().iter().all(|(_, turns)| *turns > 5_000), "{progress:?}");
 }
 
 /// Epochs that only add accepted pairs join forests, and epochs that retract some propagate, on all

@@ -9,6 +9,7 @@ use crate::fold::pairs::Judge;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
+use crate::store::open::OpenSegments;
 use crate::tables::PairRow;
 use crate::tables::evidence;
 use crate::tables::evidence::Archive;
@@ -165,7 +166,7 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
 pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[Check; 2]> {
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
-    let open = || Ok(Archive::new(snapshot.lookup(Arc::default())?));
+    let open = || Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?));
     let (judge, archive) = (Judge::new(job.verdicts(), open), open()?);
     for portion in portions(Live::of(&tables.pairs)) {
         let contents = contents_of(&portion);

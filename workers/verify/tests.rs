@@ -141,15 +141,9 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
 fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
     let visit = visits.iter().find(|visit| visit.content == id(n))?;
     let key = |key: u64| [&[SignatureKind::MinHash.number()][..], &key.to_le_bytes()].concat();
-    let row = EvidenceRow {
-        content: visit.content,
-        fingerprint: visit.fingerprint,
-        chars: visit.chars,
-        keys: if n < 240 { Box::default() } else { [key(n / 3), key(n + 1000)].concat().into() },
-        sketches: vec![0; 24].into(),
-        text: Box::default(),
-        diff: 1,
-    };
+    let keys = if n < 240 { Box::default() } else { [key(n / 3), key(n + 1000)].concat().into() };
+    let (fingerprint, sketches) = (visit.fingerprint, vec![0; 24].into());
+    let row = EvidenceRow::new(visit.content, fingerprint, visit.chars, keys, sketches, Box::default());
     Some((visit.content, row))
 }
 

@@ -19,6 +19,7 @@ use crate::job::Job;
 use crate::store::Store;
 use crate::store::lookup::Place;
 use crate::store::manifest::Head;
+use crate::store::open::OpenSegments;
 use crate::tables::evidence::{self, Archive, Content};
 use crate::tables::snapshot::Snapshot;
 use serde::Serialize;
@@ -125,7 +126,7 @@ impl Sums {
 /// `Io` if evidence cannot be mapped or is damaged.
 pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale<'_>) -> Result<Sweep> {
     let snapshot = Snapshot::of(store, head);
-    let open = || -> Result<Archive> { Ok(Archive::new(snapshot.lookup(Arc::default())?)) };
+    let open = || -> Result<Archive> { Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?)) };
     let frame = Frame {
         scale,
         same: same(scale).total(),

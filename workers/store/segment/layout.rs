@@ -6,6 +6,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::panics::guarded;
 use crate::store::map::map;
+use crate::store::segment::batch_digests::{self, BATCH_DIGESTS};
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::Row;
 use arrow_array::{Array, RecordBatch};
@@ -52,6 +53,10 @@ pub(in crate::store) struct Layout {
     version: arrow_ipc::MetadataVersion,
     /// The positions of the batches.
     pub(in crate::store) spans: Vec<Span>,
+    /// The digest of each batch.
+    pub(in crate::store) digests: Vec<u64>,
+    /// The digest of the first keys of all batches.
+    pub(in crate::store) firsts: u64,
 }
 
 impl Layout {
@@ -89,8 +94,14 @@ impl Layout {
             after = Some(end);
             spans.push(Span { block: *block, at, meta, end });
         }
+        let metadata = footer.custom_metadata().into_iter().flatten();
+        let digests = metadata.filter(|entry| entry.key() == Some(BATCH_DIGESTS)).find_map(|entry| entry.value());
+        let (digests, firsts) = digests.and_then(batch_digests::parse).ok_or("no digests of its batches")?;
+        if digests.len() != spans.len() {
+            return Err("batches and digests of another number".into());
+        }
         let version = footer.version();
-        Ok(Layout { whole, schema: Arc::new(schema), version, spans })
+        Ok(Layout { whole, schema: Arc::new(schema), version, spans, digests, firsts })
     }
 
     /// A decoder of the batches.

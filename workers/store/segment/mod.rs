@@ -5,6 +5,7 @@
 //! galloping search. Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch
 //! follows from its position.
 
+mod batch_digests;
 pub(in crate::store) mod layout;
 mod writer;
 
@@ -12,10 +13,14 @@ pub use writer::{SegmentWriter, write};
 
 use crate::error::Result;
 use crate::gallop::gallop;
+use crate::store::damage::end_reading;
 use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_after, undamaged};
 use crate::store::table::{MultisetHash, Row};
+use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Every column begins at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
@@ -33,6 +38,10 @@ pub struct SegmentRef {
     pub live: i64,
     /// The multiset hash of the rows.
     pub multiset: MultisetHash,
+    /// The leading bits of the first row's key.
+    pub first: u64,
+    /// The leading bits of the last row's key.
+    pub last: u64,
 }
 
 impl SegmentRef {
@@ -40,26 +49,48 @@ impl SegmentRef {
     pub fn path(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.arrow", self.digest))
     }
+
+    /// Whether it may have keys whose leading bits are in `[from, to)`, or from `from` on if there
+    /// is no `to`.
+    pub fn overlaps(&self, (from, to): (u64, Option<u64>)) -> bool {
+        from <= self.last && to.is_none_or(|to| self.first < to)
+    }
 }
 
 /// A mapped segment.
 pub struct Segment<R: Row> {
-    batches: Vec<R::Columns>,
+    path: PathBuf,
+    batches: Vec<Batch<R>>,
+    /// The first key of each batch.
+    firsts: Vec<R::Key>,
+    /// The leading bits of the first and of the last key.
+    leading: (u64, u64),
     rows: usize,
     has_retractions: bool,
 }
 
+/// A mapped batch.
+struct Batch<R: Row> {
+    columns: R::Columns,
+    bytes: Buffer,
+    digest: u64,
+    /// Whether its bytes were found to be those of the digest.
+    is_sound: AtomicBool,
+}
+
 impl<R: Row> Segment<R> {
-    /// Maps the segment in the table's `folder`. Blocks, schema and row count are checked here; the
-    /// digest of the bytes is checked by `verify`.
+    /// Maps the segment in the table's `folder`. Blocks, schema, row count and the first keys of
+    /// batches are checked here, and a batch when it is first read; the digest of all bytes is
+    /// checked by `verify`.
     pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
         let path = segment.path(folder);
         let bytes = mapped(&path, segment)?;
-        let (batches, rows) = undamaged(&path, || decode::<R>(bytes))?;
+        let (batches, firsts, rows) = undamaged(&path, || decode::<R>(bytes))?;
         if rows as u64 != segment.rows {
             return Err(damaged(&path, &format!("{rows} rows, the manifest says {}", segment.rows)));
         }
-        Ok(Segment { batches, rows, has_retractions: i128::from(segment.live) != i128::from(segment.rows) })
+        let has_retractions = i128::from(segment.live) != i128::from(segment.rows);
+        Ok(Segment { path, batches, firsts, leading: (segment.first, segment.last), rows, has_retractions })
     }
 
     /// The number of rows.
@@ -72,6 +103,11 @@ impl<R: Row> Segment<R> {
         self.rows == 0
     }
 
+    /// The leading bits of the first and of the last row's key.
+    pub fn leading(&self) -> (u64, u64) {
+        self.leading
+    }
+
     /// Whether some of its rows have diff -1, by the counts in the manifest. The segments of a
     /// first run and of merged runs have none.
     pub fn has_retractions(&self) -> bool {
@@ -80,30 +116,54 @@ impl<R: Row> Segment<R> {
 
     /// The row at `position`.
     pub fn row(&self, position: usize) -> R {
-        R::row(&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
+        R::row(self.batch(position / R::BATCH_ROWS), position % R::BATCH_ROWS)
     }
 
     /// The key of the row at `position`.
     #[inline]
     pub fn key(&self, position: usize) -> R::Key {
-        R::key_at(&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
+        R::key_at(self.batch(position / R::BATCH_ROWS), position % R::BATCH_ROWS)
     }
 
     /// The mapped columns of the batch with the row at `position`, and the row's place in them.
     #[inline]
     pub fn place(&self, position: usize) -> (&R::Columns, usize) {
-        (&self.batches[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
+        (self.batch(position / R::BATCH_ROWS), position % R::BATCH_ROWS)
     }
 
-    /// The mapped columns, batch by batch.
-    pub fn batches(&self) -> &[R::Columns] {
-        &self.batches
+    /// The number of batches.
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// The mapped columns of a batch. A damaged one ends the reading.
+    #[inline]
+    pub fn batch(&self, number: usize) -> &R::Columns {
+        let batch = &self.batches[number];
+        if !batch.is_sound.load(Ordering::Relaxed) {
+            self.check(batch);
+        }
+        &batch.columns
+    }
+
+    #[cold]
+    fn check(&self, batch: &Batch<R>) {
+        if xxh3_64(&batch.bytes) != batch.digest {
+            end_reading(damaged(&self.path, "a batch is not as it was written"));
+        }
+        batch.is_sound.store(true, Ordering::Relaxed);
     }
 
     /// The first position at or after `from` whose key is not less than `key`. Galloping search
-    /// costs the logarithm of the distance, so near targets are cheap.
+    /// costs the logarithm of the distance, so near targets are cheap. Only one batch is read.
     pub fn seek(&self, key: R::Key, from: usize) -> usize {
-        self.seek_by(from, |position| self.key(position) < key)
+        if from >= self.rows {
+            return self.rows;
+        }
+        // Behind the batch of `from`, the batches that begin before `key`.
+        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| self.firsts[batch] < key) - 1;
+        let start = from.max(batch * R::BATCH_ROWS);
+        gallop(self.rows.min((batch + 1) * R::BATCH_ROWS), start, |position| self.key(position) < key)
     }
 
     /// The first position at or after `from` for which `before` is false, likewise.
@@ -112,24 +172,34 @@ impl<R: Row> Segment<R> {
     }
 }
 
-fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<(Vec<R::Columns>, usize), String> {
+/// The batches, the first key of each, and the number of rows.
+type Decoded<R> = (Vec<Batch<R>>, Vec<<R as Row>::Key>, usize);
+
+fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<Decoded<R>, String> {
     let layout = Layout::read::<R>(bytes)?;
     let decoder = layout.decoder();
-    let mut batches = Vec::new();
+    let (mut batches, mut firsts) = (Vec::new(), Vec::new());
     let mut rows = 0;
-    for span in &layout.spans {
-        let (data, batch) = layout.batch(span, &decoder)?;
+    for (span, digest) in layout.spans.iter().zip(&layout.digests) {
+        let (bytes, batch) = layout.batch(span, &decoder)?;
         rows = rows_after::<R>(rows, batch.num_rows())?;
-        check_mapped(&batch, &data, span.meta)?;
-        batches.push(R::columns(&batch).ok_or("another table's columns")?);
+        check_mapped(&batch, &bytes, span.meta)?;
+        let columns = R::columns(&batch).ok_or("another table's columns")?;
+        firsts.push(R::key_at(&columns, 0));
+        batches.push(Batch { columns, bytes, digest: *digest, is_sound: AtomicBool::new(false) });
     }
-    Ok((batches, rows))
+    match batch_digests::of_keys(&firsts) == layout.firsts {
+        true => Ok((batches, firsts, rows)),
+        false => Err("the first key of a batch is not as it was written".into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::Id;
+    use crate::random::Random;
+    use crate::store::damage::caught;
     use crate::store::table::BATCH_ROWS;
     use crate::tables::{ContentPageRow, EvidenceRow};
     use arrow_array::RecordBatch;
@@ -164,19 +234,15 @@ mod tests {
     #[test]
     fn reads_small_batches_as_written() {
         let folder = tempfile::tempdir().expect("a folder");
-        let row = |n: usize| EvidenceRow {
-            content: Id { high: n as u64 / 2 * 3, low: n as u64 },
-            fingerprint: n as u64,
-            chars: 7,
-            keys: vec![1; n % 5 * 9].into(),
-            sketches: vec![2; n % 7].into(),
-            text: vec![3; n % 300].into(),
-            diff: 1,
+        let bytes = |byte: u8, count: usize| vec![byte; count].into();
+        let row = |n: usize| {
+            let content = Id { high: n as u64 / 2 * 3, low: n as u64 };
+            EvidenceRow::new(content, n as u64, 7, bytes(1, n % 5 * 9), bytes(2, n % 7), bytes(3, n % 300))
         };
         let rows: Vec<EvidenceRow> = (0..2 * EvidenceRow::BATCH_ROWS + 10).map(row).collect();
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
         let segment = Segment::<EvidenceRow>::open(folder.path(), &written).expect("opened");
-        assert_eq!((segment.len(), segment.batches().len()), (rows.len(), 3));
+        assert_eq!((segment.len(), segment.batches()), (rows.len(), 3));
         for (at, row) in rows.iter().enumerate() {
             assert_eq!((segment.row(at), segment.key(at)), (row.clone(), row.content));
             let (columns, place) = segment.place(at);
@@ -186,12 +252,13 @@ mod tests {
         assert_eq!(segment.seek(Id { low: 0, ..last }, 0), rows.len() - 2);
     }
 
-    /// A flipped bit in the footer or in a batch's metadata, which `open` trusts, gave wrong rows.
-    /// Such a file is refused, or its rows are those that were written.
+    /// A flipped bit gave wrong rows or a panic: in the footer or in a batch's metadata, which `open`
+    /// trusted, and in columns, which nothing checked. Such a file is refused, the reading ends, or
+    /// the rows are those that were written.
     #[test]
-    fn flipped_metadata_changes_no_row() {
+    fn flipped_bits_change_no_row() {
         let folder = tempfile::tempdir().expect("a folder");
-        let rows = rows(BATCH_ROWS as u64 + 10);
+        let rows = rows(BATCH_ROWS as u64 + 5_000);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
         let path = written.path(folder.path());
         let bytes = std::fs::read(&path).expect("readable");
@@ -202,8 +269,11 @@ mod tests {
         let batch = schema + 8 + length(schema + 4);
         let metadata = batch..batch + 8 + length(batch + 4);
         let footer = bytes.len() - 10 - length(bytes.len() - 10)..bytes.len();
-        let (mut refused, mut same) = (0, 0);
-        for (at, bit) in metadata.chain(footer).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+        let (mut refused, mut ended, mut same) = (0, 0, 0);
+        let mut random = Random(5);
+        let columns: Vec<usize> = (0..500).map(|_| random.below(bytes.len())).collect();
+        let places = metadata.chain(footer).chain(columns);
+        for (at, bit) in places.flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
             let put = |byte| std::os::unix::fs::FileExt::write_all_at(&file, &[byte], at as u64).expect("written");
             put(bytes[at] ^ 1 << bit);
@@ -214,15 +284,24 @@ mod tests {
                 }
                 Ok(segment) => {
                     let positions = (0..rows.len()).step_by(997).chain(BATCH_ROWS - 1..rows.len());
-                    for position in positions {
-                        assert_eq!(segment.row(position), rows[position], "byte {at}, bit {bit}: row {position}");
+                    let read = caught(|| {
+                        for position in positions {
+                            assert_eq!(segment.row(position), rows[position], "byte {at}, bit {bit}: row {position}");
+                        }
+                        assert_eq!(segment.seek(rows[70_000].content, 3), 69_999, "byte {at}, bit {bit}");
+                        Ok(())
+                    });
+                    if let Err(error) = read {
+                        assert!(error.to_string().contains("run `pagefold verify`"), "{error}");
+                        ended += 1;
+                    } else {
+                        same += 1;
                     }
-                    same += 1;
                 }
             }
             put(bytes[at]);
         }
-        assert!(refused > 1000, "{refused} refused, {same} without effect");
+        assert!(refused > 1000 && ended > 1000, "{refused} refused, {ended} ended, {same} without effect");
     }
 
     /// Rows out of order, within a batch or from one to the next, must never reach a disk.
@@ -260,6 +339,8 @@ mod tests {
                 rows: all.len() as u64,
                 live: 0,
                 multiset: MultisetHash::default(),
+                first: 0,
+                last: u64::MAX,
             };
             let error = Segment::<ContentPageRow>::open(folder.path(), &odd).err().expect("refused");
             assert!(error.to_string().contains("damaged segment"), "{error}");

@@ -1,8 +1,10 @@
 //! Writes a segment: rows into batches, batches into a file that is hashed on the way.
 
 use crate::error::{Error, Kind, Result};
+use crate::store::column::Key;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
+use crate::store::segment::batch_digests::{BATCH_DIGESTS, BatchDigests};
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use arrow_array::RecordBatch;
@@ -10,17 +12,44 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
 
 /// The size of the buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// A file that also hashes each batch by itself.
+struct BatchFile {
+    file: HashingFile,
+    batch: Xxh3,
+}
+
+impl BatchFile {
+    /// The digest of the bytes since the last call.
+    fn cut(&mut self) -> u64 {
+        std::mem::take(&mut self.batch).digest()
+    }
+}
+
+impl Write for BatchFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.batch.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
 
 /// Writes a segment row by row.
 pub struct SegmentWriter<R: Row> {
     folder: PathBuf,
     aside: PathBuf,
-    arrow: FileWriter<HashingFile>,
+    arrow: FileWriter<BatchFile>,
     batch: Vec<R>,
     last: Option<R>,
+    digests: BatchDigests<R>,
     rows: u64,
     live: i64,
     multiset: MultisetHash,
@@ -41,17 +70,20 @@ impl<R: Row> SegmentWriter<R> {
         durable::create_folder(folder)?;
         let aside = folder.join(format!("{tag}.writing"));
         let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
-        let sink = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
+        let file = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
+        let sink = BatchFile { file, batch: Xxh3::new() };
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
-        let arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
+        let mut arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
             .map_err(|e| arrow_error("write", &aside, e))?;
+        arrow.get_mut().cut();
         Ok(SegmentWriter {
             folder: folder.to_owned(),
             aside,
             arrow,
             batch: Vec::new(),
             last: None,
+            digests: BatchDigests::default(),
             rows: 0,
             live: 0,
             multiset: MultisetHash::default(),
@@ -77,6 +109,8 @@ impl<R: Row> SegmentWriter<R> {
         let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.batch))
             .and_then(|batch| self.arrow.write(&batch))
             .map_err(|e| arrow_error("write", &self.aside, e));
+        let first = self.batch.first().map(Row::key);
+        self.digests.push(self.arrow.get_mut().cut(), first);
         self.rows += self.batch.len() as u64;
         self.last = self.batch.pop();
         self.batch.clear();
@@ -88,9 +122,12 @@ impl<R: Row> SegmentWriter<R> {
         if !self.batch.is_empty() {
             self.flush()?;
         }
+        let [first, last] = [self.digests.firsts().first().copied(), self.last.as_ref().map(Row::key)]
+            .map(|key| key.map_or(0, |key| key.leading()));
+        self.arrow.write_metadata(BATCH_DIGESTS, self.digests.to_text());
         let failed = |e| arrow_error("write", &self.aside, e);
         self.arrow.finish().map_err(failed)?;
-        let mut sink = self.arrow.into_inner().map_err(failed)?;
+        let mut sink = self.arrow.into_inner().map_err(failed)?.file;
         if self.rows == 0 {
             sink.flush().map_err(|e| Error::io("write", &self.aside, e))?;
             // If the removal fails, the next run sweeps the file away.
@@ -98,7 +135,8 @@ impl<R: Row> SegmentWriter<R> {
             return Ok(None);
         }
         let (digest, bytes) = sink.place(|digest| self.folder.join(format!("{digest}.arrow")))?;
-        Ok(Some(SegmentRef { digest, bytes, rows: self.rows, live: self.live, multiset: self.multiset }))
+        let (rows, live, multiset) = (self.rows, self.live, self.multiset);
+        Ok(Some(SegmentRef { digest, bytes, rows, live, multiset, first, last }))
     }
 }
 

@@ -1,0 +1,54 @@
+//! Ends the reading of damaged rows.
+//!
+//! Functions that read rows return rows: they are called in tight loops, and no caller can mend a
+//! file. So when a batch turns out to be damaged, [`end_reading`] unwinds with the error up to
+//! [`caught`], which every stage of an epoch and every command has around its work. This is not a
+//! panic: no hook runs and nothing is printed.
+
+use crate::error::{Error, Result};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Unwinds to [`caught`] with `error`.
+pub fn end_reading(error: Error) -> ! {
+    resume_unwind(Box::new(error))
+}
+
+/// Runs `work`; an [`end_reading`] in it becomes its error. Panics go on.
+pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let ended = |payload: Box<dyn Any + Send>| match payload.downcast::<Error>() {
+        Ok(error) => Err(*error),
+        Err(panic) => resume_unwind(panic),
+    };
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(ended)
+}
+
+/// The error with which a thread ended early: that of [`end_reading`], or that `what` panicked.
+pub fn of_thread(payload: Box<dyn Any + Send>, what: &str) -> Error {
+    payload.downcast::<Error>().map_or_else(|_| Error::internal(format!("{what} panicked")), |error| *error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    /// The error that ended the reading is returned, and an ordinary result is unchanged.
+    #[test]
+    fn errors_are_caught() {
+        let damaged = || Error::new(Kind::Io, "damaged");
+        let error = caught::<()>(|| end_reading(damaged())).expect_err("damaged");
+        assert_eq!((error.kind(), error.to_string()), (Kind::Io, damaged().to_string()));
+        assert_eq!(caught(|| Ok(7)).expect("a result"), 7);
+        assert!(caught::<()>(|| Err(damaged())).is_err());
+        let thread = std::thread::spawn(move || end_reading(damaged()));
+        assert_eq!(of_thread(thread.join().expect_err("ended"), "a thread").kind(), Kind::Io);
+    }
+
+    /// A panic is a fault of ours and is not taken for damage.
+    #[test]
+    #[should_panic(expected = "a fault")]
+    fn panics_go_on() {
+        let _ = caught::<()>(|| panic!("a fault"));
+    }
+}
