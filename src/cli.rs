@@ -1,8 +1,11 @@
 //! The command line.
 
+use crate::config::nearest::nearest;
 use crate::schedule::moments::{Every, TimeOfDay};
-use clap::{ArgGroup, Args, Parser, Subcommand};
-use std::path::PathBuf;
+use crate::terminal::logging;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use workers::commit::guards::Guard;
 use workers::error::{Error, Kind};
@@ -136,7 +139,8 @@ pub struct Run {
     /// Worker threads of a single process [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "cluster")]
     pub threads: Option<u16>,
-    /// Sets a key of the job file, as if it stood there: `--set simhash.k=2`. May be repeated.
+    /// Sets a key of the job file, as if it stood there: `--set confirm.numerals=off`. May be
+    /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
@@ -374,6 +378,25 @@ fn seconds(age: &str) -> Result<i64, String> {
     number.checked_mul(seconds).ok_or_else(|| "too long an age".into())
 }
 
+/// The line about a word that is no command: it may be the job of one, or a slip. A command that is
+/// merely spelt alike would be a joke.
+fn no_such_command(error: &clap::Error) -> Option<String> {
+    let word = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => word,
+        _ => return None,
+    };
+    let cli = Cli::command();
+    let names: Vec<&str> = cli.get_subcommands().filter(|of| !of.is_hide_set()).map(|of| of.get_name()).collect();
+    Some(match nearest(word, names.iter().copied()) {
+        _ if word.ends_with(".toml") => format!("{word}: a job needs a command; did you mean `pagefold run {word}`?"),
+        _ if Path::new(word).exists() => format!(
+            "{word}: no command; `pagefold run JOB` reads what the TOML file JOB names, such as read.inputs = [{word:?}]"
+        ),
+        Some(meant) => format!("{word}: no such command; did you mean `pagefold {meant}`?"),
+        None => format!("{word}: no such command; there are {}", names.join(", ")),
+    })
+}
+
 /// Parses the command line. `Err` holds the exit code after help, version or a usage error was
 /// printed.
 pub fn parse() -> Result<Command, ExitCode> {
@@ -381,6 +404,10 @@ pub fn parse() -> Result<Command, ExitCode> {
         return Ok(Command::Worker);
     }
     Cli::try_parse().map(|cli| cli.command).map_err(|error| {
+        if let Some(line) = no_such_command(&error) {
+            logging::print_error(&line);
+            return ExitCode::from(Kind::Usage.exit_code());
+        }
         // A closed pipe while the usage error is printed is not worth a second error.
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
@@ -390,7 +417,6 @@ pub fn parse() -> Result<Command, ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     /// `jobs/README.md`, `--help` and [`Kind`] agree on every exit code.
     #[test]
@@ -424,5 +450,19 @@ mod tests {
         assert_eq!(wait(&["--wait", "job.toml"]), Some(Some(None)));
         assert_eq!(wait(&["--wait=7", "job.toml"]), Some(Some(Some(7))));
         assert_eq!(wait(&["--wait", "--skip-if-running", "job.toml"]), None);
+    }
+
+    /// A word that is no command has one line, which names what was meant if that is plain.
+    #[test]
+    fn words_that_are_no_command() {
+        let line = |word: &str| {
+            let error = Cli::try_parse_from(["pagefold", word]).err().expect("no such command");
+            no_such_command(&error).expect("a line")
+        };
+        assert!(line("job.toml").ends_with("did you mean `pagefold run job.toml`?"));
+        assert!(line("stauts").ends_with("did you mean `pagefold status`?"));
+        assert!(line("fold").starts_with("fold: no such command; there are run, check, "), "{}", line("fold"));
+        assert!(line("src").starts_with("src: no command; `pagefold run JOB` reads"), "{}", line("src"));
+        assert!(Cli::try_parse_from(["pagefold", "run"]).err().is_some_and(|error| no_such_command(&error).is_none()));
     }
 }

@@ -1,31 +1,110 @@
 //! The job file: its path and `--set` options become a checked [`Job`] with absolute paths.
 //!
-//! Every mistake is one line that names the file and the key.
+//! Every mistake is one line that names the file, the line and the key; all are told at once.
 
 use crate::cli::OfJob;
+use crate::config::tree::{self, Table, Value};
+use crate::config::{self, Mistake};
+use crate::job_keys::KEYS;
+use std::io::Read;
 use std::path::Path;
-use toml::{Table, Value};
 use workers::error::{Error, Kind, Result};
-use workers::job::Job;
+use workers::job::{Job, Wrong};
 use workers::store::Store;
 use workers::store::manifest::Head;
 
-/// Reads the job file at `path` and applies `sets`.
+/// Reads the job file at `path` and applies `sets`. The error lists every mistake.
 pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
-    let text = text_of(path)?;
-    let job: Job = if sets.is_empty() {
-        toml::from_str(&text).map_err(|e| located(path, &text, &e))?
-    } else {
-        let mut table: Table = toml::from_str(&text).map_err(|e| located(path, &text, &e))?;
-        sets.iter().try_for_each(|set| apply(&mut table, set))?;
-        table
-            .try_into()
-            .map_err(|e: toml::de::Error| Error::config(path, format!("with --set: {}", one_line(e.message()))))?
+    let text = job_text(path)?;
+    let mut table = config::parse(path, &text)?;
+    sets.iter().enumerate().try_for_each(|(index, set)| tree::set(&mut table, set, index))?;
+    let mut mistakes = settle_signatures(&mut table);
+    let (values, found) = config::checked(&table, KEYS);
+    mistakes.extend(found);
+    let job: Job = match values.try_into() {
+        Ok(job) => job,
+        Err(_) if !mistakes.is_empty() => return Err(config::error(path, sets, mistakes)),
+        Err(e) => return Err(Error::internal(format!("a key of the job is described wrongly: {}", e.message()))),
     };
     let job = job.relative_to(path.parent().unwrap_or(Path::new("")));
-    let job = job.settled().map_err(|why| Error::config(path, why))?;
-    job.check().map_err(|why| Error::config(path, why))?;
-    Ok(job)
+    let wrongs = match job.settled() {
+        Ok(job) => {
+            let wrongs = job.wrongs();
+            if wrongs.is_empty() && mistakes.is_empty() {
+                return Ok(job);
+            }
+            wrongs
+        }
+        Err(wrong) => vec![wrong],
+    };
+    let found = wrongs.into_iter().map(|Wrong { key, why }| Mistake { at: tree::find(&table, &key), why });
+    // A value that is out of its range is told once.
+    mistakes.extend(
+        found
+            .filter(|wrong| !mistakes.iter().any(|mistake| mistake.at.is_some() && mistake.at == wrong.at))
+            .collect::<Vec<_>>(),
+    );
+    Err(config::error(path, sets, mistakes))
+}
+
+/// Takes what says that a signature is there or not, and is no table, out of `table`.
+fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    match table.get("simhash").map(|node| (&node.value, node.at)) {
+        Some((Value::Switch(true), _)) => drop(table.remove("simhash")),
+        Some((Value::Switch(false), at)) => {
+            table.remove("simhash");
+            let why = "simhash = false: SimHash is always there, as texts are grouped by it; \
+                       with [simhash] k = 0 it proposes equal fingerprints alone";
+            mistakes.push(Mistake { at: Some(at), why: why.into() });
+        }
+        _ => {}
+    }
+    match table.get("signatures").map(|node| (&node.value, node.at)) {
+        Some((Value::List(list), at)) if list.is_empty() => {
+            let why = "signatures = []: an empty list leaves nothing out; `minhash = false` leaves SimHash alone";
+            mistakes.push(Mistake { at: Some(at), why: why.into() });
+        }
+        _ => {}
+    }
+    mistakes
+}
+
+/// The text of the job file at `path`; if it is a crawl, the error says what a job file is.
+fn job_text(path: &Path) -> Result<String> {
+    let text = text_of(path);
+    let bytes = match &text {
+        Ok(text) => text.as_bytes().to_vec(),
+        Err(_) => first_bytes(path),
+    };
+    let Some(what) = crawl(&bytes) else { return text };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let why = format!(
+        "{what}, no job file; JOB is a TOML file that names it, such as: store = \"store\", \
+         read.inputs = [{name:?}], output.dir = \"result\", a line each"
+    );
+    Err(Error::config(path, why))
+}
+
+fn first_bytes(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path);
+    // What cannot be read here was reported already.
+    let _ = file.and_then(|file| file.take(4096).read_to_end(&mut bytes));
+    bytes
+}
+
+/// What a file that begins with `bytes` is, if it is a crawl.
+fn crawl(bytes: &[u8]) -> Option<&'static str> {
+    let text = bytes.trim_ascii_start();
+    let is_json = text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n");
+    match bytes {
+        [b'P', b'A', b'R', b'1', ..] => Some("a Parquet file"),
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("a compressed file"),
+        _ if bytes.starts_with(b"WARC/") => Some("a WARC file"),
+        _ if is_json => Some("JSON"),
+        _ => None,
+    }
 }
 
 /// The job, its store and the store's head.
@@ -38,7 +117,12 @@ pub fn open(of: &OfJob) -> Result<(Job, Store, Option<Head>)> {
 
 /// The head, or an error if nothing was committed yet.
 pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
-    let nothing = || Error::new(Kind::NoInput, format!("{}: no epoch yet; run the job first", store.root().display()));
+    let nothing = || {
+        Error::new(
+            Kind::NoInput,
+            format!("{}: no epoch yet; `pagefold run JOB` commits the first", store.root().display()),
+        )
+    };
     head.ok_or_else(nothing)
 }
 
@@ -49,36 +133,6 @@ pub fn text_of(path: &Path) -> Result<String> {
         std::io::ErrorKind::InvalidData => Error::config(path, "not UTF-8"),
         _ => Error::io("read", path, e),
     })
-}
-
-/// `error` in one line, with its place in the file.
-pub fn located(path: &Path, text: &str, error: &toml::de::Error) -> Error {
-    let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text[..at].matches('\n').count() + 1;
-    Error::new(Kind::Config, format!("{}:{line}: {}", path.display(), one_line(error.message())))
-}
-
-fn one_line(message: &str) -> String {
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Applies one `KEY=VALUE`; a value that is not TOML is a string.
-fn apply(table: &mut Table, set: &str) -> Result<()> {
-    let usage = |why: &str| Error::new(Kind::Usage, format!("--set {set}: {why}"));
-    let (key, value) = set.split_once('=').ok_or_else(|| usage("not KEY=VALUE"))?;
-    let value = match toml::from_str::<Table>(&format!("value = {value}")) {
-        Ok(mut parsed) => parsed.remove("value").ok_or_else(|| usage("no value"))?,
-        Err(_) => Value::String(value.to_owned()),
-    };
-    let mut keys: Vec<&str> = key.split('.').map(str::trim).collect();
-    let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(|| usage("no key"))?;
-    let mut table = table;
-    for key in keys {
-        let entry = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
-        table = entry.as_table_mut().ok_or_else(|| usage(&format!("`{key}` is no table")))?;
-    }
-    table.insert(last.to_owned(), value);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -107,26 +161,43 @@ mod tests {
     #[test]
     fn mistakes() {
         let cases = [
-            (JOB.replace("inputs", "inputz"), "job.toml:3: unknown field `inputz`"),
-            (JOB.replace("[\"in\"]", "3"), "job.toml:3: "),
-            (JOB.replace("[\"in\"]", "[]"), "[read] inputs"),
-            (format!("{JOB}[simhash]\nk = 9\n"), "[simhash] k"),
+            (JOB.replace("inputs", "inputz"), "job.toml:3: [read] inputz: no such key; did you mean `inputs`?"),
+            (
+                JOB.replace("[\"in\"]", "3"),
+                "job.toml:3: [read] inputs = 3: a path in quotes, or a list of them is wanted",
+            ),
+            (JOB.replace("[\"in\"]", "[]"), "job.toml:3: [read] inputs"),
+            (format!("{JOB}[simhash]\nk = 9\n"), "job.toml:7: [simhash] k = 9: a whole number from 0 to 8"),
             (
                 format!("{JOB}[simhash]\nk = 2\n[[signatures]]\nkind = \"simhash\"\n"),
                 "has options in [simhash] already",
             ),
-            (format!("{JOB}[[signatures]]\nkind = \"simhash\"\nk = 9\n"), "[simhash] k"),
+            (format!("{JOB}[[signatures]]\nkind = \"simhash\"\nk = 9\n"), "job.toml:8: [[signatures]] simhash: k = 9"),
             (format!("{JOB}{0}{0}", "[[signatures]]\nkind = \"simhash\"\n"), "simhash is there twice"),
-            (format!("{JOB}[[signatures]]\nkind = \"minhash\"\nbins = 0\n"), "minhash: bins"),
+            (
+                format!("{JOB}[[signatures]]\nkind = \"minhash\"\nbins = 0\n"),
+                "job.toml:8: [[signatures]] minhash: bins = 0",
+            ),
             (format!("{JOB}[confirm]\nsimilarity_min = 10001\n"), "[confirm] similarity_min"),
-            (format!("{JOB}[contents]\ntext = \"some\"\n"), "job.toml:7: unknown variant `some`"),
+            (format!("{JOB}[contents]\ntext = \"some\"\n"), "job.toml:7: [contents] text = \"some\": "),
+            (format!("signatures = []\n{JOB}"), "job.toml:1: signatures = []: an empty list leaves nothing out"),
+            (format!("simhash = false\n{JOB}"), "job.toml:1: simhash = false: SimHash is always there"),
+            (JOB.replace("\"s\"", "\"~/s\""), "job.toml:1: store = \"~/s\": ~ is not expanded here"),
+            (JOB.replace("\"out\"", "\"in/out\""), "job.toml:5: [output] dir: lies in [read] inputs"),
             (format!("{JOB}[clusters]\nradius = 0\n"), "[clusters] radius"),
             (format!("{JOB}[clusters]\nradius = 9\n"), "[clusters] radius"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
             (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),
             (format!("{JOB}metrics = \"s/job.prom\"\n"), "[output] metrics"),
             (format!("{JOB}ping = \"ftp://a.example\"\n"), "[output] ping: `ftp`"),
-            ("store = ".into(), "job.toml:1: "),
+            (
+                format!("{JOB}[confirm]\ndistance_max = 4\n"),
+                "job.toml:7: [confirm] distance_max: more than [simhash] k = 3",
+            ),
+            ("store = ".into(), "job.toml:1: `store` has no value"),
+            ("store = s\n".into(), "job.toml:1: `store = s`: a text stands in quotes: store = \"s\""),
+            (format!("{JOB}dir = \"x\"\n"), "job.toml:6: `dir` is there twice"),
+            ("{\"url\":\"x\"}\n".into(), "JSON, no job file; JOB is a TOML file that names it"),
         ];
         for (text, expected) in cases {
             let error = read_text(&text, &[]).expect_err(expected);
@@ -135,7 +206,25 @@ mod tests {
             assert_eq!(error.kind(), Kind::Config);
         }
         assert_eq!(read_text(JOB, &["simhash"]).expect_err("no value").kind(), Kind::Usage);
-        assert!(read_text(JOB, &["simhash.kk=1"]).expect_err("unknown").to_string().contains("`kk`"));
+        let error = read_text(JOB, &["simhash.kk=1", "simhash.k=two", "store=2026"]).expect_err("unknown").to_string();
+        let expected = "--set simhash.kk=1: [simhash] kk: no such key; did you mean `k`?\n\
+            --set simhash.k=two: [simhash] k = \"two\": a whole number from 0 to 8 is wanted";
+        assert_eq!(error, expected);
+    }
+
+    /// Adding a signature keeps SimHash and MinHash; only `minhash = false` leaves one out.
+    #[test]
+    fn signatures_add() {
+        let names = |sets: &[&str]| {
+            let job = read_text(JOB, sets).expect("a job");
+            let names: Vec<&str> = job.signatures.iter().map(|options| options.name()).collect();
+            (names.join(" "), job.single_signature())
+        };
+        assert_eq!(names(&[]), ("minhash".into(), None));
+        assert_eq!(names(&["signatures=[{kind=\"spotsigs\"}]"]), ("minhash spotsigs".into(), None));
+        assert_eq!(names(&["signatures=[{kind=\"minhash\",bins=16}]"]), ("minhash".into(), None));
+        assert_eq!(names(&["minhash=false"]), (String::new(), Some("simhash")));
+        assert_eq!(names(&["minhash=false", "signatures=[{kind=\"spotsigs\"}]"]), ("spotsigs".into(), None));
     }
 
     /// Every job that comes with pagefold is valid, and the fast one does not segment words.

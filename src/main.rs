@@ -6,6 +6,8 @@ mod cli;
 mod clock;
 mod cluster;
 mod commands;
+mod config;
+mod job_keys;
 mod jobs;
 mod schedule;
 mod signals;

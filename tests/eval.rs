@@ -236,8 +236,12 @@ fn mistakes_are_named() {
     fails(&["--labels", "none.jsonl"], 65, "none.jsonl: ");
     write("other.jsonl", "{\"url\":\"http://else.example/\",\"label\":\"a\"}\n");
     fails(&["--labels", "other.jsonl"], 65, "http://else.example/");
-    fails(&["--labels", "good.jsonl", "--set", "confirm.similarity_min=9000"], 78, "decision");
-    fails(&["--labels", "good.jsonl", "--set", "simhash.k=2"], 78, "simhash.k");
+    fails(
+        &["--labels", "good.jsonl", "--set", "confirm.similarity_min=9000"],
+        78,
+        "confirm.similarity_min = 0.8, the job says 0.9",
+    );
+    fails(&["--labels", "good.jsonl", "--set", "simhash.k=2"], 78, "simhash.k = 3, the job says 2");
     fails(&["--labels", "good.jsonl", "--plot", "plot.svg"], 64, "--sweep");
     fails(&[], 64, "--labels");
     fails(&["--labels", "good.jsonl", "--sweep", "--plot", "no/folder/plot.svg"], 73, "plot");

@@ -205,6 +205,8 @@ fn each_signature_alone() {
             _ => String::new(),
         };
         let set = format!("signatures=[{{kind={:?}{more}}}]", kind.name());
+        let alone = format!("minhash={}", kind == SignatureKind::MinHash);
+        let job = ["--set", &set, "--set", &alone];
         // The settings that the job reads.
         let table: Value = match kind {
             SignatureKind::IMatch => {
@@ -218,7 +220,7 @@ fn each_signature_alone() {
             // Nothing comes before the first signature.
             let _ = std::fs::remove_dir_all(bench.at(folder));
         }
-        bench.run_well(&["--set", &set, "--threads", "2"]);
+        bench.run_well(&[&job[..], &["--threads", "2"]].concat());
         let mut found = BTreeSet::new();
         for pair in bench.lines("pairs") {
             let field = |name: &str| pair[name].as_str().expect("a string").to_owned();
@@ -233,7 +235,7 @@ fn each_signature_alone() {
         println!("{}: {} pairs", kind.name(), found.len());
         assert!(found.len() >= 40, "{}: {} pairs try little", kind.name(), found.len());
         assert!(found == expected, "{}: {} pairs, brute force {}", kind.name(), found.len(), expected.len());
-        let output = bench.pagefold("verify", &["--deep", "--set", &set]);
+        let output = bench.pagefold("verify", &[&job[..], &["--deep"]].concat());
         assert!(output.status.success(), "{}: {}", kind.name(), String::from_utf8_lossy(&output.stdout));
     }
 }

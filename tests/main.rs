@@ -28,6 +28,8 @@ mod inspect;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
 mod limits;
+/// A mistake is told in words of the user, with file, line, key, value and remedy.
+mod messages;
 /// Every user's mistake gives one line and the right exit code, and nothing is written.
 mod mistakes;
 /// Processes that a scheduler starts are one run.

@@ -18,7 +18,7 @@ fn fails(bench: &Bench, arguments: &[&str], code: i32, expected: &str) {
 #[test]
 fn one_clear_line() {
     let bench = Bench::new(&demo_inputs(), "[simhash]\nkk = 3\n");
-    fails(&bench, &[], 78, "job.toml:7: unknown field `kk`");
+    fails(&bench, &[], 78, "job.toml:7: [simhash] kk: no such key; did you mean `k`?");
     let bench = Bench::new(&demo_inputs(), "[simhash]\nk = 9\n");
     fails(&bench, &[], 78, "[simhash] k");
     let bench = Bench::new(&demo_inputs(), "= nonsense\n");
@@ -33,7 +33,7 @@ fn one_clear_line() {
     fails(&bench, &["--set", "read.rejects_max=2"], 78, "[read] rejects_max");
     fails(&bench, &["--cluster", "gone.toml"], 78, "gone.toml");
     std::fs::write(bench.at("bad.toml"), "launch = \"local\"\nprocesses = 0\nworkers = 1\n").expect("written");
-    fails(&bench, &["--cluster", "bad.toml"], 78, "bad.toml:2: processes");
+    fails(&bench, &["--cluster", "bad.toml"], 78, "bad.toml:2: processes = 0");
     std::fs::remove_file(bench.at("job.toml")).expect("removed");
     fails(&bench, &[], 78, "job.toml");
 }
@@ -82,7 +82,7 @@ fn another_identity() {
     let before = bench.multisets();
     let output = bench.run(&["--set", "simhash.k=2"]);
     assert_eq!(output.status.code(), Some(78));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("`simhash.k`"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("built with simhash.k = 3, the job says 2;"));
     assert_eq!(bench.multisets(), before);
 }
 

@@ -122,9 +122,11 @@ impl Error {
         self
     }
 
-    /// Changes the kind.
+    /// Changes the kind, unless access was denied: that has one remedy wherever it happens.
     pub fn with_kind(mut self, kind: Kind) -> Error {
-        self.kind = kind;
+        if self.kind != Kind::Permission {
+            self.kind = kind;
+        }
         self
     }
 
@@ -191,6 +193,8 @@ mod tests {
         };
         assert_eq!(kinds(ErrorKind::NotFound), [Kind::Io, Kind::NoInput]);
         assert_eq!(kinds(ErrorKind::PermissionDenied), [Kind::Permission; 2]);
+        let denied = Error::io("create", Path::new("out"), IoError::from(ErrorKind::PermissionDenied));
+        assert_eq!(denied.with_kind(Kind::Output).kind(), Kind::Permission);
         assert_eq!(kinds(ErrorKind::StorageFull), [Kind::Io; 2]);
     }
 }

@@ -6,7 +6,10 @@
 
 use crate::cluster::ssh;
 use crate::cluster::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
-use crate::jobs::{located, text_of};
+use crate::config;
+use crate::config::takes::{Key, Takes};
+use crate::config::tree::line_of;
+use crate::jobs::text_of;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -53,6 +56,35 @@ struct WrittenHost {
     workers: Option<Spanned<u64>>,
 }
 
+const fn key(name: &'static str, takes: Takes) -> Key {
+    Key { name, takes, needed: false }
+}
+
+/// The keys of the file. What relates them to one another is checked below.
+const KEYS: &[Key] = &[
+    Key { name: "launch", takes: Takes::Word(&["local", "ssh"]), needed: true },
+    key("processes", Takes::Whole(1, PROCESSES_MAX as u64)),
+    key("workers", Takes::Whole(1, WORKERS_MAX)),
+    key("port", Takes::Whole(0, 65_535)),
+    key("bind", Takes::Address),
+    key("hosts_min", Takes::Whole(1, PROCESSES_MAX as u64)),
+    key("attempts_max", Takes::Whole(1, ATTEMPTS_MAX)),
+    key("backoff_s", Takes::Number(0.0, 3600.0)),
+    key("start_timeout_s", Takes::Whole(1, SECONDS_MAX)),
+    key("silence_timeout_s", Takes::Whole(1, SECONDS_MAX)),
+    key("progress_timeout_s", Takes::Whole(1, SECONDS_MAX)),
+    key("encrypt", Takes::Switch),
+    key("plaintext", Takes::Switch),
+    key("ssh_command", Takes::List),
+    key("hosts", Takes::Tables(None)),
+    Key { name: "hosts.address", takes: Takes::Text, needed: true },
+    key("hosts.bind", Takes::Address),
+    key("hosts.ssh", Takes::Text),
+    key("hosts.folder", Takes::Text),
+    key("hosts.binary", Takes::Text),
+    key("hosts.workers", Takes::Whole(1, WORKERS_MAX)),
+];
+
 /// The file's path and text, to say where it is wrong.
 struct Checker<'a> {
     path: &'a Path,
@@ -61,7 +93,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn wrong(&self, at: usize, why: impl std::fmt::Display) -> Error {
-        let line = self.text[..at.min(self.text.len())].matches('\n').count() + 1;
+        let line = line_of(self.text, at);
         Error::new(Kind::Config, format!("{}:{line}: {why}", self.path.display()))
     }
 
@@ -103,10 +135,20 @@ const PATH_MARKS: &str = "/._-+=@,";
 /// Reads the cluster file at `path`.
 pub fn read(path: &Path) -> Result<Topology> {
     let text = text_of(path)?;
-    let written: Written = toml::from_str(&text).map_err(|e| located(path, &text, &e))?;
+    let written = written(path, &text)?;
     let binary =
         std::env::current_exe().map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
     check(&Checker { path, text: &text }, &written, &binary)
+}
+
+/// The file as written; the error lists every key that is wrong by itself.
+fn written(path: &Path, text: &str) -> Result<Written> {
+    let (_, mistakes) = config::checked(&config::parse(path, text)?, KEYS);
+    if !mistakes.is_empty() {
+        return Err(config::error(path, &[], mistakes));
+    }
+    toml::from_str(text)
+        .map_err(|e| Error::internal(format!("a key of the cluster file is described wrongly: {}", e.message())))
 }
 
 /// The topology of `written` for a launcher whose binary is at `binary`.
@@ -117,7 +159,7 @@ fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topo
         Launch::Ssh => remote(checker, written, binary)?,
     };
     if workers.is_none() {
-        return Err(checker.wrong(0, "missing field `workers`"));
+        return Err(checker.wrong(0, "workers is missing: the threads of each process"));
     }
     let hosts_min = checker.number("hosts_min", &written.hosts_min, hosts.len() as u64, hosts.len() as u64)?;
     let backoff_s = written.backoff_s.as_ref().map_or(1.0, |seconds| *seconds.get_ref());
@@ -156,7 +198,9 @@ fn local(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Vec<
     if let Some((key, Some(at))) = others.into_iter().find(|(_, at)| at.is_some()) {
         return Err(checker.wrong(at.start, format!("{key}: only with launch = \"ssh\"")));
     }
-    let Some(processes) = &written.processes else { return Err(checker.wrong(0, "missing field `processes`")) };
+    let Some(processes) = &written.processes else {
+        return Err(checker.wrong(0, "processes is missing: how many to start"));
+    };
     let processes = checker.number("processes", &Some(processes.clone()), 1, PROCESSES_MAX as u64)? as usize;
     let port = written.port.as_ref().map_or(0, |port| *port.get_ref());
     if port > 0 && usize::from(port) + processes > 65_536 {
@@ -246,12 +290,8 @@ mod tests {
     use super::*;
 
     fn topology(text: &str) -> Result<Topology> {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("cluster.toml");
-        std::fs::write(&path, text).expect("written");
-        let text = text_of(&path)?;
-        let written: Written = toml::from_str(&text).map_err(|e| located(&path, &text, &e))?;
-        check(&Checker { path: &path, text: &text }, &written, Path::new("/opt/pagefold"))
+        let path = Path::new("cluster.toml");
+        check(&Checker { path, text }, &written(path, text)?, Path::new("/opt/pagefold"))
     }
 
     const LOCAL: &str = "launch = \"local\"\nprocesses = 2\nworkers = 1\n";
@@ -284,15 +324,20 @@ mod tests {
     fn mistakes() {
         let twice = "[[hosts]]\naddress = \"10.0.0.1\"\n";
         for (text, from, to, expected) in [
-            (LOCAL, "processes", "proceses", "cluster.toml:2: unknown field `proceses`"),
-            (LOCAL, "= 2", "= 0", "cluster.toml:2: processes: 0"),
-            (LOCAL, "local", "mars", "cluster.toml:1: unknown variant `mars`"),
+            (LOCAL, "processes", "proceses", "cluster.toml:2: proceses: no such key; did you mean `processes`?"),
+            (LOCAL, "= 2", "= 0", "cluster.toml:2: processes = 0: a whole number from 1 to"),
+            (LOCAL, "local", "mars", "cluster.toml:1: launch = \"mars\": \"local\" or \"ssh\" is wanted"),
             (LOCAL, "= 1", "= 1\nport = 65535", "cluster.toml:4: port: 65535"),
-            (LOCAL, "workers = 1", "", "cluster.toml:1: missing field `workers`"),
-            (LOCAL, "processes = 2", "", "cluster.toml:1: missing field `processes`"),
+            (LOCAL, "workers = 1", "", "cluster.toml:1: workers is missing"),
+            (LOCAL, "processes = 2", "", "cluster.toml:1: processes is missing"),
             (LOCAL, "= 1", "= 1\nhosts_min = 1", "cluster.toml:4: hosts_min: only with"),
-            (LOCAL, "= 1", "= 1\nbackoff_s = -1.0", "cluster.toml:4: backoff_s: -1"),
-            (LOCAL, "= 1", "= 1\nsilence_timeout_s = 0", "cluster.toml:4: silence_timeout_s: 0"),
+            (LOCAL, "= 1", "= 1\nbackoff_s = -1.0", "cluster.toml:4: backoff_s = -1.0: a number from 0 to 3600"),
+            (
+                LOCAL,
+                "= 1",
+                "= 1\nsilence_timeout_s = 0",
+                "cluster.toml:4: silence_timeout_s = 0: a whole number from 1 to",
+            ),
             (SSH_TWO, "workers = 4", "workers = 4\nprocesses = 2", "cluster.toml:3: processes: "),
             (SSH_TWO, "crawl@b", "-oProxyCommand=x", "cluster.toml:7: ssh: begins with `-`"),
             (SSH_TWO, "crawl@b", "b;reboot", "cluster.toml:7: ssh: ';'"),
@@ -305,7 +350,7 @@ mod tests {
             (SSH_TWO, "workers = 4", "workers = 4\nhosts_min = 3", "cluster.toml:3: hosts_min: 3"),
             (SSH_TWO, "workers = 4", "workers = 4\nssh_command = []", "cluster.toml:3: ssh_command: "),
             (SSH_TWO, "folder", "binary = \"/a b\"\nfolder", "cluster.toml:8: binary: ' '"),
-            (SSH_TWO, "workers = 4", "workers = 4\nbind = \"here\"", "cluster.toml:3: "),
+            (SSH_TWO, "workers = 4", "workers = 4\nbind = \"here\"", "cluster.toml:3: bind = \"here\": an IP address"),
             (twice, "[[hosts]]", "launch = \"local\"\nprocesses = 1\nworkers = 1\n[[hosts]]", ":4: hosts: only with"),
         ] {
             let text = text.replacen(from, to, 1);

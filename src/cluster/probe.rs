@@ -85,7 +85,8 @@ pub fn wait_for(path: &Path, expected: &str) -> Result<()> {
 /// on both.
 pub fn try_link(path: &Path) -> Result<()> {
     let link = path.with_extension("link");
-    let failed = |e| Error::io("make a hard link", &link, e).with_kind(Kind::Config);
+    // A file system without hard links says that they are not permitted.
+    let failed = |e| Error::new(Kind::Config, format!("cannot make a hard link {}", link.display())).caused_by(e);
     std::fs::hard_link(path, &link).map_err(failed)?;
     match std::fs::hard_link(path, &link) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),

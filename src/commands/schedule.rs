@@ -5,9 +5,11 @@
 //! not consumed yet.
 
 use crate::cli;
+use crate::cluster::cluster_file;
 use crate::jobs;
 use crate::schedule::moments::{Moments, RunCommand, absolute, moments};
 use crate::schedule::units;
+use crate::terminal::logging;
 use crate::terminal::print::show;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
@@ -69,14 +71,23 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
     let command = RunCommand { binary, job, cluster };
     let moments = moments(arguments.at, arguments.every);
+    // A wrong job would fail each night, where nobody looks. One that is missing may come later.
+    let path = Path::new(&command.job);
+    let job = match path.exists() {
+        false if command.job.contains(units::INSTANCE) => None,
+        false if arguments.cron => {
+            logging::print_error(&format!("{}: no such job yet; each run would fail", command.job));
+            None
+        }
+        _ => Some(jobs::read(path, &[])?),
+    };
+    if let Some(path) = &arguments.cluster {
+        cluster_file::read(path)?;
+    }
     if arguments.cron {
         let log = arguments.log.clone().unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
         return show(&crontab(&command, &absolute(&log)?, &moments)?);
     }
-    let job = match command.job.contains(units::INSTANCE) && !Path::new(&command.job).exists() {
-        true => None,
-        false => Some(jobs::read(Path::new(&command.job), &[])?),
-    };
     let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
     units::emit(&units, arguments.to.as_deref())
 }

@@ -36,8 +36,10 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         let _ = writeln!(text, "{} files{read}: {} wrong", report.files, report.findings.len());
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
+            None if report.findings.is_empty() && report.head.is_none() => {
+                text.push_str("no epoch yet: `pagefold run JOB` commits the first\n");
+            }
             None if !arguments.deep => {}
-            None if report.findings.is_empty() => text.push_str("deep: nothing to look at, there is no epoch yet\n"),
             None => text.push_str("deep: not begun, as files are damaged\n"),
         }
         show(&text)?;

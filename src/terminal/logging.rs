@@ -29,10 +29,11 @@ pub fn start(quiet: bool, verbose: u8) {
     }
 }
 
-/// Prints the error of a failed command, in one write. If stderr is closed or full, the exit code
-/// still reports the failure.
-pub fn print_error(line: &str) {
-    let _ = std::io::stderr().lock().write_all(format!("pagefold: {line}\n").as_bytes());
+/// Prints the error of a failed command, in one write: a line, or several of equal rank. If stderr
+/// is closed or full, the exit code still reports the failure.
+pub fn print_error(lines: &str) {
+    let lines: String = lines.lines().map(|line| format!("pagefold: {line}\n")).collect();
+    let _ = std::io::stderr().lock().write_all(lines.as_bytes());
 }
 
 /// Forwards a line that another process wrote to its stderr, in one write.

@@ -136,6 +136,7 @@ pub fn commit(
         logical_time: plan.logical_time,
         decision: digest_of(&job.decision()),
         view: plan.view.clone(),
+        decided_by: Some(job.decided_by()),
         tables,
         folded,
         unexamined,

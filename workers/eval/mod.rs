@@ -18,9 +18,9 @@ pub mod world;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
+use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::table::Row;
-use crate::store::{Store, digest_of};
 use crate::tables::PageRow;
 use crate::text::signatures;
 use labels::Labels;
@@ -93,10 +93,7 @@ pub struct Report {
 /// `NoInput` if the store has no page, `Data` if it has none of the labelled pages, `Config` if the
 /// job's decision configuration is not the head's, `Io` if a table is damaged.
 pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: Asked) -> Result<Report> {
-    if digest_of(&job.decision()) != head.manifest.decision {
-        let why = "the last epoch had another decision configuration; remedy: put it back, or run the job first";
-        return Err(Error::config(store.root(), why));
-    }
+    job.check_decided(store.root(), &head.manifest, false)?;
     if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
         return Err(Error::new(Kind::NoInput, format!("{}: the store has no page", store.root().display())));
     }

@@ -148,7 +148,7 @@ impl<R: Exported> Sink<R> {
                 let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
                 write
                     .and_then(|()| file.write_all(b"\n"))
-                    .map_err(|e| Error::io("write", &self.dir.join(R::NAME), e))?;
+                    .map_err(|e| Error::io("write", &self.dir.join(file_name(R::NAME, Form::Jsonl)), e))?;
             }
         }
         if let Some(parquet) = &mut self.parquet {

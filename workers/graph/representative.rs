@@ -30,7 +30,8 @@ pub enum Criterion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Hosts in order of preference. All others come after them. Default: none.
+    /// Hosts in order of preference, in Unicode or punycode. All others come after them. Default:
+    /// none.
     pub hosts: Vec<String>,
     /// Criteria, the most important first, at most [`CRITERIA_MAX`]. Default: https, shortest_url.
     pub by: Vec<Criterion>,
@@ -40,6 +41,37 @@ impl Default for Options {
     fn default() -> Options {
         Options { hosts: Vec::new(), by: vec![Criterion::Https, Criterion::ShortestUrl] }
     }
+}
+
+/// The longest list of hosts.
+const HOSTS_MAX: usize = 10_000;
+
+impl Options {
+    /// Checks the values; the error names the key.
+    pub fn check(&self) -> Result<(), String> {
+        if self.by.len() > CRITERIA_MAX {
+            return Err(format!("by: more than {CRITERIA_MAX} criteria"));
+        }
+        if self.hosts.len() > HOSTS_MAX {
+            return Err(format!("hosts: more than {HOSTS_MAX}"));
+        }
+        match self.hosts.iter().find(|host| canonical(host).is_none()) {
+            None => Ok(()),
+            Some(given) => {
+                let host = url::Url::parse(given).ok().and_then(|url| url.host_str().map(str::to_owned));
+                let meant = host.map_or("such as `www.example`".into(), |host| format!("write `{host}`"));
+                Err(format!("hosts: {given:?} is no name of a host; {meant}"))
+            }
+        }
+    }
+}
+
+/// `host` as canonical URLs have it: an international name in ASCII, an IP address in its shortest
+/// form. None if it is not a host.
+fn canonical(host: &str) -> Option<String> {
+    let canonical = url::Host::parse(host).ok()?.to_string();
+    // The parser takes percent escapes, which nobody writes in a name.
+    (!host.contains('%')).then_some(canonical)
 }
 
 /// The facts of a page on which the rule depends.
@@ -84,7 +116,8 @@ pub struct KeepRule {
 impl KeepRule {
     /// The rule that `options` describe.
     pub fn new(options: &Options) -> KeepRule {
-        let hosts = options.hosts.iter().map(|host| host_key(host)).collect();
+        let hosts =
+            options.hosts.iter().map(|host| host_key(&canonical(host).unwrap_or_else(|| host.clone()))).collect();
         KeepRule { hosts, by: options.by.iter().copied().take(CRITERIA_MAX).collect() }
     }
 
@@ -133,5 +166,26 @@ mod tests {
         assert!(prefers(by(Criterion::Newest), new, old) && prefers(by(Criterion::Newest), old, undated));
         assert!(prefers(by(Criterion::ShortestUrl), undated, new));
         assert!(prefers(by(Criterion::LongestText), new, old));
+    }
+
+    /// A host counts in Unicode as in punycode, as pages have one form; what is no host is refused
+    /// and does not just have no effect.
+    #[test]
+    fn hosts_are_names() {
+        let of = |host: &str| Options { hosts: vec![host.into()], ..Options::default() };
+        for (host, in_pages) in [
+            ("例え.example", "xn--r8jz45g.example"),
+            ("A.Example", "a.example"),
+            ("xn--r8jz45g.example", "xn--r8jz45g.example"),
+        ] {
+            assert_eq!(of(host).check(), Ok(()));
+            let rank = KeepRule::new(&of(host)).rank(page(in_pages, false, 20, 5, 10));
+            assert_eq!(rank[0], 0, "{host}");
+        }
+        for (host, remedy) in
+            [("https://d.example/", "write `d.example`"), ("d.example/x", "`www.example`"), ("", "`www.example`")]
+        {
+            assert!(of(host).check().expect_err(host).contains(remedy), "{host}");
+        }
     }
 }

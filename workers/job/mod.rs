@@ -7,10 +7,12 @@
 //! far a cluster reaches and what is exported.
 
 pub mod clusters;
+mod configuration;
 pub mod contents;
 pub mod guards;
 mod output;
 pub mod pages;
+mod places;
 mod read;
 
 pub use output::{Form, Output, When, check_ping};
@@ -20,11 +22,11 @@ use crate::candidates::bands::Bands;
 use crate::error::{Error, Kind, Result};
 use crate::graph::representative;
 use crate::job::read::SOURCE_BYTES_MAX;
-use crate::text::{features, normalize, numerals, shingles, signatures, simhash, sketch};
-use crate::{confirm, document, extract};
+use crate::text::signatures::SignatureKind;
+use crate::text::{features, normalize, signatures, simhash};
+use crate::{confirm, extract};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// A job file, with paths relative to the working folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +48,10 @@ pub struct Job {
     /// The first signature. Its options may be in `signatures` instead.
     #[serde(default)]
     pub simhash: simhash::Options,
-    /// The equality signatures. Default: MinHash.
+    /// Whether MinHash proposes pairs. Default: true.
+    #[serde(default = "yes")]
+    pub minhash: bool,
+    /// The equality signatures. MinHash is always among them, unless `minhash` is false.
     #[serde(default = "signatures::default_list")]
     pub signatures: Vec<signatures::Options>,
     /// What the store keeps of texts.
@@ -71,20 +76,47 @@ pub struct Job {
     pub output: Output,
 }
 
+/// A value of the job that cannot be obeyed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The dotted name of the key, or of its table.
+    pub key: String,
+    /// One line that names the key and says what is wanted.
+    pub why: String,
+}
+
+fn yes() -> bool {
+    true
+}
+
 impl Job {
-    /// Moves SimHash's options from `[[signatures]]`, if they are there, to `[simhash]`.
+    /// The job with the signatures that it means.
     ///
-    /// SimHash is always computed, and its candidates are found in another way than those of equal
-    /// keys. The error names the keys.
-    pub fn settled(mut self) -> std::result::Result<Job, String> {
+    /// SimHash's options move from `[[signatures]]`, if they are there, to `[simhash]`: it is always
+    /// computed, and its candidates are found in another way than those of equal keys. A list of
+    /// other signatures adds to MinHash, which only `minhash = false` leaves out, so that nobody
+    /// loses it by adding one.
+    pub fn settled(mut self) -> std::result::Result<Job, Wrong> {
         let at = self.signatures.iter().position(|options| matches!(options, signatures::Options::SimHash(_)));
         if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at)) {
             if self.simhash != simhash::Options::default() {
-                return Err("[[signatures]] kind: simhash has options in [simhash] already".into());
+                let why = "[[signatures]] kind: simhash has options in [simhash] already";
+                return Err(Wrong { key: "signatures.simhash".into(), why: why.into() });
             }
             self.simhash = options;
         }
+        let is_minhash = |options: &signatures::Options| options.kind() == Some(SignatureKind::MinHash);
+        if !self.minhash {
+            self.signatures.retain(|options| !is_minhash(options));
+        } else if !self.signatures.iter().any(is_minhash) {
+            self.signatures.splice(..0, signatures::default_list());
+        }
         Ok(self)
+    }
+
+    /// The name of the only signature that proposes pairs, if there is but one.
+    pub fn single_signature(&self) -> Option<&'static str> {
+        self.signatures.is_empty().then_some("simhash")
     }
 
     /// The files that the job reads in addition to its inputs.
@@ -99,58 +131,70 @@ impl Job {
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
         let paths = paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words);
         for path in paths.chain(&mut self.output.metrics) {
-            *path = tidy(&folder.join(&path));
+            *path = places::tidy(&folder.join(&path));
         }
         self
     }
 
-    /// Checks the values; the error names the key.
-    pub fn check(&self) -> std::result::Result<(), String> {
+    /// What is wrong with the values, all of it.
+    pub fn wrongs(&self) -> Vec<Wrong> {
+        let mut wrongs = Vec::new();
+        let mut wrong = |key: &str, why: String| wrongs.push(Wrong { key: key.to_owned(), why });
         if self.read.inputs.is_empty() {
-            return Err("[read] inputs: names no input".into());
+            wrong("read.inputs", "[read] inputs: names no input".into());
         }
         let shares = [
-            ("[read] rejects_max", self.read.rejects_max),
-            ("[guards] missing_max", self.guards.missing_max),
-            ("[guards] expired_max", self.guards.expired_max),
-            ("[guards] folded_jump_max", self.guards.folded_jump_max),
+            ("read", "rejects_max", self.read.rejects_max),
+            ("guards", "missing_max", self.guards.missing_max),
+            ("guards", "expired_max", self.guards.expired_max),
+            ("guards", "folded_jump_max", self.guards.folded_jump_max),
         ];
-        for (key, share) in shares {
+        for (table, key, share) in shares {
             if !(0.0..=1.0).contains(&share) {
-                return Err(format!("{key}: {share} is no share between 0 and 1"));
+                wrong(&format!("{table}.{key}"), format!("[{table}] {key}: {share} is no share between 0 and 1"));
             }
         }
         if self.read.source.is_empty() || self.read.source.len() > SOURCE_BYTES_MAX {
-            return Err(format!("[read] source: not of 1 to {SOURCE_BYTES_MAX} bytes"));
+            wrong("read.source", format!("[read] source: not of 1 to {SOURCE_BYTES_MAX} bytes"));
         }
-        self.pages.check().map_err(|why| format!("[pages] {why}"))?;
         if self.confirm.distance_max.is_some_and(|max| max > self.simhash.k) {
-            return Err(format!("[confirm] distance_max: more than [simhash] k = {}", self.simhash.k));
+            let why = format!("[confirm] distance_max: more than [simhash] k = {}", self.simhash.k);
+            wrong("confirm.distance_max", why);
         }
-        self.confirm.check().map_err(|why| format!("[confirm] {why}"))?;
-        signatures::check(&self.signatures)?;
-        self.read.options().check().map_err(|why| format!("[read]: {why}"))?;
+        let tables = [
+            ("pages", self.pages.check()),
+            ("confirm", self.confirm.check()),
+            ("keep", self.keep.check()),
+            ("clusters", self.clusters.check()),
+        ];
+        for (table, checked) in tables {
+            if let Err(why) = checked {
+                // The line begins with the key.
+                let key = why.split(':').next().unwrap_or_default();
+                wrong(&format!("{table}.{key}"), format!("[{table}] {why}"));
+            }
+        }
+        if let Err((name, why)) = signatures::check(&self.signatures) {
+            wrong(&format!("signatures.{name}"), why);
+        }
+        if let Err(why) = self.read.options().check() {
+            wrong("read.fields", format!("[read] {why}"));
+        }
         if !(1..=64).contains(&self.features.characters) {
-            return Err(format!("[features] characters: {} is not within 1 to 64", self.features.characters));
+            let why = format!("[features] characters: {} is not within 1 to 64", self.features.characters);
+            wrong("features.characters", why);
         }
-        if self.keep.by.len() > representative::CRITERIA_MAX {
-            return Err(format!("[keep] by: more than {} criteria", representative::CRITERIA_MAX));
-        }
-        self.clusters.check().map_err(|why| format!("[clusters] {why}"))?;
         if self.output.formats.is_empty() {
-            return Err("[output] formats: names none of jsonl, parquet".into());
+            wrong("output.formats", "[output] formats: names none of jsonl, parquet".into());
         }
-        if let Some(url) = &self.output.ping {
-            check_ping(url).map_err(|why| format!("[output] ping: {why}"))?;
+        if let Some(Err(why)) = self.output.ping.as_deref().map(check_ping) {
+            wrong("output.ping", format!("[output] ping: {why}"));
         }
-        let (store, dir) = (tidy(&self.store), tidy(&self.output.dir));
-        if self.output.metrics.as_deref().map(tidy).is_some_and(|metrics| metrics.starts_with(&store)) {
-            return Err("[output] metrics: lies in the store".into());
+        if let Err(why) = self.try_bands() {
+            wrong("simhash", why);
         }
-        if store.starts_with(&dir) || dir.starts_with(&store) {
-            return Err("[output] dir: lies in the store, or the store in it".into());
-        }
-        self.try_bands().map(drop)
+        wrongs.extend(places::wrongs(self));
+        wrongs
     }
 
     /// The bands of SimHash. Fails only for a job that [`Job::check`] refuses.
@@ -166,62 +210,4 @@ impl Job {
     pub fn verdicts(&self) -> confirm::Options {
         self.confirm.within(self.simhash.k)
     }
-
-    /// The identity configuration, which is fixed for a store.
-    pub fn identity(&self) -> Result<Value> {
-        let digest = |path: &Option<PathBuf>| -> Result<Option<String>> {
-            let Some(path) = path else { return Ok(None) };
-            Ok(Some(blake3::hash(&features::frozen(path)?).to_hex().to_string()))
-        };
-        let features = json!({
-            "version": features::VERSION,
-            "unit": self.features.unit,
-            "characters": self.features.characters,
-            "weight": self.features.weight,
-            "idf": digest(&self.features.idf)?,
-            "stop_words": digest(&self.features.stop_words)?,
-            "features_min": self.features.features_min,
-        });
-        Ok(json!({
-            "canonical_url": document::CANONICAL_URL_VERSION,
-            "extract": { "version": extract::VERSION, "options": self.extract },
-            "normalize": { "version": normalize::VERSION, "options": self.normalize },
-            "features": features,
-            "simhash": self.simhash,
-            "signatures": signatures::identity(&self.signatures)?,
-            "contents": {
-                "sketch": sketch::VERSION,
-                "shingles": shingles::VERSION,
-                "numerals": numerals::VERSION,
-                "options": self.contents,
-            },
-        }))
-    }
-
-    /// The decision configuration.
-    pub fn decision(&self) -> Value {
-        json!({ "confirm": self.confirm })
-    }
-
-    /// The view configuration.
-    pub fn view(&self) -> Value {
-        json!({ "keep": self.keep, "clusters": { "radius": self.clusters.radius } })
-    }
-}
-
-/// `path` without `folder/..`, unless that folder is a symbolic link: `out/demo` is easier to read
-/// than `jobs/../out/demo`.
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for part in path.components() {
-        let climbs = part == Component::ParentDir
-            && matches!(tidy.components().next_back(), Some(Component::Normal(_)))
-            && !tidy.is_symlink();
-        if climbs {
-            tidy.pop();
-        } else if part != Component::CurDir {
-            tidy.push(part);
-        }
-    }
-    tidy
 }

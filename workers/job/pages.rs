@@ -28,7 +28,7 @@ impl Default for Options {
 }
 
 /// The greatest value of each option.
-const RETAIN_MAX: u32 = 100_000;
+pub const RETAIN_MAX: u32 = 100_000;
 
 impl Options {
     /// Checks the values; the error names the key.

@@ -29,10 +29,30 @@ pub fn item(line: &[u8], fields: &Fields) -> Item {
     let mut parser = serde_json::Deserializer::from_str(text);
     let values = (&mut object).deserialize(&mut parser).and_then(|values| parser.end().map(|()| values));
     match values {
-        Ok(values) => row::item(values, fields),
+        Ok(values) => match row::item(values, fields) {
+            Item::Reject { reason: reason @ ("no_url" | "no_text"), detail, url } => {
+                let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
+                url.iter().fold(rejected, |rejected, url| rejected.about(url))
+            }
+            item => item,
+        },
+        Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
+        Err(_) if line == b"{" => reject("bad_json", &PRINTED),
         Err(error) if object.duplicate => reject("duplicate_field", &error),
         Err(error) => reject(word(&error), &error),
     }
+}
+
+/// What a line is that begins an array, and what makes lines of it.
+pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
+/// What a line is that begins an object of several lines, and what makes a line of it.
+const PRINTED: &str = "an object over several lines; one object a line is wanted (jq -c .)";
+
+/// The names of the fields that a line has: one of them may be what the job means.
+fn fields_of(text: &str) -> String {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
+    let names: Vec<&str> = object.keys().map(String::as_str).collect();
+    format!("it has {}", if names.is_empty() { "nothing".into() } else { names.join(", ") })
 }
 
 /// The reason for a parser's error, by its message, since the parser has no codes for it.
@@ -235,6 +255,20 @@ mod tests {
             assert_eq!((record.date, record.body), (want, Body::Text(String::new())), "{line}");
             assert_eq!(record.bad_date, want.is_none() && !["null", "\" \""].contains(&date), "{line}");
         }
+    }
+
+    /// A reject says what would help: the fields that a line has where one is missing, and the
+    /// command that makes lines of a document.
+    #[test]
+    fn details_help() {
+        let detail = |line: &str| match item(line.as_bytes(), &Fields::default()) {
+            Item::Reject { reason, detail, .. } => format!("{reason}: {detail}"),
+            item => panic!("{item:?}"),
+        };
+        assert_eq!(detail(r#"{"text":"t","id":7,"metadata":{}}"#), "no_url: no `url`; it has id, metadata, text");
+        assert_eq!(detail(r#"{"url":"a","content":"t"}"#), "no_text: a; it has content, url");
+        assert!(detail(r#"[{"url":"a","text":"t"}]"#).starts_with("bad_json: a JSON array; "));
+        assert!(detail("[").contains("jq -c '.[]'") && detail("{").contains("jq -c ."));
     }
 
     /// Each kind of bad line is rejected under its own reason.

@@ -105,7 +105,9 @@ impl Reader for Jsonl {
                 LineEnd::None => return Ok(None),
                 LineEnd::Damaged => return self.damaged(offset).map(Some),
                 LineEnd::Long => {
-                    let detail = format!("more than {} bytes", self.options.limits.line_bytes_max);
+                    let is_array = self.source.window().trim_ascii_start().starts_with(b"[");
+                    let what = if is_array { format!(": {}", json::ARRAY) } else { String::new() };
+                    let detail = format!("more than {} bytes{what}", self.options.limits.line_bytes_max);
                     skip_line(&mut self.source, None)?;
                     return Ok(Some(Entry { offset, item: Item::reject("long_line", detail) }));
                 }

@@ -116,16 +116,16 @@ impl Options {
     pub fn check(&self) -> std::result::Result<(), String> {
         let Fields { url, text, html, date, deleted, op } = &self.fields;
         if url.is_empty() {
-            return Err("`url` names no field".into());
+            return Err("fields.url: names no field".into());
         }
         let mut names: Vec<&String> = url.iter().chain([text, html, date, deleted, op]).collect();
         names.sort();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("the field `{}` is used twice", twice[0]));
+            return Err(format!("fields: `{}` is there twice", twice[0]));
         }
         let Limits { record_bytes_max, line_bytes_max, ratio_max, .. } = self.limits;
         if record_bytes_max == 0 || line_bytes_max == 0 || ratio_max == 0 {
-            return Err("a limit of 0 leaves nothing to read".into());
+            return Err("limits: one of 0 leaves nothing to read".into());
         }
         Ok(())
     }

@@ -149,6 +149,9 @@ pub struct Manifest {
     pub decision: String,
     /// The digest of the view configuration.
     pub view: String,
+    /// Both configurations, to say what differs. Manifests of earlier builds lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<serde_json::Value>,
     /// The tables by name.
     pub tables: BTreeMap<String, TableState>,
     /// The number of pages that fold into another.

@@ -13,6 +13,7 @@
 //! system.
 
 pub mod column;
+pub mod configuration;
 pub mod cursor;
 pub mod damage;
 pub mod digest;
@@ -27,9 +28,11 @@ pub mod segment;
 pub mod table;
 
 use crate::error::{Error, Kind, Result};
+use crate::store::configuration::{all_of, differences, settled};
 use manifest::{FileRef, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The file `FORMAT`.
@@ -81,7 +84,13 @@ impl Store {
     /// Opens the store at `root`. An `identity`, if given, must be the store's.
     pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
         let path = root.join("FORMAT");
-        let text = std::fs::read(&path).map_err(|e| Error::input("read", &path, e))?;
+        let text = std::fs::read(&path).map_err(|e| match e.kind() {
+            ErrorKind::NotFound if !root.join("manifest").exists() => {
+                let line = format!("no store at {} yet; `pagefold run JOB` makes it", root.display());
+                Error::new(Kind::NoInput, line)
+            }
+            _ => Error::input("read", &path, e),
+        })?;
         let format: Format = serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
         if format.format != manifest::FORMAT {
             let why = format!("format {}, this build reads {}", format.format, manifest::FORMAT);
@@ -90,12 +99,15 @@ impl Store {
         if format.identity_digest != digest_of(&format.identity) {
             return Err(Error::config(&path, "damaged: its identity is not that of its digest"));
         }
-        if let Some(identity) = identity
-            && format.identity_digest != digest_of(identity)
-        {
-            let key = difference(&format.identity, identity).unwrap_or_default();
-            let why = format!("the store was built with another `{key}`; remedy: put it back, or `pagefold rebuild`");
-            return Err(Error::config(&path, why));
+        if let Some(identity) = identity {
+            let differing = differences(&settled(&format.identity), &settled(identity));
+            if !differing.is_empty() {
+                let why = format!(
+                    "the store was built with {}; put that back, or `pagefold rebuild` obeys the job",
+                    all_of(&differing)
+                );
+                return Err(Error::config(&path, why));
+            }
         }
         Ok(Store { root: root.to_owned(), uuid: format.store })
     }
@@ -196,25 +208,6 @@ impl Store {
 /// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
 pub fn digest_of(value: &serde_json::Value) -> String {
     digest::of_bytes(value.to_string().as_bytes())
-}
-
-/// The first key in which two configurations differ, in dotted form.
-fn difference(a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
-    use serde_json::Value::Object;
-    match (a, b) {
-        (Object(a), Object(b)) => {
-            let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
-            keys.sort();
-            keys.into_iter().find_map(|key| match (a.get(key), b.get(key)) {
-                (Some(x), Some(y)) => difference(x, y).map(|rest| match rest.is_empty() {
-                    true => key.clone(),
-                    false => format!("{key}.{rest}"),
-                }),
-                _ => Some(key.clone()),
-            })
-        }
-        _ => (a != b).then(String::new),
-    }
 }
 
 /// The paths of all entries of `folder`, sorted. A folder that does not exist has none.

@@ -143,6 +143,7 @@ mod tests {
             plan: String::new(),
             logical_time: 0,
             decision: String::new(),
+            decided_by: None,
             view: String::new(),
             tables: BTreeMap::new(),
             folded: 0,

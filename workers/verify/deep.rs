@@ -7,13 +7,13 @@
 //! each of its pages and, if a radius is set, 100 for each accepted pair.
 
 use crate::document::Id;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::representative::KeepRule;
 use crate::job::Job;
+use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::store::{Store, digest_of};
 use crate::tables::band_table;
 use crate::verify::findings::{Check, Deep, hex};
 use crate::verify::large_buckets;
@@ -27,16 +27,7 @@ use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall}
 /// `Config` if the job's decisions or view differ from the head's, because then nothing can be
 /// computed again. `Io` if a segment cannot be mapped.
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
-    let configured = [
-        ("decision configuration", digest_of(&job.decision()), &head.manifest.decision),
-        ("[keep] or [clusters] radius", digest_of(&job.view()), &head.manifest.view),
-    ];
-    for (name, now, then) in configured {
-        if now != *then {
-            let why = format!("the last epoch had another {name}; remedy: put it back, or run the job first");
-            return Err(Error::config(store.root(), why));
-        }
-    }
+    job.check_decided(store.root(), &head.manifest, true)?;
     let tables = Tables::open(store, head, job.bands()?)?;
     let rows = rows(&tables);
     if rows.found > 0 {

@@ -162,24 +162,21 @@ impl Options {
     }
 }
 
-/// The equality signatures of a job that names none: MinHash.
+/// The equality signatures of a job that adds none: MinHash.
 pub fn default_list() -> Vec<Options> {
     vec![Options::MinHash(minhash::Options::default())]
 }
 
-/// Checks a job's `list`; the error names the signature and the key.
+/// Checks a job's `list`; the error is the signature's name and a line that names the key.
 ///
 /// Each signature may occur once, so that its number identifies its keys in any order of the list.
-pub fn check(list: &[Options]) -> std::result::Result<(), String> {
+pub fn check(list: &[Options]) -> std::result::Result<(), (&'static str, String)> {
     for (at, options) in list.iter().enumerate() {
         let name = options.name();
-        if options.kind().is_none() {
-            return Err("[[signatures]] kind: simhash is there twice".into());
+        if options.kind().is_none() || list[..at].iter().any(|before| before.name() == name) {
+            return Err((name, format!("[[signatures]] kind: {name} is there twice")));
         }
-        if list[..at].iter().any(|before| before.name() == name) {
-            return Err(format!("[[signatures]] kind: {name} is there twice"));
-        }
-        options.check().map_err(|why| format!("[[signatures]] {name}: {why}"))?;
+        options.check().map_err(|why| (name, format!("[[signatures]] {name}: {why}")))?;
     }
     Ok(())
 }

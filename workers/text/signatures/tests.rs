@@ -31,7 +31,7 @@ pub fn keys_of(normal: &str, words: &[u64], sign: impl FnOnce(&mut Text<'_>, &mu
 
 fn list(toml_like: &str) -> std::result::Result<Vec<Options>, String> {
     let list: Vec<Options> = serde_json::from_str(toml_like).map_err(|e| e.to_string())?;
-    check(&list).map(|()| list)
+    check(&list).map(|()| list).map_err(|(_, why)| why)
 }
 
 /// Every signature, with a lexicon of words of the texts below.

@@ -1,0 +1,58 @@
+//! Files that people write in TOML: each mistake in them, with its line, in words of the file.
+//!
+//! A parser that fills the fields of a program stops at the first mistake and speaks of the
+//! program's types. So a file is read as a tree whose values know their lines, and the tree is held
+//! against a list of keys that says in words what each takes.
+
+pub mod check;
+pub mod nearest;
+pub mod paths;
+pub mod syntax;
+pub mod takes;
+pub mod tree;
+
+use crate::config::takes::Key;
+use crate::config::tree::{At, Table};
+use std::path::Path;
+use workers::error::{Error, Kind, Result};
+
+/// One mistake: where it is written, and one line about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where it is written; none for something that is missing.
+    pub at: Option<At>,
+    /// The key, what was given, and what is wanted.
+    pub why: String,
+}
+
+/// The most mistakes that one error lists.
+const LISTED_MAX: usize = 20;
+
+/// The text of the file at `path`, as a tree.
+pub fn parse(path: &Path, text: &str) -> Result<Table> {
+    tree::parse(text).map_err(|mistake| error(path, &[], vec![mistake]))
+}
+
+/// `table` as values for the fields of a program, with each mistake that the `keys` tell.
+pub fn checked(table: &Table, keys: &[Key]) -> (toml::Table, Vec<Mistake>) {
+    check::checked(table, keys)
+}
+
+/// The error that lists `mistakes` in the file at `path` and in `sets`, one on each line, by line.
+pub fn error(path: &Path, sets: &[String], mut mistakes: Vec<Mistake>) -> Error {
+    mistakes.sort_by_key(|mistake| mistake.at);
+    let left = mistakes.len().saturating_sub(LISTED_MAX);
+    mistakes.truncate(LISTED_MAX);
+    let mut lines: Vec<String> = mistakes
+        .iter()
+        .map(|Mistake { at, why }| match at {
+            Some(At::Line(line)) => format!("{}:{line}: {why}", path.display()),
+            Some(At::Set(set)) => format!("--set {}: {why}", sets.get(*set).map_or("", String::as_str)),
+            None => format!("{}: {why}", path.display()),
+        })
+        .collect();
+    if left > 0 {
+        lines.push(format!("{}: {left} more mistakes", path.display()));
+    }
+    Error::new(Kind::Config, lines.join("\n"))
+}

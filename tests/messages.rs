@@ -1,0 +1,256 @@
+use crate::workbench::{Bench, demo_inputs, pagefold};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Words of the program's language, of its parsers and of their error messages.
+const STRANGE: [&str; 16] = [
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "usize",
+    "f64",
+    "ident",
+    "sequence",
+    "map",
+    "serde",
+    "invalid type",
+    "expected one of",
+    "unknown variant",
+    "unknown field",
+    "missing field",
+    "os error 2",
+];
+
+/// Runs `pagefold` with `words` in `folder`.
+fn run(folder: &Path, words: &[&str]) -> Output {
+    Command::new(pagefold()).args(words).current_dir(folder).env_remove("RUST_LOG").output().expect("started")
+}
+
+/// Runs `pagefold` with `words`; asserts the exit code, and that the last lines of stderr have each
+/// of `expected` and no strange word. Returns stderr without the log.
+fn says(folder: &Path, words: &[&str], code: i32, expected: &[&str]) -> String {
+    let output = run(folder, words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    // Lines of the log are JSON.
+    let said: String = stderr.lines().filter(|line| !line.starts_with('{')).map(|line| format!("{line}\n")).collect();
+    println!("{} -> {code}\n{said}", words.join(" "));
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+    for what in expected {
+        assert!(said.contains(what), "{words:?} does not say {what:?}:\n{said}");
+    }
+    let strange = said.split(|c: char| !(c.is_alphanumeric() || c == '_')).find(|word| STRANGE.contains(word));
+    let phrase = STRANGE.into_iter().find(|phrase| phrase.contains(' ') && said.contains(phrase));
+    assert_eq!((strange, phrase), (None, None), "{words:?}:\n{said}");
+    said
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    std::fs::write(path, text).expect("written");
+}
+
+const GOOD: &str =
+    "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
+
+/// A folder with a sound input `in.jsonl` and a job that reads `inputs`.
+fn scene(inputs: &str, more: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "in.jsonl", GOOD);
+    let job = format!("store = \"store\"\n[read]\ninputs = {inputs}\n[output]\ndir = \"out\"\n{more}");
+    write(folder.path(), "job.toml", &job);
+    folder
+}
+
+/// Mistakes in a job file are told all at once, each with its line, its key, what was given and
+/// what is wanted, in words that stand in the file or in a dictionary.
+#[test]
+fn of_a_job_file() {
+    let says = |text: &str, expected: &[&str]| {
+        let folder = scene("[\"in.jsonl\"]", text);
+        let said = says(folder.path(), &["run", "job.toml"], 78, expected);
+        assert!(said.lines().all(|line| line.starts_with("pagefold: job.toml:")), "{said}");
+        assert!(!folder.path().join("store").exists() && !folder.path().join("out").exists());
+    };
+    says(
+        "[simhash]\nk = \"two\"\nbnads = 4\n[confirm]\nsimilarity_min = 0.3\nnumerals = true\n[keep]\nhosts = [\"https://d.example/\"]\n",
+        &[
+            "job.toml:7: [simhash] k = \"two\": a whole number from 0 to 8 is wanted",
+            "job.toml:8: [simhash] bnads: no such key; did you mean `bands`?",
+            "job.toml:10: [confirm] similarity_min = 0.3: a share from 0.5 to 1 is wanted",
+            "job.toml:11: [confirm] numerals = true: \"off\", \"short\" or \"on\" is wanted",
+            "job.toml:13: [keep] hosts: \"https://d.example/\" is no name of a host; write `d.example`",
+        ],
+    );
+    says("[read]\nsource = \"x\"\n", &["job.toml:6: `[read]` is there twice"]);
+    says("metrics = x.prom\n", &["job.toml:6: `metrics = x.prom`: a text stands in quotes: metrics = \"x.prom\""]);
+    says("[simhash]\nk = 9\n", &["job.toml:7: [simhash] k = 9: a whole number from 0 to 8 is wanted"]);
+    says("[reed]\nx = 1\n", &["job.toml:6: [reed]: no such table; did you mean [read]?"]);
+    says(
+        "[[signatures]]\nkind = \"simmhash\"\n",
+        &["job.toml:7: [[signatures]] kind = \"simmhash\": \"simhash\", \"minhash\""],
+    );
+    // A path that no shell expands.
+    for (inputs, remedy) in [
+        ("\"s3://bucket/a.warc.gz\"", "only local files are read; copy it first (aws s3 cp, s5cmd cp), or mount it"),
+        ("\"https://a.example/x.warc.gz\"", "copy it first (curl -O)"),
+        ("\"hf://datasets/x/*.parquet\"", "copy it first (hf download)"),
+        ("\"file:///data/x.jsonl\"", "write the path alone, without file:"),
+        ("\"~/crawl/*.warc.gz\"", "~ is not expanded here; write "),
+        ("\"$HOME/crawl\"", "variables are not expanded here"),
+    ] {
+        let folder = scene(inputs, "");
+        self::says(folder.path(), &["run", "job.toml"], 78, &["job.toml:3: [read] inputs = ", remedy]);
+    }
+    for (key, value, expected) in [
+        (
+            "output.dir",
+            "s3://b/out",
+            "[output] dir = \"s3://b/out\": only local files are written; name a local folder",
+        ),
+        ("output.dir", "$HOME/out", "[output] dir = \"$HOME/out\": variables are not expanded here"),
+        ("store", "~/store", "store = \"~/store\": ~ is not expanded here"),
+    ] {
+        let folder = scene("[\"in.jsonl\"]", "");
+        let set = format!("{key}={value}");
+        self::says(folder.path(), &["run", "job.toml", "--set", &set], 78, &[&format!("--set {set}: "), expected]);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 2, "{set} made a folder");
+    }
+}
+
+/// `--set` names itself and the key, one text is a list of one, and a threshold is a fraction or a
+/// number of ten thousandths.
+#[test]
+fn of_set() {
+    let folder = scene("\"in.jsonl\"", "");
+    let at = folder.path();
+    says(
+        at,
+        &["run", "job.toml", "--set", "confirm.numerals=off", "--set", "simhash.k=two", "--set", "read.inputs=[3]"],
+        78,
+        &[
+            "--set simhash.k=two: [simhash] k = \"two\": a whole number",
+            "--set read.inputs=[3]: [read] inputs = [3]: a path",
+        ],
+    );
+    says(at, &["run", "job.toml", "--set", "simhash.k"], 64, &["--set simhash.k: not KEY=VALUE"]);
+    says(at, &["run", "job.toml", "--set", "confirm.similarity_min=0.8", "--set", "read.inputs=in.jsonl"], 0, &[]);
+    let same = run(at, &["run", "job.toml", "--set", "confirm.similarity_min=8000"]);
+    assert!(String::from_utf8_lossy(&same.stdout).contains("nothing due"), "0.8 and 8000 are the same");
+}
+
+/// What is no job, or no command, is told with the command that was meant.
+#[test]
+fn of_commands() {
+    let folder = scene("\"in.jsonl\"", "");
+    let at = folder.path();
+    says(
+        at,
+        &["run", "in.jsonl"],
+        78,
+        &["in.jsonl: JSON, no job file; JOB is a TOML file that names it", "read.inputs = [\"in.jsonl\"]"],
+    );
+    write(at, "x.parquet", "PAR1");
+    std::fs::write(at.join("x.gz"), [0x1f, 0x8b, 8, 0, 255]).expect("written");
+    says(at, &["run", "x.parquet"], 78, &["x.parquet: a Parquet file, no job file"]);
+    says(at, &["run", "x.gz"], 78, &["x.gz: a compressed file, no job file"]);
+    says(at, &["job.toml"], 64, &["did you mean `pagefold run job.toml`?"]);
+    says(at, &["in.jsonl"], 64, &["in.jsonl: no command; `pagefold run JOB` reads"]);
+    says(at, &["stauts", "job.toml"], 64, &["did you mean `pagefold status`?"]);
+    let said = says(at, &["frobnicate", "job.toml"], 64, &["frobnicate: no such command; there are run, check, "]);
+    assert!(!said.contains("did you mean"), "{said}");
+    for words in [&["status"][..], &["verify"], &["export"], &["gc"], &["rollback", "1"], &["rebuild"]] {
+        let words = [&words[..1], &["job.toml"], &words[1..]].concat();
+        says(at, &words, 66, &["no store at store yet; `pagefold run JOB` makes it"]);
+    }
+    assert!(!at.join("store").exists(), "a command that only looks makes no store");
+    // A job that would fail each night is not scheduled.
+    write(at, "bad.toml", "[simhash]\nk = 9\n");
+    says(at, &["schedule", "bad.toml", "--cron"], 78, &["bad.toml:2: [simhash] k = 9"]);
+    says(at, &["schedule", "gone.toml", "--cron"], 0, &["gone.toml: no such job yet"]);
+}
+
+/// The folder of the job is a place like others: `.` and nothing name it, whatever the job's own
+/// path is.
+#[test]
+fn of_the_folder_itself() {
+    for inputs in ["\".\"", "\"\"", "[\"./\"]"] {
+        let folder = scene(inputs, "");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| format!("{name}={}", elsewhere.path().join(name).display());
+        let job = folder.path().join("job.toml");
+        std::fs::rename(&job, folder.path().join("_job.toml")).expect("renamed");
+        let set =
+            ["--set", &place("store"), "--set", &format!("output.dir={}", elsewhere.path().join("out").display())];
+        says(folder.path(), &[&["run", "_job.toml"], &set[..]].concat(), 0, &[]);
+        let again = run(
+            elsewhere.path(),
+            &[&["run", folder.path().join("_job.toml").to_str().expect("UTF-8")], &set[..]].concat(),
+        );
+        assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    }
+    for dir in [".", ""] {
+        let folder = scene("\"in/\"", "");
+        write(folder.path(), "in/a.jsonl", GOOD);
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let store = format!("store={}", elsewhere.path().join("store").display());
+        let dir = format!("output.dir={dir}");
+        says(folder.path(), &["run", "job.toml", "--set", &store, "--set", &dir], 0, &[]);
+        assert!(folder.path().join("members.jsonl").exists());
+        says(folder.path(), &["run", "job.toml", "--set", &dir], 78, &["[output] dir: the store lies in it"]);
+    }
+    // The next run would read these results.
+    let folder = scene("[\"in\"]", "");
+    write(folder.path(), "in/a.jsonl", GOOD);
+    let into = ["run", "job.toml", "--set", "output.dir=in/out"];
+    says(
+        folder.path(),
+        &into,
+        78,
+        &["[output] dir: lies in [read] inputs", "so the next run would read its results as crawl"],
+    );
+    says(folder.path(), &["run", "job.toml", "--set", "store=in/store"], 78, &["store: lies in [read] inputs"]);
+}
+
+/// A store that was built by another identity names all keys that differ, in the words of the job
+/// file, with both values; an explicit default differs from nothing.
+#[test]
+fn of_another_identity() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let at = bench.at("");
+    let others = ["--set", "simhash.k=2", "--set", "contents.text=none", "--set", "minhash=false"];
+    says(
+        &at,
+        &[&["run", "job.toml"], &others[..]].concat(),
+        78,
+        &["store/FORMAT: the store was built with contents.text = \"all\", the job says \"none\"; \
+             the signature minhash, the job says minhash = false; simhash.k = 3, the job says 2; put that back, or"],
+    );
+    let explicit = ["run", "job.toml", "--set", "simhash.bands=4", "--set", "confirm.distance_max=3"];
+    let output = run(&at, &explicit);
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("nothing due"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let other = ["--set", "confirm.coverage_min=0.9", "--set", "keep.by=newest"];
+    let labels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/demo_truth.jsonl");
+    let eval = ["eval", "job.toml", "--labels", labels.to_str().expect("UTF-8")];
+    says(
+        &at,
+        &[&eval, &other[..]].concat(),
+        78,
+        &["decided with confirm.coverage_min = 0.92, the job says 0.9; put them back"],
+    );
+    let deep = [&["verify", "job.toml", "--deep"], &other[..]].concat();
+    says(
+        &at,
+        &deep,
+        78,
+        &[
+            "confirm.coverage_min = 0.92, the job says 0.9; keep.by = [\"https\",\"shortest_url\"], the job says [\"newest\"]",
+        ],
+    );
+}

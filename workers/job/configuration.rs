@@ -1,0 +1,120 @@
+//! The configuration of a job as stores keep it: identity, decision and view.
+
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::store::configuration::{all_of, differences};
+use crate::store::digest_of;
+use crate::store::manifest::Manifest;
+use crate::text::{features, numerals, shingles, signatures, simhash, sketch};
+use crate::{confirm, document, extract, text::normalize};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+impl Job {
+    /// The identity configuration, which is fixed for a store.
+    pub fn identity(&self) -> Result<Value> {
+        let digest = |path: &Option<PathBuf>| -> Result<Option<String>> {
+            let Some(path) = path else { return Ok(None) };
+            Ok(Some(blake3::hash(&features::frozen(path)?).to_hex().to_string()))
+        };
+        // An explicit default is the same configuration as an absent key.
+        let bands = self.simhash.bands.filter(|bands| *bands != self.simhash.k as usize + 1);
+        let simhash = simhash::Options { bands, ..self.simhash.clone() };
+        let features = json!({
+            "version": features::VERSION,
+            "unit": self.features.unit,
+            "characters": self.features.characters,
+            "weight": self.features.weight,
+            "idf": digest(&self.features.idf)?,
+            "stop_words": digest(&self.features.stop_words)?,
+            "features_min": self.features.features_min,
+        });
+        Ok(json!({
+            "canonical_url": document::CANONICAL_URL_VERSION,
+            "extract": { "version": extract::VERSION, "options": self.extract },
+            "normalize": { "version": normalize::VERSION, "options": self.normalize },
+            "features": features,
+            "simhash": simhash,
+            "signatures": signatures::identity(&self.signatures)?,
+            "contents": {
+                "sketch": sketch::VERSION,
+                "shingles": shingles::VERSION,
+                "numerals": numerals::VERSION,
+                "options": self.contents,
+            },
+        }))
+    }
+
+    /// The decision configuration.
+    pub fn decision(&self) -> Value {
+        let distance_max = self.confirm.distance_max.filter(|max| *max != self.simhash.k);
+        json!({ "confirm": confirm::Options { distance_max, ..self.confirm.clone() } })
+    }
+
+    /// The view configuration.
+    pub fn view(&self) -> Value {
+        json!({ "keep": self.keep, "clusters": { "radius": self.clusters.radius } })
+    }
+
+    /// Decision and view, as a manifest keeps them so that a later run can name what differs.
+    pub fn decided_by(&self) -> Value {
+        let (decision, view) = (self.decision(), self.view());
+        let parts = [decision, view].into_iter().filter_map(|part| part.as_object().cloned());
+        Value::Object(parts.flatten().collect())
+    }
+
+    /// Fails if the epoch of `manifest`, in the store at `root`, had another decision, or another
+    /// `view` if that is asked: its answers cannot be computed again with this job.
+    pub fn check_decided(&self, root: &Path, manifest: &Manifest, view: bool) -> Result<()> {
+        let is_same = manifest.decision == digest_of(&self.decision());
+        if is_same && (!view || manifest.view == digest_of(&self.view())) {
+            return Ok(());
+        }
+        let part = |of: &Value| match view {
+            true => of.clone(),
+            false => json!({ "confirm": of["confirm"] }),
+        };
+        let remedy = "put them back, or run the job first";
+        let why = match &manifest.decided_by {
+            // Manifests of earlier builds have digests alone.
+            None => format!("the last epoch had other keys under [confirm], [keep] or [clusters]; {remedy}"),
+            Some(then) => {
+                let all = all_of(&differences(&part(then), &part(&self.decided_by())));
+                format!("the last epoch was decided with {all}; {remedy}")
+            }
+        };
+        Err(Error::config(root, why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(more: Value) -> Job {
+        let mut job = json!({ "store": "s", "read": { "inputs": ["in"] }, "output": { "dir": "out" } });
+        let (Value::Object(job_keys), Value::Object(more)) = (&mut job, more) else { panic!("no objects") };
+        job_keys.extend(more);
+        serde_json::from_value(job).expect("a job")
+    }
+
+    /// A key at its default is the same configuration as an absent key: to write it out is no
+    /// reason to refuse a store, or to decide all pairs again.
+    #[test]
+    fn explicit_defaults() {
+        let (bare, explicit) =
+            (job(json!({})), job(json!({ "simhash": { "bands": 4 }, "confirm": { "distance_max": 3 } })));
+        assert_eq!(bare.identity().expect("no files"), explicit.identity().expect("no files"));
+        assert_eq!(bare.decision(), explicit.decision());
+        let other = job(json!({ "simhash": { "bands": 5 }, "confirm": { "distance_max": 2 } }));
+        assert_ne!(bare.identity().expect("no files"), other.identity().expect("no files"));
+        assert_ne!(bare.decision(), other.decision());
+    }
+
+    /// The identity of the default configuration is that of every store that was built with it.
+    #[test]
+    fn the_default_identity() {
+        let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
+        assert_eq!(digest_of(&identity), "70e25205d05185e742537e88e1a3ee7357b572693e99e3dd00f3636f0a51f5c5");
+    }
+}

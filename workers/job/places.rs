@@ -1,0 +1,160 @@
+//! Where the job reads and writes: no place may lie in another that it would spoil.
+
+use crate::job::{Job, Wrong};
+use std::path::{Component, Path, PathBuf};
+
+/// Files that stand for all that a run writes in the folder of results, and in the store.
+const RESULTS: [&str; 4] = ["members.jsonl", "members.parquet", "summary.json", "run.json"];
+const STORED: [&str; 3] = ["data/pages/0.arrow", "data/rejects/0.jsonl", "manifest/0.json"];
+
+/// The places of `job` that are in one another's way.
+pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
+    let mut wrongs = Vec::new();
+    let mut wrong = |key: &str, why: String| wrongs.push(Wrong { key: key.to_owned(), why });
+    let (store, dir) = (resolved(&job.store), resolved(&job.output.dir));
+    if job.output.metrics.as_deref().is_some_and(|metrics| resolved(metrics).starts_with(&store)) {
+        wrong("output.metrics", "[output] metrics: lies in the store".into());
+    }
+    if dir.starts_with(&store) {
+        wrong("output.dir", "[output] dir: lies in the store; name a folder beside it".into());
+    } else if store.starts_with(&dir) {
+        wrong("output.dir", "[output] dir: the store lies in it; name a folder beside the store".into());
+    }
+    for pattern in &job.read.inputs {
+        let shown = pattern.display();
+        if is_read(pattern, &store, &STORED) {
+            wrong("store", format!("store: lies in [read] inputs {shown:?}, so its files would be read as crawl"));
+        } else if resolved(&base(pattern)).starts_with(&store) {
+            wrong("read.inputs", format!("[read] inputs: {shown:?} lies in the store, whose files are no crawl"));
+        }
+        if is_read(pattern, &dir, &RESULTS) {
+            let why = format!(
+                "[output] dir: lies in [read] inputs {shown:?}, so the next run would read its results as crawl; \
+                 name a folder beside them"
+            );
+            wrong("output.dir", why);
+        }
+    }
+    wrongs
+}
+
+/// Whether a run that reads `pattern` would read one of `files` of `folder`, which is resolved.
+fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
+    let from = base(pattern);
+    let named = resolved(&from);
+    // A folder is read without what is hidden in it.
+    let seen = |path: &Path, below: &Path| {
+        let rest = path.strip_prefix(below).ok();
+        rest.is_some_and(|rest| {
+            !rest.components().any(|part| part.as_os_str().to_string_lossy().starts_with(['.', '_']))
+        })
+    };
+    if from == pattern {
+        return seen(folder, &named);
+    }
+    let Some(glob) = pattern.strip_prefix(&from).ok().and_then(Path::to_str).map(glob::Pattern::new) else {
+        return false;
+    };
+    let Ok(glob) = glob else { return false };
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    files.iter().any(|file| {
+        let file = folder.join(file);
+        // What matches may be the file, or a folder above it.
+        file.ancestors().take_while(|above| above.starts_with(&named) && *above != named).any(|above| {
+            let matches = above.strip_prefix(&named).is_ok_and(|rest| glob.matches_path_with(rest, options));
+            matches && seen(&file, above)
+        })
+    })
+}
+
+/// The part of `pattern` before the first component that is a pattern.
+fn base(pattern: &Path) -> PathBuf {
+    let is_literal = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    if pattern.exists() { pattern.to_owned() } else { pattern.components().take_while(is_literal).collect() }
+}
+
+/// `path` from the root, without links as far as it exists: two names of a place are equal.
+fn resolved(path: &Path) -> PathBuf {
+    let path = tidy(
+        &std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path })
+            .unwrap_or_else(|_| path.to_owned()),
+    );
+    let mut rest = PathBuf::new();
+    for above in path.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            rest = path.strip_prefix(above).map(|below| real.join(below)).unwrap_or(rest);
+            return rest.components().collect();
+        }
+    }
+    path
+}
+
+/// `path` without `.` and `folder/..`, unless that folder is a symbolic link: `out/demo` is easier
+/// to read than `jobs/../out/demo`. The folder of the run itself is `.`.
+pub(super) fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        let climbs = part == Component::ParentDir
+            && matches!(tidy.components().next_back(), Some(Component::Normal(_)))
+            && !tidy.is_symlink();
+        if climbs {
+            tidy.pop();
+        } else if part != Component::CurDir {
+            tidy.push(part);
+        }
+    }
+    if tidy.as_os_str().is_empty() { PathBuf::from(".") } else { tidy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn keys(store: &str, inputs: &[&str], dir: &str) -> Vec<String> {
+        let job = json!({ "store": store, "read": { "inputs": inputs }, "output": { "dir": dir } });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        wrongs(&job).into_iter().map(|wrong| wrong.key).collect()
+    }
+
+    /// Results and stores that lie in the inputs would be read by the next run; a hidden folder
+    /// would not, nor one that no pattern matches.
+    #[test]
+    fn places_in_one_another() {
+        let sound: [(&str, &[&str], &str); 7] = [
+            ("/n/store", &["/n/in"], "/n/out"),
+            ("/n/store", &["/n/*.gz", "/n/*.jsonl"], "/n/out"),
+            ("/n/store", &["/n/in/a.jsonl"], "/n/in/out"),
+            ("/n/in/_store", &["/n/in"], "/n/in/.out"),
+            ("/n/store", &["/n/in"], "."),
+            ("/n/store", &["/n/out/in"], "/n/out"),
+            ("/n/store", &["/n/input"], "/n/in"),
+        ];
+        for (store, inputs, dir) in sound {
+            assert_eq!(keys(store, inputs, dir), Vec::<String>::new(), "{store} {inputs:?} {dir}");
+        }
+        let wrong: [(&str, &[&str], &str, &str); 10] = [
+            ("/n/store", &["/n"], "/out", "store"),
+            ("/n/store", &["/n/in"], "/n/in/deep/out", "output.dir"),
+            ("/n/store", &["/n/in"], "/n/in", "output.dir"),
+            ("/n/store", &["/n/./x/../in"], "/n/in/out", "output.dir"),
+            ("/n/store", &["/n/*"], "/n/in/out", "output.dir"),
+            ("/n/store", &["/n/**/*.jsonl"], "/n/in/out", "output.dir"),
+            ("/n/store", &["/n/out/*.jsonl"], "/n/out", "output.dir"),
+            ("/n/store", &["/n/store/data"], "/n/out", "read.inputs"),
+            ("/n/store", &["/n/in"], "/n/store/out", "output.dir"),
+            ("/n/out/store", &["/n/in"], "/n/out", "output.dir"),
+        ];
+        for (store, inputs, dir, key) in wrong {
+            assert!(keys(store, inputs, dir).contains(&key.to_owned()), "{store} {inputs:?} {dir}");
+        }
+    }
+
+    /// The folder of the run is a place like others, named or not.
+    #[test]
+    fn the_folder_itself() {
+        assert_eq!(tidy(Path::new("./x/..")), Path::new("."));
+        assert_eq!(tidy(Path::new("")), Path::new("."));
+        assert_eq!(resolved(Path::new("")), resolved(Path::new("./gone/..")));
+    }
+}

@@ -1,0 +1,143 @@
+//! Two configurations, compared in words of the job file.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A key in which two configurations differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    then: String,
+    now: String,
+}
+
+/// Keys whose values are in 1/10,000; a job file has them as fractions.
+const SHARES: [&str; 3] = ["similarity_min", "short_similarity_min", "coverage_min"];
+
+/// The configuration with explicit defaults as if they were absent. Stores that were built before
+/// this was one configuration have them.
+pub fn settled(identity: &Value) -> Value {
+    let mut settled = identity.clone();
+    let k = identity["simhash"]["k"].as_u64();
+    if let (Some(k), Some(bands)) = (k, identity["simhash"]["bands"].as_u64())
+        && bands == k + 1
+    {
+        settled["simhash"]["bands"] = Value::Null;
+    }
+    settled
+}
+
+/// The keys in which the configuration `then` of a store and that of the job `now` differ.
+pub fn differences(then: &Value, now: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    walk(&mut Vec::new(), then, now, &mut found);
+    found
+}
+
+/// All of `differences` in one line, to follow "built with" or the like.
+pub fn all_of(differences: &[Difference]) -> String {
+    let each: Vec<String> =
+        differences.iter().map(|Difference { then, now }| format!("{then}, the job says {now}")).collect();
+    each.join("; ")
+}
+
+fn walk(path: &mut Vec<String>, then: &Value, now: &Value, found: &mut Vec<Difference>) {
+    if then == now {
+        return;
+    }
+    let signature = path.len() == 2 && path[0] == "signatures";
+    if let (true, Some(name)) = (signature && (then.is_null() || now.is_null()), path.get(1)) {
+        let leave_out = if name == "minhash" { "minhash = false".to_owned() } else { format!("no {name}") };
+        let with = format!("the signature {name}");
+        let (then, now) = if then.is_null() { (leave_out, with) } else { (with, leave_out) };
+        found.push(Difference { then, now });
+        return;
+    }
+    let is_table = |value: &Value| value.is_object() || value.is_null();
+    if is_table(then) && is_table(now) {
+        let keys = [then, now].into_iter().filter_map(Value::as_object).flat_map(|table| table.keys());
+        for key in keys.collect::<BTreeSet<_>>() {
+            path.push(key.clone());
+            walk(path, then.get(key).unwrap_or(&Value::Null), now.get(key).unwrap_or(&Value::Null), found);
+            path.pop();
+        }
+        return;
+    }
+    found.push(difference(path, then, now));
+}
+
+fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
+    // `options` is a table of the store, not of the job file.
+    let names: Vec<&str> = path.iter().map(String::as_str).filter(|name| *name != "options").collect();
+    let (last, tables) = names.split_last().unwrap_or((&"", &[]));
+    let is_key = path.iter().any(|name| name == "options") || !matches!(tables, [] | ["contents"]);
+    if !is_key || *last == "version" {
+        let rule = if *last == "version" { tables.join(".") } else { (*last).to_owned() };
+        return Difference {
+            then: format!("version {then} of the rule `{rule}`"),
+            now: format!("{now}, as this build has it"),
+        };
+    }
+    let name = match tables {
+        ["signatures", kind] => format!("[[signatures]] {kind} {last}"),
+        _ => names.join("."),
+    };
+    Difference { then: format!("{name} = {}", shown(last, then)), now: shown(last, now) }
+}
+
+fn shown(key: &str, value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        // Of a file its digest counts.
+        Value::String(digest) if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            format!("a file of digest {}...", &digest[..8])
+        }
+        Value::Number(n) if SHARES.contains(&key) => n.as_u64().map_or(n.to_string(), |n| (n as f64 / 1e4).to_string()),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// All keys are named at once, as the job file has them, with both values.
+    #[test]
+    fn in_the_job_files_words() {
+        let then = json!({
+            "canonical_url": 1,
+            "contents": { "numerals": 1, "options": { "text": "all" } },
+            "features": { "version": 1, "idf": null, "unit": "words" },
+            "signatures": { "minhash": { "version": 1, "options": { "bins": 24 } } },
+            "simhash": { "k": 3, "bands": null },
+        });
+        assert_eq!(differences(&then, &then), []);
+        let now = json!({
+            "canonical_url": 1,
+            "contents": { "numerals": 2, "options": { "text": "none" } },
+            "features": { "version": 1, "idf": "ab".repeat(32), "unit": "words" },
+            "signatures": { "minhash": { "version": 1, "options": { "bins": 16 } }, "i_match": { "version": 1 } },
+            "simhash": { "k": 2, "bands": 9 },
+        });
+        assert_eq!(
+            all_of(&differences(&then, &now)),
+            "version 1 of the rule `numerals`, the job says 2, as this build has it; contents.text = \"all\", the job says \"none\"; \
+             features.idf = nothing, the job says a file of digest abababab...; no i_match, the job says the signature i_match; \
+             [[signatures]] minhash bins = 24, the job says 16; simhash.bands = nothing, the job says 9; simhash.k = 3, the job says 2"
+        );
+        let signatures = |list: Value| json!({ "signatures": list });
+        let left = differences(&signatures(json!({ "minhash": { "version": 1 } })), &signatures(json!({})));
+        assert_eq!(all_of(&left), "the signature minhash, the job says minhash = false");
+        let confirm = |least: u16| json!({ "confirm": { "similarity_min": least } });
+        let moved = differences(&confirm(8000), &confirm(9000));
+        assert_eq!(all_of(&moved), "confirm.similarity_min = 0.8, the job says 0.9");
+    }
+
+    /// A store that was built with an explicit default is the same as one without.
+    #[test]
+    fn explicit_defaults() {
+        let of = |bands: Value| settled(&json!({ "simhash": { "k": 3, "bands": bands } }));
+        assert_eq!(of(json!(4)), of(Value::Null));
+        assert_ne!(of(json!(5)), of(Value::Null));
+    }
+}
