@@ -83,11 +83,13 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     // An unfinished plan of an earlier run comes first, then what is due now.
     let mut began = started;
     let mut head = store.head()?;
+    let mut again = false;
     if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
         head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
         began = Instant::now();
+        // The epoch that was taken up has its report.
+        again = true;
     }
-    let mut again = false;
     loop {
         let now = arguments.now.unwrap_or_else(now);
         match plan::plan_at_most(&job, &store, head.as_ref(), now, inputs_max)? {
@@ -160,6 +162,7 @@ pub fn epoch(
         workers: topology.workers,
         plan,
         counts: &counts,
+        superseded: head.manifest.counters.get("visits_superseded").copied().unwrap_or(0),
         exported,
         times,
         stages,
@@ -183,7 +186,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         export::export(job, store, head)?;
     }
     let not_consumed = History::read(job, store, Some(head))?.barren();
-    report::nothing_due(head, &not_consumed, arguments)
+    report::nothing_due(job, head, &not_consumed, arguments)
 }
 
 /// Does the work in threads of this process.

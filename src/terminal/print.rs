@@ -27,6 +27,14 @@ pub fn show(text: &str) -> Result<()> {
     }
 }
 
+/// `n` and what it counts: `1 page`, `1,234 pages`.
+pub fn counted(n: u64, one: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        _ => format!("{} {one}s", grouped(n)),
+    }
+}
+
 /// `n` with commas between the thousands.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

@@ -3,7 +3,7 @@
 
 use crate::cli;
 use crate::cluster::attempts::{self, Attempt};
-use crate::terminal::print::{grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, print_json, show};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -75,6 +75,8 @@ pub struct Outcome<'a> {
     pub barren: Vec<String>,
     /// Pages that a complete snapshot lacks and that were kept.
     pub missing_kept: u64,
+    /// Records of a URL that another record of the same run replaced.
+    pub superseded: u64,
     /// What was exported, if anything.
     pub exported: Option<Exported>,
     /// Where the time went.
@@ -94,7 +96,7 @@ pub struct Outcome<'a> {
 impl Outcome<'_> {
     /// Writes `run.json`.
     pub fn write_run_json(&self) -> Result<()> {
-        let text = serde_json::to_vec_pretty(&json!({
+        let mut text = serde_json::to_vec_pretty(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "epoch": self.plan.epoch,
             "processes": self.processes.len(),
@@ -116,6 +118,7 @@ impl Outcome<'_> {
             "memory_bytes_max": self.memory_bytes,
         }))
         .map_err(|e| Error::internal("cannot write run.json").caused_by(e))?;
+        text.push(b'\n');
         let output = |e: Error| e.with_kind(Kind::Output);
         durable::create_folder(&self.job.output.dir).map_err(output)?;
         durable::write(&self.job.output.dir.join("run.json"), &text).map_err(output)
@@ -151,15 +154,23 @@ impl Outcome<'_> {
         line(&mut out, "epoch", format!("{} committed to {}", self.plan.epoch, self.job.store.display()));
         let inputs = self.plan.inputs.len();
         let megabytes = self.counts.bytes as f64 / 1e6;
-        line(&mut out, "read", format!("{} records of {inputs} files, {megabytes:.1} MB", grouped(self.counts.read)));
-        line(&mut out, "accepted", grouped(self.counts.accepted));
+        if let Some(name) = self.job.single_signature() {
+            line(&mut out, "signatures", format!("{name} alone proposes pairs, as the job says minhash = false"));
+        }
+        if inputs > 0 {
+            let (records, files) = (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
+            line(&mut out, "read", format!("{records} of {files}, {megabytes:.1} MB"));
+            line(&mut out, "accepted", grouped(self.counts.accepted));
+        } else {
+            line(&mut out, "read", format!("nothing new; {}", self.cause()));
+        }
         if !self.barren.is_empty() {
             line(&mut out, "due", format!("{}; they stay due until they or [read] change", barren(&self.barren)));
         }
         if self.missing_kept > 0 {
-            let (pages, unreadable) = (self.missing_kept, grouped(self.counts.unreadable));
-            let what = counted(pages, "page that the snapshot lacks", "pages that the snapshot lacks");
-            line(&mut out, "kept", format!("{what}: {unreadable} bad records do not say which page they are about"));
+            let (pages, unreadable) = (counted(self.missing_kept, "page"), grouped(self.counts.unreadable));
+            let why = format!("{unreadable} bad records do not say which page they are about");
+            line(&mut out, "kept", format!("{pages} that the snapshot lacks: {why}"));
         }
         for (head, reasons) in
             [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)]
@@ -170,13 +181,17 @@ impl Outcome<'_> {
                 line(&mut out, head, format!("{total:<8} {}", list.join(", ")));
             }
         }
+        if self.superseded > 0 {
+            let rest = format!("{:<8} by another record of the same URL", grouped(self.superseded));
+            line(&mut out, "superseded", rest);
+        }
         if let Some(Exported { summary, largest }) = &self.exported {
             let folded = summary.folded_identical + summary.folded_near;
             let share = 100.0 * folded as f64 / (summary.pages as f64).max(1.0);
             line(
                 &mut out,
                 "pages",
-                format!("{:<8} {} distinct texts", grouped(summary.pages), grouped(summary.contents)),
+                format!("{:<8} {}", grouped(summary.pages), counted(summary.contents, "distinct text")),
             );
             line(&mut out, "kept", grouped(summary.kept));
             line(
@@ -189,10 +204,12 @@ impl Outcome<'_> {
                     grouped(summary.folded_near)
                 ),
             );
-            line(&mut out, "clusters", format!("{}, the largest:", grouped(summary.clusters)));
+            let colon = if largest.is_empty() { "" } else { ", the largest:" };
+            line(&mut out, "clusters", format!("{}{colon}", grouped(summary.clusters)));
             for (pages, contents, hosts, url) in largest {
-                let rest = format!("{pages} pages, {contents} texts, {hosts} hosts  {url}");
-                line(&mut out, "", rest);
+                let counts = [(*pages, "page"), (*contents, "text"), (*hosts, "host")];
+                let counts = counts.map(|(n, one)| counted(n.into(), one));
+                line(&mut out, "", format!("{}  {url}", counts.join(", ")));
             }
             for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "pivots" } else { "" }, left);
@@ -205,9 +222,19 @@ impl Outcome<'_> {
             );
         }
         let memory = self.memory_bytes as f64 / 1e6;
-        let layout = format!("{processes} x {workers} workers");
-        line(&mut out, "took", format!("{seconds:.1} s, {rate:.0} records/s, {memory:.0} MB at most, {layout}"));
+        let layout = format!("{processes} x {}", counted(workers as u64, "worker"));
+        let rate = if inputs > 0 { format!("{rate:.0} records/s, ") } else { String::new() };
+        line(&mut out, "took", format!("{seconds:.1} s, {rate}{memory:.0} MB at most, {layout}"));
         out
+    }
+
+    /// Why there was an epoch without input.
+    fn cause(&self) -> &'static str {
+        match (self.plan.decision_changed, self.plan.view_changed) {
+            (true, _) => "[confirm] changed, so every pair was decided again",
+            (_, true) => "[keep] or [clusters] changed, so every cluster was made again",
+            _ => "pages expired",
+        }
     }
 }
 
@@ -227,10 +254,11 @@ fn warn_of_large_clusters(large: &LargeClusters) {
 /// The warning about a large cluster.
 fn warning(cluster: &LargeCluster) -> String {
     let LargeCluster { representative, pages, contents, diameter, chars, .. } = cluster;
-    let mut text = format!("a cluster of {} pages, {} texts, ", grouped((*pages).into()), grouped((*contents).into()));
+    let (pages, texts) = (counted((*pages).into(), "page"), counted((*contents).into(), "text"));
+    let mut text = format!("a cluster of {pages}, {texts}, ");
     match &cluster.host {
         Some(host) => text.push_str(&format!("all of {host}")),
-        None => text.push_str(&format!("{} hosts", grouped(cluster.hosts.into()))),
+        None => text.push_str(&counted(cluster.hosts.into(), "host")),
     }
     text.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
     if let Some(similarity) = cluster.similarity {
@@ -257,9 +285,10 @@ fn warning(cluster: &LargeCluster) -> String {
 /// What the pivot rule leaves unexamined, one line for each signature.
 pub fn unexamined(left: &BySignature) -> Vec<String> {
     let text = left.iter().map(|(name, left)| {
-        let (buckets, pairs) = (grouped(left.buckets), grouped(left.pairs));
-        let buckets = if left.buckets == 1 { "1 bucket has".into() } else { format!("{buckets} buckets have") };
-        format!("{name}: {buckets} more than {PIVOTS} texts; {pairs} pairs in them are not examined")
+        let buckets = counted(left.buckets, "bucket");
+        let (has, are) = (if left.buckets == 1 { "has" } else { "have" }, if left.pairs == 1 { "is" } else { "are" });
+        let pairs = counted(left.pairs, "pair");
+        format!("{name}: {buckets} {has} more than {PIVOTS} texts; {pairs} of them {are} not examined")
     });
     text.collect()
 }
@@ -267,21 +296,16 @@ pub fn unexamined(left: &BySignature) -> Vec<String> {
 /// Inputs that gave no record and are named; the others are counted.
 const BARREN_NAMED_MAX: usize = 3;
 
-/// `n` of something.
-fn counted(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(n), if n == 1 { one } else { many })
-}
-
 /// The inputs that gave no record, as a person reads it.
 fn barren(paths: &[String]) -> String {
-    let inputs = counted(paths.len() as u64, "input", "inputs");
+    let inputs = counted(paths.len() as u64, "input");
     let named = paths[..paths.len().min(BARREN_NAMED_MAX)].join(", ");
     let more = if paths.len() > BARREN_NAMED_MAX { ", ..." } else { "" };
     format!("{inputs} gave no record and are not consumed: {named}{more}")
 }
 
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record.
-pub fn nothing_due(head: &Head, not_consumed: &[String], arguments: &cli::Run) -> Result<()> {
+pub fn nothing_due(job: &Job, head: &Head, not_consumed: &[String], arguments: &cli::Run) -> Result<()> {
     if arguments.json {
         return print_json(&json!({ "epoch": head.manifest.epoch, "due": false, "inputs_not_consumed": not_consumed }));
     }
@@ -292,7 +316,8 @@ pub fn nothing_due(head: &Head, not_consumed: &[String], arguments: &cli::Run) -
         [] => "every input is consumed".to_owned(),
         paths => format!("{}, until they or [read] change", barren(paths)),
     };
-    show(&format!("nothing due: {inputs}; the store is at epoch {}\n", head.manifest.epoch))
+    let alone = job.single_signature().map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
+    show(&format!("nothing due: {inputs}; the store is at epoch {}{alone}\n", head.manifest.epoch))
 }
 
 /// Reports that another run holds the store and this one does nothing.
@@ -341,7 +366,7 @@ mod tests {
         let copies = LargeCluster { contents: 1, hosts: 7, host: None, similarity: None, advice: None, ..chain };
         assert_eq!(
             warning(&copies),
-            "a cluster of 12,000 pages, 1 texts, 7 hosts, 90 to 9,000 characters: http://a.example/1"
+            "a cluster of 12,000 pages, 1 text, 7 hosts, 90 to 9,000 characters: http://a.example/1"
         );
     }
 
@@ -351,8 +376,8 @@ mod tests {
         let left = [("minhash", 2, 1234), ("simhash", 1, 1)];
         let left = left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
         let lines = unexamined(&left.into_iter().collect());
-        assert_eq!(lines[0], "minhash: 2 buckets have more than 64 texts; 1,234 pairs in them are not examined");
-        assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pairs in them are not examined");
+        assert_eq!(lines[0], "minhash: 2 buckets have more than 64 texts; 1,234 pairs of them are not examined");
+        assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pair of them is not examined");
     }
 
     /// Commas separate the thousands.
