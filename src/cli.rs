@@ -78,6 +78,23 @@ impl Command {
             _ => (false, 0),
         }
     }
+
+    /// Whether the command answers in JSON.
+    pub fn json(&self) -> bool {
+        match self {
+            Command::Run(of) | Command::Rank(of) => of.run.json,
+            Command::Rebuild(of) => of.json,
+            Command::Export(of) => of.json,
+            Command::Check(Check { of, .. })
+            | Command::Status(Status { of, .. })
+            | Command::Verify(Verify { of, .. })
+            | Command::Eval(Eval { of, .. })
+            | Command::Rollback(Rollback { of, .. })
+            | Command::Gc(Gc { of, .. })
+            | Command::Lexicon(Lexicon { of, .. }) => of.json,
+            Command::Schedule(_) | Command::Worker => false,
+        }
+    }
 }
 
 /// The arguments of `pagefold run`: a run, and what it does when it is unattended.

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     match damage::caught(|| commands::carry_out(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            logging::print_error(&error.to_string());
+            logging::print_failure(&error, command.json());
             ExitCode::from(error.kind().exit_code())
         }
     }

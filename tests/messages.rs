@@ -254,3 +254,109 @@ fn of_another_identity() {
         ],
     );
 }
+
+/// Where nothing was accepted the refusal says which fields the records have and which line of the
+/// job to change, lists the records in a file, and never advises to let them pass.
+#[test]
+fn of_rejected_records() {
+    let refused = |name: &str, text: &str, expected: &[&str]| {
+        let folder = scene(&format!("{name:?}"), "");
+        write(folder.path(), name, text);
+        let said = says(folder.path(), &["run", "job.toml"], 65, expected);
+        assert!(!said.contains("--allow"), "{said}");
+        let list = said.trim_end().rsplit_once("Rejected records: ").expect("a list").1;
+        assert!(std::fs::read_to_string(folder.path().join(list)).expect("written").ends_with("}\n"));
+    };
+    let nested = "{\"text\":\"t\",\"id\":\"7\",\"metadata\":{\"url\":\"http://a.example/\"}}\n".repeat(46);
+    refused(
+        "nested.jsonl",
+        &nested,
+        &[
+            "46 of 46 records were rejected (no_url 46; such as nested.jsonl at 0, no_url: no `url`; it has id, metadata, text)",
+            "[read.fields] url = [\"id\"]",
+        ],
+    );
+    refused("a.jsonl", "{\"url\":\"http://a.example/\",\"content\":\"t\"}\n", &["[read.fields] text = \"content\""]);
+    refused("a.json", &format!("[{}]\n", GOOD.trim()), &["a JSON array", "jq -c '.[]' a.json > a.jsonl"]);
+    refused("a.json", "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n", &["jq -c . a.json > a.jsonl"]);
+    // Among good records, a few bad ones may pass.
+    let folder = scene("\"in.jsonl\"", "");
+    write(folder.path(), "in.jsonl", &[&GOOD.repeat(9), "{broken\n"].concat());
+    let said = says(folder.path(), &["run", "job.toml"], 65, &["1 of 10 records were rejected (bad_json 1; such as"]);
+    assert!(said.contains("To let it pass once: --allow rejects, or raise [read] rejects_max = 0.05"), "{said}");
+}
+
+/// A table of somebody else that has the name of a result is not replaced, and nothing is done that
+/// could not be exported; results of an earlier run are replaced.
+#[test]
+fn of_files_of_others() {
+    let folder = scene("\"in.jsonl\"", "");
+    let at = folder.path();
+    write(at, "out/members.jsonl", "{\"name\":\"Anna\",\"email\":\"anna@a.example\"}\n");
+    says(at, &["run", "job.toml"], 73, &["out/members.jsonl was not written by pagefold; move it away"]);
+    assert!(!at.join("store").exists());
+    std::fs::remove_file(at.join("out/members.jsonl")).expect("removed");
+    write(at, "out/pairs.parquet", "PAR1 of another program");
+    says(at, &["run", "job.toml"], 73, &["out/pairs.parquet was not written by pagefold"]);
+    std::fs::remove_file(at.join("out/pairs.parquet")).expect("removed");
+    says(at, &["run", "job.toml"], 0, &[]);
+    write(at, "in.jsonl", &[GOOD, &GOOD.replace("/1", "/2")].concat());
+    says(at, &["run", "job.toml"], 0, &[]);
+    says(at, &["export", "job.toml"], 0, &[]);
+    for name in ["summary.json", "run.json"] {
+        assert!(std::fs::read_to_string(at.join("out").join(name)).expect("written").ends_with("}\n"), "{name}");
+    }
+}
+
+/// A program that asks for JSON gets the error as a line of JSON, on stderr too.
+#[test]
+fn in_json() {
+    let folder = scene("\"in.jsonl\"", "[simhash]\nk = 9\n");
+    for command in ["run", "status"] {
+        let output = run(folder.path(), &[command, "job.toml", "--json"]);
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        let line: serde_json::Value = serde_json::from_str(&stderr).expect("a line of JSON");
+        assert_eq!((&line["level"], &line["exit_code"]), (&"ERROR".into(), &78.into()));
+        assert!(line["message"].as_str().is_some_and(|message| message.starts_with("job.toml:7: [simhash] k = 9")));
+    }
+}
+
+/// Denied access has one exit code, wherever it is met: at the store's folder, at the lock of
+/// another user, at the results, at an input.
+#[test]
+fn of_denied_access() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("changed");
+    };
+    for (name, denied) in
+        [("the store's folder", "."), ("the lock", "store/LOCK"), ("results", "out"), ("inputs", "in.jsonl")]
+    {
+        let folder = scene("\"in.jsonl\"", "");
+        let at = folder.path();
+        write(at, "store/LOCK", "");
+        std::fs::create_dir(at.join("out")).expect("made");
+        std::fs::copy(pagefold(), at.join("pagefold")).expect("copied");
+        mode(&at.join("pagefold"), 0o755);
+        for open in [".", "store", "out"] {
+            mode(&at.join(open), 0o777);
+        }
+        mode(&at.join("store/LOCK"), 0o666);
+        if denied == "." {
+            std::fs::remove_dir_all(at.join("store")).expect("removed");
+        }
+        mode(&at.join(denied), if at.join(denied).is_dir() { 0o555 } else { 0 });
+        let mut command = Command::new(at.join("pagefold"));
+        command.args(["run", "job.toml"]).current_dir(at).env_remove("RUST_LOG");
+        if rustix::process::geteuid().is_root() {
+            // To root nothing is denied.
+            command.uid(65_534).gid(65_534);
+        }
+        let output = command.output().expect("started");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(77), "{name}: {stderr}");
+        assert!(stderr.contains("denied"), "{name}: {stderr}");
+        mode(at, 0o777);
+    }
+}

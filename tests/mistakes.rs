@@ -66,7 +66,7 @@ fn too_many_rejects() {
     assert_eq!(output.status.code(), Some(65));
     assert!(
         String::from_utf8_lossy(&output.stderr)
-            .contains("2 of 3 records were rejected (bad_json 1, no_url 1; the first: ")
+            .contains("2 of 3 records were rejected (bad_json 1, no_url 1; such as ")
     );
     assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
     bench.run_well(&["--set", "read.rejects_max=1"]);

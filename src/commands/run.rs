@@ -74,6 +74,9 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
+    if job.output.export == When::Always {
+        export::check_place(&job)?;
+    }
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return report::skipped(&job, arguments);
     };

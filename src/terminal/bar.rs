@@ -1,7 +1,7 @@
 //! Shows the progress of a run: a bar on a terminal, log lines elsewhere.
 
 use crate::cluster::control::Message;
-use crate::terminal::print::grouped;
+use crate::terminal::print::{counted, grouped};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -101,7 +101,7 @@ impl Bar {
 fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
     let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
     let bar = all.add(ProgressBar::new(total));
-    let template = "{msg:>10} [{bar:30}] {bytes}/{total_bytes}  {prefix}  ETA {eta}";
+    let template = "{msg:>10} [{wide_bar}] {prefix}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));
     }
@@ -111,10 +111,9 @@ fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
         thread::park_timeout(DRAW_EVERY);
         let processes = processes(followed);
         let (bytes, records, stage) = sum(&processes);
-        let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
         bar.set_position(bytes);
         bar.set_message(stage);
-        bar.set_prefix(format!("{records} documents, {rate:.0}/s"));
+        bar.set_prefix(figures(bytes, total, records, started.elapsed().as_secs_f64()));
         let wanted = if processes.len() > 1 { processes.len().min(LINES_MAX) } else { 0 };
         while lines.len() < wanted {
             let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
@@ -125,6 +124,18 @@ fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
     }
     // If the terminal cannot be cleared, the run does not fail.
     let _ = all.clear();
+}
+
+/// The figures beside the bar. The time left is that of reading; the stages after it have none.
+fn figures(bytes: u64, total: u64, records: u64, seconds: f64) -> String {
+    let rate = records as f64 / seconds.max(0.001);
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let left = match total.checked_sub(bytes) {
+        Some(left @ 1..) if bytes > 0 => format!(", {:.0} s to read", seconds * left as f64 / bytes as f64),
+        _ => String::new(),
+    };
+    let (records, rate) = (counted(records, "record"), grouped(rate as u64));
+    format!("{:.0}/{:.0} MB, {records}, {rate}/s{left}", megabytes(bytes), megabytes(total))
 }
 
 /// Logs a line for all processes and, if `each`, a line for each.
@@ -168,4 +179,19 @@ fn sum(processes: &[Arc<ObservedProcess>]) -> (u64, u64, &'static str) {
     };
     let least = processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
     (sum(|p| &p.bytes), sum(|p| &p.records), stage(least.unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The figures leave room for a bar in 80 columns, and speak of the time left only while that
+    /// is known: while inputs are read.
+    #[test]
+    fn figures_fit() {
+        let reading = figures(25_680_000, 264_950_000, 1_025_911, 5.0);
+        assert_eq!(reading, "26/265 MB, 1,025,911 records, 205,182/s, 47 s to read");
+        assert!(reading.len() < 60);
+        assert_eq!(figures(5_000_000, 5_000_000, 1, 1.0), "5/5 MB, 1 record, 1/s");
+    }
 }

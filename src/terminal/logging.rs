@@ -1,8 +1,10 @@
 //! Logs on stderr: lines for people on a terminal, JSON lines elsewhere. `RUST_LOG` overrides the
 //! flags.
 
+use serde_json::json;
 use std::io::{IsTerminal, Write};
 use tracing_subscriber::EnvFilter;
+use workers::error::Error;
 
 /// Starts logging. On a terminal only warnings by default, as the progress bar shows the rest.
 pub fn start(quiet: bool, verbose: u8) {
@@ -27,6 +29,16 @@ pub fn start(quiet: bool, verbose: u8) {
     } else {
         builder.json().flatten_event(true).init();
     }
+}
+
+/// Prints the error of a failed command: for a program that asked for JSON as a line of the log.
+pub fn print_failure(error: &Error, json: bool) {
+    if !json || std::io::stderr().is_terminal() {
+        return print_error(&error.to_string());
+    }
+    let code = error.kind().exit_code();
+    let line = json!({ "level": "ERROR", "message": error.to_string(), "exit_code": code, "guard": error.guard() });
+    forward(&line.to_string());
 }
 
 /// Prints the error of a failed command, in one write: a line, or several of equal rank. If stderr

@@ -3,6 +3,7 @@
 //! A refused epoch leaves the store as it was. The next run resumes it, and may allow a guard on
 //! the command line.
 
+use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::job::guards::Options;
 use std::path::Path;
@@ -38,10 +39,13 @@ impl Guard {
     }
 
     fn refuse(self, kind: Kind, what: String, key: &str) -> Error {
-        let name = self.name();
+        let line = format!("{what}; nothing was committed. {}", self.advice(key));
+        Error::new(kind, line).with_guard(self.name())
+    }
+
+    fn advice(self, key: &str) -> String {
         let key = if key.is_empty() { String::new() } else { format!(", or raise {key}") };
-        Error::new(kind, format!("{what}; nothing was committed. To let it pass once: --allow {name}{key}"))
-            .with_guard(name)
+        format!("To let it pass once: --allow {}{key}", self.name())
     }
 }
 
@@ -56,12 +60,8 @@ pub struct Figures {
     pub rejects_max: f64,
     /// The number of records read.
     pub read: u64,
-    /// The number of rejected records by reason, as text.
-    pub rejects: String,
-    /// The first rejected record, as text.
-    pub first_reject: String,
-    /// The number of rejected records.
-    pub rejected: u64,
+    /// The rejected records.
+    pub rejects: Rejects,
     /// The name of the source that was read.
     pub source: String,
     /// The number of known pages of the source, if a complete snapshot was read, else 0.
@@ -82,11 +82,10 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     for guard in Guard::ALL.into_iter().filter(|guard| !allowed.contains(guard)) {
         match guard {
-            Guard::Rejects if figures.rejected as f64 > figures.rejects_max * figures.read as f64 => {
-                let (rejected, read, max) = (figures.rejected, figures.read, figures.rejects_max);
-                let (rejects, first) = (&figures.rejects, &figures.first_reject);
-                let what = format!("{rejected} of {read} records were rejected ({rejects}; the first: {first})");
-                return Err(guard.refuse(Kind::Data, what, &format!("[read] rejects_max = {max}")));
+            Guard::Rejects if figures.rejects.rejected as f64 > figures.rejects_max * figures.read as f64 => {
+                let allow = guard.advice(&format!("[read] rejects_max = {}", figures.rejects_max));
+                let line = figures.rejects.refusal(figures.read, &allow);
+                return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
             }
             Guard::Missing if figures.known > PAGES_MIN => {
                 let missing = share(figures.missing, figures.known);
@@ -163,7 +162,7 @@ mod tests {
         let usual = Figures {
             rejects_max: 0.05,
             read: 1000,
-            rejected: 50,
+            rejects: Rejects { rejected: 50, ..Rejects::default() },
             known: 2000,
             missing: 600,
             expired: 600,
@@ -172,7 +171,8 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(refusal(&usual, &[]), None);
-        let rejects = Figures { rejected: 51, ..usual.clone() };
+        let rejects = Rejects { rejected: 51, ..Rejects::default() };
+        let rejects = Figures { rejects, ..usual.clone() };
         let missing = Figures { missing: 601, ..usual.clone() };
         let expired = Figures { expired: 601, ..usual.clone() };
         let folds = Figures { after: (2000, 801), ..usual.clone() };

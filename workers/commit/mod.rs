@@ -5,13 +5,15 @@
 //! unchanged.
 
 pub mod guards;
+mod rejects;
 
 use crate::candidates::pivots;
 use crate::commit::guards::{Figures, Guard};
+use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::epoch::{self, Receipt};
-use crate::fold::splits::{self, Counts, RejectLine};
+use crate::fold::splits::{self, Counts};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
@@ -50,27 +52,12 @@ fn figures(
     plan: &Plan,
     store: &Store,
 ) -> Result<Figures> {
-    let rejected: u64 = counts.rejected.values().sum();
-    let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
-    let mut first_reject = String::new();
-    // A refused epoch exports nothing, so the refusal names the first rejected record.
-    let attempt = plan.attempt(store.root());
-    for id in 0..plan.splits.len() {
-        let lines = splits::rejects(&attempt, id)?;
-        let line = lines.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if let Ok(RejectLine { file, offset, reason, .. }) = serde_json::from_slice(line) {
-            first_reject = format!("{file} at {offset}, {reason}");
-            break;
-        }
-    }
     let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
     Ok(Figures {
         rejects_max: job.read.rejects_max,
         source: job.read.source.clone(),
         read: counts.read,
-        rejects: reasons.join(", "),
-        first_reject,
-        rejected,
+        rejects: Rejects::of(counts, plan, &plan.attempt(store.root()))?,
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing),
         expired: counters.get(Counter::PagesExpired),
@@ -121,6 +108,7 @@ pub fn commit(
         guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
     {
         plan.mark_refused(store.root())?;
+        rejects::write_list(plan, &plan.attempt(store.root()))?;
         return Err(refusal);
     }
     let consumed = consumed(job, store, head, plan)?;
@@ -250,11 +238,7 @@ fn taken(store: &Store, plan: &Plan) -> Result<Vec<Taken>> {
 }
 
 fn rejects(store: &Store, plan: &Plan) -> Result<Option<manifest::FileRef>> {
-    let attempt = plan.attempt(store.root());
-    let mut lines = String::new();
-    for id in 0..plan.splits.len() {
-        let split = String::from_utf8(splits::rejects(&attempt, id)?);
-        lines.push_str(&split.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?);
-    }
+    let lines = String::from_utf8(rejects::all(plan, &plan.attempt(store.root()))?);
+    let lines = lines.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?;
     if lines.is_empty() { Ok(None) } else { store.write_lines("rejects", &lines).map(Some) }
 }

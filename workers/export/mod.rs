@@ -43,6 +43,7 @@ const PORTION_ROWS: usize = 1 << 17;
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = Place { dir: &job.output.dir, forms: &job.output.formats };
+    check_place(job)?;
     durable::create_folder(place.dir).map_err(output)?;
     current::forget(job, store)?;
     let states = &head.manifest.tables;
@@ -79,11 +80,23 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         counters: head.manifest.counters.clone(),
         files: files.into_iter().collect(),
     };
-    let text =
+    let mut text =
         serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
+    text.push(b'\n');
     durable::write(&place.dir.join("summary.json"), &text).map_err(output)?;
     current::note(job, store, head, &summary.files, &text)?;
     Ok(Exported { summary, largest })
+}
+
+/// Fails if the export of `job` would replace a file that somebody else wrote. To be asked before
+/// the work, since a commit that cannot be exported helps nobody.
+pub fn check_place(job: &Job) -> Result<()> {
+    let place = Place { dir: &job.output.dir, forms: &job.output.formats };
+    sink::check_place::<Member>(&place)?;
+    sink::check_place::<Redirect>(&place)?;
+    sink::check_place::<Pair>(&place)?;
+    sink::check_place::<Cluster>(&place)?;
+    sink::check_place::<Change>(&place)
 }
 
 /// The tables before the head's epoch.

@@ -11,9 +11,10 @@ use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde::Serialize;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,9 @@ const BATCH_ROWS: usize = 1 << 16;
 const GROUP_ROWS: usize = 1 << 20;
 /// The size of a file's buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
+
+/// The writer that Parquet files name.
+const CREATOR: &str = "pagefold";
 
 /// A row of an exported table.
 pub trait Exported: Serialize {
@@ -129,7 +133,7 @@ impl<R: Exported> Sink<R> {
             let properties = WriterProperties::builder()
                 .set_compression(Compression::ZSTD(ZstdLevel::default()))
                 .set_max_row_group_row_count(Some(GROUP_ROWS))
-                .set_created_by("pagefold".into())
+                .set_created_by(CREATOR.into())
                 .build();
             ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, R::NAME, e))
         });
@@ -174,6 +178,43 @@ impl<R: Exported> Sink<R> {
         }
         Ok(files)
     }
+}
+
+/// Fails if a file in the place of the table of `R` was written by somebody else.
+pub fn check_place<R: Exported>(place: &Place<'_>) -> Result<()> {
+    for form in place.forms {
+        let path = place.dir.join(file_name(R::NAME, *form));
+        let is_ours = match (form, File::open(&path)) {
+            (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => true,
+            (_, Err(e)) => return Err(Error::io("read", &path, e)),
+            (Form::Jsonl, Ok(file)) => has_columns(file, &R::schema()),
+            (Form::Parquet, Ok(file)) => SerializedFileReader::new(file)
+                .is_ok_and(|reader| reader.metadata().file_metadata().created_by() == Some(CREATOR)),
+        };
+        if !is_ours {
+            let why = "was not written by pagefold; move it away, or name another folder as [output] dir";
+            return Err(Error::new(Kind::Output, format!("{} {why}", path.display())));
+        }
+    }
+    Ok(())
+}
+
+/// The longest first line that is looked at.
+const FIRST_LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// Whether the first line of `file` has the columns of `schema`, or those of another version, which
+/// has more or fewer. An empty file has no other rows.
+fn has_columns(file: File, schema: &SchemaRef) -> bool {
+    let mut line = Vec::new();
+    if BufReader::new(file.take(FIRST_LINE_BYTES_MAX)).read_until(b'\n', &mut line).is_err() {
+        return false;
+    }
+    let row: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_slice(&line).ok();
+    let ours = |row: &serde_json::Map<String, serde_json::Value>| {
+        row.keys().all(|key| schema.field_with_name(key).is_ok())
+            || schema.fields().iter().all(|field| row.contains_key(field.name()))
+    };
+    line.is_empty() || row.is_some_and(|row| ours(&row))
 }
 
 /// Removes the temporary files of the table of `R` from `dir`, ignoring errors.

@@ -1,0 +1,178 @@
+//! What is said of the rejected records of an epoch that was refused.
+//!
+//! A refused epoch exports nothing, so its rejected records are listed in a file of the attempt,
+//! and the refusal says what would help. It advises to let the records pass only where most others
+//! were good: if hardly any was, the job reads the wrong field, and a commit would consume the
+//! inputs for nothing.
+
+use crate::error::Result;
+use crate::fold::splits::{self, Counts, RejectLine};
+use crate::plan::Plan;
+use crate::store::durable;
+use std::path::{Path, PathBuf};
+
+/// The most characters of a record's detail that a message repeats.
+const DETAIL_CHARS_MAX: usize = 160;
+
+/// The rejected records of an epoch, for a message.
+#[derive(Clone, Debug, Default)]
+pub struct Rejects {
+    /// How many.
+    pub rejected: u64,
+    /// How many records became visits.
+    pub accepted: u64,
+    /// Their reasons and numbers, as text.
+    pub reasons: String,
+    /// One of the most frequent reason.
+    pub example: Option<RejectLine>,
+    /// The file that lists them, once the epoch is refused.
+    pub list: PathBuf,
+}
+
+/// The path of the list of an attempt's rejected records.
+fn list(attempt: &Path) -> PathBuf {
+    attempt.join("rejects.jsonl")
+}
+
+impl Rejects {
+    /// Those of `plan`, whose work is in `attempt`.
+    pub fn of(counts: &Counts, plan: &Plan, attempt: &Path) -> Result<Rejects> {
+        let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let most = counts.rejected.iter().max_by_key(|(_, n)| **n).map_or("", |(reason, _)| reason);
+        Ok(Rejects {
+            rejected: counts.rejected.values().sum(),
+            accepted: counts.accepted,
+            reasons: reasons.join(", "),
+            example: example(plan, attempt, most)?,
+            list: list(attempt),
+        })
+    }
+
+    /// What happened, and what would help: `allow` if most of the records were good.
+    pub fn refusal(&self, read: u64, allow: &str) -> String {
+        let first = self.example.as_ref().map_or(String::new(), |line| {
+            let detail: String = line.detail.chars().take(DETAIL_CHARS_MAX).collect();
+            let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
+            format!("; such as {} at {}, {}{detail}", line.file, line.offset, line.reason)
+        });
+        let remedy = if self.accepted < self.rejected { self.remedy() } else { allow.to_owned() };
+        format!(
+            "{} of {read} records were rejected ({}{first}); nothing was committed. {remedy}{}",
+            self.rejected,
+            self.reasons,
+            self.listed()
+        )
+    }
+
+    /// Where all of them are, to end a refusal with; nothing if there are none.
+    pub fn listed(&self) -> String {
+        if self.rejected == 0 { String::new() } else { format!(". Rejected records: {}", self.list.display()) }
+    }
+
+    fn remedy(&self) -> String {
+        let Some(RejectLine { file, reason, detail, .. }) = &self.example else { return "Hardly any was good".into() };
+        let fields: Vec<&str> =
+            detail.rsplit_once("; it has ").map_or(vec![], |(_, names)| names.split(", ").collect());
+        let among = |likely: &[&str]| {
+            let found = likely.iter().find(|name| fields.contains(name));
+            found.map_or("FIELD".to_owned(), |name| (*name).to_owned())
+        };
+        match reason.as_str() {
+            "no_url" => format!(
+                "The job reads another field than the records have. Name that of the URL, or of an id: \
+                 [read.fields] url = [\"{}\"]",
+                among(&IDS)
+            ),
+            "no_text" => format!(
+                "The job reads another field than the records have. Name that of the text: [read.fields] text = \"{}\"",
+                among(&TEXTS)
+            ),
+            "bad_json" if detail.starts_with("a JSON array") => {
+                format!("Make lines of it: jq -c '.[]' {file} > {file}l, and read that")
+            }
+            "bad_json" if detail.starts_with("an object over") => {
+                format!("Make lines of it: jq -c . {file} > {file}l, and read that")
+            }
+            "bad_file" => "Take such files out of [read] inputs, or convert them".into(),
+            _ => "Hardly any was good, so they are left to be looked at".into(),
+        }
+    }
+}
+
+/// Fields that are likely to identify a record, and to hold its text.
+const IDS: [&str; 12] = [
+    "url",
+    "uri",
+    "id",
+    "doc_id",
+    "docid",
+    "document_id",
+    "uuid",
+    "link",
+    "page_url",
+    "source_url",
+    "warc_record_id",
+    "key",
+];
+const TEXTS: [&str; 8] = ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
+
+/// Lists the rejected records of a refused epoch in a file of its attempt.
+pub fn write_list(plan: &Plan, attempt: &Path) -> Result<()> {
+    let lines = all(plan, attempt)?;
+    if lines.is_empty() { Ok(()) } else { durable::write(&list(attempt), &lines) }
+}
+
+/// The lines of all splits.
+pub fn all(plan: &Plan, attempt: &Path) -> Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    (0..plan.splits.len()).try_for_each(|id| splits::rejects(attempt, id).map(|split| lines.extend(split)))?;
+    Ok(lines)
+}
+
+/// The first rejected record of this `reason`.
+fn example(plan: &Plan, attempt: &Path, reason: &str) -> Result<Option<RejectLine>> {
+    for id in 0..plan.splits.len() {
+        let lines = splits::rejects(attempt, id)?;
+        let parsed = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+        if let Some(line) = parsed.into_iter().find(|line: &RejectLine| line.reason == reason) {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where hardly anything was accepted, to let it pass would consume the inputs for nothing: the
+    /// refusal names the line of the job to change, and never advises to allow it.
+    #[test]
+    fn the_remedy_fits() {
+        let of = |accepted: u64, reason: &str, detail: &str| {
+            let example =
+                RejectLine { file: "p/x.json".into(), offset: 7, reason: reason.into(), detail: detail.into() };
+            let (reasons, list) = (format!("{reason} 10"), "a/rejects.jsonl".into());
+            let rejects = Rejects { rejected: 10, accepted, reasons, example: Some(example), list };
+            rejects.refusal(accepted + 10, "ALLOW")
+        };
+        assert_eq!(
+            of(90, "bad_json", "EOF"),
+            "10 of 100 records were rejected (bad_json 10; such as p/x.json at 7, bad_json: EOF); nothing was committed. \
+             ALLOW. Rejected records: a/rejects.jsonl"
+        );
+        for (reason, detail, remedy) in [
+            ("no_url", "no `url`; it has id, metadata, text", "[read.fields] url = [\"id\"]"),
+            ("no_url", "no `url`; it has a, b", "[read.fields] url = [\"FIELD\"]"),
+            ("no_text", "u; it has content, url", "[read.fields] text = \"content\""),
+            ("bad_json", "a JSON array; one object", "jq -c '.[]' p/x.json > p/x.jsonl"),
+            ("bad_json", "an object over several lines; one", "jq -c . p/x.json > p/x.jsonl"),
+            ("bad_member", "x", "Hardly any was good"),
+        ] {
+            for accepted in [0, 9] {
+                let said = of(accepted, reason, detail);
+                assert!(said.contains(remedy) && !said.contains("ALLOW"), "{said}");
+            }
+        }
+    }
+}
