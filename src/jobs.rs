@@ -129,7 +129,8 @@ pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
 /// The text of a configuration file.
 pub fn text_of(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => Error::io("read", path, e).with_kind(Kind::Config),
+        std::io::ErrorKind::NotFound => Error::config(path, "no such file"),
+        std::io::ErrorKind::IsADirectory => Error::config(path, "a folder, where a TOML file is wanted"),
         std::io::ErrorKind::InvalidData => Error::config(path, "not UTF-8"),
         _ => Error::io("read", path, e),
     })

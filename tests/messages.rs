@@ -155,6 +155,8 @@ fn of_commands() {
     std::fs::write(at.join("x.gz"), [0x1f, 0x8b, 8, 0, 255]).expect("written");
     says(at, &["run", "x.parquet"], 78, &["x.parquet: a Parquet file, no job file"]);
     says(at, &["run", "x.gz"], 78, &["x.gz: a compressed file, no job file"]);
+    says(at, &["run", "."], 78, &[".: a folder, where a TOML file is wanted"]);
+    says(at, &["run", "gone.toml"], 78, &["gone.toml: no such file"]);
     says(at, &["job.toml"], 64, &["did you mean `pagefold run job.toml`?"]);
     says(at, &["in.jsonl"], 64, &["in.jsonl: no command; `pagefold run JOB` reads"]);
     says(at, &["stauts", "job.toml"], 64, &["did you mean `pagefold status`?"]);
@@ -279,6 +281,13 @@ fn of_rejected_records() {
     refused("a.jsonl", "{\"url\":\"http://a.example/\",\"content\":\"t\"}\n", &["[read.fields] text = \"content\""]);
     refused("a.json", &format!("[{}]\n", GOOD.trim()), &["a JSON array", "jq -c '.[]' a.json > a.jsonl"]);
     refused("a.json", "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n", &["jq -c . a.json > a.jsonl"]);
+    // The store of a refused first run has no epoch.
+    let folder = scene("\"in.jsonl\"", "");
+    write(folder.path(), "in.jsonl", "{broken\n");
+    says(folder.path(), &["run", "job.toml"], 65, &["Hardly any was good"]);
+    let looked = run(folder.path(), &["verify", "job.toml"]);
+    assert!(String::from_utf8_lossy(&looked.stdout).contains("no epoch yet: `pagefold run JOB` commits the first"));
+    says(folder.path(), &["status", "job.toml"], 66, &["store: no epoch yet; `pagefold run JOB` commits the first"]);
     // Among good records, a few bad ones may pass.
     let folder = scene("\"in.jsonl\"", "");
     write(folder.path(), "in.jsonl", &[&GOOD.repeat(9), "{broken\n"].concat());
@@ -359,4 +368,42 @@ fn of_denied_access() {
         assert!(stderr.contains("denied"), "{name}: {stderr}");
         mode(at, 0o777);
     }
+}
+
+/// The report counts records that another one of their URL replaced, speaks of one page as one, and
+/// says why an epoch had no input; a run that takes up an epoch and finds no more ends with one
+/// report.
+#[test]
+fn of_reports() {
+    let folder = scene("\"in.jsonl\"", "");
+    let at = folder.path();
+    let report = |more: &[&str]| {
+        let output = run(at, &[&["run", "job.toml"], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    write(at, "in.jsonl", &[GOOD, &GOOD.replace("note", "use"), &GOOD.replace("note", "worth")].concat());
+    let first = report(&["--threads", "1"]);
+    for line in [
+        "read       3 records of 1 file, 0.0 MB\n",
+        "superseded 2        by another record of the same URL\n",
+        "pages      1        1 distinct text\n",
+        "clusters   0\n",
+        " 1 x 1 worker\n",
+    ] {
+        assert!(first.contains(line), "{line:?} is not in\n{first}");
+    }
+    let again = report(&["--set", "confirm.numerals=off"]);
+    assert!(again.contains("read       nothing new; [confirm] changed, so every pair was decided again\n"), "{again}");
+    assert!(!again.contains("records"), "{again}");
+    // An epoch that a guard refused becomes one that was not finished.
+    write(at, "more.jsonl", &[GOOD, "{broken\n"].concat());
+    let both = ["--set", "confirm.numerals=off", "--set", "read.inputs=[\"in.jsonl\",\"more.jsonl\"]"];
+    says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["1 of 2 records were rejected"]);
+    let attempt =
+        std::fs::read_dir(at.join("store/attempt")).expect("attempts").next().expect("one").expect("readable");
+    std::fs::remove_file(attempt.path().join("refused")).expect("removed");
+    let resumed = report(&[&both[..], &["--allow", "rejects"]].concat());
+    assert_eq!((resumed.matches("committed to").count(), resumed.contains("nothing due")), (1, false), "{resumed}");
+    assert!(report(&both).contains("nothing due"));
 }

@@ -113,7 +113,7 @@ fn ranks_are_one_run() {
         all_ended_with(0, &outputs, &format!("{order:?}"));
         scene.bench.assert_same_tables(&calm, "ranks");
         assert_eq!(scene.bench.multisets(), calm.multisets());
-        assert!(String::from_utf8_lossy(&outputs[0].stdout).contains("3 x 1 workers"), "{}", said(&outputs[0]));
+        assert!(String::from_utf8_lossy(&outputs[0].stdout).contains("3 x 1 worker"), "{}", said(&outputs[0]));
         assert!(outputs[1..].iter().all(|output| output.stdout.is_empty()));
         let run: serde_json::Value =
             serde_json::from_slice(&std::fs::read(scene.bench.at("out/run.json")).expect("written")).expect("JSON");

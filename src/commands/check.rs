@@ -12,7 +12,7 @@ use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
 use crate::cluster::topology::{Host, Topology};
 use crate::jobs;
-use crate::terminal::print::{print_json, show};
+use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -99,7 +99,7 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         looked_at.push((path.clone(), Input::stat(path)?.bytes));
     }
-    Ok((looked_at, format!("{} files", found.len())))
+    Ok((looked_at, counted(found.len() as u64, "file")))
 }
 
 /// Whether the job's own files exist, and the store, if there is one, belongs to this job.

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{grouped, print_json, show};
+use crate::terminal::print::{counted, print_json, show};
 use workers::error::Result;
 use workers::export;
 use workers::store::Store;
@@ -17,9 +17,9 @@ pub fn command(of: &cli::OfJob) -> Result<()> {
     }
     let summary = exported.summary;
     show(&format!(
-        "exported epoch {} to {}: {} pages\n",
+        "exported epoch {} to {}: {}\n",
         summary.epoch,
         job.output.dir.display(),
-        grouped(summary.pages)
+        counted(summary.pages, "page")
     ))
 }

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::clock::now;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{print_json, show};
+use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::store::Store;
@@ -34,5 +34,7 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
         false => ("could delete", "; --delete does"),
     };
     let megabytes = found.bytes as f64 / 1e6;
-    show(&format!("{done} {commits} old commits, {files} files, {attempts} attempts: {megabytes:.1} MB{hint}\n"))
+    let counts = [(commits, "old commit"), (files, "file"), (attempts, "attempt")];
+    let counts = counts.map(|(n, one)| counted(n as u64, one)).join(", ");
+    show(&format!("{done} {counts}: {megabytes:.1} MB{hint}\n"))
 }

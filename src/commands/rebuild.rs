@@ -4,7 +4,7 @@ use crate::cli;
 use crate::commands::run;
 use crate::jobs::{self, committed};
 use crate::signals;
-use crate::terminal::print::{print_json, show};
+use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -66,7 +66,8 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     match arguments.quiet {
         true => Ok(()),
         false => {
-            show(&format!("rebuilt {} epochs; the store as it was is {kept}, delete it at leisure\n", epochs.len()))
+            let epochs = counted(epochs.len() as u64, "epoch");
+            show(&format!("rebuilt {epochs}; the store as it was is {kept}, delete it at leisure\n"))
         }
     }
 }

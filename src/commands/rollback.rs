@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{grouped, print_json, show};
+use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::export;
@@ -24,5 +24,5 @@ pub fn command(arguments: &cli::Rollback) -> Result<()> {
         return print_json(&json!({ "epoch": epoch, "same_as": target }));
     }
     let pages = new.manifest.tables.get("pages").map_or(0, |table| table.rows);
-    show(&format!("epoch {epoch} is what epoch {target} was: {} pages\n", grouped(pages)))
+    show(&format!("epoch {epoch} is what epoch {target} was: {}\n", counted(pages, "page")))
 }

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::clock::now;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, print_json, show};
 use crate::terminal::report::unexamined;
 use serde_json::json;
 use std::fmt::Write;
@@ -57,10 +57,10 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "  {name:22} {:>14} rows {:>10.1} MB {:>4} runs",
+                "  {name:22} {:>14} rows {:>10.1} MB {:>9}",
                 grouped(table.rows),
                 table.bytes() as f64 / 1e6,
-                table.runs.len()
+                counted(table.runs.len() as u64, "run")
             );
         }
         for left in unexamined(&left) {

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::jobs;
-use crate::terminal::print::{grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
@@ -33,7 +33,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             let _ = writeln!(text, "{}: {}", finding.path.display(), finding.what);
         }
         let read = if full { format!(", {:.1} MB read", report.bytes as f64 / 1e6) } else { String::new() };
-        let _ = writeln!(text, "{} files{read}: {} wrong", report.files, report.findings.len());
+        let _ = writeln!(text, "{}{read}: {} wrong", counted(report.files as u64, "file"), report.findings.len());
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
             None if report.findings.is_empty() && report.head.is_none() => {
@@ -45,13 +45,15 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         show(&text)?;
     }
     if !report.findings.is_empty() {
-        let line = format!("{}: {} files are damaged", job.store.display(), report.findings.len());
+        let files = counted(report.findings.len() as u64, "damaged file");
+        let line = format!("{}: {files}", job.store.display());
         return Err(Error::new(Kind::Io, line));
     }
     match deep.map_or(0, |deep| deep.found()) {
         0 => Ok(()),
         found => {
-            let line = format!("{}: {} rows are wrong or missing", job.store.display(), grouped(found));
+            let rows = counted(found, "row");
+            let line = format!("{}: {rows} wrong or missing", job.store.display());
             Err(Error::new(Kind::Io, line))
         }
     }
@@ -93,7 +95,7 @@ fn as_text(deep: &verify::Deep) -> String {
             let _ = writeln!(text, "{}: {} more", check.name, grouped(more));
         }
     }
-    let _ = writeln!(text, "{} checks: {} rows wrong or missing", deep.checks.len(), grouped(deep.found()));
+    let _ = writeln!(text, "{} checks: {} wrong or missing", deep.checks.len(), counted(deep.found(), "row"));
     match deep.recall {
         Some(recall) => {
             let _ = writeln!(
