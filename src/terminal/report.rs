@@ -8,7 +8,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
-use workers::candidates::pivots::{BySignature, PIVOTS};
+use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
 use workers::export::{Exported, LargeCluster, LargeClusters, PairCount};
 use workers::fold::epoch::Receipt;
@@ -288,6 +288,12 @@ pub fn unexamined(left: &BySignature) -> Vec<String> {
         let buckets = counted(left.buckets, "bucket");
         let (has, are) = (if left.buckets == 1 { "has" } else { "have" }, if left.pairs == 1 { "is" } else { "are" });
         let pairs = counted(left.pairs, "pair");
+        if name == pivots::name(pivots::NEAR) {
+            let (fingerprints, more) = (counted(left.buckets, "fingerprint"), PIVOTS - 1);
+            return format!(
+                "simhash: {fingerprints} {has} more than {more} others within k bits; {pairs} {are} not examined"
+            );
+        }
         format!("{name}: {buckets} {has} more than {PIVOTS} texts; {pairs} of them {are} not examined")
     });
     text.collect()
@@ -373,11 +379,15 @@ mod tests {
     /// Each signature that leaves pairs unexamined has its line.
     #[test]
     fn what_is_unexamined() {
-        let left = [("minhash", 2, 1234), ("simhash", 1, 1)];
+        let left = [("minhash", 2, 1234), ("simhash", 1, 1), ("simhash_near", 3, 4000)];
         let left = left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
         let lines = unexamined(&left.into_iter().collect());
         assert_eq!(lines[0], "minhash: 2 buckets have more than 64 texts; 1,234 pairs of them are not examined");
         assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pair of them is not examined");
+        assert_eq!(
+            lines[2],
+            "simhash: 3 fingerprints have more than 63 others within k bits; 4,000 pairs are not examined"
+        );
     }
 
     /// Commas separate the thousands.

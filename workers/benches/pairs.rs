@@ -201,7 +201,7 @@ impl Stored {
         let (mut found, scratch) = (Found::default(), &mut Scratch::new());
         for touched in touched.chunk_by(|a, b| a.band == b.band) {
             let band = touched[0].band as usize;
-            let mut emit = |a, b| found.add(bands.unkey(band, a), bands.unkey(band, b));
+            let mut emit = Unkeyed { bands, band, found: &mut found };
             match band {
                 0 => near(&self.open::<GroupRow>(band), touched, bands, band, scratch, &mut emit),
                 _ => near(&self.open::<BandRow>(band), touched, bands, band, scratch, &mut emit),
@@ -209,6 +209,21 @@ impl Stored {
         }
         found
     }
+}
+
+/// Adds pairs of keys of a band as fingerprints.
+struct Unkeyed<'a> {
+    bands: &'a Bands,
+    band: usize,
+    found: &'a mut Found,
+}
+
+impl workers::fold::buckets::Found for Unkeyed<'_> {
+    fn pair(&mut self, a: u64, b: u64, _: [bool; 2]) {
+        self.found.add(self.bands.unkey(self.band, a), self.bands.unkey(self.band, b));
+    }
+
+    fn earlier(&mut self, _: usize, _: usize) {}
 }
 
 /// The new fingerprints of one band by its 16 bits: bucket `b` is `chunks[starts[b]..starts[b +

@@ -14,7 +14,8 @@
 //! The number of pairs that are not compared (unexamined) is carried from manifest to manifest. It
 //! is that of the whole live set, and an epoch updates it by a subtraction for each changed bucket.
 //! A pair counts in every bucket that does not compare it, even if another bucket does. Pairs
-//! between two groups are not counted.
+//! between two groups are not counted. Fingerprints that are near one and that the near rule
+//! ([`crate::candidates::near`]) does not compare with it count under a name of their own.
 
 use crate::text::signatures::SignatureKind;
 use serde::{Deserialize, Serialize};
@@ -71,8 +72,14 @@ pub fn unexamined(contents: usize) -> Unexamined {
     Unexamined { buckets: u64::from(contents > PIVOTS), pairs: steep as u64 + flat }
 }
 
-/// The name of a signature by its number, 0 for SimHash.
+/// The number under which the pairs of near fingerprints are counted that are not compared.
+pub const NEAR: u8 = u8::MAX;
+
+/// The name of a signature by its number, 0 for SimHash; or of [`NEAR`].
 pub fn name(signature: u8) -> &'static str {
+    if signature == NEAR {
+        return "simhash_near";
+    }
     SignatureKind::of_number(signature).map_or("simhash", SignatureKind::name)
 }
 
@@ -89,7 +96,11 @@ pub struct UnexaminedChange {
 impl UnexaminedChange {
     /// The change of a bucket that had `before` contents and has `after`.
     pub fn of(before: usize, after: usize) -> UnexaminedChange {
-        let (before, after) = (unexamined(before), unexamined(after));
+        UnexaminedChange::between(unexamined(before), unexamined(after))
+    }
+
+    /// The change from what was left unexamined `before` to what is `after`.
+    pub fn between(before: Unexamined, after: Unexamined) -> UnexaminedChange {
         UnexaminedChange {
             buckets_more: after.buckets.saturating_sub(before.buckets),
             buckets_less: before.buckets.saturating_sub(after.buckets),
@@ -121,7 +132,7 @@ impl UnexaminedChange {
 /// `before` it.
 pub fn after(before: &BySignature, changes: &BTreeMap<u8, UnexaminedChange>) -> BySignature {
     let mut after = BySignature::new();
-    for signature in 0..=SignatureKind::ALL.len() as u8 {
+    for signature in (0..=SignatureKind::ALL.len() as u8).chain([NEAR]) {
         let name = name(signature);
         let old = before.get(name).copied().unwrap_or_default();
         let change = changes.get(&signature).copied().unwrap_or_default();

@@ -81,12 +81,13 @@ impl GroupChange {
 }
 
 /// +1 for a pair that is compared after but not before, -1 for the reverse while both are live.
+/// `near` says whether their groups are compared, before and after.
 ///
 /// A pair of which a content disappeared is not reported: it is deleted with its content.
-fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize) -> bool) -> i32 {
-    let before = a.before.zip(b.before).is_some_and(|(a, b)| examined(a, b));
+fn change(a: &Member, b: &Member, near: [bool; 2], examined: impl Fn(usize, usize) -> bool) -> i32 {
+    let before = near[0] && a.before.zip(b.before).is_some_and(|(a, b)| examined(a, b));
     let Some((a, b)) = a.after.zip(b.after) else { return 0 };
-    i32::from(examined(a, b)) - i32::from(before)
+    i32::from(near[1] && examined(a, b)) - i32::from(before)
 }
 
 /// Calls `found` with every pair of one group or bucket whose comparison starts (+1) or stops (-1).
@@ -115,7 +116,7 @@ pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
             continue;
         }
         for pivot in pivots.iter().take_while(|pivot| pivot.content < member.content) {
-            match change(pivot, member, |lesser, greater| lesser < examined_before(greater)) {
+            match change(pivot, member, [true; 2], |lesser, greater| lesser < examined_before(greater)) {
                 0 => {}
                 diff => found(pivot.content, member.content, diff),
             }
@@ -123,12 +124,13 @@ pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
     }
 }
 
-/// As [`changes_within`], for the pairs between two groups of near fingerprints.
-pub fn changes_between(group: &[Member], other: &[Member], mut found: impl FnMut(Id, Id, i32)) {
+/// As [`changes_within`], for the pairs between two groups of near fingerprints. `near` says whether
+/// the near rule examines the two fingerprints, before and after.
+pub fn changes_between(group: &[Member], other: &[Member], near: [bool; 2], mut found: impl FnMut(Id, Id, i32)) {
     let others: Vec<&Member> = other.iter().filter(|member| member.was_or_is_pivot()).collect();
     for a in group.iter().filter(|member| member.was_or_is_pivot()) {
         for b in &others {
-            match change(a, b, examined_between) {
+            match change(a, b, near, examined_between) {
                 0 => {}
                 diff => found(a.content.min(b.content), a.content.max(b.content), diff),
             }
@@ -205,8 +207,14 @@ mod tests {
             let of_group = GroupChange::of(&group);
             prop_assert!(changes.is_empty() || of_group.members_moved);
             changes.clear();
-            changes_between(&group, &other, |a, b, diff| changes.push((a, b, diff)));
+            changes_between(&group, &other, [true; 2], |a, b, diff| changes.push((a, b, diff)));
             prop_assert_eq!(apply(between(&a, &b), lives, &changes), between(&after_a, &after_b));
+            for near in [[true, false], [false, true], [false, false]] {
+                let pairs = |is_near: bool, a, b| if is_near { between(a, b) } else { Pairs::new() };
+                let mut changes = Vec::new();
+                changes_between(&group, &other, near, |a, b, diff| changes.push((a, b, diff)));
+                prop_assert_eq!(apply(pairs(near[0], &a, &b), lives, &changes), pairs(near[1], &after_a, &after_b));
+            }
             prop_assert!(changes.is_empty() || of_group.pivots_moved || GroupChange::of(&other).pivots_moved);
             prop_assert_eq!(of_group.created, a.is_empty() && !after_a.is_empty());
             prop_assert_eq!(of_group.deleted, !a.is_empty() && after_a.is_empty());

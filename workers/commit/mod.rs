@@ -102,7 +102,7 @@ pub fn commit(
         .checked_sub(counters.get(Counter::FoldedLess))
         .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
-    let unexamined = pivots::after(&unexamined, counters.unexamined());
+    let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
     if let Err(refusal) =
         guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)

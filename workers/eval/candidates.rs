@@ -1,7 +1,8 @@
 //! Finds the pairs of texts that a signature would propose, from their fingerprints or keys.
 //!
-//! The pivot rule is that of epochs ([`crate::candidates::pivots`]). These are pure functions,
-//! tested against all pairs one by one.
+//! The pivot rule is that of epochs ([`crate::candidates::pivots`]). The near rule
+//! ([`crate::candidates::near`]) is not applied, because each k has another one. These are pure
+//! functions, tested against all pairs one by one.
 
 use crate::candidates::hamming::{Scratch, within};
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};

@@ -3,6 +3,7 @@
 //! They are kept in the manifest and shown in `summary.json`, so their names are part of the
 //! format. Each count is a variant of [`Counter`], so a misspelt one does not compile.
 
+use crate::candidates::near;
 use crate::candidates::pivots::{self, UnexaminedChange};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ counters! {
     ContentsNew = "contents_born",
     /// Contents that lost their last page.
     ContentsGone = "contents_gone",
-    /// Pairs of fingerprints within k bits that the epoch found.
+    /// Pairs of fingerprints within k bits that the epoch found and looked at.
     FingerprintPairs = "fingerprint_pairs",
     /// Touched groups of equal fingerprints that are too large to compare all pairs.
     GroupsOverPivots = "groups_over_pivots",
@@ -104,7 +105,15 @@ impl Counters {
 
     /// Adds the change of a bucket of `signature` from `before` contents to `after`.
     pub fn bucket(&mut self, signature: u8, before: usize, after: usize) {
-        let change = UnexaminedChange::of(before, after);
+        self.unexamined(signature, UnexaminedChange::of(before, after));
+    }
+
+    /// Adds the change of a fingerprint from `before` earlier near ones to `after`.
+    pub fn near(&mut self, before: usize, after: usize) {
+        self.unexamined(pivots::NEAR, UnexaminedChange::between(near::unexamined(before), near::unexamined(after)));
+    }
+
+    fn unexamined(&mut self, signature: u8, change: UnexaminedChange) {
         if change != UnexaminedChange::default() {
             self.unexamined.entry(signature).or_default().add(change);
         }
@@ -124,7 +133,7 @@ impl Counters {
     }
 
     /// The changes of the unexamined pairs, keyed by the signature's number.
-    pub fn unexamined(&self) -> &BTreeMap<u8, UnexaminedChange> {
+    pub fn unexamined_changes(&self) -> &BTreeMap<u8, UnexaminedChange> {
         &self.unexamined
     }
 

@@ -385,6 +385,11 @@ impl Epoch {
         self.receipt.borrow_mut().counters.count(counter, n);
     }
 
+    /// Counts the change of a fingerprint from `before` earlier near ones to `after`.
+    pub fn count_near(&self, before: usize, after: usize) {
+        self.receipt.borrow_mut().counters.near(before, after);
+    }
+
     /// Counts the change of a bucket of `signature` from `before` contents to `after`.
     pub fn count_bucket(&self, signature: u8, before: usize, after: usize) {
         self.receipt.borrow_mut().counters.bucket(signature, before, after);

@@ -7,7 +7,7 @@
 use crate::candidates::ranks::{Member, changes_between, changes_within, members};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::buckets::NearFingerprints;
+use crate::fold::buckets::{NearFingerprints, is_examined};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::store::runs::Table;
@@ -28,6 +28,8 @@ pub struct GroupMember {
     pub before: u64,
     /// Its rank after the epoch; `u64::MAX` if it is not live.
     pub after: u64,
+    /// [`NearFingerprints::examined`] of both fingerprints.
+    pub examined: u64,
 }
 
 const NO_RANK: u64 = u64::MAX;
@@ -82,7 +84,8 @@ pub fn group_members(epoch: &Epoch, pairs: &[NearFingerprints], emit: &mut dyn F
         let needed = if pair.a == pair.b { 1 } else { usize::MAX };
         for member in groups[&pair.a].iter().filter(|member| member.was_or_is_pivot()).take(needed) {
             let (before, after) = (rank(member.before), rank(member.after));
-            emit(GroupMember { to: pair.b, from: pair.a, content: member.content, before, after });
+            let (content, examined) = (member.content, pair.examined);
+            emit(GroupMember { to: pair.b, from: pair.a, content, before, after, examined });
         }
     }
     Ok(())
@@ -112,7 +115,7 @@ pub fn resolve(
         };
         match to == from {
             true => changes_within(&groups[&to], &mut found),
-            false => changes_between(&others, &groups[&to], &mut found),
+            false => changes_between(&others, &groups[&to], is_examined(received[0].examined), &mut found),
         }
     }
     Ok(())

@@ -1,8 +1,7 @@
-//! A cursor over the keys of a table, for a caller that needs few of many keys.
+//! A cursor over the live keys of a table, by ascending ranges.
 //!
-//! The cursor moves forward over ascending ranges of keys. It returns slices of the mapped files,
-//! without creating rows or merging segments; the caller asks [`Keys::is_live`] only for the keys
-//! that it needs. [`Table::range`] is the plain form, and the oracle of the tests.
+//! The cursor moves forward over ascending ranges of keys, without creating rows. [`Table::range`]
+//! is the plain form, and the oracle of the tests.
 //!
 //! The diffs of a row sum to 0 or 1 over all runs. So the diffs of all rows of a key sum to the
 //! number of its live rows, and other columns need not be read.
@@ -12,54 +11,55 @@ use crate::store::segment::Segment;
 use crate::store::table::Row;
 use std::ops::{Range, RangeInclusive};
 
-/// The keys of a table by ascending ranges.
+/// The live keys of a table by ascending ranges.
 pub struct Keys<'a, R: Row<Key = u64>> {
     /// Each segment, and the positions of the last range in it.
     segments: Vec<(&'a Segment<R>, Range<usize>)>,
     /// Whether a row has no columns but its key and diff, so that a segment has each key once.
     are_unique: bool,
-    distinct: Vec<u64>,
+    /// The rows of a range, of all segments.
+    rows: Vec<(u64, i8)>,
 }
 
 impl<'a, R: Row<Key = u64>> Keys<'a, R> {
     /// A cursor before the first key of `table`.
     pub fn new(table: &'a Table<R>) -> Keys<'a, R> {
         let segments = table.segments().iter().map(|segment| (segment.as_ref(), 0..0)).collect();
-        Keys { segments, are_unique: R::schema().fields().len() == 2, distinct: Vec::new() }
+        Keys { segments, are_unique: R::schema().fields().len() == 2, rows: Vec::new() }
     }
 
-    /// Calls `visit` with the keys of the rows in `range`, in slices that strictly ascend.
-    ///
-    /// The slices have every live key. A key may be in several of them, or not be live any more:
-    /// see [`Keys::is_live`]. Each range must begin after the end of the one before it.
-    pub fn range(&mut self, range: RangeInclusive<u64>, mut visit: impl FnMut(&[u64])) {
+    /// Appends the live keys in `range`, which strictly ascend. Each range must begin after the end
+    /// of the one before it.
+    pub fn live(&mut self, range: RangeInclusive<u64>, live: &mut Vec<u64>) {
         for (segment, rows) in &mut self.segments {
             rows.start = segment.seek(*range.start(), rows.end);
             rows.end = end(segment, *range.end(), rows.start);
-            for (keys, _) in slices(segment, rows.clone()) {
-                if self.are_unique || keys.is_sorted_by(|a, b| a < b) {
-                    visit(keys);
-                } else {
-                    self.distinct.clear();
-                    self.distinct.extend_from_slice(keys);
-                    self.distinct.dedup();
-                    visit(&self.distinct);
+        }
+        let mut filled = self.segments.iter().filter(|(_, rows)| !rows.is_empty());
+        let (first, second) = (filled.next(), filled.next());
+        let from = live.len();
+        match (first, second) {
+            (None, _) => {}
+            (Some((segment, rows)), None) if !segment.has_retractions() => {
+                slices(segment, rows.clone()).for_each(|(keys, _)| live.extend_from_slice(keys));
+                if !self.are_unique {
+                    live.dedup();
                 }
             }
-        }
-    }
-
-    /// Whether a row with `key` is live. `key` must be in the last range.
-    pub fn is_live(&self, key: u64) -> bool {
-        let sum = |(segment, rows): &(&Segment<R>, Range<usize>)| {
-            let first = segment.seek(key, rows.start);
-            let rows = first..end(segment, key, first);
-            match segment.has_retractions() {
-                false => rows.len() as i64,
-                true => slices(segment, rows).flat_map(|(_, diffs)| diffs).map(|&diff| i64::from(diff)).sum(),
+            _ => {
+                self.rows.clear();
+                for (segment, positions) in &self.segments {
+                    for (keys, diffs) in slices(segment, positions.clone()) {
+                        self.rows.extend(keys.iter().copied().zip(diffs.iter().copied()));
+                    }
+                }
+                // A stable sort is fast for a few sorted parts one after the other.
+                self.rows.sort_by_key(|(key, _)| *key);
+                let is_live = |rows: &&[(u64, i8)]| rows.iter().map(|(_, diff)| i64::from(*diff)).sum::<i64>() > 0;
+                live.extend(self.rows.chunk_by(|a, b| a.0 == b.0).filter(is_live).map(|rows| rows[0].0));
             }
-        };
-        self.segments.iter().map(sum).sum::<i64>() > 0
+        }
+        debug_assert!(live[from..].is_sorted_by(|a, b| a < b));
     }
 }
 
@@ -138,13 +138,7 @@ mod tests {
             let last = first.saturating_add(random.next() >> random.below(64));
             from = last.checked_add(1);
             let mut found = Vec::new();
-            cursor.range(first..=last, |keys| {
-                assert!(keys.is_sorted_by(|a, b| a < b), "ascending");
-                found.extend_from_slice(keys);
-            });
-            found.retain(|key| cursor.is_live(*key));
-            found.sort_unstable();
-            found.dedup();
+            cursor.live(first..=last, &mut found);
             let mut expected = plain[plain.partition_point(|key| *key < first)..].to_vec();
             expected.truncate(expected.partition_point(|key| *key <= last));
             expected.dedup();

@@ -6,6 +6,7 @@
 //! check of clusters holds up to 100 MB of pairs, or the largest component: about 256 bytes for
 //! each of its pages and, if a radius is set, 100 for each accepted pair.
 
+use crate::candidates::near::NearRule;
 use crate::document::Id;
 use crate::error::Result;
 use crate::graph::representative::KeepRule;
@@ -37,11 +38,12 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     checks.extend([pages::content_pages(&tables), pages::contents(&tables)]);
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
     checks.extend([evidence::evidence(&tables), evidence::keys(&tables)]);
-    checks.extend(pairs::pairs(store, head, &tables, job)?);
+    let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
+    checks.extend(pairs::pairs(store, head, &tables, &near, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
     checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), job.clusters.radius));
-    checks.extend([folded(&tables, head), unexamined(&tables, head)]);
-    let (missing, recall) = recall::recall(&tables, &head.digest, sample);
+    checks.extend([folded(&tables, head), unexamined(&tables, &near, head)]);
+    let (missing, recall) = recall::recall(&tables, &near, &head.digest, sample);
     checks.push(missing);
     checks.push(recall::key_recall(&tables, &head.digest, sample));
     Ok(Deep { checks, recall: Some(recall) })
@@ -62,9 +64,9 @@ fn folded(tables: &Tables, head: &Head) -> Check {
 }
 
 /// The manifest's sums of unexamined pairs are those of the tables.
-fn unexamined(tables: &Tables, head: &Head) -> Check {
+fn unexamined(tables: &Tables, near: &NearRule, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
-    let (stored, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys));
+    let (stored, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys, near));
     for (name, stored, counted) in
         stored.keys().chain(counted.keys()).map(|name| (name, stored.get(name), counted.get(name)))
     {

@@ -4,16 +4,18 @@
 //! Epochs update the same counts from changes only, so this is their plain form.
 
 use crate::candidates::bands::Bands;
-use crate::candidates::pivots::{BySignature, Unexamined, name, unexamined};
+use crate::candidates::near::NearRule;
+use crate::candidates::pivots::{BySignature, NEAR, Unexamined, name, unexamined};
 use crate::document::Id;
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{ContentPageRow, GroupRow, KeyRow, UrlRow};
+use crate::tables::{BandRow, ContentPageRow, GroupRow, KeyRow, UrlRow};
 use crate::text::signatures::SignatureKind;
 use crate::verify::findings::hex;
+use crate::verify::live::{Live, distinct};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -63,9 +65,27 @@ fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMa
     (sums, (0u8..).zip(largest).filter_map(|(signature, found)| Some((signature, found?))).collect())
 }
 
-/// The unexamined pairs of whole tables.
-pub fn counted(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> BySignature {
-    scan(groups, keys).0
+/// The unexamined pairs of whole tables. `near` is the near rule over them.
+pub fn counted(groups: &Table<GroupRow>, keys: &Table<KeyRow>, near: &NearRule) -> BySignature {
+    with_near(scan(groups, keys).0, near)
+}
+
+fn with_near(mut sums: BySignature, near: &NearRule) -> BySignature {
+    if near.unexamined() != Unexamined::default() {
+        sums.insert(name(NEAR).to_owned(), near.unexamined());
+    }
+    sums
+}
+
+/// The near rule over the fingerprints of `groups`, and of `bands`, the tables of the bands from 1
+/// on.
+pub fn near_rule(of: &Bands, groups: &Table<GroupRow>, bands: &[Table<BandRow>]) -> NearRule {
+    let mut rule = NearRule::new(of.clone());
+    rule.add_band(0, distinct(Live::of(groups).map(|row| row.key)));
+    for (band, table) in (1..).zip(bands) {
+        rule.add_band(band, distinct(Live::of(table).map(|row| row.key)));
+    }
+    rule
 }
 
 /// The unexamined pairs in the tables of `head`, and the largest bucket of each signature that has
@@ -76,7 +96,10 @@ pub fn counted(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> BySignature {
 /// `Io` if a segment cannot be mapped.
 pub fn report(store: &Store, head: &Head, bands: &Bands) -> Result<(BySignature, BTreeMap<String, Largest>)> {
     let snapshot = Snapshot::of(store, head);
-    let (sums, found) = scan(&snapshot.table()?, &snapshot.table()?);
+    let groups = snapshot.table()?;
+    let tables: Vec<Table<BandRow>> = (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?;
+    let (sums, found) = scan(&groups, &snapshot.table()?);
+    let sums = with_near(sums, &near_rule(bands, &groups, &tables));
     let (pages, urls): (Table<ContentPageRow>, Table<UrlRow>) = (snapshot.table()?, snapshot.table()?);
     let url = |content: Id| {
         let page = pages.matching(&[content]).into_iter().next();

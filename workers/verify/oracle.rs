@@ -6,6 +6,7 @@
 //! equals that of one epoch over an empty store.
 
 use crate::candidates::bands::Bands;
+use crate::candidates::near;
 use crate::candidates::pivots::{self, BySignature, Unexamined};
 use crate::document::Id;
 use crate::fold::counters::{Counter, Counters};
@@ -29,6 +30,7 @@ use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{ComponentRow, EvidenceRow, GroupRow, KeyRow, PairRow};
 use crate::text::signatures::{self, Shinglings, Signer, Text, minhash};
+use crate::verify::large_buckets;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -49,9 +51,12 @@ fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
 }
 
 /// The unexamined pairs, counted from the whole tables.
-fn unexamined(store: &Path, tables: &Tables) -> BySignature {
+fn unexamined(store: &Path, bands: &Bands, tables: &Tables) -> BySignature {
     let snapshot = Snapshot::new(store.join("data"), tables);
-    crate::verify::large_buckets::counted(&snapshot.table().expect("groups"), &snapshot.table().expect("keys"))
+    let groups = snapshot.table().expect("groups");
+    let tables: Vec<_> = (1..bands.count()).map(|band| snapshot.band(band).expect("a band")).collect();
+    let near = large_buckets::near_rule(bands, &groups, &tables);
+    large_buckets::counted(&groups, &snapshot.table().expect("keys"), &near)
 }
 
 /// Folds `changes` over `before` with this many workers; returns the tables after. `live` has the
@@ -216,8 +221,8 @@ impl Live {
     ///
     /// SimHash proposes a pair of fingerprints within k, another signature proposes it once for
     /// each common key. The product of the contents' ranks, among those with their fingerprint or
-    /// key, must be small.
-    fn proposed(&self, k: u32) -> BTreeMap<(Id, Id), (u64, u32)> {
+    /// key, must be small. Of very many near fingerprints the near rule leaves pairs out.
+    fn proposed(&self, bands: &Bands) -> BTreeMap<(Id, Id), (u64, u32)> {
         let contents: BTreeSet<u64> = self.pages.values().copied().filter(|content| !self.facts[content].1).collect();
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
         let mut buckets: BTreeMap<(u8, u64), BTreeSet<Id>> = BTreeMap::new();
@@ -230,6 +235,7 @@ impl Live {
                 buckets.entry(*key).or_default().insert(id(content));
             }
         }
+        let left_out = left_out(bands, &groups.keys().copied().collect::<Vec<_>>());
         let members: Vec<(u64, Id, usize)> =
             groups.iter().flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank))).collect();
         // Ranks count from 1.
@@ -241,8 +247,9 @@ impl Live {
         };
         for (i, a) in members.iter().enumerate() {
             for b in &members[i + 1..] {
+                let is_near = (a.0 ^ b.0).count_ones() <= bands.k();
                 let examined = if a.0 == b.0 { together(a.2, b.2) } else { a.2 * b.2 <= 64 };
-                if (a.0 ^ b.0).count_ones() <= k && examined {
+                if is_near && examined && !left_out.contains(&(a.0.min(b.0), a.0.max(b.0))) {
                     propose(a.1, b.1, 0);
                 }
             }
@@ -257,9 +264,38 @@ impl Live {
     }
 
     /// Those of them that are accepted.
-    fn pairs(&self, k: u32) -> BTreeSet<(Id, Id)> {
-        self.proposed(k).into_iter().filter(|(_, (_, distance))| *distance <= k).map(|(pair, _)| pair).collect()
+    fn pairs(&self, bands: &Bands) -> BTreeSet<(Id, Id)> {
+        self.proposed(bands)
+            .into_iter()
+            .filter(|(_, (_, distance))| *distance <= bands.k())
+            .map(|(pair, _)| pair)
+            .collect()
     }
+}
+
+/// The pairs of near `fingerprints` that the near rule does not examine, by its definition, the
+/// lesser first: of the earlier ones of each fingerprint, in the order of each band, which owns the
+/// pairs that agree on it and on no lower band, all beyond the first.
+fn left_out(bands: &Bands, fingerprints: &[u64]) -> BTreeSet<(u64, u64)> {
+    let masks = bands.masks();
+    let owner = |a: u64, b: u64| masks.iter().position(|mask| (a ^ b) & mask == 0);
+    let mut left_out = BTreeSet::new();
+    for &later in fingerprints {
+        let mut earlier: Vec<Vec<(u64, u64)>> = vec![Vec::new(); bands.count()];
+        for &one in fingerprints.iter().filter(|&&one| one != later && (one ^ later).count_ones() <= bands.k()) {
+            let band = owner(one, later).expect("near");
+            let place = |fingerprint| near::order(bands.key(band, fingerprint));
+            if place(one) < place(later) {
+                earlier[band].push((place(one), one));
+            }
+        }
+        for mut earlier in earlier {
+            earlier.sort_unstable();
+            let first = if earlier.len() < 64 { earlier.len() } else { (64 * 64 / (earlier.len() + 1)).max(4) };
+            left_out.extend(earlier[first..].iter().map(|&(_, one)| (one.min(later), one.max(later))));
+        }
+    }
+    left_out
 }
 
 /// A fingerprint of a skewed distribution: copies of others with a few bits flipped, one frequent
@@ -299,20 +335,20 @@ fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     let snapshot = Snapshot::new(store.join("data"), tables);
     let pairs: Table<PairRow> = snapshot.table().expect("pairs");
     let rows: Vec<PairRow> = pairs.portions(1000).flatten().collect();
-    let k = job.simhash.k;
+    let (k, bands) = (job.simhash.k, job.bands().expect("bands"));
     let found: Vec<(Id, Id, u64, u32, bool)> = rows
         .iter()
         .map(|row| (row.content, row.other, row.proposals, u32::from(row.distance), row.accepted == 1))
         .collect();
     let mut mirrored: Vec<(Id, Id, u64, u32, bool)> = Vec::new();
-    for ((a, b), (proposals, distance)) in live.proposed(k) {
+    for ((a, b), (proposals, distance)) in live.proposed(&bands) {
         mirrored.extend([(a, b), (b, a)].map(|(a, b)| (a, b, proposals, distance, distance <= k)));
     }
     mirrored.sort_unstable();
     assert!(found == mirrored, "seed {seed}: pairs, {} found, {} expected", found.len(), mirrored.len());
     let table: Table<ComponentRow> = snapshot.table().expect("components");
     let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
-    let edges: Vec<(Id, Id)> = live.pairs(k).into_iter().collect();
+    let edges: Vec<(Id, Id)> = live.pairs(&bands).into_iter().collect();
     assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
 }
 
@@ -356,8 +392,8 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
         let (after, counters) = counted_epoch(&job, number, &tables, &live, &net, workers);
         tables = after;
         check(&store, &job, &live, &tables, seed);
-        left = pivots::after(&left, counters.unexamined());
-        assert_eq!(left, unexamined(&store, &tables), "seed {seed}: what is unexamined");
+        left = pivots::after(&left, counters.unexamined_changes());
+        assert_eq!(left, unexamined(&store, &job.bands().expect("bands"), &tables), "seed {seed}: what is unexamined");
     }
     let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
     for (name, table) in &scratch {
@@ -410,8 +446,48 @@ fn large_groups_follow_the_pivot_rule() {
         let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
         tables = after;
         check(folder.path(), &job, &live, &tables, 7);
-        left = pivots::after(&left, counters.unexamined());
-        assert_eq!(left, unexamined(folder.path(), &tables));
+        left = pivots::after(&left, counters.unexamined_changes());
+        assert_eq!(left, unexamined(folder.path(), &job.bands().expect("bands"), &tables));
+    }
+}
+
+/// Many fingerprints near each other, of which some come and go, cost squares. The near rule is
+/// followed through every change, with any number of workers, and the result is that of a run from
+/// scratch.
+#[test]
+fn crowds_of_fingerprints_follow_the_near_rule() {
+    for (seed, k, bands) in [(1, 3, None), (2, 3, Some(6)), (3, 4, None)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = job(folder.path(), k, bands);
+        let mut random = Random(seed);
+        let (mut live, mut tables, mut left) = (Live::default(), Tables::new(), BySignature::new());
+        // Ten bits vary. They lie in two bands, so that both own pairs.
+        for content in 0..900 {
+            let fingerprint = random.next() & 0x07c0_0000_0000_001f ^ 0x1234_5678_9abc_def0;
+            live.facts.insert(content, (fingerprint, content % 50 == 0));
+        }
+        for number in 1..=6 {
+            let mut changes = Vec::new();
+            // Almost all, then few, then none of them, and back.
+            let share = [9, 10, 1, 0, 8, 9][number as usize - 1];
+            for content in 0..900 {
+                let alive = if number == 2 { random.below(300) > 0 } else { random.below(10) < share };
+                live.set(content, alive.then_some(content), &mut changes);
+            }
+            let workers = 1 + number as usize % 3;
+            let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, workers);
+            tables = after;
+            check(folder.path(), &job, &live, &tables, seed);
+            left = pivots::after(&left, counters.unexamined_changes());
+            assert_eq!(left, unexamined(folder.path(), &job.bands().expect("bands"), &tables), "seed {seed}");
+            let crowded = left.contains_key("simhash_near");
+            assert_eq!(crowded, share > 5, "seed {seed}, epoch {number}: {left:?}");
+        }
+        let scratch = epoch(&job, 7, &Tables::new(), &live, &live.as_one_epoch(), 2);
+        for (name, table) in &scratch {
+            let same = tables.get(name).map(|table| (table.rows, table.multiset));
+            assert_eq!(same, Some((table.rows, table.multiset)), "seed {seed}: table {name}");
+        }
     }
 }
 
@@ -441,7 +517,7 @@ fn a_template_costs_in_proportion() {
         }
         let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 2);
         tables = after;
-        left = pivots::after(&left, counters.unexamined());
+        left = pivots::after(&left, counters.unexamined_changes());
         for counter in [Counter::CandidatesNew, Counter::KeyCandidatesNew] {
             *counted.entry(counter.name()).or_insert(0) += counters.get(counter);
         }
@@ -457,7 +533,7 @@ fn a_template_costs_in_proportion() {
     let unseen = |a: u64| (a + 1..=VARIANTS).filter(|b| a * b > 64 * 64).count() as u64;
     assert_eq!(left["simhash"], Unexamined { buckets: 1, pairs: (5..=VARIANTS).map(unseen).sum() });
     assert!(left["minhash"].buckets > 0);
-    assert_eq!(left, unexamined(folder.path(), &tables));
+    assert_eq!(left, unexamined(folder.path(), &job.bands().expect("bands"), &tables));
 }
 
 /// One epoch over many fingerprints is exact where buckets are large enough to be divided.
@@ -508,7 +584,7 @@ fn both_ways_to_components_are_taken() {
         let mut random = Random(workers as u64);
         let (mut live, mut tables) = (Live::default(), Tables::new());
         for number in 1..=6 {
-            let before = live.pairs(3);
+            let before = live.pairs(&job.bands().expect("bands"));
             let mut changes = Vec::new();
             if number % 2 == 0 {
                 let pages: Vec<u64> = live.pages.keys().copied().filter(|_| random.below(8) == 0).collect();
@@ -523,7 +599,7 @@ fn both_ways_to_components_are_taken() {
             tables = after_tables;
             check(folder.path(), &job, &live, &tables, workers as u64);
 
-            let after = live.pairs(3);
+            let after = live.pairs(&job.bands().expect("bands"));
             assert_eq!(before.is_subset(&after), number % 2 == 1, "odd epochs take nothing back, even ones do");
             let changed: BTreeSet<Id> = before.symmetric_difference(&after).flat_map(|&(a, b)| [a, b]).collect();
             let touched = |pairs: BTreeSet<(Id, Id)>| -> BTreeSet<Id> {

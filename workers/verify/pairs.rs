@@ -2,6 +2,7 @@
 //!
 //! Pairs that are missing are found by [`crate::verify::recall`].
 
+use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{examined_before, examined_between};
 use crate::document::Id;
 use crate::error::Result;
@@ -34,11 +35,12 @@ struct Standing {
     rank: usize,
 }
 
-/// Whether the pivot rule examines two contents of near fingerprints.
-fn examined(a: &Standing, b: &Standing) -> bool {
+/// Whether two contents of fingerprints within k bits are examined, by the near rule and by the pivot
+/// rule.
+fn examined(a: &Standing, b: &Standing, near: &NearRule) -> bool {
     match a.fingerprint == b.fingerprint {
         true => a.rank.min(b.rank) < examined_before(a.rank.max(b.rank)),
-        false => examined_between(a.rank, b.rank),
+        false => examined_between(a.rank, b.rank) && near.examines(a.fingerprint, b.fingerprint),
     }
 }
 
@@ -49,7 +51,7 @@ fn lesser(is: bool) -> Ordering {
 
 /// What is wrong with a pair, apart from its verdict and its keys. None stands for a content that
 /// does not live.
-fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32) -> Option<String> {
+fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, near: &NearRule) -> Option<String> {
     let (Some(a), Some(b)) = (a, b) else { return Some("of a content that does not live".into()) };
     if row.content == row.other {
         return Some("a content and itself".into());
@@ -62,7 +64,7 @@ fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32) -> O
         _ if distance != u32::from(row.distance) => {
             Some(format!("the fingerprints differ in {distance} bits, not in {}", row.distance))
         }
-        0 if distance <= k && examined(a, b) => Some("stored as if SimHash did not propose it".into()),
+        0 if distance <= k && examined(a, b, near) => Some("stored as if SimHash did not propose it".into()),
         1 if distance > k => Some(format!("the fingerprints differ in {distance} bits, k is {k}")),
         2.. => Some("SimHash proposes it more than once".into()),
         _ if row.proposals == 0 => Some("no signature proposes it".into()),
@@ -163,7 +165,7 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
 ///
 /// `Io` if a segment cannot be mapped, or if a stored text cannot be read though its bytes are
 /// sound.
-pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[Check; 2]> {
+pub fn pairs(store: &Store, head: &Head, tables: &Tables, near: &NearRule, job: &Job) -> Result<[Check; 2]> {
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
     let open = || Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?));
@@ -179,10 +181,10 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, job: &Job) -> Result<[
         let mut sound: Vec<&PairRow> = Vec::new();
         for row in &portion {
             let (a, b) = (standing(row.content), standing(row.other));
-            if let Some(what) = wrong(row, a, b, tables.bands.k()) {
+            if let Some(what) = wrong(row, a, b, tables.bands.k(), near) {
                 check.find::<PairRow>(name(row), what);
-            } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b)) {
-                pivots.find::<PairRow>(name(row), "the pivot rule does not examine it");
+            } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b, near)) {
+                pivots.find::<PairRow>(name(row), "the pivot rule or the near rule does not examine it");
             } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
                 // The check of `evidence` finds contents without evidence, and `mirrors` checks the
                 // other direction.
@@ -255,6 +257,7 @@ fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::candidates::bands::Bands;
 
     /// A pair is right only if both contents live, are long enough and have its distance, and if a
     /// signature that may propose it does.
@@ -273,9 +276,10 @@ mod tests {
             diff: 1,
         };
         let (a, b) = (standing(1, 0b1100), standing(2, 0));
-        assert_eq!(wrong(&row, Some(&a), Some(&b), 3), None);
-        assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1), None);
-        let what = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k).expect("wrong");
+        let near = NearRule::new(Bands::new(3, None).expect("bands"));
+        assert_eq!(wrong(&row, Some(&a), Some(&b), 3, &near), None);
+        assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1, &near), None);
+        let what = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k, &near).expect("wrong");
         assert!(what(&row, None, 3).contains("not live"));
         assert!(what(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
         assert!(what(&row, Some(a), 1).contains("k is 1"));

@@ -1,9 +1,10 @@
 //! Finds near pairs, and pairs with a common key, that are not stored.
 //!
-//! Brute force on purpose: it uses no band, no bucket and no Hamming kernel. Each sampled
+//! Brute force on purpose: except for the near rule, it uses no band, no bucket and no Hamming kernel. Each sampled
 //! fingerprint is compared with every live one in one pass over the table. Likewise all pairs of a
 //! sample of shared keys are looked up.
 
+use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
 use crate::tables::PairRow;
@@ -51,15 +52,19 @@ fn near(sample: &[u64], fingerprint: u64, k: u32, mut found: impl FnMut(u64)) {
     sample.iter().filter(is_near).filter(|&&other| !sampled || other <= fingerprint).for_each(|other| found(*other));
 }
 
-/// Every near pair that the pivot rule examines and that involves one of `sample` fingerprints is
-/// stored. `seed` chooses the sample.
-pub fn recall(tables: &Tables, seed: &str, sample: usize) -> (Check, Recall) {
+/// Every near pair that the near rule and the pivot rule examine and that involves one of `sample`
+/// fingerprints is stored. `seed` chooses the sample.
+pub fn recall(tables: &Tables, rule: &NearRule, seed: &str, sample: usize) -> (Check, Recall) {
     let fingerprints = || distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| tables.bands.unkey(0, key));
     let (sample, all) = choose(fingerprints(), seed, sample);
     let recall = Recall { sampled: sample.len() as u64, fingerprints: all, ..Recall::default() };
     let mut seeker = Seeker { tables, check: Check::new("recall"), recall, near: Vec::new(), wanted: Vec::new() };
     for fingerprint in fingerprints() {
-        near(&sample, fingerprint, tables.bands.k(), |sampled| seeker.near(sampled, fingerprint));
+        near(&sample, fingerprint, tables.bands.k(), |sampled| {
+            if sampled == fingerprint || rule.examines(sampled, fingerprint) {
+                seeker.near(sampled, fingerprint);
+            }
+        });
     }
     seeker.examine();
     seeker.look_up();
