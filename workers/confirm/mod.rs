@@ -24,6 +24,7 @@
 
 pub mod coverage;
 pub mod numeral_veto;
+pub mod shingle_cache;
 
 use crate::confirm::coverage::{Fit, Limits, fit};
 use crate::text::shingles::{ShingleKind, Shingles, jaccard};
@@ -31,6 +32,7 @@ use crate::text::sketch::{self, Alike, Band, Sketches};
 use numeral_veto::Veto;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::rc::Rc;
 
 /// The evidence that decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,8 +193,20 @@ pub trait Evidence {
     fn chars(&self) -> u32;
     /// The sketches that [`sketch::write`] made of the text.
     fn sketches(&self) -> Sketches<'_>;
-    /// The normalised text, where it is kept. Called at most once for a pair, and for few pairs.
+    /// The normalised text, where it is kept. Called at most twice for a pair, and for few pairs.
     fn text(&self) -> Option<Cow<'_, str>>;
+    /// The long shingles of the text, where it is kept. Called at most once for a pair. Who decides
+    /// many pairs of a content keeps them.
+    fn shingles(&self) -> Option<Rc<[u64]>> {
+        self.text().map(|text| long_shingles(&text).into())
+    }
+}
+
+/// The shingles by which long texts are compared.
+pub fn long_shingles(text: &str) -> Vec<u64> {
+    let mut shingles = Shingles::default();
+    ShingleKind::Long.shingles(text, &mut shingles);
+    shingles.hashes
 }
 
 /// Evidence in memory.
@@ -283,10 +297,10 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     if hopeless(long, long_floor) && hopeless(short, SHORT_FLOOR) {
         return Verdict::refuse(estimate.similarity, Reason::SketchRefused);
     }
-    if let Some(a) = a.text()
-        && let Some(b) = b.text()
+    if let Some(x) = a.shingles()
+        && let Some(y) = b.shingles()
     {
-        return by_whole_text(&a, &b, covers, options);
+        return by_whole_text((a, &x), (b, &y), covers, options);
     }
     let reaches = |alike: Option<Alike>, min| alike.filter(|alike| alike.similarity >= min);
     match reaches(long, options.similarity_min).or(reaches(short, options.short_similarity_min)) {
@@ -295,19 +309,20 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     }
 }
 
-/// Decides by two normalised texts; `covers` says whether coverage counts.
-fn by_whole_text(a: &str, b: &str, covers: bool, options: &Options) -> Verdict {
-    let [x, y] = [a, b].map(|text| {
-        let mut shingles = Shingles::default();
-        ShingleKind::Long.shingles(text, &mut shingles);
-        shingles.hashes
-    });
-    let similarity = jaccard(&x, &y);
+/// Decides by two normalised texts and their long shingles; `covers` says whether coverage counts.
+fn by_whole_text<E: Evidence, F: Evidence>(
+    (a, x): (&E, &[u64]),
+    (b, y): (&F, &[u64]),
+    covers: bool,
+    options: &Options,
+) -> Verdict {
+    let similarity = jaccard(x, y);
     if similarity >= options.similarity_min {
         return Verdict::accept(similarity, Reason::Shingles);
     }
     let limits = Limits { coverage_min: options.coverage_min, leading_tokens_max: options.leading_tokens_max as usize };
-    match if covers { fit(a, b, &limits) } else { Fit::TooLong } {
+    let texts = if covers { a.text().zip(b.text()) } else { None };
+    match texts.map_or(Fit::TooLong, |(a, b)| fit(&a, &b, &limits)) {
         Fit::Whole { coverage } => Verdict::accept(coverage, Reason::Coverage),
         Fit::Rest { coverage } => Verdict::accept(coverage, Reason::LeadingInsertion),
         Fit::No => Verdict::refuse(similarity, Reason::CoverageRefused),
@@ -390,7 +405,7 @@ mod tests {
 
     proptest! {
         /// A verdict is symmetric and repeatable, with and without texts, and a text is read at
-        /// most once.
+        /// most twice, once for its shingles.
         #[test]
         fn symmetric_and_pure(
             body in "[a-z0-9一-十 ]{0,300}",
@@ -410,7 +425,7 @@ mod tests {
             let a = Content { kept: kept.0, ..Content::new(&body) };
             let b = Content { kept: kept.1, ..Content::new(&other) };
             let verdict = decide(&a, &b, 0, &options);
-            prop_assert!(a.reads.get() <= 1 && b.reads.get() <= 1);
+            prop_assert!(a.reads.get() <= 2 && b.reads.get() <= 2);
             prop_assert_eq!(verdict, decide(&b, &a, 64, &options));
             prop_assert_eq!(verdict, decide(&Content { kept: kept.0, ..Content::new(&body) }, &b, 0, &options));
             prop_assert!(verdict.similarity <= 10_000);

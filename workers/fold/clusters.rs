@@ -11,7 +11,6 @@ use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::leaders::{self, Led, Precedence};
-use crate::fold::pairs;
 use crate::graph::Graph;
 use crate::graph::representative::{KeepRule, Rank};
 use crate::store::runs::Table;
@@ -105,23 +104,19 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
     // A changed pair can change the diameter and the leaders of a component whose contents stay.
-    contents.extend(pairs::accepted(epoch)?.into_iter().map(|(content, _, _)| content));
+    contents.extend_from_slice(&epoch.accepted().contents);
     contents.sort_unstable();
     contents.dedup();
     let components = |table: Table<ComponentRow>| -> BTreeMap<Id, Id> {
         table.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect()
     };
-    let pages = |table: Table<ContentPageRow>| -> BTreeMap<Id, usize> {
-        let rows = table.matching(&contents);
-        rows.chunk_by(|a, b| a.content == b.content).map(|rows| (rows[0].content, rows.len())).collect()
-    };
     let component = [components(epoch.before()?), components(epoch.after()?)];
-    let pages = [pages(epoch.before()?), pages(epoch.after()?)];
-    for content in &contents {
+    let pages = [epoch.before::<ContentPageRow>()?, epoch.after()?].map(|table| table.counts(&contents));
+    for (at, content) in contents.iter().enumerate() {
         for (component, pages) in component.iter().zip(&pages) {
             match component.get(content) {
                 Some(component) => emit(*component),
-                None if pages.get(content).is_some_and(|pages| *pages > 1) => emit(*content),
+                None if pages[at] > 1 => emit(*content),
                 // A single page is not a cluster.
                 None => {}
             }

@@ -16,7 +16,6 @@ use crate::document::{Id, range_start};
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::pairs;
 use crate::graph::unionfind;
 use crate::tables::{ComponentRow, MemberRow, PairRow};
 
@@ -73,7 +72,7 @@ pub struct Membership {
 
 /// Emits a row for every worker if this worker retracted an accepted pair.
 pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
-    if pairs::accepted(epoch)?.iter().any(|(_, _, diff)| *diff < 0) {
+    if epoch.accepted().retracted {
         (0..epoch.peers).for_each(|worker| emit(Retracted { to: range_start(worker, epoch.peers) }));
     }
     Ok(())
@@ -81,10 +80,9 @@ pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
 
 /// Emits the contents whose accepted pairs changed.
 pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Touch)) -> Result<()> {
-    let mut contents: Vec<Id> = pairs::accepted(epoch)?.iter().map(|(content, _, _)| *content).collect();
-    contents.dedup();
-    let mut before = epoch.before::<ComponentRow>()?.matching(&contents).into_iter().peekable();
-    for content in contents {
+    let contents = &epoch.accepted().contents;
+    let mut before = epoch.before::<ComponentRow>()?.matching(contents).into_iter().peekable();
+    for &content in contents {
         let component = before.next_if(|row| row.content == content).map_or(content, |row| row.component);
         emit(Touch { component, content });
     }

@@ -41,20 +41,19 @@ pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_
 pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentChange>> {
     let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
     touched.dedup();
-    let old_pages = epoch.before::<ContentPageRow>()?.matching(&touched);
+    // A text may be on very many pages, which need not be read to be counted.
+    let old_pages = epoch.before::<ContentPageRow>()?.counts(&touched);
     let old_contents = epoch.before::<ContentRow>()?.matching(&touched);
-    let mut old_pages = old_pages.chunk_by(|a, b| a.content == b.content).peekable();
     let mut old_contents = old_contents.into_iter().peekable();
     let mut page_rows = Vec::new();
     let mut content_rows = Vec::new();
     let mut changed = Vec::new();
-    for changes in changes.chunk_by(|a, b| a.content == b.content) {
+    for (changes, before) in changes.chunk_by(|a, b| a.content == b.content).zip(old_pages) {
         let content = changes[0].content;
-        let before = old_pages.next_if(|rows| rows[0].content == content).map_or(0, <[_]>::len) as i64;
         let old = old_contents.next_if(|row| row.content == content);
         let from = page_rows.len();
         page_rows.extend(net(changes));
-        let after = before + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
+        let after = before as i64 + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
         let change = |row: &ContentRow, diff: i8| ContentChange {
             fingerprint: row.fingerprint,
             content,

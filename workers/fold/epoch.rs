@@ -8,6 +8,7 @@
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::counters::{Counter, Counters};
+use crate::fold::pairs::AcceptedChanges;
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::job::Job;
 use crate::locks::lock;
@@ -23,7 +24,7 @@ use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{BandRow, GroupRow, band_table};
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -216,6 +217,7 @@ pub struct Epoch {
     receipt: RefCell<Receipt>,
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
     turns: Arc<Turns>,
+    accepted: OnceCell<AcceptedChanges>,
     started: Instant,
 }
 
@@ -224,12 +226,23 @@ impl Epoch {
     pub fn new(index: usize, peers: usize, shared: Arc<SharedEpoch>) -> Rc<Epoch> {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
-        let (fresh, rows_read) = (RefCell::default(), RefCell::default());
+        let (fresh, rows_read, accepted) = (RefCell::default(), RefCell::default(), OnceCell::new());
         let turns: Arc<Turns> = Arc::default();
         let mut all = lock(&shared.progress.turns);
         all.insert(index, turns.clone());
         drop(all);
-        Rc::new(Epoch { index, peers, data, shared, fresh, receipt, rows_read, turns, started: Instant::now() })
+        Rc::new(Epoch {
+            index,
+            peers,
+            data,
+            shared,
+            fresh,
+            receipt,
+            rows_read,
+            turns,
+            accepted,
+            started: Instant::now(),
+        })
     }
 
     /// The worker that owns a key with the leading bits `top`, which are evenly distributed.
@@ -312,6 +325,17 @@ impl Epoch {
             table.push(written);
         }
         Ok(table)
+    }
+
+    /// Keeps what the epoch changed in accepted pairs. Called once.
+    pub fn set_accepted(&self, accepted: AcceptedChanges) {
+        // A second value would be that of the same rows.
+        let _ = self.accepted.set(accepted);
+    }
+
+    /// What the epoch changed in accepted pairs; nothing after a failure.
+    pub fn accepted(&self) -> &AcceptedChanges {
+        self.accepted.get_or_init(AcceptedChanges::default)
     }
 
     /// The segment that this worker wrote of the table of `R` in this epoch.

@@ -5,7 +5,8 @@
 //! is kept while some signature proposes it, and is deleted with either content. It is stored under
 //! both contents, so that the owner of each can read its pairs ([`pairs`]).
 
-use crate::confirm::{By, Options, Verdict, by_fingerprint, decide};
+use crate::confirm::shingle_cache::ShingleCache;
+use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, long_shingles};
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::contents::ContentChange;
@@ -16,7 +17,10 @@ use crate::fold::resolve::{CONTENT_DELETED, Candidate, NO_DISTANCE};
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
 use crate::tables::evidence::{Archive, Content, damaged};
-use std::cell::OnceCell;
+use crate::text::sketch::Sketches;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// A stored pair that is added (+1) or retracted (-1), sent to the owner of `content`. Ordered like
 /// [`PairRow`].
@@ -128,6 +132,7 @@ impl Due {
 pub struct Judge<'a> {
     options: Options,
     archive: OnceCell<Archive>,
+    cache: RefCell<ShingleCache>,
     open: Box<dyn Fn() -> Result<Archive> + 'a>,
 }
 
@@ -135,7 +140,7 @@ impl<'a> Judge<'a> {
     /// A judge that decides by `options`, in which every default is filled in, from the evidence
     /// that `open` opens.
     pub fn new(options: Options, open: impl Fn() -> Result<Archive> + 'a) -> Judge<'a> {
-        Judge { options, archive: OnceCell::new(), open: Box::new(open) }
+        Judge { options, archive: OnceCell::new(), cache: RefCell::default(), open: Box::new(open) }
     }
 
     fn archive(&self) -> Result<&Archive> {
@@ -148,8 +153,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Calls `found` with the position, the distance and the verdict of each of `pairs`, which
-    /// ascend. If only fingerprints decide and the distance is known, no evidence is read.
+    /// Calls `found` with the position, the distance and the verdict of each of `pairs`, in any
+    /// order. If only fingerprints decide and the distance is known, no evidence is read.
     pub fn verdicts(
         &self,
         pairs: &[(Id, Id, Option<u32>)],
@@ -165,29 +170,60 @@ impl<'a> Judge<'a> {
             let at = contents.binary_search(&content).map_err(|_| damaged(content, "is missing"))?;
             self.archive()?.read(content, places[at])
         };
-        // Pairs with the same first content are adjacent, so its text is unpacked only once.
-        let mut first: Option<(Id, Content<'_>)> = None;
+        // Pairs with the same second content follow each other, so its text is unpacked once. The
+        // first contents of a portion are few, so that their shingles are kept.
+        let mut order: Vec<usize> = Vec::with_capacity(pairs.len());
         for (at, pair) in pairs.iter().enumerate() {
-            if let Some(distance) = by_distance(pair) {
-                found(at, distance, by_fingerprint(distance, &self.options))?;
-                continue;
+            match by_distance(pair) {
+                Some(distance) => found(at, distance, by_fingerprint(distance, &self.options))?,
+                None => order.push(at),
             }
-            let (a, b) = (pair.0, pair.1);
-            if first.as_ref().is_none_or(|(content, _)| *content != a) {
-                first = Some((a, read(a)?));
+        }
+        order.sort_unstable_by_key(|&at| (pairs[at].1, pairs[at].0));
+        let mut second: Option<Shingled<'_>> = None;
+        for at in order {
+            let (a, b, _) = pairs[at];
+            if second.as_ref().is_none_or(|known| known.id != b) {
+                second = Some(Shingled { id: b, content: read(b)?, cache: &self.cache });
             }
-            let Some((_, one)) = &first else { continue };
-            let other = read(b)?;
-            let distance = (one.fingerprint ^ other.fingerprint).count_ones();
-            let verdict = decide(one, &other, distance, &self.options);
-            for (content, known) in [(a, one), (b, &other)] {
-                if known.is_damaged() {
-                    return Err(damaged(content, "is damaged"));
+            let Some(other) = &second else { continue };
+            let one = Shingled { id: a, content: read(a)?, cache: &self.cache };
+            let distance = (one.content.fingerprint ^ other.content.fingerprint).count_ones();
+            let verdict = decide(&one, other, distance, &self.options);
+            for known in [&one, other] {
+                if known.content.is_damaged() {
+                    return Err(damaged(known.id, "is damaged"));
                 }
             }
             found(at, distance, verdict)?;
         }
         Ok(())
+    }
+}
+
+/// The evidence of a content whose shingles are kept for other pairs.
+struct Shingled<'a> {
+    id: Id,
+    content: Content<'a>,
+    cache: &'a RefCell<ShingleCache>,
+}
+
+impl Evidence for Shingled<'_> {
+    fn chars(&self) -> u32 {
+        self.content.chars()
+    }
+
+    fn sketches(&self) -> Sketches<'_> {
+        self.content.sketches()
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.content.text()
+    }
+
+    fn shingles(&self) -> Option<Rc<[u64]>> {
+        let make = || self.content.text().map(|text| long_shingles(&text));
+        self.cache.borrow_mut().get(self.id, make)
     }
 }
 
@@ -289,25 +325,35 @@ fn portion(
     })
 }
 
-/// Stores the changed pairs of contents that this worker owns.
+/// Stores the changed pairs of contents that this worker owns, and keeps what they change in
+/// accepted pairs for later stages.
 pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
+    epoch.set_accepted(AcceptedChanges::of(changes));
     epoch.write(changes.iter().map(PairChange::row))
 }
 
-/// The accepted pairs that this epoch added (+1) or retracted (-1), as (content, other, diff) under
-/// each content that this worker owns. A pair that stays accepted is no change, even if its reason
-/// or its proposals changed.
-pub fn accepted(epoch: &Epoch) -> Result<Vec<(Id, Id, i8)>> {
-    let Some(fresh) = epoch.fresh::<PairRow>()? else { return Ok(Vec::new()) };
-    let mut changes: Vec<(Id, Id, i8)> = Vec::new();
-    for row in (0..fresh.len()).map(|at| fresh.row(at)).filter(|row| row.accepted == 1) {
-        match changes.last_mut() {
-            Some(last) if (last.0, last.1) == (row.content, row.other) => last.2 += row.diff,
-            _ => changes.push((row.content, row.other, row.diff)),
+/// What an epoch changed in the accepted pairs of the contents that a worker owns. A pair that stays
+/// accepted is no change, even if its reason or its proposals changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AcceptedChanges {
+    /// The contents with an accepted pair that was added or retracted, ascending.
+    pub contents: Vec<Id>,
+    /// Whether one was retracted.
+    pub retracted: bool,
+}
+
+impl AcceptedChanges {
+    fn of(changes: &[PairChange]) -> AcceptedChanges {
+        let mut accepted = AcceptedChanges::default();
+        for changes in changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)) {
+            let sum: i64 = changes.iter().filter(|change| change.accepted == 1).map(|change| change.diff).sum();
+            accepted.retracted |= sum < 0;
+            if sum != 0 && accepted.contents.last() != Some(&changes[0].content) {
+                accepted.contents.push(changes[0].content);
+            }
         }
+        accepted
     }
-    changes.retain(|change| change.2 != 0);
-    Ok(changes)
 }
 
 #[cfg(test)]
@@ -330,5 +376,31 @@ mod tests {
         assert_eq!(proposals(0x0100, &[candidate(0, -1)]), None);
         assert_eq!(proposals(0xff00, &[candidate(1, 1)]), None);
         assert_eq!(proposals(0, &[candidate(8, 1)]), None);
+    }
+
+    /// Contents whose accepted pairs changed are listed once, and a pair that stays accepted for
+    /// another reason is no change.
+    #[test]
+    fn accepted_pairs_change() {
+        let id = |high| Id { high, low: 0 };
+        let row = |content, other, accepted, reason| PairRow {
+            content: id(content),
+            other: id(other),
+            distance: 1,
+            similarity: 9000,
+            reason,
+            accepted,
+            proposals: 1,
+            diff: 1,
+        };
+        let of = |changes: &[(PairRow, i64)]| {
+            let changes: Vec<PairChange> = changes.iter().map(|(row, diff)| PairChange::new(row, *diff)).collect();
+            let AcceptedChanges { contents, retracted } = AcceptedChanges::of(&changes);
+            (contents.into_iter().map(|content| content.high).collect::<Vec<u64>>(), retracted)
+        };
+        assert_eq!(of(&[(row(1, 2, 1, 3), 1), (row(1, 3, 1, 3), 1), (row(4, 1, 1, 3), 1)]), (vec![1, 4], false));
+        assert_eq!(of(&[(row(1, 2, 1, 3), -1), (row(1, 2, 1, 5), 1), (row(1, 3, 0, 6), 1)]), (vec![], false));
+        assert_eq!(of(&[(row(1, 2, 0, 6), 1), (row(1, 2, 1, 5), -1)]), (vec![1], true));
+        assert_eq!(of(&[]), (vec![], false));
     }
 }

@@ -140,6 +140,27 @@ impl<R: Row> Table<R> {
         consolidate(rows)
     }
 
+    /// The number of live rows of each of the ascending `keys`, without reading them: the diffs of a
+    /// row sum to 0 or 1 over all runs, so those of all rows of a key sum to this number.
+    pub fn counts(&self, keys: &[R::Key]) -> Vec<u64> {
+        let mut sums = vec![0i64; keys.len()];
+        for (segment, sign) in self.signed() {
+            let from = keys.partition_point(|key| key.leading() < segment.leading().0);
+            let mut position = 0;
+            for (sum, &key) in sums[from..].iter_mut().zip(&keys[from..]) {
+                position = segment.seek(key, position);
+                if position == segment.len() {
+                    break;
+                }
+                let end = segment.seek_past(key, position);
+                *sum += i64::from(sign) * segment.sum_of_diffs(position..end);
+                position = end;
+            }
+        }
+        self.portions_read.fetch_add(1, Ordering::Relaxed);
+        sums.into_iter().map(|sum| sum.max(0) as u64).collect()
+    }
+
     /// The live rows with keys in `[from, to)`, or from `from` on if there is no `to`.
     pub fn range(&self, from: R::Key, to: Option<R::Key>) -> Vec<R> {
         let mut rows = Vec::new();
@@ -239,6 +260,11 @@ mod tests {
             let keys: Vec<Id> = (1..16).map(|high| Id { high, low: 0 }).collect();
             let matching: Vec<_> = expected.iter().filter(|row| row.content.high < 16).cloned().collect();
             assert_eq!(table.matching(&keys), matching, "case {n}");
+            let sum = |key: &Id| {
+                matching.iter().filter(|row| row.content == *key).map(|row| i64::from(row.diff)).sum::<i64>()
+            };
+            let sums: Vec<u64> = keys.iter().map(|key| sum(key).max(0) as u64).collect();
+            assert_eq!(table.counts(&keys), sums, "case {n}");
         }
         // Added, retracted and added again: two runs name the same file.
         let (added, retracted) = ([row(40, 1)], [row(40, -1)]);

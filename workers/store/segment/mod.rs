@@ -18,6 +18,7 @@ use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_
 use crate::store::table::{MultisetHash, Row};
 use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
@@ -166,7 +167,33 @@ impl<R: Row> Segment<R> {
         gallop(self.rows.min((batch + 1) * R::BATCH_ROWS), start, |position| self.key(position) < key)
     }
 
-    /// The first position at or after `from` for which `before` is false, likewise.
+    /// The first position at or after `from` whose key is greater than `key`, likewise.
+    pub fn seek_past(&self, key: R::Key, from: usize) -> usize {
+        if from >= self.rows {
+            return self.rows;
+        }
+        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| self.firsts[batch] <= key) - 1;
+        let start = from.max(batch * R::BATCH_ROWS);
+        gallop(self.rows.min((batch + 1) * R::BATCH_ROWS), start, |position| self.key(position) <= key)
+    }
+
+    /// The sum of the diffs of the rows at `positions`, without reading their other columns.
+    pub fn sum_of_diffs(&self, positions: Range<usize>) -> i64 {
+        if !self.has_retractions {
+            return positions.len() as i64;
+        }
+        let (mut sum, mut from) = (0, positions.start);
+        while from < positions.end {
+            let batch = from / R::BATCH_ROWS;
+            let to = positions.end.min((batch + 1) * R::BATCH_ROWS);
+            let diffs = &R::diffs(self.batch(batch))[from - batch * R::BATCH_ROWS..to - batch * R::BATCH_ROWS];
+            sum += diffs.iter().map(|&diff| i64::from(diff)).sum::<i64>();
+            from = to;
+        }
+        sum
+    }
+
+    /// The first position at or after `from` for which `before` is false.
     pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         gallop(self.rows, from, before)
     }
@@ -222,10 +249,14 @@ mod tests {
         assert_eq!((segment.len(), written.live), (rows.len(), rows.iter().map(|row| i64::from(row.diff)).sum()));
         assert!((0..rows.len()).all(|at| segment.row(at) == rows[at]));
         for high in [0, 1, 5, 6, 100_000, 218_460, u64::MAX] {
-            let key = Id { high, low: 0 };
+            let key = Id { high, low: high % 2 * 7 };
             for from in [0, 1, 70_000] {
                 let plain = (from..rows.len()).find(|&at| rows[at].content >= key).unwrap_or(rows.len());
                 assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
+                let past = (from..rows.len()).find(|&at| rows[at].content > key).unwrap_or(rows.len());
+                assert_eq!(segment.seek_past(key, from), past, "key {high} from {from}");
+                let sum = rows[from..past].iter().map(|row| i64::from(row.diff)).sum::<i64>();
+                assert_eq!(segment.sum_of_diffs(from..past), sum, "key {high} from {from}");
             }
         }
     }
