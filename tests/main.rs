@@ -34,6 +34,8 @@ mod messages;
 mod mistakes;
 /// Processes that a scheduler starts are one run.
 mod ranks;
+/// The examples of the first page give what it claims, quality included.
+mod readme;
 /// Lines for cron and units for systemd work as these programs run them.
 mod schedule;
 /// A signal stops a run, and the next run continues it.

@@ -122,6 +122,12 @@ impl Error {
         self
     }
 
+    /// Adds to the line.
+    pub fn and(mut self, more: &str) -> Error {
+        self.line.push_str(more);
+        self
+    }
+
     /// Changes the kind, unless access was denied: that has one remedy wherever it happens.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         if self.kind != Kind::Permission {

@@ -80,10 +80,10 @@ fn as_text(report: &Report) -> String {
 }
 
 fn levels(out: &mut String, score: &Score) {
-    let _ = writeln!(out, "\npage pairs                 same     joined      right {MEASURE}");
+    let _ = writeln!(out, "\npage pairs                   same     joined      right {MEASURE}");
     let mut line = |name: &str, level: &str, of: &Measure| {
         let counts = [of.same, of.joined, of.right].map(|n| format!("{:>10}", grouped(n)));
-        let _ = writeln!(out, "{name:<12} {level:<7} {} {}", counts.join(" "), measure(of));
+        let _ = writeln!(out, "{name:<14} {level:<7} {} {}", counts.join(" "), measure(of));
     };
     let mut both = |name: &str, of: &Levels| {
         line(name, "pair", &of.pair);

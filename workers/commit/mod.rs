@@ -104,12 +104,13 @@ pub fn commit(
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
     let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
-    if let Err(refusal) =
-        guards::check(&job.guards, &figures(job, &counts, &counters, head, after, plan, store)?, allowed)
-    {
+    let figures = figures(job, &counts, &counters, head, after, plan, store)?;
+    if let Err(refusal) = guards::check(&job.guards, &figures, allowed) {
         plan.mark_refused(store.root())?;
         rejects::write_list(plan, &plan.attempt(store.root()))?;
-        return Err(refusal);
+        // The guard of rejected records has named their list.
+        let is_named = refusal.guard() == Some(Guard::Rejects.name());
+        return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
     }
     let consumed = consumed(job, store, head, plan)?;
     let rejects = rejects(store, plan)?;
