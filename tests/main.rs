@@ -36,6 +36,8 @@ mod mistakes;
 mod ranks;
 /// The examples of the first page give what it claims, quality included.
 mod readme;
+/// What refused runs, other programs and wrong clocks leave does no harm.
+mod remains;
 /// Lines for cron and units for systemd work as these programs run them.
 mod schedule;
 /// A signal stops a run, and the next run continues it.

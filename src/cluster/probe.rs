@@ -3,7 +3,10 @@
 //! It looks at a folder that the launcher has made beside the store, and at the inputs that the
 //! launcher sees. It writes only into that folder, which the launcher removes.
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -96,6 +99,34 @@ pub fn try_link(path: &Path) -> Result<()> {
     }
 }
 
+/// The file that the launcher holds locked while it tries a folder.
+pub const LOCKED: &str = "locked";
+
+/// Creates and locks the file [`LOCKED`] in `folder`. The lock is released when this is dropped.
+pub fn hold(folder: &Path) -> Result<File> {
+    let path = folder.join(LOCKED);
+    let file = File::create_new(&path).map_err(|e| Error::io("create", &path, e))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(e) => Err(Error::io("lock", &path, e.into()).with_kind(Kind::Config)),
+    }
+}
+
+/// Whether the lock that the launcher holds keeps others out. If not, two runs may overlap: no epoch
+/// is damaged, but the work of one is lost.
+pub fn try_lock(folder: &Path) -> Result<()> {
+    let path = folder.join(LOCKED);
+    let file = File::options().write(true).open(&path).map_err(|e| Error::io("open", &path, e))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Ok(()),
+        Ok(()) => {
+            let line = format!("{}: a lock that the launcher holds can be taken; mount it with locks", path.display());
+            Err(Error::new(Kind::Config, line))
+        }
+        Err(e) => Err(Error::io("lock", &path, e.into()).with_kind(Kind::Config)),
+    }
+}
+
 /// Checks that the store's folder is shared and writable, that hard links work, and that the inputs
 /// are the same.
 pub fn try_files(probe: &Probe, process: usize) -> Vec<Finding> {
@@ -107,9 +138,11 @@ pub fn try_files(probe: &Probe, process: usize) -> Vec<Finding> {
             .map(|()| "the launcher's file is visible, and one written".into())
     });
     let links = try_link(&own).map(|()| "hard links work".to_owned());
+    let locks = try_lock(&probe.folder).map(|()| "locks hold".to_owned());
     vec![
         Finding::of("store", shared),
         Finding::of("links", links),
+        Finding::of("locks", locks),
         Finding::of("inputs", try_inputs(&probe.inputs, &probe.files)),
     ]
 }

@@ -14,6 +14,7 @@ use crate::cluster::topology::{Host, Topology};
 use crate::jobs;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::thread;
@@ -48,6 +49,8 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
             found("launcher", Finding::of("store", Ok(writable(&job.store))));
             let linked = probe::try_link(&place.token()).map(|()| "hard links work".to_owned());
             found("launcher", Finding::of("links", linked));
+            let locked = probe::try_lock(&place.folder).map(|()| "locks hold".to_owned());
+            found("launcher", Finding::of("locks", locked));
             if let Some(topology) = &topology {
                 for (host, finding) in try_hosts(&job, topology, &place, inputs)? {
                     found(&host, finding);
@@ -115,6 +118,7 @@ fn try_identity(job: &Job) -> Result<String> {
 /// A folder with the launcher's token. Dropping it removes the folder.
 struct ProbeFolder {
     folder: PathBuf,
+    _locked: File,
     secret: String,
 }
 
@@ -140,7 +144,8 @@ fn try_folder(folder: &Path) -> Result<ProbeFolder> {
     // This name is not that of a table, a manifest or an input.
     let folder = existing.join(format!(".pagefold-check-{}", random_hex()?));
     std::fs::create_dir(&folder).map_err(|e| Error::io("create folder", &folder, e))?;
-    let place = ProbeFolder { folder, secret };
+    let _locked = probe::hold(&folder)?;
+    let place = ProbeFolder { folder, secret, _locked };
     let token = place.token();
     std::fs::write(&token, &place.secret).map_err(|e| Error::io("write", &token, e))?;
     Ok(place)
@@ -192,10 +197,12 @@ fn try_alone(topology: &Topology, host: &Host, probe: &Probe, digest: &str) -> V
     let own = probe.folder.join(&host.name);
     let made = std::fs::create_dir(&own)
         .and_then(|()| std::fs::write(own.join("launcher"), &probe.token))
-        .map_err(|e| Error::io("write", &own, e));
-    if let Err(error) = made {
-        return vec![Finding::of("start", Err(error))];
-    }
+        .map_err(|e| Error::io("write", &own, e))
+        .and_then(|()| probe::hold(&own));
+    let _locked = match made {
+        Ok(locked) => locked,
+        Err(error) => return vec![Finding::of("start", Err(error))],
+    };
     let probe = Probe { folder: own, ..probe.clone() };
     let order = |assignment| Order::Probe(Box::new((assignment, probe.clone())));
     let mut final_messages = match Supervisor::work(topology, slice::from_ref(host), &[], digest, &order) {

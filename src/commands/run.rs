@@ -26,7 +26,7 @@ use std::thread;
 use std::time::Instant;
 use workers::commit::guards;
 use workers::commit::{self, Committed};
-use workers::error::{Error, Result};
+use workers::error::{Error, Kind, Result};
 use workers::export;
 use workers::fold::counters::Counter;
 use workers::fold::epoch::Failure;
@@ -34,6 +34,7 @@ use workers::fold::{self, ProcessTask};
 use workers::job::{Job, When};
 use workers::plan::consumed::History;
 use workers::plan::inputs;
+use workers::plan::time::{AHEAD_SECONDS_MAX, Clock};
 use workers::plan::{self, Plan};
 use workers::store::Store;
 use workers::store::manifest::Head;
@@ -66,6 +67,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     watch.read_job(&job);
     let inputs_max = unattended.inputs_max(&job)?;
+    clock(arguments)?;
     if let Some(path) = &arguments.cluster {
         cluster_file::read(path)?;
     }
@@ -94,8 +96,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         again = true;
     }
     loop {
-        let now = arguments.now.unwrap_or_else(now);
-        match plan::plan_at_most(&job, &store, head.as_ref(), now, inputs_max)? {
+        match plan::plan_at_most(&job, &store, head.as_ref(), clock(arguments)?, inputs_max)? {
             Some(plan) => {
                 let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
                 guards::check_space(&job.store, input_bytes, &arguments.allow)?;
@@ -177,6 +178,17 @@ pub fn epoch(
     outcome.write_run_json()?;
     outcome.print(arguments)?;
     Ok(head)
+}
+
+/// The time of the run.
+fn clock(arguments: &cli::Run) -> Result<Clock> {
+    let system = now();
+    let clock = Clock { now: arguments.now.unwrap_or(system), is_given: arguments.now.is_some(), system };
+    if clock.now > clock.latest() {
+        let line = format!("--now {}: more than {} h ahead of the clock", clock.now, AHEAD_SECONDS_MAX / 3600);
+        return Err(Error::new(Kind::Usage, line));
+    }
+    Ok(clock)
 }
 
 /// Exports the head if a crash came between its commit and its export.

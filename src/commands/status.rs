@@ -8,12 +8,15 @@ use crate::terminal::report::unexamined;
 use serde_json::json;
 use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
+use workers::plan;
+use workers::plan::time::AHEAD_SECONDS_MAX;
 use workers::verify::large_buckets::{self, Largest};
 
 /// `pagefold status`.
 pub fn command(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
+    let whole = head.clone();
     let read = if arguments.pivots { Some(large_buckets::report(&store, &head, &job.bands()?)?) } else { None };
     let (read, largest) = read.unzip();
     let head = head.manifest;
@@ -26,9 +29,10 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
         let lines: String = table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect();
         return show(&lines);
     }
-    let age = now() - head.logical_time;
+    let age = now().saturating_sub(head.logical_time);
     let left = read.unwrap_or_else(|| head.unexamined.clone());
-    let unfinished = std::fs::read_dir(job.store.join("attempt")).map_or(0, Iterator::count);
+    let attempts = plan::all_attempts(&job.store)?;
+    let unfinished = attempts.iter().filter(|attempt| plan::is_resumable(attempt, Some(&whole))).count();
     if arguments.of.json {
         let tables: serde_json::Map<String, serde_json::Value> = head
             .tables
@@ -72,6 +76,10 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
         show(&text)?;
     }
     match arguments.max_age {
+        Some(_) if age < -AHEAD_SECONDS_MAX => {
+            let line = format!("{}: the last epoch's time is {} s ahead of the clock", job.store.display(), -age);
+            Err(Error::new(Kind::Data, line))
+        }
         Some(max) if age > max => {
             let line = format!("{}: the last epoch is {age} s old, more than {max} s", job.store.display());
             Err(Error::new(Kind::Data, line))

@@ -228,7 +228,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
     aside.push(format!(".{}.writing", std::process::id()));
     let aside = path.with_file_name(aside);
     let write = || {
-        let mut file = File::create(&aside)?;
+        // A link that somebody left there is not followed.
+        let _ = std::fs::remove_file(&aside);
+        let mut file = File::create_new(&aside)?;
         file.write_all(text.as_bytes())?;
         file.set_permissions(Permissions::from_mode(0o644))?;
         std::fs::rename(&aside, path)

@@ -24,14 +24,13 @@ use crate::job::Job;
 use crate::store::damage;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
-use crate::store::{Store, digest_of};
-use crate::store::{digest, durable};
+use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow};
 pub use current::is_current;
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 use rows::{Change, Cluster, Member, Pair, Redirect};
-use sink::Place;
+use sink::{Place, is_aside};
 use std::path::Path;
 use std::thread;
 pub use summary::{Exported, Summary};
@@ -45,6 +44,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = Place { dir: &job.output.dir, forms: &job.output.formats };
     check_place(job)?;
     durable::create_folder(place.dir).map_err(output)?;
+    sweep(place.dir);
     current::forget(job, store)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
@@ -135,16 +135,18 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     Ok(("rejects.jsonl".into(), digest::of_bytes(lines.as_bytes())))
 }
 
-/// Removes the temporary files of an interrupted export from `dir`. Errors are ignored: these files
-/// are never read, and the next export overwrites them.
+/// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files are
+/// never read.
 pub fn sweep(dir: &Path) {
-    sink::sweep::<Member>(dir);
-    sink::sweep::<Redirect>(dir);
-    sink::sweep::<Pair>(dir);
-    sink::sweep::<Cluster>(dir);
-    sink::sweep::<Change>(dir);
-    for name in ["rejects.writing", "summary.writing", "run.writing"] {
-        // Most of them do not exist.
-        let _ = std::fs::remove_file(dir.join(name));
+    let rows = [is_aside::<Member>, is_aside::<Redirect>, is_aside::<Pair>, is_aside::<Cluster>, is_aside::<Change>];
+    let is_ours = |name: &str| {
+        name.ends_with(".writing")
+            && (rows.iter().any(|is_aside| is_aside(name))
+                || ["rejects.", "summary.", "run."].iter().any(|stem| name.starts_with(stem)))
+    };
+    for path in entries(dir).into_iter().flatten() {
+        if path.file_name().and_then(|name| name.to_str()).is_some_and(is_ours) {
+            let _ = std::fs::remove_file(&path);
+        }
     }
 }

@@ -6,6 +6,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::job::Form;
 use crate::store::digest::HashingFile;
+use crate::store::durable;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -125,8 +126,8 @@ impl<R: Exported> Sink<R> {
             if !forms.contains(&form) {
                 return Ok(None);
             }
-            let path = aside(dir, &file_name(R::NAME, form));
-            let file = File::create(&path).map_err(|e| Error::io("create", &path, e))?;
+            let (file, path) =
+                durable::create_aside(&dir.join(format!(".{}.{}", file_name(R::NAME, form), durable::tag())))?;
             Ok(Some(HashingFile::new(file, path, BUFFER_BYTES)))
         };
         let parquet = open(Form::Parquet)?.map(|file| {
@@ -217,11 +218,9 @@ fn has_columns(file: File, schema: &SchemaRef) -> bool {
     line.is_empty() || row.is_some_and(|row| ours(&row))
 }
 
-/// Removes the temporary files of the table of `R` from `dir`, ignoring errors.
-pub fn sweep<R: Exported>(dir: &Path) {
-    for form in [Form::Jsonl, Form::Parquet] {
-        let _ = std::fs::remove_file(aside(dir, &file_name(R::NAME, form)));
-    }
+/// Whether `name` is that of a temporary file of the table of `R`.
+pub fn is_aside<R: Exported>(name: &str) -> bool {
+    [Form::Jsonl, Form::Parquet].iter().any(|form| name.starts_with(&format!(".{}.", file_name(R::NAME, *form))))
 }
 
 fn file_name(name: &str, form: Form) -> String {
@@ -229,10 +228,6 @@ fn file_name(name: &str, form: Form) -> String {
         Form::Jsonl => format!("{name}.jsonl"),
         Form::Parquet => format!("{name}.parquet"),
     }
-}
-
-fn aside(dir: &Path, name: &str) -> PathBuf {
-    dir.join(format!(".{name}.writing"))
 }
 
 fn parquet_error(dir: &Path, name: &str, error: parquet::errors::ParquetError) -> Error {

@@ -12,10 +12,11 @@ use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::succession::{Known, Now};
+use crate::plan::time::AHEAD_SECONDS_MAX;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{Row, consolidate};
-use crate::tables::pages::{LapseRule, forgotten, has_expired};
+use crate::tables::pages::{LapseRule, has_expired, out_of_time};
 use crate::tables::visits::{PAGE, SEEN};
 use crate::tables::{GoneRow, PageRow, UrlRow, Visit};
 
@@ -46,7 +47,9 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let plan = &epoch.shared.plan;
     let visits = epoch.split_visits()?;
     let before = Before { pages: epoch.before()?, urls: epoch.before()?, gone: epoch.before()? };
-    let lapse = LapseRule { retention: plan.retention, complete: plan.complete.then_some(plan.source) };
+    let latest = plan.logical_time.saturating_add(AHEAD_SECONDS_MAX);
+    let seen_max = if plan.comes_back { latest } else { i64::MAX };
+    let lapse = LapseRule { retention: plan.retention, complete: plan.complete.then_some(plan.source), seen_max };
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
     let keeps_missing = plan.complete && splits::unreadable(epoch)? > 0;
     let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min };
@@ -110,7 +113,11 @@ impl Before {
             epoch.count(Counter::PagesKnown, known.count() as u64);
             docs.extend(lapsing.into_iter().map(|page| page.doc));
         }
-        let rows = self.gone.segments().iter().flat_map(|segment| forgotten(segment, from, to, now.gone_min));
+        let rows = self
+            .gone
+            .segments()
+            .iter()
+            .flat_map(|segment| out_of_time(segment, from, to, now.gone_min, now.lapse.seen_max));
         docs.extend(consolidate(rows.collect()).into_iter().map(|gone| gone.doc));
         docs.sort_unstable();
         docs.dedup();
@@ -201,6 +208,8 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         (Some(page), Some(new), _) if page == new && Some(page.source) == now.lapse.complete => {
             Some(Counter::PagesMissingKept)
         }
+        // The time at which it was seen is corrected.
+        (Some(_), Some(_), []) => None,
         // An outdated removal does not see the page.
         (Some(page), Some(new), _) => (page != new).then_some(Counter::PagesSeen),
     };

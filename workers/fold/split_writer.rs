@@ -118,7 +118,7 @@ impl SplitWriter {
         assert!(self.counts.add_up(), "{}: {:?} do not add up", self.file, self.counts);
         let attempt = &epoch.shared.attempt;
         durable::create_folder(&attempt.join("split"))?;
-        durable::write_concurrent(&split_path(attempt, self.id, "rejects.jsonl"), &self.rejects)?;
+        durable::write(&split_path(attempt, self.id, "rejects.jsonl"), &self.rejects)?;
         let done = SplitDone {
             visits: self.visit_segments,
             evidence: self.evidence_segments,
@@ -131,6 +131,6 @@ impl SplitWriter {
             rejects_digest: digest::of_bytes(&self.rejects),
         };
         let text = serde_json::to_vec(&done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
-        durable::write_concurrent(&split_path(attempt, self.id, "json"), &text)
+        durable::write(&split_path(attempt, self.id, "json"), &text)
     }
 }

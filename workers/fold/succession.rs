@@ -69,6 +69,9 @@ impl Now {
     /// What is known of a URL after its `visits`, of which there may be none.
     pub fn after(self, mut before: Known, visits: &[Visit], url: &[u8]) -> Known {
         before.gone = before.gone.filter(|gone| gone.last_time >= self.gone_min);
+        if let Some(gone) = before.gone.as_mut().filter(|gone| gone.last_time > self.lapse.seen_max) {
+            gone.last_time = self.time;
+        }
         match self.winner(visits, &before) {
             Some(visit) if visit.kind == PAGE => Known { page: Some(self.page(&before, visit)), gone: None },
             Some(visit) => self.gone(&before, Some(visit), url),
@@ -81,6 +84,10 @@ impl Now {
                         before
                     }
                     Some(page) if self.lapses(page) => self.gone(&before, None, url),
+                    Some(page) if page.last_time > self.lapse.seen_max => {
+                        page.last_time = self.time;
+                        before
+                    }
                     _ => before,
                 }
             }
@@ -165,7 +172,7 @@ mod tests {
     }
 
     fn now(epoch: u32) -> Now {
-        let lapse = LapseRule { retention: Retention::default(), complete: None };
+        let lapse = LapseRule { retention: Retention::default(), complete: None, seen_max: i64::MAX };
         let (time, source) = (TIME + i64::from(epoch), epoch as u16);
         Now { epoch, time, source, lapse, keeps_missing: false, gone_min: i64::MIN }
     }
@@ -265,11 +272,24 @@ mod tests {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
         for (epoch_min, stays) in [(0, true), (2, false)] {
             let retention = Retention { epoch_min, time_min: i64::MIN };
-            let lapse = LapseRule { retention, complete: Some(1) };
+            let lapse = LapseRule { retention, complete: Some(1), seen_max: i64::MAX };
             let kept = after(&known, &[], Now { lapse, keeps_missing: true, ..now(2) });
             assert_eq!(kept == known, stays, "{kept:?}");
             assert!(after(&known, &[], Now { lapse, ..now(2) }).page.is_none());
         }
+    }
+
+    /// A page that was seen when the clock was far ahead did not expire until that time came. Once the
+    /// time is right again, it counts as seen then.
+    #[test]
+    fn a_page_of_a_wrong_clock_is_corrected() {
+        let wrong = Now { time: TIME * 2, ..now(1) };
+        let known = after(&Known::default(), &[visit(50, PAGE, 1)], wrong);
+        let gone = after(&known, &[visit(60, REMOVED, 0)], wrong);
+        let lapse = LapseRule { seen_max: TIME + 9, ..now(2).lapse };
+        let back = Now { lapse, ..now(2) };
+        assert_eq!(after(&known, &[], back).page.expect("still a page").last_time, TIME + 2);
+        assert_eq!(after(&gone, &[], back).gone.expect("remembered").last_time, TIME + 2);
     }
 
     /// A page that was removed, that its source's complete snapshot lacks or that expired is
@@ -278,8 +298,12 @@ mod tests {
     #[test]
     fn what_is_gone_is_remembered_for_a_while() {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
-        let missing = LapseRule { retention: Retention::default(), complete: Some(1) };
-        let expired = LapseRule { retention: Retention { epoch_min: 2, time_min: i64::MIN }, complete: Some(1) };
+        let missing = LapseRule { retention: Retention::default(), complete: Some(1), seen_max: i64::MAX };
+        let expired = LapseRule {
+            retention: Retention { epoch_min: 2, time_min: i64::MIN },
+            complete: Some(1),
+            seen_max: i64::MAX,
+        };
         let cases = [
             (vec![visit(NO_DATE, REMOVED, 0)], now(2), pages::REMOVED),
             (vec![], Now { lapse: missing, ..now(2) }, pages::MISSING),

@@ -7,13 +7,15 @@
 
 pub mod consumed;
 pub mod inputs;
+pub mod time;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Due, History, Reading, snapshot_of};
 use crate::plan::inputs::Input;
+use crate::plan::time::Clock;
 use crate::read;
-use crate::store::manifest::{Head, Retention};
+use crate::store::manifest::{self, Head, Manifest, Retention};
 use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages;
 use crate::tables::snapshot::Snapshot;
@@ -21,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// A part of one input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +83,9 @@ pub struct Plan {
     pub gone_min: i64,
     /// The time by which retention counts, seconds since 1970. It is not part of the digest.
     pub logical_time: i64,
+    /// Whether it comes back from a time that was wrong. Pages that were seen then count as seen at
+    /// this epoch's time.
+    pub comes_back: bool,
 }
 
 /// The size of a split in bytes, if the file can be cut.
@@ -112,9 +118,17 @@ impl Plan {
     }
 
     /// Notes that a guard refused the finished work. The next run makes a new plan, because
-    /// something else may be due then, and resumes this one only if both are the same.
+    /// something else may be due then, and resumes this one only if both are the same. Work that
+    /// was refused before is deleted, so that it does not pile up night after night.
     pub fn mark_refused(&self, store: &Path) -> Result<()> {
-        durable::write(&self.attempt(store).join(REFUSED), b"")
+        let own = self.attempt(store);
+        durable::write(&own.join(REFUSED), b"")?;
+        for attempt in all_attempts(store)? {
+            if attempt != own && attempt.join(REFUSED).exists() {
+                give_up(&attempt);
+            }
+        }
+        Ok(())
     }
 
     /// Reads the plan of an attempt.
@@ -144,10 +158,35 @@ pub fn attempts(store: &Path) -> PathBuf {
     store.join("attempt")
 }
 
+/// The folders of all attempts. Other entries are not ours: they stay, and are nothing to fail for.
+pub fn all_attempts(store: &Path) -> Result<Vec<PathBuf>> {
+    let is_attempt = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let parts = name.split_once('-');
+        let is_hex = |digest: &str| digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        path.is_dir() && parts.is_some_and(|(epoch, digest)| epoch.parse::<u32>().is_ok() && is_hex(digest))
+    };
+    Ok(entries(&attempts(store))?.into_iter().filter(is_attempt).collect())
+}
+
+/// Whether the next run takes up the attempt, unless an input or the job changes before. An attempt
+/// that a guard refused is planned again.
+pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
+    let digest = head.map_or("", |head| &head.digest);
+    !attempt.join(REFUSED).exists() && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
+}
+
+/// Deletes an attempt. What cannot be deleted takes space and is never read.
+fn give_up(attempt: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(attempt) {
+        tracing::warn!(%error, attempt = %attempt.display(), "cannot remove an attempt");
+    }
+}
+
 /// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
 pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
     let mut found = None;
-    for attempt in entries(&attempts(store.root()))? {
+    for attempt in all_attempts(store.root())? {
         if attempt.join(REFUSED).exists() {
             continue;
         }
@@ -159,7 +198,7 @@ pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Optio
             Ok(_) => {}
             Err(why) => {
                 tracing::info!(attempt = %attempt.display(), %why, "an unfinished epoch is given up");
-                std::fs::remove_dir_all(&attempt).map_err(|e| Error::io("remove", &attempt, e))?;
+                give_up(&attempt);
             }
         }
     }
@@ -254,7 +293,7 @@ fn snapshot(job: &Job, head: Option<&Head>, history: &History, all: Vec<Input>) 
 /// The plan of the next epoch. Returns none if nothing is due: every input is consumed, no page has
 /// expired, and the head has the same decision and view configuration.
 pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<Option<Plan>> {
-    plan_at_most(job, store, head, now, usize::MAX)
+    plan_at_most(job, store, head, Clock::at(now), usize::MAX)
 }
 
 /// [`plan`] with at most `inputs_max` inputs with new bytes, the first by path. The others stay for
@@ -263,37 +302,44 @@ pub fn plan_at_most(
     job: &Job,
     store: &Store,
     head: Option<&Head>,
-    now: i64,
+    clock: Clock,
     inputs_max: usize,
 ) -> Result<Option<Plan>> {
     let found = found(job, store, head, inputs_max)?;
     if head.is_none() && found.inputs.is_empty() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    plan_of(job, store, head, found, now)
+    plan_of(job, store, head, found, clock)
 }
 
 /// The plan of an epoch that reads `inputs` at the time `now`, even if they were consumed before.
 pub fn replay(job: &Job, store: &Store, head: Option<&Head>, inputs: Vec<Input>, now: i64) -> Result<Plan> {
     let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &inputs), ..Found::default() };
     inputs.into_iter().for_each(|input| found.push(input));
-    plan_of(job, store, head, found, now)?.ok_or_else(|| Error::internal("an epoch that reads nothing is replayed"))
+    plan_of(job, store, head, found, Clock::at(now))?
+        .ok_or_else(|| Error::internal("an epoch that reads nothing is replayed"))
 }
 
-fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64) -> Result<Option<Plan>> {
+fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, clock: Clock) -> Result<Option<Plan>> {
     let manifest = head.map(|head| &head.manifest);
     let epoch = manifest.map_or(0, |manifest| manifest.epoch as u32) + 1;
     let consumed = manifest.into_iter().flat_map(|manifest| &manifest.consumed);
     let reading = consumed.filter(|consumed| !consumed.undone && consumed.read > 0);
     let mut reading: Vec<u64> = reading.map(|consumed| consumed.epoch).collect();
     reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
-    // Logical time never goes back, even if the clock was set back.
-    let logical_time = manifest.map_or(now, |manifest| now.max(manifest.logical_time));
+    let written = |manifest: &Manifest| {
+        let path = manifest::path(store.root(), manifest.version);
+        let time = path.metadata().and_then(|metadata| metadata.modified()).ok();
+        time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_secs() as i64)
+    };
+    let (logical_time, comes_back) =
+        manifest.map_or((clock.now, false), |manifest| clock.next(manifest.logical_time, written(manifest)));
     let retention = job.pages.retention(&reading, logical_time);
     let (decision, view) = (digest_of(&job.decision()), digest_of(&job.view()));
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
-    let due = !found.inputs.is_empty() || decision_changed || view_changed || expires(store, head, retention)?;
+    let changed = decision_changed || view_changed || comes_back;
+    let due = !found.inputs.is_empty() || changed || expires(store, head, retention)?;
     if !due {
         return Ok(None);
     }
@@ -322,6 +368,7 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, now: i64
         retention: Retention { time_min: 0, ..retention },
         gone_min: 0,
         logical_time: 0,
+        comes_back,
     };
     let text = serde_json::to_vec(&plan).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
     plan.digest = digest::of_bytes(&text)[..16].to_owned();

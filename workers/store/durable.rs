@@ -50,17 +50,35 @@ pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// Writes `bytes` durably as `path`, replacing a file of that name. Only for names with one writer
-/// at a time, because the temporary name is the same for all.
+/// Writes `bytes` durably as `path`, replacing a file of that name. Several processes may do so at the
+/// same time, as a process of an abandoned attempt may still run, or the system's locks may not
+/// hold: each rename publishes a whole file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_by(path, path.with_extension("writing"), bytes)
+    let (file, aside) = write_aside(path, bytes)?;
+    place(&file, &aside, path)
 }
 
-/// The same for names that several processes may write at the same time: a process of an abandoned
-/// attempt may still run. The temporary name has this process's [`tag`], so each rename publishes a
-/// whole file.
-pub fn write_concurrent(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_by(path, path.with_extension(format!("{}.writing", tag())), bytes)
+/// Creates a file for what is not finished yet: `stem` with the ending `.writing`, or with a random
+/// number before it if that name is taken. `stem` should have this process's [`tag`].
+///
+/// The file is always a new one, so that no other process writes into it, and no link that somebody
+/// left at that name is followed.
+pub fn create_aside(stem: &Path) -> Result<(File, PathBuf)> {
+    let mut name = stem.as_os_str().to_owned();
+    for taken in [false, true] {
+        if taken {
+            name.push(format!("-{}", super::random_hex()?));
+        }
+        let mut path = name.clone();
+        path.push(".writing");
+        let path = PathBuf::from(path);
+        match File::options().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && !taken => {}
+            Err(e) => return Err(Error::io("create", &path, e).with_kind(Kind::Io)),
+        }
+    }
+    Err(Error::internal("two random names are the same"))
 }
 
 static TAG: OnceLock<String> = OnceLock::new();
@@ -79,29 +97,46 @@ pub fn make_tag_unique() -> Result<()> {
     Ok(())
 }
 
-fn write_by(path: &Path, aside: PathBuf, bytes: &[u8]) -> Result<()> {
-    let file = create_with(&aside, bytes)?;
-    place(&file, &aside, path)
-}
-
-fn create_with(path: &Path, bytes: &[u8]) -> Result<File> {
-    let mut file = File::create(path).map_err(|e| Error::io("create", path, e).with_kind(Kind::Io))?;
-    file.write_all(bytes).map_err(|e| Error::io("write", path, e))?;
-    Ok(file)
+/// Writes `bytes` beside `path`.
+fn write_aside(path: &Path, bytes: &[u8]) -> Result<(File, PathBuf)> {
+    let (mut file, aside) = create_aside(&path.with_extension(tag()))?;
+    file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
+    Ok((file, aside))
 }
 
 /// Writes `bytes` durably as `path` unless that name exists. Returns whether this call created it.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<bool> {
-    let aside = path.with_extension(format!("{}.writing", tag()));
-    let file = create_with(&aside, bytes)?;
+    let (file, aside) = write_aside(path, bytes)?;
     file.sync_all().map_err(|e| Error::io("fsync", &aside, e))?;
     let created = match std::fs::hard_link(&aside, path) {
-        Ok(()) => true,
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => false,
-        Err(e) => return Err(Error::io("link", path, e).with_kind(Kind::Io)),
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(Error::io("link", path, e).with_kind(Kind::Io)),
     };
-    sync_folder(path.parent().unwrap_or(Path::new(".")))?;
-    // The file has its name. If the removal fails, the next run removes the temporary name.
+    if created.is_ok() {
+        sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    }
+    // If the removal fails, the next run removes the temporary name.
     let _ = std::fs::remove_file(&aside);
-    Ok(created)
+    created
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link at the temporary name was followed, and its target overwritten; two processes that
+    /// wrote the same name cut each other's file. The name is now always that of a new file.
+    #[test]
+    fn files_aside_are_new() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("victim"), "whole").expect("written");
+        std::os::unix::fs::symlink(at("victim"), at(&format!("list.{}.writing", tag()))).expect("linked");
+        write(&at("list.json"), b"new").expect("written");
+        let read = |name: &str| std::fs::read_to_string(at(name)).expect("readable");
+        assert_eq!((read("victim"), read("list.json")), ("whole".into(), "new".into()));
+        let (one, other) = (create_aside(&at("x")).expect("made").1, create_aside(&at("x")).expect("made").1);
+        assert_ne!(one, other);
+    }
 }

@@ -33,6 +33,7 @@ use manifest::{FileRef, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The file `FORMAT`.
@@ -161,6 +162,8 @@ impl Store {
             .create(true)
             .truncate(false)
             .write(true)
+            // Whoever may open it may hold it, and so keep all runs from their work.
+            .mode(0o600)
             .open(&path)
             .map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
@@ -174,7 +177,8 @@ impl Store {
     /// logged, because such a file takes space and is not part of the store.
     pub fn sweep(&self, _held: &Lock) {
         let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
-        let folders = entries(&self.data()).chain([self.root.clone(), self.root.join("manifest")]);
+        let own = ["", "manifest", "exported"].map(|name| self.root.join(name));
+        let folders = entries(&self.data()).chain(own);
         for path in folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>()) {
             if path.extension().is_some_and(|extension| extension == "writing")
                 && let Err(error) = std::fs::remove_file(&path)
@@ -199,9 +203,19 @@ impl Store {
     }
 
     /// Reads a file that [`Store::write_lines`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if it has other bytes than it was written with.
     pub fn read_lines(&self, kind: &str, file: &FileRef) -> Result<String> {
         let path = self.lines_path(kind, file);
-        std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
+        if digest::of_bytes(text.as_bytes()) != file.digest {
+            let line =
+                format!("{}: damaged, its bytes are not those of its name; run `pagefold verify`", path.display());
+            return Err(Error::new(Kind::Io, line));
+        }
+        Ok(text)
     }
 }
 

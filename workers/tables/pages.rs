@@ -39,12 +39,15 @@ pub struct LapseRule {
     pub retention: Retention,
     /// The source of which a complete snapshot is read.
     pub complete: Option<u16>,
+    /// Pages that were seen later than this were seen when the clock was wrong. They do not go, but
+    /// are corrected.
+    pub seen_max: i64,
 }
 
 impl LapseRule {
     /// Whether there can be no such pages.
     pub fn is_never(self) -> bool {
-        self.retention == Retention::default() && self.complete.is_none()
+        self.retention == Retention::default() && self.complete.is_none() && self.seen_max == i64::MAX
     }
 
     /// The rows of such pages in `segment` with keys in `[from, to)`. Rows are tested by their
@@ -68,22 +71,24 @@ impl LapseRule {
         columns.last_epoch.value(row) < self.retention.epoch_min
             || columns.last_time.value(row) < self.retention.time_min
             || Some(columns.source.value(row)) == self.complete
+            || columns.last_time.value(row) > self.seen_max
     }
 }
 
 /// The rows of `segment` with keys in `[from, to)` about pages that are gone since before
-/// `time_min`. They are forgotten.
-pub fn forgotten(
+/// `time_min`, which are forgotten, or from a time after `time_max`, when the clock was wrong.
+pub fn out_of_time(
     segment: &Segment<GoneRow>,
     from: u64,
     to: Option<u64>,
     time_min: i64,
+    time_max: i64,
 ) -> impl Iterator<Item = GoneRow> + '_ {
     let start = segment.seek(Id { high: from, low: 0 }, 0);
     let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
     let is_old = move |position: &usize| {
         let (columns, row) = segment.place(*position);
-        columns.last_time.value(row) < time_min
+        !(time_min..=time_max).contains(&columns.last_time.value(row))
     };
     (start..end).filter(is_old).map(|position| segment.row(position))
 }
@@ -91,7 +96,7 @@ pub fn forgotten(
 /// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
 /// live ones.
 pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
-    let rule = LapseRule { retention, complete: None };
+    let rule = LapseRule { retention, complete: None, seen_max: i64::MAX };
     if rule.is_never() {
         return false;
     }

@@ -57,8 +57,8 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     garbage
         .files
         .extend(listed(&store.root().join("manifest"))?.into_iter().filter(|path| has_ending(path, "writing")));
-    let resumable = |attempt: &Path| plan::Plan::read(attempt).is_ok_and(|plan| plan.previous == head.digest);
-    garbage.attempts = folders(&plan::attempts(store.root()))?.into_iter().filter(|path| !resumable(path)).collect();
+    let attempts = plan::all_attempts(store.root())?;
+    garbage.attempts = attempts.into_iter().filter(|attempt| !plan::is_resumable(attempt, Some(head))).collect();
     let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     garbage.bytes = garbage.manifests.iter().chain(&garbage.files).map(size).sum();
     Ok(garbage)

@@ -10,11 +10,11 @@ use crate::error::{Error, Kind, Result};
 use crate::locks::{into_inner, lock};
 use crate::store::Store;
 use crate::store::damage;
-use crate::store::digest;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::segment::SegmentWriter;
 use crate::store::table::Row;
+use crate::store::{digest, durable};
 use crate::tables::dispatch::{OnTable, on_table};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -122,7 +122,7 @@ impl OnTable for Merging<'_> {
         }
         let state = TableState { runs: old.to_vec(), ..TableState::default() };
         let rows = Table::<R>::open(folder, Some(&state))?;
-        let mut writer = SegmentWriter::<R>::create(folder, "merge")?;
+        let mut writer = SegmentWriter::<R>::create(folder, &format!("merge.{}", durable::tag()))?;
         // Memory: one batch of each segment.
         for portion in rows.portions(R::BATCH_ROWS) {
             portion.into_iter().try_for_each(|row| writer.push(row))?;

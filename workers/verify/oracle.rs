@@ -128,6 +128,7 @@ fn watched_epoch(
         retention: Retention::default(),
         gone_min: i64::MIN,
         logical_time: 0,
+        comes_back: false,
     };
     let failure = Failure::default();
     let shared = Arc::new(SharedEpoch {

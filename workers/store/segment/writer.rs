@@ -9,7 +9,6 @@ use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -68,8 +67,7 @@ impl<R: Row> SegmentWriter<R> {
     /// tags, because the digest that names the file is known only at the end.
     pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
         durable::create_folder(folder)?;
-        let aside = folder.join(format!("{tag}.writing"));
-        let file = File::create(&aside).map_err(|e| Error::io("create", &aside, e).with_kind(Kind::Io))?;
+        let (file, aside) = durable::create_aside(&folder.join(tag))?;
         let file = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
         let sink = BatchFile { file, batch: Xxh3::new() };
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)

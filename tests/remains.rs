@@ -1,0 +1,106 @@
+use crate::workbench::Bench;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use workers::store::manifest::{self, Manifest};
+
+/// A bench that has read the file `in/0.jsonl`.
+fn bench() -> Bench {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    deliver(&bench, 0, "");
+    bench.run_well(&[]);
+    bench
+}
+
+/// Writes an input of one page and `more` lines.
+fn deliver(bench: &Bench, night: u32, more: &str) {
+    let line = format!("{{\"url\":\"http://a.example/{night}\",\"text\":\"the text of night {night}\"}}\n");
+    std::fs::write(bench.at(&format!("in/{night}.jsonl")), line + more).expect("written");
+}
+
+/// Exit code, stdout and stderr of a command.
+fn told(bench: &Bench, name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = bench.pagefold(name, arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn attempts(bench: &Bench) -> usize {
+    std::fs::read_dir(bench.at("store/attempt")).map_or(0, Iterator::count)
+}
+
+/// Each refused run left all that it had read, `gc` kept it, and `status` said that the next run
+/// would take it up. The last refused work is kept, and `gc` deletes it.
+#[test]
+fn refused_work_does_not_pile_up() {
+    let bench = bench();
+    for night in 1..=3 {
+        deliver(&bench, night, "no record\nno record\n");
+        assert_eq!(told(&bench, "run", &[]).0, Some(65));
+        assert_eq!(attempts(&bench), 1, "night {night}");
+    }
+    let (code, out, _) = told(&bench, "status", &[]);
+    assert!(code == Some(0) && !out.contains("unfinished"), "{out}");
+    let (code, out, _) = told(&bench, "gc", &["--delete"]);
+    assert!(code == Some(0) && out.contains("1 attempt"), "{out}");
+    assert_eq!(attempts(&bench), 0);
+}
+
+/// A file that is not ours in the folder of attempts made every run fail.
+#[test]
+fn a_stray_file_among_attempts_is_passed_by() {
+    let bench = bench();
+    std::fs::create_dir_all(bench.at("store/attempt/000009-notes")).expect("made");
+    std::fs::write(bench.at("store/attempt/.nfs0001"), "stray").expect("written");
+    deliver(&bench, 1, "");
+    bench.run_well(&[]);
+    assert_eq!(bench.lines("members").len(), 2);
+}
+
+/// Everybody could open the lock for reading, hold it, and so keep every run from its work.
+#[test]
+fn the_lock_is_its_owners() {
+    let mode = bench().at("store/LOCK").metadata().expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// A list of consumed inputs that was cut was read as an empty one, so that all inputs were read
+/// again as another epoch.
+#[test]
+fn a_cut_list_of_inputs_is_no_empty_one() {
+    let bench = bench();
+    let file = bench.head().manifest.consumed[0].file.digest.clone();
+    std::fs::write(bench.at(&format!("store/data/consumed/{file}.jsonl")), "").expect("written");
+    let (code, _, err) = told(&bench, "run", &[]);
+    assert_eq!(code, Some(74), "{err}");
+    assert!(err.contains(&file) && err.contains("verify"), "{err}");
+    assert_eq!(bench.head().manifest.epoch, 1);
+}
+
+/// After one run with a clock that was far ahead no page expired, and `status --max-age` was content
+/// for years. Such a time is refused on the command line, noticed by `status`, and left behind by
+/// the next run.
+#[test]
+fn a_wrong_clock_does_not_last() {
+    let bench = bench();
+    let (code, _, err) = told(&bench, "run", &["--now", "9000000000"]);
+    assert!(code == Some(64) && err.contains("48 h"), "{err}");
+    let head = bench.head();
+    let real = head.manifest.logical_time;
+    let wrong = Manifest {
+        version: head.manifest.version + 1,
+        epoch: 2,
+        previous: head.digest,
+        plan: "of a wrong clock".into(),
+        logical_time: 9_000_000_000,
+        ..head.manifest
+    };
+    manifest::commit(&bench.at("store"), &wrong).expect("committed");
+    let (code, _, err) = told(&bench, "status", &["--max-age", "1h"]);
+    assert!(code == Some(65) && err.contains("ahead of the clock"), "{err}");
+    bench.run_well(&[]);
+    let head = bench.head().manifest;
+    assert!(head.epoch == 3 && (real..real + 3600).contains(&head.logical_time), "{}", head.logical_time);
+    assert_eq!(told(&bench, "status", &["--max-age", "1h"]).0, Some(0));
+    assert!(bench.run_well(&[]).contains("nothing due"));
+}

@@ -1,0 +1,76 @@
+//! The time by which an epoch counts.
+//!
+//! It is that of the clock, or given by the command line, and never goes back: if the clock was set
+//! back, time stands still until the clock has caught up. A clock that was far ahead once must not
+//! make it stand still for years, though: then no page would expire, and no command would mend it.
+//! So a store whose time is far ahead of the clock comes back to it, if the clock can be believed:
+//! the command line gives the time, or the store's last file is not from the future, too.
+
+/// A time that is further ahead of the clock than this, in seconds, is not a difference of two
+/// clocks: one of them is wrong.
+pub const AHEAD_SECONDS_MAX: i64 = 172_800;
+
+/// The times of which one is chosen, all in seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// The time of the run: the clock's, or that of the command line.
+    pub now: i64,
+    /// Whether the command line gave it.
+    pub is_given: bool,
+    /// The clock of the system.
+    pub system: i64,
+}
+
+impl Clock {
+    /// A clock that shows `now` and is right.
+    pub fn at(now: i64) -> Clock {
+        Clock { now, is_given: true, system: now }
+    }
+
+    /// The greatest time that is not too far ahead.
+    pub fn latest(self) -> i64 {
+        self.system.saturating_add(AHEAD_SECONDS_MAX)
+    }
+
+    /// The time of the next epoch after one of the time `last`, whose commit was written at
+    /// `written` by the file system's clock; and whether it comes back from one that was wrong.
+    pub fn next(self, last: i64, written: i64) -> (i64, bool) {
+        let is_ahead = last > self.latest();
+        if is_ahead && (self.is_given || written <= self.latest()) {
+            return (self.now, true);
+        }
+        if is_ahead {
+            tracing::warn!(
+                "the last epoch's time is {} days ahead of this clock, so no page expires until then; if the clock is right, \
+                 run once with --now {}",
+                last.saturating_sub(self.system) / 86_400,
+                self.system
+            );
+        }
+        (self.now.max(last), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One run with a clock that was far ahead stopped all expiry until that time came. Time comes
+    /// back if the clock can be believed; otherwise, as with a clock that starts in 1970, it stands
+    /// still.
+    #[test]
+    fn time_stands_still_or_comes_back() {
+        const NOW: i64 = 1_800_000_000;
+        const DAY: i64 = 86_400;
+        let clock = Clock { now: NOW, is_given: false, system: NOW };
+        assert_eq!(clock.next(NOW - DAY, NOW), (NOW, false));
+        assert_eq!(clock.next(NOW + DAY, NOW), (NOW + DAY, false), "set back a little");
+        assert_eq!(clock.next(NOW * 2, NOW), (NOW, true), "an epoch with a wrong clock");
+        assert_eq!(clock.next(i64::MAX, NOW), (NOW, true));
+        let reset = Clock { now: 5, is_given: false, system: 5 };
+        assert_eq!(reset.next(NOW, NOW), (NOW, false), "a clock that lost its time");
+        assert_eq!(Clock { is_given: true, ..reset }.next(NOW, NOW), (5, true));
+        let given = Clock { now: NOW - 99 * DAY, is_given: true, system: NOW };
+        assert_eq!(given.next(NOW - DAY, NOW), (NOW - DAY, false), "a given time does not go back either");
+    }
+}
