@@ -132,6 +132,7 @@ pub fn commit(
         retention: plan.retention,
         sources: sources(job, head, plan),
         consumed,
+        consumed_before: head.map_or_else(Vec::new, |head| head.manifest.consumed_before.clone()),
         rejects,
         counters: named(&counters, &counts),
     };

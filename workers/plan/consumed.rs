@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read;
+use crate::store::lists::Lists;
 use crate::store::manifest::{Consumed, Head};
 use crate::store::{Store, digest_of};
 use serde::{Deserialize, Serialize};
@@ -77,13 +78,13 @@ pub struct ConsumedInput {
 /// The inputs that one epoch consumed. The first [`Consumed::read`] of them were read. Inputs of
 /// which nothing was accepted are in the list, too, and not among these.
 pub fn inputs_of(store: &Store, consumed: &Consumed) -> Result<Vec<Input>> {
-    let inputs = list(store, consumed)?.into_iter();
+    let inputs = list(store, &mut store.lists("consumed"), consumed)?.into_iter();
     Ok(inputs.filter(|input| !input.taken.is_barren()).map(|consumed| consumed.input).collect())
 }
 
 /// All lines of one epoch's list.
-fn list(store: &Store, consumed: &Consumed) -> Result<Vec<ConsumedInput>> {
-    let lines = store.read_lines("consumed", &consumed.file)?;
+fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec<ConsumedInput>> {
+    let lines = lists.read(&consumed.file)?;
     let input = |line: &str| {
         serde_json::from_str(line)
             .map_err(|e| Error::config(store.root(), "damaged list of consumed inputs").caused_by(e))
@@ -118,9 +119,10 @@ impl History {
     /// The history of `head`, for a run of `job`.
     pub fn read(job: &Job, store: &Store, head: Option<&Head>) -> Result<History> {
         let mut by_path = BTreeMap::new();
+        let mut lists = store.lists("consumed");
         for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
             let number = (!epoch.undone).then_some(epoch.epoch);
-            for consumed in list(store, epoch)? {
+            for consumed in list(store, &mut lists, epoch)? {
                 by_path.insert(consumed.input.path.clone(), (number, consumed));
             }
         }

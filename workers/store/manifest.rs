@@ -5,6 +5,7 @@
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
+use crate::store::folded::{self, Folded};
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
 use crate::store::{digest, durable, entries};
@@ -67,7 +68,7 @@ impl TableState {
     }
 }
 
-/// A file of lines under `data/`.
+/// A file of lines under `data/`, or some of its lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRef {
     /// The blake3 of the file, in hex. The file is `data/<kind>/<digest>.jsonl`.
@@ -76,6 +77,9 @@ pub struct FileRef {
     pub bytes: u64,
     /// The number of lines.
     pub lines: u64,
+    /// The lines' first byte and the byte after the last; none if they are all of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<(u64, u64)>,
 }
 
 /// What one epoch took: the inputs that it consumed, and the bounds by which it let pages expire.
@@ -165,6 +169,10 @@ pub struct Manifest {
     pub sources: Vec<Source>,
     /// What each epoch took, in the order of epochs, if it read inputs or could let pages expire.
     pub consumed: Vec<Consumed>,
+    /// The first entries of `consumed`, which are in files of their own: see
+    /// [`crate::store::folded`].
+    #[serde(default)]
+    pub consumed_before: Vec<Folded>,
     /// The rejected records of this epoch.
     pub rejects: Option<FileRef>,
     /// The counts of this epoch, by name.
@@ -240,7 +248,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     if digest::of_bytes(body.as_bytes()) != envelope.digest {
         return Err(damaged("its digest does not match".into()));
     }
-    let manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
+    let mut manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     if manifest.format != FORMAT {
         let line = format!("{}: format {}, this build reads {FORMAT}", path.display(), manifest.format);
         return Err(Error::new(Kind::Config, line));
@@ -248,6 +256,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     if manifest.version != version {
         return Err(damaged(format!("it says version {}", manifest.version)));
     }
+    folded::unfold(root, &mut manifest)?;
     Ok(Head { digest: envelope.digest, manifest })
 }
 
@@ -257,7 +266,12 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
 ///
 /// `TryAgain` if another run committed this version.
 pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
-    let body = serde_json::to_string(manifest).map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
+    let mut manifest = manifest.clone();
+    let before = folded::fold(root, &mut manifest)?;
+    let consumed = manifest.consumed.split_off(before);
+    let own = Manifest { consumed: consumed.clone(), ..manifest.clone() };
+    manifest.consumed.extend(consumed);
+    let body = serde_json::to_string(&own).map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
     let digest = digest::of_bytes(body.as_bytes());
     let raw = serde_json::value::RawValue::from_string(body)
         .map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
@@ -273,5 +287,28 @@ pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
         }
         return Ok(other);
     }
-    Ok(Head { digest, manifest: manifest.clone() })
+    Ok(Head { digest, manifest })
+}
+
+#[cfg(test)]
+pub(in crate::store) mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    /// The manifest of an empty store.
+    pub fn empty(store: &Store) -> Manifest {
+        serde_json::from_value(serde_json::json!({
+            "format": FORMAT, "store": store.uuid(), "version": 1, "epoch": 1, "op": "epoch", "previous": "", "plan": "",
+            "logical_time": 0, "decision": "", "view": "", "tables": {}, "folded": 0,
+            "retention": Retention::default(), "sources": [], "consumed": [], "rejects": null, "counters": {},
+        }))
+        .expect("a manifest")
+    }
+
+    /// What `epoch` took: the inputs of the list `file`.
+    pub fn consumed(epoch: u64, file: FileRef) -> Consumed {
+        let retention = Retention::default();
+        let read = file.lines;
+        Consumed { epoch, logical_time: 0, source: 0, complete: false, file, read, retention, undone: false }
+    }
 }

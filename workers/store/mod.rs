@@ -18,6 +18,8 @@ pub mod cursor;
 pub mod damage;
 pub mod digest;
 pub mod durable;
+pub mod folded;
+pub mod lists;
 pub mod lookup;
 pub mod manifest;
 pub mod map;
@@ -29,6 +31,7 @@ pub mod table;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{all_of, differences, settled};
+use lists::Lists;
 use manifest::{FileRef, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -190,32 +193,22 @@ impl Store {
 
     /// Writes `lines` durably as `data/<kind>/<digest>.jsonl`.
     pub fn write_lines(&self, kind: &str, lines: &str) -> Result<FileRef> {
-        let folder = self.data().join(kind);
-        durable::create_folder(&folder)?;
-        let digest = digest::of_bytes(lines.as_bytes());
-        durable::write(&folder.join(format!("{digest}.jsonl")), lines.as_bytes())?;
-        Ok(FileRef { digest, bytes: lines.len() as u64, lines: lines.lines().count() as u64 })
+        lists::write(&self.root, kind, lines)
     }
 
     /// The path of a file that [`Store::write_lines`] wrote.
     pub fn lines_path(&self, kind: &str, file: &FileRef) -> PathBuf {
-        self.data().join(kind).join(format!("{}.jsonl", file.digest))
+        lists::path(&self.root, kind, file)
     }
 
-    /// Reads a file that [`Store::write_lines`] wrote.
-    ///
-    /// # Errors
-    ///
-    /// `Io` if it has other bytes than it was written with.
+    /// Reads lines that [`Store::write_lines`] wrote.
     pub fn read_lines(&self, kind: &str, file: &FileRef) -> Result<String> {
-        let path = self.lines_path(kind, file);
-        let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
-        if digest::of_bytes(text.as_bytes()) != file.digest {
-            let line =
-                format!("{}: damaged, its bytes are not those of its name; run `pagefold verify`", path.display());
-            return Err(Error::new(Kind::Io, line));
-        }
-        Ok(text)
+        self.lists(kind).read(file).map(str::to_owned)
+    }
+
+    /// A reader of many lists of the `kind`.
+    pub fn lists<'a>(&'a self, kind: &'a str) -> Lists<'a> {
+        Lists::new(&self.root, kind)
     }
 }
 

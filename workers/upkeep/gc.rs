@@ -81,8 +81,9 @@ fn files(store: &Store, manifest: &Manifest) -> Vec<PathBuf> {
         table.segments().map(move |segment| segment.path(&folder))
     });
     let consumed = manifest.consumed.iter().map(|consumed| store.lines_path("consumed", &consumed.file));
+    let folded = manifest.consumed_before.iter().map(|folded| store.lines_path("consumed", &folded.file));
     let rejects = manifest.rejects.iter().map(|file| store.lines_path("rejects", file));
-    segments.chain(consumed).chain(rejects).collect()
+    segments.chain(consumed).chain(folded).chain(rejects).collect()
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {

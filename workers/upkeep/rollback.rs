@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn consumed(epoch: u64, source: u16, undone: bool) -> Consumed {
-        let file = FileRef { digest: String::new(), bytes: 0, lines: 1 };
+        let file = FileRef { digest: String::new(), bytes: 0, lines: 1, part: None };
         let retention = Retention::default();
         Consumed { epoch, logical_time: 0, source, complete: false, file, read: 1, retention, undone }
     }
@@ -151,6 +151,7 @@ mod tests {
             retention: Retention::default(),
             sources,
             consumed,
+            consumed_before: Vec::new(),
             rejects: None,
             counters: BTreeMap::new(),
         }

@@ -12,6 +12,7 @@ use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use crate::tables::dispatch::{OnTable, on_table};
 use crate::verify::findings::Report;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Checks the store's files; `full` reads every byte that the head refers to.
@@ -32,7 +33,12 @@ pub fn verify(store: &Store, full: bool) -> Result<Report> {
         }
     }
     let rejects = head.manifest.rejects.iter().map(|file| ("rejects", file));
-    for (kind, file) in head.manifest.consumed.iter().map(|consumed| ("consumed", &consumed.file)).chain(rejects) {
+    let consumed = head.manifest.consumed.iter().map(|consumed| &consumed.file);
+    let consumed = consumed.chain(head.manifest.consumed_before.iter().map(|folded| &folded.file));
+    let consumed = consumed.map(|file| ("consumed", file));
+    // Several entries may have parts of one file.
+    let lists: BTreeMap<_, _> = consumed.chain(rejects).map(|(kind, file)| ((kind, &file.digest), file)).collect();
+    for ((kind, _), file) in lists {
         check_lines(&store.data().join(kind), file, full, &mut report)?;
     }
     Ok(report)

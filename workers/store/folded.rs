@@ -1,0 +1,161 @@
+//! Keeps what epochs took from growing a manifest, and the number of lists, without bound.
+//!
+//! A manifest has an entry for each epoch that read inputs, and each entry has a list of them. An
+//! epoch every 15 minutes makes 35,000 of both a year, and every commit would write all entries
+//! again. So the manifest itself has only the last entries. Older ones are in files, size-tiered as
+//! runs of rows are: four files of as many entries become one. The lists of the entries in one file
+//! are joined, too. In memory a manifest always has all entries.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::digest;
+use crate::store::lists::{self, Lists};
+use crate::store::manifest::{Consumed, FileRef, Manifest};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The entries of the least file. A manifest has fewer than twice as many of its own.
+pub const ENTRIES: usize = 64;
+/// The number of files of one size that become one.
+const FILES: usize = 4;
+/// Lists of more bytes than this are not joined.
+const LIST_BYTES_MAX: u64 = 67_108_864;
+
+/// Entries in a file of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folded {
+    /// Their number.
+    pub entries: u64,
+    /// The file, an entry on each line.
+    pub file: FileRef,
+}
+
+/// Writes the older entries of `manifest` to files, unless they are there. Returns their number.
+pub fn fold(root: &Path, manifest: &mut Manifest) -> Result<usize> {
+    let Manifest { consumed, consumed_before, .. } = manifest;
+    let (mut files, mut at): (Vec<Folded>, usize) = (Vec::new(), 0);
+    // A rollback changes entries: from the first changed file on all are written again.
+    for folded in consumed_before.iter() {
+        let end = at + folded.entries as usize;
+        let Some(entries) = consumed.get(at..end) else { break };
+        if digest::of_bytes(text(entries)?.as_bytes()) != folded.file.digest {
+            break;
+        }
+        files.push(folded.clone());
+        at = end;
+    }
+    while consumed.len() - at >= 2 * ENTRIES {
+        files.push(write(root, &mut consumed[at..at + ENTRIES])?);
+        at += ENTRIES;
+        while files.len() >= FILES
+            && files[files.len() - FILES..].windows(2).all(|two| two[0].entries == two[1].entries)
+        {
+            let joined: u64 = files.drain(files.len() - FILES..).map(|folded| folded.entries).sum();
+            files.push(write(root, &mut consumed[at - joined as usize..at])?);
+        }
+    }
+    *consumed_before = files;
+    Ok(at)
+}
+
+/// Adds the entries that are in files to those that `manifest` has itself.
+pub fn unfold(root: &Path, manifest: &mut Manifest) -> Result<()> {
+    let mut all = Vec::new();
+    let mut lists = Lists::new(root, "consumed");
+    for folded in &manifest.consumed_before {
+        for line in lists.read(&folded.file)?.lines() {
+            all.push(serde_json::from_str(line).map_err(|e| {
+                let path = lists::path(root, "consumed", &folded.file);
+                Error::new(Kind::Io, format!("{}: no entries of a manifest", path.display())).caused_by(e)
+            })?);
+        }
+    }
+    all.append(&mut manifest.consumed);
+    manifest.consumed = all;
+    Ok(())
+}
+
+/// Writes a file of `entries`, whose lists are joined.
+fn write(root: &Path, entries: &mut [Consumed]) -> Result<Folded> {
+    join(root, entries)?;
+    Ok(Folded { entries: entries.len() as u64, file: lists::write(root, "consumed", &text(entries)?)? })
+}
+
+fn text(entries: &[Consumed]) -> Result<String> {
+    let mut text = String::new();
+    for entry in entries {
+        text += &serde_json::to_string(entry).map_err(|e| Error::internal("cannot write an entry").caused_by(e))?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Joins the lists of `entries` to one file.
+fn join(root: &Path, entries: &mut [Consumed]) -> Result<()> {
+    let bytes = |file: &FileRef| file.part.map_or(file.bytes, |(from, to)| to - from);
+    if entries.iter().map(|entry| bytes(&entry.file)).sum::<u64>() > LIST_BYTES_MAX {
+        return Ok(());
+    }
+    let (mut all, mut parts) = (String::new(), Vec::new());
+    let mut lists = Lists::new(root, "consumed");
+    for entry in entries.iter() {
+        let from = all.len() as u64;
+        all += lists.read(&entry.file)?;
+        parts.push((from, all.len() as u64));
+    }
+    let whole = lists::write(root, "consumed", &all)?;
+    for (entry, part) in entries.iter_mut().zip(parts) {
+        entry.file = FileRef { lines: entry.file.lines, part: Some(part), ..whole.clone() };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::manifest::Head;
+    use crate::store::{Store, manifest};
+    use serde_json::json;
+    use std::collections::BTreeSet;
+
+    /// A manifest grew with every epoch, and so did the number of files that each plan read. After
+    /// many epochs both are few, every entry still has its list, and a rollback that changes old
+    /// entries is committed like any other.
+    #[test]
+    fn manifests_stay_small() {
+        // In memory where the system allows, as hundreds of commits wait for thousands of fsyncs.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder = folder.expect("a folder");
+        let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
+        let mut last = manifest::tests::empty(&store);
+        let mut head: Option<Head> = None;
+        let list = |epoch: u64| format!("{{\"input\":{epoch}}}\n").repeat(epoch as usize % 3);
+        for epoch in 1..=700 {
+            let file = store.write_lines("consumed", &list(epoch)).expect("written");
+            last.consumed.push(manifest::tests::consumed(epoch, file));
+            (last.version, last.epoch) = (epoch, epoch);
+            last.previous = head.map_or(String::new(), |head| head.digest);
+            let committed = manifest::commit(store.root(), &last).expect("committed");
+            let read = manifest::read(store.root(), epoch).expect("readable");
+            assert_eq!((&read.manifest, &read.digest), (&committed.manifest, &committed.digest));
+            last = read.manifest.clone();
+            head = Some(read);
+        }
+        let bytes = manifest::path(store.root(), 700).metadata().expect("there").len();
+        let files: BTreeSet<&String> = last.consumed.iter().map(|entry| &entry.file.digest).collect();
+        println!("{bytes} bytes, {} files", files.len() + last.consumed_before.len());
+        assert!(last.consumed_before.len() < 8 && files.len() < 2 * ENTRIES + 8, "{}", files.len());
+        assert!(bytes < 60_000, "{bytes} bytes");
+        let epochs: Vec<u64> = last.consumed.iter().map(|entry| entry.epoch).collect();
+        assert_eq!(epochs, (1..=700).collect::<Vec<u64>>());
+        for entry in &last.consumed {
+            assert_eq!(store.read_lines("consumed", &entry.file).expect("readable"), list(entry.epoch));
+        }
+        last.consumed[300].undone = true;
+        (last.version, last.previous) = (701, head.expect("committed").digest);
+        manifest::commit(store.root(), &last).expect("committed");
+        let read = manifest::read(store.root(), 701).expect("readable").manifest;
+        assert!(read.consumed[300].undone && read.consumed.len() == 700);
+        assert_eq!(store.read_lines("consumed", &read.consumed[601].file).expect("readable"), list(602));
+    }
+}
