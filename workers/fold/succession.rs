@@ -5,7 +5,7 @@
 //! later epoch wins. A removal is a record like others. It is remembered for a while, so that an
 //! archive that comes late does not bring the page back. A record without a date counts as being as
 //! new as what it replaces: otherwise an old archive could replace it, and undo what a newer one
-//! had said before it.
+//! had said before it. So does one whose date is too far ahead of the epoch's time.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::tables::pages::{self, LapseRule, has_expired};
@@ -99,8 +99,11 @@ impl Now {
         has_expired(page, self.lapse.retention) || self.lapse.takes(page) && !self.keeps_missing
     }
 
+    /// The date that a dated record must reach to hold after `visit`. A date that is too far ahead
+    /// is wrong, and must not stand above all records to come.
     fn as_of(self, visit: &Visit, before: &Known) -> i64 {
-        if visit.date == NO_DATE { self.least(before) } else { self.date(visit) }
+        let is_date = visit.date != NO_DATE && visit.date == self.date(visit);
+        if is_date { visit.date } else { self.least(before) }
     }
 
     fn page(self, before: &Known, visit: &Visit) -> PageRow {
@@ -216,15 +219,16 @@ mod tests {
         assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page, None);
     }
 
-    /// A date that is far ahead holds for a day and no longer: it does not stand above all later
-    /// records for ever.
+    /// A date that is far ahead wins within its epoch, and does not stand above the records of later
+    /// ones. It counts there as no date, so that an older archive still does not hold.
     #[test]
     fn a_date_far_ahead_does_not_last() {
-        let known = after(&Known::default(), &[visit(TIME * 2, PAGE, 1)], now(1));
-        let later = |days: i64| Now { time: TIME + days * 86_400, ..now(2) };
-        let content = |known: Known| known.page.expect("a page").content.high;
-        assert_eq!(content(after(&known, &[visit(TIME + 5, PAGE, 2)], later(0))), 1);
-        assert_eq!(content(after(&known, &[visit(TIME + 2 * 86_400, PAGE, 2)], later(2))), 2);
+        let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
+        let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(60, PAGE, 3)], now(2));
+        let content = |known: &Known| known.page.as_ref().expect("a page").content.high;
+        assert_eq!(content(&known), 2);
+        assert_eq!(content(&after(&known, &[visit(55, PAGE, 4)], now(3))), 4);
+        assert_eq!(content(&after(&known, &[visit(49, PAGE, 4)], now(3))), 2);
     }
 
     /// Over random sequences of pages and removals, dated or not, one or several an epoch, what

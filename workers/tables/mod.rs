@@ -70,9 +70,8 @@ table! {
             last_time: i64,
             /// The source that it was last seen in: an index of the manifest's `sources`.
             source: u16,
-            /// The date that a dated record must reach to replace it: its own, at most a day ahead
-            /// of the epoch's time; if it has none, that of what it replaced, or else
-            /// [`crate::document::NO_DATE`].
+            /// The date that a dated record must reach to replace it: its own; if it has none, or
+            /// one too far ahead, that of what it replaced, or [`crate::document::NO_DATE`].
             as_of: i64,
         }
     }
