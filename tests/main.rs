@@ -23,6 +23,8 @@ mod fixtures;
 mod formats;
 /// Failures of hosts on a network of their own.
 mod hosts;
+/// Inputs change, vanish, are touched, and are divided as it is best, and no answer depends on it.
+mod inputs;
 /// Commands that look at a store: `export`, `status`, `verify`.
 mod inspect;
 /// Files of word counts, every signature alone, and the fast job.

@@ -285,7 +285,7 @@ fn the_unfinished_comes_first() {
     .expect("a job");
     let store = workers::store::Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
     let plan = workers::plan::plan(&job, &store, None, NOW).expect("planned").expect("something new");
-    let plan = plan.freeze(&job.store).expect("frozen");
+    let plan = plan.freeze(&job.store, 1).expect("frozen");
     std::fs::write(bench.at("in/2.jsonl"), pages(5, 10)).expect("written");
     let (code, out, err) = run(&bench, NOW + DAY, &["--json"]);
     assert_eq!(code, Some(0), "{err}");
@@ -294,7 +294,7 @@ fn the_unfinished_comes_first() {
     assert_eq!(told, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
     // A plan that cannot be carried out any more is given up.
     let other = workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };
-    other.freeze(&job.store).expect("frozen");
+    other.freeze(&job.store, 1).expect("frozen");
     assert!(run(&bench, NOW + DAY, &[]).1.contains("nothing due"));
     assert!(std::fs::read_dir(bench.at("store/attempt")).is_ok_and(|mut attempts| attempts.next().is_none()));
 }

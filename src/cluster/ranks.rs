@@ -21,6 +21,7 @@ use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
 use crate::cluster::attempts::{self, Attempt, Work};
 use crate::cluster::control::{Assignment, Message, Task, kind_of, own_digest};
+use crate::cluster::topology::{Host, Topology};
 use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
 use crate::signals;
@@ -143,9 +144,11 @@ impl Ranks {
         Ok(Ranks { allocation, key, listener, digest, control: RefCell::new(control), json })
     }
 
-    /// Worker threads of each rank.
-    pub fn workers(&self) -> usize {
-        self.allocation.workers
+    /// A process for each rank, with so many worker threads.
+    pub fn topology(&self) -> Topology {
+        let hosts = self.allocation.peers.iter().enumerate();
+        let hosts = hosts.map(|(rank, _)| Host::local(rank, 0, String::new())).collect();
+        Topology { hosts, ..Topology::single(self.allocation.workers) }
     }
 
     /// Does the work of `plan` with all ranks. Only rank 0 calls this.

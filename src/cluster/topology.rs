@@ -89,6 +89,13 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// Worker threads of all processes.
+    pub fn peers(&self) -> usize {
+        self.hosts.len() * self.workers
+    }
+}
+
 impl Host {
     /// A process on this machine, which runs `binary`.
     pub fn local(process: usize, port: u16, binary: String) -> Host {

@@ -20,7 +20,8 @@ use std::slice;
 use std::thread;
 use workers::error::{Error, Result};
 use workers::job::Job;
-use workers::plan::inputs::{self, Input};
+use workers::plan::inputs::{self, Input, Listing};
+use workers::plan::listing::LeftOut;
 use workers::store::{Store, random_hex};
 
 /// A finding and its host.
@@ -93,7 +94,7 @@ fn print_findings(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
 }
 
 fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
-    let found = inputs::find(&job.read.inputs)?;
+    let Listing { files: found, left_out } = inputs::list(&job.read.inputs)?;
     if found.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
@@ -102,7 +103,8 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         looked_at.push((path.clone(), Input::stat(path)?.bytes));
     }
-    Ok((looked_at, counted(found.len() as u64, "file")))
+    let left_out = if left_out == LeftOut::default() { String::new() } else { format!("; left out: {left_out}") };
+    Ok((looked_at, format!("{}{left_out}", counted(found.len() as u64, "file"))))
 }
 
 /// Whether the job's own files exist, and the store, if there is one, belongs to this job.

@@ -91,7 +91,8 @@ fn replay(
         None => {
             let inputs = plan::consumed::inputs_of(old, epoch)?;
             let inputs = inputs.iter().map(|input| input.refreshed()).collect::<Result<_>>()?;
-            plan::replay(&job, store, head, inputs, epoch.logical_time)?.freeze(store.root())?
+            plan::replay(&job, store, head, inputs, epoch.logical_time)?
+                .freeze(store.root(), run::topology(arguments, None)?.peers())?
         }
     };
     run::epoch(arguments, None, &job, store, head, &plan, Instant::now())

@@ -100,7 +100,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
             Some(plan) => {
                 let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
                 guards::check_space(&job.store, input_bytes, &arguments.allow)?;
-                let plan = plan.freeze(&job.store)?;
+                let plan = plan.freeze(&job.store, topology(arguments, ranks)?.peers())?;
                 head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
                 // What other options of reading made due comes epoch by epoch.
                 again = plan.again && inputs_max == usize::MAX;
@@ -126,12 +126,7 @@ pub fn epoch(
     plan: &Plan,
     began: Instant,
 ) -> Result<Head> {
-    let topology = match (ranks, &arguments.cluster, arguments.threads) {
-        (Some(ranks), ..) => Topology::single(ranks.workers()),
-        (None, Some(path), _) => cluster_file::read(path)?,
-        (None, None, Some(threads)) => Topology::single(threads.into()),
-        (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
-    };
+    let topology = topology(arguments, ranks)?;
     let mut times = Times::start(began);
     let bar = Bar::start(plan.bytes(), arguments.quiet, arguments.verbose);
     let work = match (ranks, &arguments.cluster) {
@@ -143,7 +138,8 @@ pub fn epoch(
     let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
     times.lap("work");
     let (stages, rows_read) = (report::stages(&receipts), report::rows_read(&receipts));
-    let Committed { mut head, counts } = commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
+    let Committed { mut head, counts, left } =
+        commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
     tracing::info!(epoch = head.manifest.epoch, "committed");
     let exported = match job.output.export {
@@ -167,6 +163,7 @@ pub fn epoch(
         plan,
         counts: &counts,
         superseded: head.manifest.counters.get("visits_superseded").copied().unwrap_or(0),
+        left: &left,
         exported,
         times,
         stages,
@@ -189,6 +186,16 @@ fn clock(arguments: &cli::Run) -> Result<Clock> {
         return Err(Error::new(Kind::Usage, line));
     }
     Ok(clock)
+}
+
+/// Where the work is done. Ranks count as one process each with the workers of this one.
+pub fn topology(arguments: &cli::Run, ranks: Option<&Ranks>) -> Result<Topology> {
+    Ok(match (ranks, &arguments.cluster, arguments.threads) {
+        (Some(ranks), ..) => ranks.topology(),
+        (None, Some(path), _) => cluster_file::read(path)?,
+        (None, None, Some(threads)) => Topology::single(threads.into()),
+        (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
+    })
 }
 
 /// Exports the head if a crash came between its commit and its export.

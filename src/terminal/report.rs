@@ -15,6 +15,8 @@ use workers::fold::epoch::Receipt;
 use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::plan::Plan;
+use workers::plan::division::SPLIT_BYTES_MAX;
+use workers::plan::examine;
 use workers::store::durable;
 use workers::store::manifest::Head;
 
@@ -77,6 +79,8 @@ pub struct Outcome<'a> {
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
+    /// The inputs that changed while they were read.
+    pub left: &'a [String],
     /// What was exported, if anything.
     pub exported: Option<Exported>,
     /// Where the time went.
@@ -108,6 +112,8 @@ impl Outcome<'_> {
             "refused": self.processes.iter().flat_map(|process| process.refused.values()).sum::<u64>(),
             "inputs": self.plan.inputs.len(),
             "inputs_not_consumed": self.barren,
+            "inputs_left": self.left,
+            "inputs_passed_by": self.plan.passed,
             "inputs_same_bytes": self.plan.same_bytes.len(),
             "input_bytes": self.counts.bytes,
             "records": self.counts.read,
@@ -152,7 +158,7 @@ impl Outcome<'_> {
             let _ = writeln!(out, "{head:<10} {rest}");
         };
         line(&mut out, "epoch", format!("{} committed to {}", self.plan.epoch, self.job.store.display()));
-        let inputs = self.plan.inputs.len();
+        let inputs = self.plan.inputs.len() - self.left.len();
         let megabytes = self.counts.bytes as f64 / 1e6;
         if let Some(name) = self.job.single_signature() {
             line(&mut out, "signatures", format!("{name} alone proposes pairs, as the job says minhash = false"));
@@ -160,9 +166,22 @@ impl Outcome<'_> {
         if inputs > 0 {
             let (records, files) = (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
             line(&mut out, "read", format!("{records} of {files}, {megabytes:.1} MB"));
+            if let Some(rest) = undivided(self.plan, processes * workers) {
+                line(&mut out, "uneven", rest);
+            }
             line(&mut out, "accepted", grouped(self.counts.accepted));
         } else {
             line(&mut out, "read", format!("nothing new; {}", self.cause()));
+        }
+        if let Some(first) = self.left.first() {
+            let rest = match self.left.len() - 1 {
+                0 => format!("{first} changed while it was read; the next run reads it"),
+                more => format!("{first} and {more} more changed while they were read; the next run reads them"),
+            };
+            line(&mut out, "left", rest);
+        }
+        for (at, passed) in examine::lines(&self.plan.passed).into_iter().enumerate() {
+            line(&mut out, if at == 0 { "passed by" } else { "" }, passed);
         }
         if !self.barren.is_empty() {
             line(&mut out, "due", format!("{}; they stay due until they or [read] change", barren(&self.barren)));
@@ -308,6 +327,19 @@ fn barren(paths: &[String]) -> String {
     let named = paths[..paths.len().min(BARREN_NAMED_MAX)].join(", ");
     let more = if paths.len() > BARREN_NAMED_MAX { ", ..." } else { "" };
     format!("{inputs} gave no record and are not consumed: {named}{more}")
+}
+
+/// Which input kept one worker busy while others had nothing to read: a compressed file is one
+/// stream, whatever its size.
+fn undivided(plan: &Plan, workers: usize) -> Option<String> {
+    let largest = plan.splits.iter().max_by_key(|split| split.bytes())?;
+    let share = plan.bytes() / workers.max(1) as u64;
+    if largest.bytes() <= SPLIT_BYTES_MAX.max(share + share / 4) {
+        return None;
+    }
+    let input = &plan.inputs[largest.parts.first()?.input];
+    let megabytes = largest.bytes() as f64 / 1e6;
+    Some(format!("{} ({megabytes:.0} MB) cannot be divided: one of {workers} workers read it", input.shown()))
 }
 
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record.

@@ -63,7 +63,7 @@ fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
     let head = store.head().expect("readable");
     let start = Instant::now();
     let plan = plan::plan(job, &store, head.as_ref(), 0).expect("planned").expect("something new");
-    let plan = plan.freeze(&job.store).expect("frozen");
+    let plan = plan.freeze(&job.store, 1).expect("frozen");
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     let task = ProcessTask {
         job: job.clone(),

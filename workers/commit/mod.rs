@@ -13,7 +13,8 @@ use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::epoch::{self, Receipt};
-use crate::fold::splits::{self, Counts};
+use crate::fold::split_writer::REJECTS_NAMED_MAX;
+use crate::fold::splits::{self, Counts, Finished};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
@@ -23,6 +24,7 @@ use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};
 use crate::tables::PageRow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A committed epoch.
 pub struct Committed {
@@ -30,45 +32,84 @@ pub struct Committed {
     pub head: Head,
     /// The counts of its records.
     pub counts: Counts,
+    /// The inputs that changed while they were read, and are left to a later epoch.
+    pub left: Vec<String>,
 }
 
-/// The sum of the counts of all splits of `plan`.
-pub fn counts(plan: &Plan, store: &Store) -> Result<Counts> {
+/// What became of the records of an epoch.
+struct Read {
+    finished: Finished,
+    counts: Counts,
+    /// The lines of `rejects.jsonl`.
+    rejects: String,
+}
+
+/// What the splits of `plan` read.
+fn read(plan: &Plan, store: &Store, counters: &Counters) -> Result<Read> {
     let attempt = plan.attempt(store.root());
-    let mut counts = Counts::default();
-    for id in 0..plan.splits.len() {
-        counts.add(&splits::done(&attempt, id)?.counts);
+    let finished = splits::all(plan, &attempt)?;
+    let mut read = Read { finished, counts: Counts::default(), rejects: String::new() };
+    let (mut input, mut named) = (None, 0);
+    for (id, done) in &read.finished.splits {
+        read.counts.add(&done.counts);
+        let lines = String::from_utf8(splits::rejects(&attempt, *id)?);
+        let lines = lines.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?;
+        // Each split limits the lines of an input. The parts of one input have one limit.
+        let part = match &plan.splits[*id].parts[..] {
+            [part] => Some(part.input),
+            _ => None,
+        };
+        if part.is_none() || part != input {
+            (input, named) = (part, 0);
+        }
+        for line in lines.split_inclusive('\n') {
+            named += u64::from(part.is_some());
+            if named > REJECTS_NAMED_MAX {
+                read.counts.note("rejects_unnamed", 1);
+            } else {
+                read.rejects.push_str(line);
+            }
+        }
     }
-    Ok(counts)
+    let repeated = counters.get(Counter::VisitsRepeated);
+    if repeated > 0 {
+        read.counts.note("repeated", repeated);
+    }
+    Ok(read)
 }
 
 /// The figures that the guards check.
 fn figures(
     job: &Job,
-    counts: &Counts,
+    read: &Read,
     counters: &Counters,
     head: Option<&Head>,
     after: (u64, u64),
-    plan: &Plan,
-    store: &Store,
-) -> Result<Figures> {
+    attempt: &Path,
+) -> Figures {
+    let counts = &read.counts;
     let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
-    Ok(Figures {
+    Figures {
         rejects_max: job.read.rejects_max,
         source: job.read.source.clone(),
         read: counts.read,
-        rejects: Rejects::of(counts, plan, &plan.attempt(store.root()))?,
+        rejects: Rejects::of(counts, &read.rejects, attempt),
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing),
         expired: counters.get(Counter::PagesExpired),
         before,
         after,
-    })
+    }
 }
 
 /// All counts of the epoch, by name.
-fn named(counters: &Counters, counts: &Counts) -> BTreeMap<String, u64> {
-    let mut named = counters.named();
+fn named(counters: &Counters, read: &Read) -> BTreeMap<String, u64> {
+    let (mut named, counts) = (counters.named(), &read.counts);
+    // It is in the note `repeated`.
+    named.remove(Counter::VisitsRepeated.name());
+    if !read.finished.left.is_empty() {
+        named.insert("inputs_left".into(), read.finished.left.len() as u64);
+    }
     named.insert("read".into(), counts.read);
     named.insert("accepted".into(), counts.accepted);
     let groups = [("skipped", &counts.skipped), ("rejected", &counts.rejected), ("noted", &counts.noted)];
@@ -93,10 +134,20 @@ pub fn commit(
     workers: usize,
     allowed: &[Guard],
 ) -> Result<Committed> {
-    let counts = counts(plan, store)?;
     receipts.sort_by_key(|receipt| receipt.worker);
     let counters = epoch::counters(&receipts, workers)?;
+    let read = read(plan, store, &counters)?;
+    let left: Vec<String> = read.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();
+    if let Some(first) = left.first().filter(|_| left.len() == plan.inputs.len()) {
+        plan.give_up(store.root())?;
+        let others = if left.len() == 1 { String::new() } else { format!(", and so did all {} inputs", left.len()) };
+        let line = format!("{first}: changed while it was read{others}; nothing was committed, run again");
+        return Err(Error::new(Kind::TryAgain, line));
+    }
     let tables = tables(store, head, plan, &receipts)?;
+    for input in &left {
+        tracing::warn!(input, "changed while it was read, and is left to a later run");
+    }
     let folded = head.map_or(0, |head| head.manifest.folded) + counters.get(Counter::FoldedMore);
     let folded = folded
         .checked_sub(counters.get(Counter::FoldedLess))
@@ -104,16 +155,20 @@ pub fn commit(
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
     let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
-    let figures = figures(job, &counts, &counters, head, after, plan, store)?;
+    let attempt = plan.attempt(store.root());
+    let figures = figures(job, &read, &counters, head, after, &attempt);
     if let Err(refusal) = guards::check(&job.guards, &figures, allowed) {
         plan.mark_refused(store.root())?;
-        rejects::write_list(plan, &plan.attempt(store.root()))?;
+        rejects::write_list(&read.rejects, &attempt)?;
         // The guard of rejected records has named their list.
         let is_named = refusal.guard() == Some(Guard::Rejects.name());
         return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
     }
-    let consumed = consumed(job, store, head, plan)?;
-    let rejects = rejects(store, plan)?;
+    let consumed = consumed(job, store, head, plan, &read.finished)?;
+    let rejects = match read.rejects.is_empty() {
+        true => None,
+        false => Some(store.write_lines("rejects", &read.rejects)?),
+    };
     let manifest = Manifest {
         format: manifest::FORMAT,
         store: store.uuid().to_owned(),
@@ -134,7 +189,7 @@ pub fn commit(
         consumed,
         consumed_before: head.map_or_else(Vec::new, |head| head.manifest.consumed_before.clone()),
         rejects,
-        counters: named(&counters, &counts),
+        counters: named(&counters, &read),
     };
     // A killed run may have created folders of `data` without making their names durable. The files
     // that the manifest names are in them.
@@ -147,7 +202,7 @@ pub fn commit(
     if let Err(error) = std::fs::remove_dir_all(&attempts) {
         tracing::warn!(%error, attempts = %attempts.display(), "cannot clear finished attempts");
     }
-    Ok(Committed { head, counts })
+    Ok(Committed { head, counts: read.counts, left })
 }
 
 /// The tables with this epoch's runs. Checks that every segment is there and has its size.
@@ -188,8 +243,8 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
     sources
 }
 
-/// What all epochs took so far, and this one.
-fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan) -> Result<Vec<Consumed>> {
+/// What all epochs took so far, and this one. Inputs that are left were not read.
+fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan, finished: &Finished) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
     // Without either the epoch changed no page, and a rebuild does not need it.
     if plan.inputs.is_empty() && plan.retention == Retention::default() {
@@ -198,13 +253,17 @@ fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan) -> Resul
     let reading = Reading::of(job);
     let line =
         |(input, taken): (&Input, Taken)| ConsumedInput { input: input.clone(), taken, reading: reading.clone() };
-    let taken = taken(store, plan)?;
+    let taken = taken(plan, finished)?;
     let of_bytes: BTreeMap<&str, Taken> =
         plan.inputs.iter().map(|input| input.digest.as_str()).zip(taken.iter().copied()).collect();
     let of_twin = |input: &Input| of_bytes.get(input.digest.as_str()).copied().unwrap_or_default();
-    let read = plan.inputs.iter().zip(taken).map(line);
+    let is_left = |digest: &str| finished.left.iter().any(|&input| plan.inputs[input].digest == digest);
+    let read = (0..).zip(plan.inputs.iter().zip(taken)).filter(|(input, _)| !finished.left.contains(input));
+    let read = read.map(|(_, input)| line(input));
     let (barren, read): (Vec<_>, Vec<_>) = read.partition(|line| line.taken.is_barren());
-    let same_bytes = plan.same_bytes.iter().map(|input| line((input, of_twin(input))));
+    // What has the bytes of an input that is left was not read either.
+    let same_bytes =
+        plan.same_bytes.iter().filter(|input| !is_left(&input.digest)).map(|input| line((input, of_twin(input))));
     let copies = same_bytes.chain(plan.renamed.iter().cloned());
     let (barren_too, copies): (Vec<_>, Vec<_>) = copies.partition(|line| line.taken.is_barren());
     let mut lines = String::new();
@@ -227,20 +286,13 @@ fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan) -> Resul
 }
 
 /// What became of the records of each input of `plan`.
-fn taken(store: &Store, plan: &Plan) -> Result<Vec<Taken>> {
-    let attempt = plan.attempt(store.root());
+fn taken(plan: &Plan, finished: &Finished) -> Result<Vec<Taken>> {
     let mut taken = vec![Taken::default(); plan.inputs.len()];
-    for id in 0..plan.splits.len() {
-        for (input, part) in splits::done(&attempt, id)?.taken {
+    for (_, done) in &finished.splits {
+        for (&input, &part) in &done.taken {
             let whole = taken.get_mut(input);
             whole.ok_or_else(|| Error::internal("a split of an input that was not planned"))?.add(part);
         }
     }
     Ok(taken)
-}
-
-fn rejects(store: &Store, plan: &Plan) -> Result<Option<manifest::FileRef>> {
-    let lines = String::from_utf8(rejects::all(plan, &plan.attempt(store.root()))?);
-    let lines = lines.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?;
-    if lines.is_empty() { Ok(None) } else { store.write_lines("rejects", &lines).map(Some) }
 }

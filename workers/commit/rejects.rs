@@ -6,8 +6,7 @@
 //! inputs for nothing.
 
 use crate::error::Result;
-use crate::fold::splits::{self, Counts, RejectLine};
-use crate::plan::Plan;
+use crate::fold::splits::{Counts, RejectLine};
 use crate::store::durable;
 use std::path::{Path, PathBuf};
 
@@ -35,17 +34,17 @@ fn list(attempt: &Path) -> PathBuf {
 }
 
 impl Rejects {
-    /// Those of `plan`, whose work is in `attempt`.
-    pub fn of(counts: &Counts, plan: &Plan, attempt: &Path) -> Result<Rejects> {
+    /// The rejected records `lines` of an epoch whose work is in `attempt`.
+    pub fn of(counts: &Counts, lines: &str, attempt: &Path) -> Rejects {
         let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let most = counts.rejected.iter().max_by_key(|(_, n)| **n).map_or("", |(reason, _)| reason);
-        Ok(Rejects {
+        Rejects {
             rejected: counts.rejected.values().sum(),
             accepted: counts.accepted,
             reasons: reasons.join(", "),
-            example: example(plan, attempt, most)?,
+            example: example(lines, most),
             list: list(attempt),
-        })
+        }
     }
 
     /// What happened, and what would help: `allow` if most of the records were good.
@@ -116,29 +115,15 @@ const IDS: [&str; 12] = [
 ];
 const TEXTS: [&str; 8] = ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
 
-/// Lists the rejected records of a refused epoch in a file of its attempt.
-pub fn write_list(plan: &Plan, attempt: &Path) -> Result<()> {
-    let lines = all(plan, attempt)?;
-    if lines.is_empty() { Ok(()) } else { durable::write(&list(attempt), &lines) }
+/// Writes the `lines` of the rejected records of a refused epoch to a file of its attempt.
+pub fn write_list(lines: &str, attempt: &Path) -> Result<()> {
+    if lines.is_empty() { Ok(()) } else { durable::write(&list(attempt), lines.as_bytes()) }
 }
 
-/// The lines of all splits.
-pub fn all(plan: &Plan, attempt: &Path) -> Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    (0..plan.splits.len()).try_for_each(|id| splits::rejects(attempt, id).map(|split| lines.extend(split)))?;
-    Ok(lines)
-}
-
-/// The first rejected record of this `reason`.
-fn example(plan: &Plan, attempt: &Path, reason: &str) -> Result<Option<RejectLine>> {
-    for id in 0..plan.splits.len() {
-        let lines = splits::rejects(attempt, id)?;
-        let parsed = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-        if let Some(line) = parsed.into_iter().find(|line: &RejectLine| line.reason == reason) {
-            return Ok(Some(line));
-        }
-    }
-    Ok(None)
+/// The first of the rejected records `lines` that has this `reason`.
+fn example(lines: &str, reason: &str) -> Option<RejectLine> {
+    let parsed = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
+    parsed.into_iter().find(|line: &RejectLine| line.reason == reason)
 }
 
 #[cfg(test)]

@@ -28,6 +28,9 @@ macro_rules! counters {
 }
 
 counters! {
+    /// Visits that say exactly what another one of the epoch says. The commit adds them to the note
+    /// `repeated` of the split that found some itself.
+    VisitsRepeated = "visits_repeated",
     /// Visits of a URL that another visit of the same epoch replaced.
     VisitsSuperseded = "visits_superseded",
     /// Visits that are older than what the store has of the URL.

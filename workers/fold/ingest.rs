@@ -12,59 +12,139 @@ use crate::fold::splits;
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
+use crate::plan::division::by_size;
+use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::Item;
 use crate::read::{self, Reader, Split};
-use std::cmp::Reverse;
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Scope;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
-/// Records that a worker reads before it returns to the dataflow.
+/// Records that a worker reads at most before it returns to the dataflow.
 const TURN_RECORDS: usize = 256;
+/// How long it reads at most, but for one record. A worker that does not return for long is taken
+/// for stuck, and a record may take a second.
+const TURN_TIME: Duration = Duration::from_millis(100);
 
 /// Opens the reader of a split of one of the job's inputs.
 pub fn open(job: &Job, split: &Split) -> Result<Box<dyn Reader>> {
     // A file that the job names must be readable; a file found in a folder may be anything.
-    let is_named = job.read.inputs.contains(&split.path);
+    let is_named = job.read.names(&split.path);
     let open = if is_named { read::open } else { read::open_or_reject };
     open(split, &job.read.options())
 }
 
 /// A split that is being read.
 struct SplitReader {
+    id: usize,
     planned: PlannedSplit,
-    reader: Box<dyn Reader>,
+    /// The part that is read next, or now if `part` has its reader.
+    at: usize,
+    part: Option<PartReader>,
     writer: SplitWriter,
+    /// The inputs that changed. They are not in `writer`.
+    left: BTreeSet<usize>,
     reported_bytes: u64,
 }
 
+/// One part of a split that is being read.
+struct PartReader {
+    reader: Box<dyn Reader>,
+    /// The file when it was opened.
+    opened: Input,
+    bytes: u64,
+    /// The bytes of the parts before it.
+    before: u64,
+}
+
 impl SplitReader {
-    fn start(epoch: &Epoch, id: usize) -> Result<SplitReader> {
+    fn start(epoch: &Epoch, id: usize) -> SplitReader {
         let planned = epoch.shared.plan.splits[id].clone();
-        let input = &epoch.shared.plan.inputs[planned.input];
-        input.check_unchanged()?;
-        let split = Split { path: PathBuf::from(&input.path), start: planned.start, end: planned.end };
-        let reader = open(&epoch.shared.job, &split)?;
-        let writer = SplitWriter::new(id, planned.input, input.path.clone(), planned.end - planned.start);
-        Ok(SplitReader { planned, reader, writer, reported_bytes: 0 })
+        SplitReader {
+            id,
+            planned,
+            at: 0,
+            part: None,
+            writer: SplitWriter::new(id),
+            left: BTreeSet::new(),
+            reported_bytes: 0,
+        }
     }
 
     /// Reads some records. Returns whether the split may have more.
+    ///
+    /// An input that changes while it is read is left to a later epoch: its records would not
+    /// belong to its digest. The split is then read again without it.
     fn turn(&mut self, epoch: &Epoch, maker: &mut VisitMaker) -> Result<bool> {
+        let Some(part) = self.planned.parts.get(self.at) else { return Ok(false) };
+        let input = part.input;
+        if self.left.contains(&input) {
+            self.at += 1;
+            return Ok(true);
+        }
+        let planned = &epoch.shared.plan.inputs[input];
+        match self.read(epoch, maker) {
+            Ok(true) => return Ok(true),
+            Ok(false) if self.is_as_opened(planned)? => {
+                self.end_part();
+                return Ok(true);
+            }
+            Ok(false) => {}
+            // What a reader makes of a file that changes is no error of the file.
+            Err(_) if planned.has_changed()? => {}
+            Err(error) => return Err(error),
+        }
+        if epoch.shared.plan.complete {
+            return planned.check_unchanged().and(Ok(true));
+        }
+        self.left.insert(input);
+        (self.at, self.part, self.writer) = (0, None, SplitWriter::new(self.id));
+        Ok(true)
+    }
+
+    /// Whether the file that was read is still as it was opened, or has the planned bytes.
+    fn is_as_opened(&self, planned: &Input) -> Result<bool> {
+        let Some(part) = &self.part else { return Ok(false) };
+        let now = Input::stat(&planned.file());
+        Ok(now.is_ok_and(|now| now.looks_like(&part.opened)) || !planned.has_changed()?)
+    }
+
+    /// Reads some records of the current part. Returns whether it may have more; no reader if its
+    /// input has changed since it was planned.
+    fn read(&mut self, epoch: &Epoch, maker: &mut VisitMaker) -> Result<bool> {
+        let part = match self.part.take() {
+            Some(part) => self.part.insert(part),
+            None => {
+                let part = &self.planned.parts[self.at];
+                let planned = &epoch.shared.plan.inputs[part.input];
+                let opened = Input::stat(&planned.file())?;
+                if planned.has_changed()? {
+                    return Ok(false);
+                }
+                let split = Split { path: planned.file(), start: part.start, end: part.end };
+                let reader = open(&epoch.shared.job, &split)?;
+                self.writer.begin(part.input, planned.shown());
+                let before = self.writer.counts.bytes;
+                self.part.insert(PartReader { reader, opened, bytes: part.end - part.start, before })
+            }
+        };
         let writer = &mut self.writer;
-        for _ in 0..TURN_RECORDS {
-            let Some(entry) = self.reader.next()? else { return Ok(false) };
+        let began = Instant::now();
+        let mut records = 0;
+        let more = loop {
+            let Some(entry) = part.reader.next()? else { break false };
             writer.counts.read += 1;
             match entry.item {
                 Item::Record(record) => {
-                    writer.counts.accepted += 1;
+                    writer.accept();
                     let latest = epoch.shared.plan.logical_time.saturating_add(FUTURE_SECONDS_MAX);
                     if record.date.is_some_and(|date| date > latest) {
                         writer.counts.note("future_date", 1);
@@ -86,29 +166,38 @@ impl SplitReader {
                     } else {
                         writer.counts.unreadable += 1;
                     }
-                    writer.reject(entry.offset, reason, detail)?;
+                    writer.reject(epoch, entry.offset, reason, detail)?;
                 }
             }
-            epoch.shared.progress.records.fetch_add(1, Ordering::Relaxed);
+            records += 1;
+            if records == TURN_RECORDS || began.elapsed() >= TURN_TIME {
+                break true;
+            }
+        };
+        epoch.shared.progress.records.fetch_add(records as u64, Ordering::Relaxed);
+        let consumed = part.before + part.reader.consumed_bytes().min(part.bytes);
+        self.report_bytes(epoch, consumed);
+        Ok(more)
+    }
+
+    /// Adds what is known at the end of the current part.
+    fn end_part(&mut self) {
+        if let Some(part) = self.part.take() {
+            part.reader.notes().iter().for_each(|(word, n)| self.writer.counts.note(word, n));
+            self.writer.counts.bytes += part.bytes;
         }
-        self.report_bytes(epoch, self.reader.consumed_bytes());
-        Ok(true)
+        self.at += 1;
     }
 
     fn report_bytes(&mut self, epoch: &Epoch, consumed: u64) {
-        let consumed = consumed.min(self.planned.end - self.planned.start);
         let more = consumed.saturating_sub(self.reported_bytes);
         epoch.shared.progress.bytes.fetch_add(more, Ordering::Relaxed);
         self.reported_bytes += more;
     }
 
     fn finish(mut self, epoch: &Epoch) -> Result<()> {
-        epoch.shared.plan.inputs[self.planned.input].check_unchanged()?;
-        self.report_bytes(epoch, u64::MAX);
-        for (word, n) in self.reader.notes().iter() {
-            self.writer.counts.note(word, n);
-        }
-        self.writer.finish(epoch)?;
+        self.report_bytes(epoch, self.planned.bytes());
+        self.writer.finish(epoch, self.left)?;
         epoch.shared.progress.splits_done.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -120,10 +209,7 @@ pub type Queue = Arc<Mutex<VecDeque<usize>>>;
 /// The unfinished splits of this process. The largest are first, so that no worker starts a large
 /// one when the others are done.
 pub fn queue(plan: &Plan, attempt: &Path, process: usize, processes: usize, progress: &Progress) -> Queue {
-    let size = |id: usize| plan.splits[id].end - plan.splits[id].start;
-    let mut ids: Vec<usize> = (0..plan.splits.len()).collect();
-    ids.sort_by_key(|&id| (Reverse(size(id)), id));
-    let mine = ids.into_iter().skip(process).step_by(processes);
+    let mine = by_size(&plan.splits).into_iter().skip(process).step_by(processes);
     let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
         Some(done) => {
             progress.resumed(done.counts.bytes, done.counts.read);
@@ -149,7 +235,7 @@ pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, maker: Opti
                 if reading.is_none() {
                     let next = lock(&queue).pop_front();
                     let Some(id) = next else { return Ok(false) };
-                    reading = Some(SplitReader::start(&epoch, id)?);
+                    reading = Some(SplitReader::start(&epoch, id));
                 }
                 if let Some(split) = &mut reading
                     && let Some(maker) = &mut maker

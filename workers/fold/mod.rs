@@ -114,7 +114,7 @@ pub fn run(
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
-    let (splits, open) = (SharedSplits::default(), OpenSegments::default());
+    let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());
     let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits, open });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {

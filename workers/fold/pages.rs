@@ -63,6 +63,11 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     for (from, to) in passes(epoch, (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS)) {
         let mut rows = in_range(&visits, from, to)?;
         rows.sort_unstable();
+        // Those of one portion of a split are counted already. Their sum does not depend on how
+        // inputs are divided.
+        let all = rows.len();
+        rows.dedup();
+        epoch.count(Counter::VisitsRepeated, (all - rows.len()) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
         for (doc, url, old) in before.touched(epoch, visited, now, from, to) {

@@ -1,58 +1,74 @@
 //! Writes the visits, evidence and rejects of one split.
 //!
-//! Rows are written in portions, so that memory does not grow with the split.
+//! Rows are written in portions, so that memory does not grow with the split. A split may have
+//! several files; their rows stand in the same segments.
 
 use crate::document::Id;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
 use crate::plan::consumed::Taken;
+use crate::store::durable;
 use crate::store::segment::{self, SegmentRef};
 use crate::store::table::Row;
-use crate::store::{digest, durable};
 use crate::tables::{EvidenceRow, Visit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Visits that one worker has in memory before it sorts and writes them.
 pub const PORTION_ROWS: usize = 1 << 17;
 /// Bytes of evidence that one worker has in memory before it writes them.
 pub const EVIDENCE_BYTES: usize = 64 << 20;
-/// Bad records of one split that are listed in its rejects. Further ones are only counted, and
-/// noted as `rejects_unnamed`.
+/// Bad records of one input that are listed. Further ones are only counted, and noted as
+/// `rejects_unnamed`. It is a limit of inputs and not of splits, so that it does not matter how
+/// inputs are divided.
 pub const REJECTS_NAMED_MAX: u64 = 100_000;
 
 /// A split that is being written.
 pub struct SplitWriter {
     id: usize,
     input: usize,
+    /// The file that is being read.
     file: String,
     /// The counts of its records so far.
     pub counts: Counts,
+    taken: BTreeMap<usize, Taken>,
     visits: Vec<Visit>,
     visit_segments: Vec<SegmentRef>,
     evidence: BTreeMap<Id, EvidenceRow>,
     evidence_bytes: usize,
     evidence_segments: Vec<SegmentRef>,
-    rejects: Vec<u8>,
+    rejects: Rejects,
+    /// Bad records of `file` that are listed.
     rejects_named: u64,
 }
 
 impl SplitWriter {
-    /// A writer of split `id`, which has `bytes` bytes of `file`, the plan's input number `input`.
-    pub fn new(id: usize, input: usize, file: String, bytes: u64) -> SplitWriter {
+    /// A writer of split `id`.
+    pub fn new(id: usize) -> SplitWriter {
         SplitWriter {
             id,
-            input,
-            file,
-            counts: Counts { bytes, ..Counts::default() },
+            input: 0,
+            taken: BTreeMap::new(),
+            file: String::new(),
+            counts: Counts::default(),
             visits: Vec::new(),
             visit_segments: Vec::new(),
             evidence: BTreeMap::new(),
             evidence_bytes: 0,
             evidence_segments: Vec::new(),
-            rejects: Vec::new(),
+            rejects: Rejects::default(),
             rejects_named: 0,
         }
+    }
+
+    /// From now on the records are those of `file`, the plan's input number `input`.
+    pub fn begin(&mut self, input: usize, file: String) {
+        (self.input, self.file) = (input, file);
+        self.taken.insert(input, Taken::default());
+        self.rejects_named = 0;
     }
 
     /// Whether the current portion has the evidence of `content`.
@@ -76,19 +92,24 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Counts a bad record, and lists it unless [`REJECTS_NAMED_MAX`] are listed already.
-    pub fn reject(&mut self, offset: u64, reason: &str, detail: String) -> Result<()> {
+    /// Counts a sound record.
+    pub fn accept(&mut self) {
+        self.counts.accepted += 1;
+        self.taken.entry(self.input).or_default().accepted += 1;
+    }
+
+    /// Counts a bad record, and lists it unless [`REJECTS_NAMED_MAX`] of its file are listed.
+    pub fn reject(&mut self, epoch: &Epoch, offset: u64, reason: &str, detail: String) -> Result<()> {
         *self.counts.rejected.entry(reason.to_owned()).or_default() += 1;
+        self.taken.entry(self.input).or_default().rejected += 1;
         if self.rejects_named == REJECTS_NAMED_MAX {
             self.counts.note("rejects_unnamed", 1);
             return Ok(());
         }
         self.rejects_named += 1;
         let line = RejectLine { file: self.file.clone(), offset, reason: reason.to_owned(), detail };
-        serde_json::to_writer(&mut self.rejects, &line)
-            .map_err(|e| Error::internal("cannot write a reject").caused_by(e))?;
-        self.rejects.push(b'\n');
-        Ok(())
+        let path = || split_path(&epoch.shared.attempt, self.id, &format!("rejects.{}.writing", epoch.tag()));
+        self.rejects.push(&line, path)
     }
 
     fn flush_visits(&mut self, epoch: &Epoch) -> Result<()> {
@@ -112,25 +133,73 @@ impl SplitWriter {
     }
 
     /// Makes the split durable. Its JSON file is written last, so a split that has one is complete.
-    pub fn finish(mut self, epoch: &Epoch) -> Result<()> {
+    /// The inputs `left` changed, and nothing of them is in the split.
+    pub fn finish(mut self, epoch: &Epoch, left: BTreeSet<usize>) -> Result<()> {
         self.flush_visits(epoch)?;
         self.flush_evidence(epoch)?;
-        assert!(self.counts.add_up(), "{}: {:?} do not add up", self.file, self.counts);
+        assert!(self.counts.add_up(), "split {}: {:?} do not add up", self.id, self.counts);
         let attempt = &epoch.shared.attempt;
         durable::create_folder(&attempt.join("split"))?;
-        durable::write(&split_path(attempt, self.id, "rejects.jsonl"), &self.rejects)?;
         let done = SplitDone {
             visits: self.visit_segments,
             evidence: self.evidence_segments,
-            taken: [(
-                self.input,
-                Taken { accepted: self.counts.accepted, rejected: self.counts.rejected.values().sum() },
-            )]
-            .into(),
+            taken: self.taken,
             counts: self.counts,
-            rejects_digest: digest::of_bytes(&self.rejects),
+            rejects_digest: self.rejects.finish(&split_path(attempt, self.id, "rejects.jsonl"))?,
+            left,
         };
         let text = serde_json::to_vec(&done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         durable::write(&split_path(attempt, self.id, "json"), &text)
+    }
+}
+
+/// Bytes of rejects in memory before they are written.
+const REJECTS_BYTES: usize = 1 << 20;
+
+/// The lines of the rejects of a split. They are in memory while they are few.
+#[derive(Default)]
+struct Rejects {
+    lines: Vec<u8>,
+    /// The file of the lines before `lines`, and its path.
+    written: Option<(File, PathBuf)>,
+    digest: blake3::Hasher,
+}
+
+impl Rejects {
+    /// Adds a line. `aside` is the path of a file for those that do not fit in memory.
+    fn push(&mut self, line: &RejectLine, aside: impl FnOnce() -> PathBuf) -> Result<()> {
+        serde_json::to_writer(&mut self.lines, line)
+            .map_err(|e| Error::internal("cannot write a reject").caused_by(e))?;
+        self.lines.push(b'\n');
+        if self.lines.len() < REJECTS_BYTES {
+            return Ok(());
+        }
+        let (mut file, path) = match self.written.take() {
+            Some(written) => written,
+            None => {
+                let path = aside();
+                path.parent().map_or(Ok(()), durable::create_folder)?;
+                let file = File::create(&path).map_err(|e| Error::io("create", &path, e).with_kind(Kind::Io))?;
+                (file, path)
+            }
+        };
+        self.digest.update(&self.lines);
+        file.write_all(&self.lines).map_err(|e| Error::io("write", &path, e))?;
+        self.lines.clear();
+        self.written = Some((file, path));
+        Ok(())
+    }
+
+    /// Makes all lines durable as `path`. Returns their digest.
+    fn finish(mut self, path: &Path) -> Result<String> {
+        self.digest.update(&self.lines);
+        match self.written {
+            None => durable::write(path, &self.lines)?,
+            Some((mut file, aside)) => {
+                file.write_all(&self.lines).map_err(|e| Error::io("write", &aside, e))?;
+                durable::place(&file, &aside, path)?;
+            }
+        }
+        Ok(self.digest.finalize().to_hex().to_string())
     }
 }

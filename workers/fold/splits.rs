@@ -5,11 +5,12 @@
 //! does not ingest a complete one again.
 
 use crate::document::Id;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::fold::epoch::Epoch;
 use crate::locks::lock;
 use crate::plan::Plan;
 use crate::plan::consumed::Taken;
+use crate::plan::division::reader_of;
 use crate::store::digest;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::pool::Pool;
@@ -18,7 +19,7 @@ use crate::store::table::Row;
 use crate::tables::evidence::damaged;
 use crate::tables::{EvidenceRow, Visit};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -37,6 +38,10 @@ pub struct SplitDone {
     pub taken: BTreeMap<usize, Taken>,
     /// blake3 of its file of rejects.
     pub rejects_digest: String,
+    /// The inputs that changed while they were read. Nothing of them is in the split, and the epoch
+    /// does not consume them.
+    #[serde(default)]
+    pub left: BTreeSet<usize>,
 }
 
 /// The counts of records. Every record is accounted for: read = accepted + skipped + rejected.
@@ -132,10 +137,29 @@ pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
     std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
 }
 
+/// The finished splits of an epoch.
+pub struct Finished {
+    /// Those that the epoch takes, with their numbers, in order.
+    pub splits: Vec<(usize, SplitDone)>,
+    /// The inputs that changed while they were read, and are left to a later epoch. No split that
+    /// is taken has anything of them.
+    pub left: BTreeSet<usize>,
+}
+
+/// The finished splits of `plan`.
+pub fn all(plan: &Plan, attempt: &Path) -> Result<Finished> {
+    let mut splits = (0..plan.splits.len()).map(|id| Ok((id, done(attempt, id)?))).collect::<Result<Vec<_>>>()?;
+    let left: BTreeSet<usize> = splits.iter().flat_map(|(_, done)| done.left.iter().copied()).collect();
+    // An input in several parts may have changed when some of them were read already. Inputs that
+    // are whole in a split were left out of it when it was read.
+    splits.retain(|(id, _)| !matches!(&plan.splits[*id].parts[..], [part] if left.contains(&part.input)));
+    Ok(Finished { splits, left })
+}
+
 /// The bad records of all splits that do not say which URL they are about.
 pub fn unreadable(epoch: &Epoch) -> Result<u64> {
-    let of = |id| Ok(done(&epoch.shared.attempt, id)?.counts.unreadable);
-    (0..epoch.shared.plan.splits.len()).map(of).sum()
+    let finished = all(&epoch.shared.plan, &epoch.shared.attempt)?;
+    Ok(finished.splits.iter().map(|(_, done)| done.counts.unreadable).sum())
 }
 
 /// The segments of visits of all splits, opened by the workers of a process as they need them.
@@ -175,17 +199,22 @@ impl SplitEvidence {
 
 /// What the finished splits have, shared by the workers of a process. The first worker that needs
 /// it reads the list of segments, and the last one that drops it closes them.
-#[derive(Default)]
 pub struct SharedSplits {
+    processes: usize,
     visits: Mutex<Weak<SplitVisits>>,
     evidence: Mutex<Weak<SplitEvidence>>,
 }
 
 impl SharedSplits {
+    /// For the workers of one of so many processes.
+    pub fn new(processes: usize) -> SharedSplits {
+        SharedSplits { processes, visits: Mutex::default(), evidence: Mutex::default() }
+    }
+
     /// The visits of all splits.
     pub fn visits(&self, plan: &Plan, attempt: &Path) -> Result<Arc<SplitVisits>> {
         shared(&self.visits, || {
-            let segments = segments(plan, attempt, |done| done.visits)?;
+            let segments = self.segments(plan, attempt, |done| done.visits)?;
             Ok(Pool::new(attempt.join(Visit::NAME), segments, Segment::open))
         })
     }
@@ -193,7 +222,7 @@ impl SharedSplits {
     /// The evidence of all splits.
     pub fn evidence(&self, plan: &Plan, attempt: &Path) -> Result<Arc<SplitEvidence>> {
         shared(&self.evidence, || {
-            let segments = segments(plan, attempt, |done| done.evidence)?;
+            let segments = self.segments(plan, attempt, |done| done.evidence)?;
             Ok(SplitEvidence(Pool::new(attempt.join(EvidenceRow::NAME), segments, |folder, segment| {
                 let mut lookup = Lookup::default();
                 lookup.push(folder, segment)?;
@@ -201,14 +230,16 @@ impl SharedSplits {
             })))
         })
     }
-}
 
-fn segments(plan: &Plan, attempt: &Path, of: fn(SplitDone) -> Vec<SegmentRef>) -> Result<Vec<SegmentRef>> {
-    let mut segments = Vec::new();
-    for id in 0..plan.splits.len() {
-        segments.extend(of(done(attempt, id)?));
+    fn segments(&self, plan: &Plan, attempt: &Path, of: fn(SplitDone) -> Vec<SegmentRef>) -> Result<Vec<SegmentRef>> {
+        // All workers are done with reading. If a split is missing nevertheless, the process that
+        // had to read it has failed and says why; this error only follows.
+        if let Some(id) = (0..plan.splits.len()).find(|&id| !split_path(attempt, id, "json").exists()) {
+            let line = format!("split {id} was not finished");
+            return Err(Error::new(Kind::TryAgain, line).blaming(reader_of(&plan.splits, id, self.processes)));
+        }
+        Ok(all(plan, attempt)?.splits.into_iter().flat_map(|(_, done)| of(done)).collect())
     }
-    Ok(segments)
 }
 
 fn shared<T>(slot: &Mutex<Weak<T>>, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {

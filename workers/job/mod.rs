@@ -12,6 +12,7 @@ pub mod contents;
 pub mod guards;
 mod output;
 pub mod pages;
+pub mod pattern;
 mod places;
 mod read;
 
@@ -127,7 +128,13 @@ impl Job {
 
     /// Makes relative paths relative to `folder`, the folder of the job file.
     pub fn relative_to(mut self, folder: &Path) -> Job {
-        let paths = [&mut self.store, &mut self.output.dir].into_iter().chain(&mut self.read.inputs);
+        // Absolute, so that an input is the same one whatever folder a run is started in.
+        let of_inputs = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let of_inputs = of_inputs.unwrap_or_else(|_| folder.to_owned());
+        for input in &mut self.read.inputs {
+            *input = pattern::below(&of_inputs, input, places::tidy);
+        }
+        let paths = [&mut self.store, &mut self.output.dir].into_iter();
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
         let paths = paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words);
         for path in paths.chain(&mut self.output.metrics) {

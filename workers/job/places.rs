@@ -1,5 +1,6 @@
 //! Where the job reads and writes: no place may lie in another that it would spoil.
 
+use crate::job::pattern::literal;
 use crate::job::{Job, Wrong};
 use std::path::{Component, Path, PathBuf};
 
@@ -21,10 +22,11 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
         wrong("output.dir", "[output] dir: the store lies in it; name a folder beside the store".into());
     }
     for pattern in &job.read.inputs {
-        let shown = pattern.display();
+        let named = literal(pattern).unwrap_or_else(|| pattern.clone());
+        let shown = named.display();
         if is_read(pattern, &store, &STORED) {
             wrong("store", format!("store: lies in [read] inputs {shown:?}, so its files would be read as crawl"));
-        } else if resolved(&base(pattern)).starts_with(&store) {
+        } else if resolved(&base(pattern).0).starts_with(&store) {
             wrong("read.inputs", format!("[read] inputs: {shown:?} lies in the store, whose files are no crawl"));
         }
         if is_read(pattern, &dir, &RESULTS) {
@@ -40,7 +42,7 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
 
 /// Whether a run that reads `pattern` would read one of `files` of `folder`, which is resolved.
 fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
-    let from = base(pattern);
+    let (from, rest) = base(pattern);
     let named = resolved(&from);
     // A folder is read without what is hidden in it.
     let seen = |path: &Path, below: &Path| {
@@ -49,13 +51,10 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
             !rest.components().any(|part| part.as_os_str().to_string_lossy().starts_with(['.', '_']))
         })
     };
-    if from == pattern {
+    if rest.as_os_str().is_empty() {
         return seen(folder, &named);
     }
-    let Some(glob) = pattern.strip_prefix(&from).ok().and_then(Path::to_str).map(glob::Pattern::new) else {
-        return false;
-    };
-    let Ok(glob) = glob else { return false };
+    let Some(Ok(glob)) = rest.to_str().map(glob::Pattern::new) else { return false };
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     files.iter().any(|file| {
         let file = folder.join(file);
@@ -67,10 +66,19 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
     })
 }
 
-/// The part of `pattern` before the first component that is a pattern.
-fn base(pattern: &Path) -> PathBuf {
-    let is_literal = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
-    if pattern.exists() { pattern.to_owned() } else { pattern.components().take_while(is_literal).collect() }
+/// The path before the first component of `pattern` that is a pattern, and the rest.
+fn base(pattern: &Path) -> (PathBuf, PathBuf) {
+    if pattern.exists() {
+        return (pattern.to_owned(), PathBuf::new());
+    }
+    let (mut base, mut rest) = (PathBuf::new(), PathBuf::new());
+    for part in pattern.components() {
+        match literal(Path::new(part.as_os_str())) {
+            Some(name) if rest.as_os_str().is_empty() => base.push(name),
+            _ => rest.push(part),
+        }
+    }
+    (base, rest)
 }
 
 /// `path` from the root, without links as far as it exists: two names of a place are equal.

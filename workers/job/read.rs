@@ -1,14 +1,15 @@
 //! The job file's `[read]`: which inputs are read, and how.
 
+use crate::job::pattern;
 use crate::read;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The job file's `[read]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Read {
-    /// Files, folders and patterns (`*`, `?`, `[...]`, `**`).
+    /// Files, folders and patterns (`*`, `?`, `[...]`, `**`), see [`pattern`].
     pub inputs: Vec<PathBuf>,
     /// The name of the inputs' source. A page belongs to the source that saw it last.
     /// Default: `crawl`.
@@ -30,6 +31,11 @@ pub struct Read {
 }
 
 impl Read {
+    /// Whether the job names the file at `path` itself, and not a folder of it or a pattern.
+    pub fn names(&self, path: &Path) -> bool {
+        self.inputs.iter().any(|input| input == path || pattern::literal(input).as_deref() == Some(path))
+    }
+
     /// The options of the readers.
     pub fn options(&self) -> read::Options {
         read::Options { fields: self.fields.clone(), limits: self.limits.clone() }

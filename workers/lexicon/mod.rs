@@ -15,7 +15,7 @@ use crate::fold::splits::Counts;
 use crate::fold::{ingest, visit_maker};
 use crate::job::Job;
 use crate::locks::{into_inner, lock};
-use crate::plan::SPLIT_BYTES;
+use crate::plan::division::SPLIT_BYTES_MAX;
 use crate::plan::inputs::{self, Input};
 use crate::read::record::Item;
 use crate::read::{self, Split};
@@ -49,7 +49,7 @@ impl Inputs {
         for path in inputs::find(&job.read.inputs)? {
             let input = Input::stat(&path)?;
             let number = inputs.len();
-            splits.extend(read::splits(&path, input.bytes, SPLIT_BYTES)?.into_iter().map(|split| (number, split)));
+            splits.extend(read::splits(&path, input.bytes, SPLIT_BYTES_MAX)?.into_iter().map(|split| (number, split)));
             inputs.push(input);
         }
         if inputs.is_empty() {

@@ -12,7 +12,7 @@
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::inputs::Input;
+use crate::plan::inputs::{Input, unspelled};
 use crate::read;
 use crate::store::lists::Lists;
 use crate::store::manifest::{Consumed, Head};
@@ -152,7 +152,7 @@ impl History {
         let at_path = self.by_path.get(&input.path).filter(|(_, last)| last.input.digest == input.digest);
         let Some((epoch, last)) = at_path.or_else(|| self.renamed(input)) else { return Ok(Due::New) };
         if let Some(epoch) = epoch
-            && self.concerns(last, Path::new(&input.path))?
+            && self.concerns(last, &input.file())?
         {
             return Ok(Due::Again(*epoch));
         }
@@ -171,7 +171,7 @@ impl History {
             if !same(&consumed.1.input, input) {
                 continue;
             }
-            if Input::stat(Path::new(path)).is_ok_and(|now| same(&now, input)) {
+            if Input::stat(&unspelled(path)).is_ok_and(|now| same(&now, input)) {
                 return None;
             }
             found = Some(consumed);
@@ -192,7 +192,7 @@ impl History {
 
     /// The paths of the inputs that are there as they were when nothing of them was accepted.
     pub fn barren(&self) -> Vec<String> {
-        let is_there = |input: &Input| Input::stat(Path::new(&input.path)).is_ok_and(|now| now.looks_like(input));
+        let is_there = |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));
         let barren = self.by_path.values().filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
         barren.map(|(_, last)| last.input.path.clone()).collect()
     }

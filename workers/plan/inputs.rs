@@ -1,123 +1,118 @@
-//! Finds the input files that a job names, with their sizes, times and digests.
-//!
-//! Symbolic links, sockets and pipes inside folders are skipped, so that a folder never leads out
-//! of itself. Names that begin with `.` or `_` are skipped, because programs use them for files
-//! that are not data.
+//! One input file: its path, its size and times, and the digest of its bytes.
+
+pub use crate::plan::listing::{Listing, find, list, none_found};
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest;
 use serde::{Deserialize, Serialize};
-use std::fs::Metadata;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// One input file as it was when the epoch was planned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Input {
-    /// Its path as the job names it.
+    /// Its absolute path, [`spelled`].
     pub path: String,
     /// Its size.
     pub bytes: u64,
     /// The time of its last change, nanoseconds since 1970.
     pub changed_ns: u64,
+    /// The time of the last change of its inode, likewise: it tells a file that was replaced by one
+    /// with the same size and time.
+    #[serde(default)]
+    pub status_ns: u64,
+    /// The number of its inode.
+    #[serde(default)]
+    pub inode: u64,
     /// The blake3 of its bytes, in hex.
     pub digest: String,
 }
 
-/// The most files that a job may name.
-pub const INPUTS_MAX: usize = 1_000_000;
-/// The most levels of folders below a named one.
-const FOLDERS_DEEP_MAX: usize = 32;
+/// Begins the spelling of a path that is not UTF-8.
+const URL: &str = "file://";
 
-/// The files that `patterns` name, sorted and without repetitions.
-///
-/// # Errors
-///
-/// `NoInput` if a path that is no pattern does not exist.
-pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for pattern in patterns {
-        let text = pattern.to_str().ok_or_else(|| Error::config(pattern, "[read] inputs: not UTF-8"))?;
-        if text.contains(['*', '?', '[']) && !pattern.exists() {
-            let found = glob::glob(text).map_err(|e| Error::config(pattern, format!("[read] inputs: {}", e.msg)))?;
-            for path in found {
-                let path = path.map_err(|e| Error::new(Kind::Io, "cannot list inputs").caused_by(e))?;
-                // What a pattern matches may be anything; only a path that is named itself must be
-                // readable.
-                if path.is_file() || path.is_dir() {
-                    collect(&path, 0, &mut files)?;
-                }
-            }
-        } else if pattern.exists() {
-            collect(pattern, 0, &mut files)?;
-        } else {
-            let line = format!("{}: no such input, named in [read] inputs", pattern.display());
-            return Err(Error::new(Kind::NoInput, line));
+/// `path` in UTF-8. A path that is not UTF-8 becomes a `file` URL (RFC 8089), which tells all of its
+/// bytes. No other path is spelled like that, because paths of inputs are absolute.
+pub fn spelled(path: &Path) -> String {
+    if let Some(text) = path.to_str() {
+        return text.to_owned();
+    }
+    let mut url = URL.to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => url.push(char::from(byte)),
+            _ => url.push_str(&format!("%{byte:02X}")),
         }
     }
-    files.sort();
-    files.dedup();
-    if files.len() > INPUTS_MAX {
-        return Err(Error::new(Kind::Config, format!("[read] inputs: {} files, at most {INPUTS_MAX}", files.len())));
-    }
-    Ok(files)
+    url
 }
 
-/// The error that `patterns` name no file.
-pub fn none_found(patterns: &[PathBuf]) -> Error {
-    let list: Vec<String> = patterns.iter().map(|pattern| pattern.display().to_string()).collect();
-    Error::new(Kind::NoInput, format!("{}: no file matches [read] inputs", list.join(", ")))
-}
-
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    // A link that is named itself is followed; one inside a folder is not.
-    let metadata = if depth == 0 { path.metadata() } else { path.symlink_metadata() };
-    let metadata = metadata.map_err(|e| Error::input("read", path, e))?;
-    if metadata.is_file() {
-        files.push(path.to_owned());
-    } else if metadata.is_dir() && depth <= FOLDERS_DEEP_MAX {
-        for entry in path.read_dir().map_err(|e| Error::input("list", path, e))? {
-            let entry = entry.map_err(|e| Error::input("list", path, e))?;
-            if !entry.file_name().to_string_lossy().starts_with(['.', '_']) {
-                collect(&entry.path(), depth + 1, files)?;
+/// The path that is `spelled` so.
+pub fn unspelled(spelled: &str) -> PathBuf {
+    let Some(url) = spelled.strip_prefix(URL) else { return PathBuf::from(spelled) };
+    let (mut bytes, mut rest) = (Vec::new(), url.as_bytes());
+    while let Some((&byte, behind)) = rest.split_first() {
+        let escaped = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(escaped) if byte == b'%' => {
+                bytes.push(escaped);
+                rest = &behind[2..];
+            }
+            _ => {
+                bytes.push(byte);
+                rest = behind;
             }
         }
-    } else if depth == 0 {
-        return Err(Error::new(Kind::NoInput, format!("{}: not a regular file or a folder", path.display())));
     }
-    Ok(())
-}
-
-fn changed_ns(metadata: &Metadata) -> u64 {
-    let time = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    time.map_or(0, |time| time.as_nanos() as u64)
+    PathBuf::from(OsStr::from_bytes(&bytes))
 }
 
 impl Input {
     /// The file at `path` without its digest: the file is not read.
     pub fn stat(path: &Path) -> Result<Input> {
         let metadata = path.metadata().map_err(|e| Error::input("read", path, e))?;
-        let name = path.to_str().ok_or_else(|| Error::config(path, "[read] inputs: not UTF-8"))?;
-        let changed_ns = changed_ns(&metadata);
-        Ok(Input { path: name.to_owned(), bytes: metadata.len(), changed_ns, digest: String::new() })
+        let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest).max(0) as u64;
+        Ok(Input {
+            path: spelled(path),
+            bytes: metadata.len(),
+            changed_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
+            status_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+            digest: String::new(),
+        })
+    }
+
+    /// Its path as the system knows it.
+    pub fn file(&self) -> PathBuf {
+        unspelled(&self.path)
+    }
+
+    /// Its path for people: relative to the working folder, if it lies there.
+    pub fn shown(&self) -> String {
+        let here = std::env::current_dir().unwrap_or_default();
+        let below = Path::new(&self.path).strip_prefix(&here).ok().filter(|_| here.parent().is_some());
+        below.and_then(Path::to_str).unwrap_or(&self.path).to_owned()
     }
 
     /// Reads the file to add its digest.
     pub fn digest(mut self) -> Result<Input> {
-        let path = Path::new(&self.path);
-        let digest = std::fs::File::open(path).and_then(digest::of_reader);
-        self.digest = digest.map_err(|e| Error::input("read", path, e))?;
+        let path = self.file();
+        let digest = std::fs::File::open(&path).and_then(digest::of_reader);
+        self.digest = digest.map_err(|e| Error::input("read", &path, e))?;
         Ok(self)
     }
 
-    /// Whether both have the same size and time.
+    /// Whether both have the same size, times and inode.
     pub fn looks_like(&self, other: &Input) -> bool {
-        (self.bytes, self.changed_ns) == (other.bytes, other.changed_ns)
+        let of = |input: &Input| (input.bytes, input.changed_ns, input.status_ns, input.inode);
+        of(self) == of(other)
     }
 
     /// The file with its present time; fails if its bytes have changed since they were consumed.
     pub fn refreshed(&self) -> Result<Input> {
-        let now = Input::stat(Path::new(&self.path))?;
+        let now = Input::stat(&self.file())?;
         let now = if now.looks_like(self) { self.clone() } else { now.digest()? };
         if now.digest != self.digest {
             return Err(Error::new(Kind::NoInput, format!("{}: not the bytes that were consumed", self.path)));
@@ -125,10 +120,22 @@ impl Input {
         Ok(now)
     }
 
-    /// Fails if the file has changed since the epoch was planned, because its records would not
-    /// belong to its digest.
+    /// Whether the file has other bytes than those of the digest, or is gone. It is read only if
+    /// its time is another and its size is not. Hosts may see other inodes of one file, so these do
+    /// not count here.
+    pub fn has_changed(&self) -> Result<bool> {
+        match Input::stat(&self.file()) {
+            Ok(now) if now.bytes != self.bytes => Ok(true),
+            Ok(now) if now.changed_ns == self.changed_ns => Ok(false),
+            Ok(now) => Ok(now.digest()?.digest != self.digest),
+            Err(error) if error.kind() == Kind::NoInput => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Fails if the file has another size or time than before.
     pub fn check_unchanged(&self) -> Result<()> {
-        if !Input::stat(Path::new(&self.path))?.looks_like(self) {
+        if !Input::stat(&self.file())?.looks_like(self) {
             return Err(Error::new(Kind::TryAgain, format!("{}: changed while it was read; run again", self.path)));
         }
         Ok(())
@@ -139,20 +146,14 @@ impl Input {
 mod tests {
     use super::*;
 
-    /// Folders, patterns and plain paths give each regular file once, in order. Links and hidden
-    /// files inside folders are skipped.
+    /// One name that was not UTF-8 stopped every run. Every path has a spelling that leads back to
+    /// it.
     #[test]
-    fn finds_each_regular_file_once() {
-        let root = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| root.path().join(name);
-        std::fs::create_dir_all(at("in/deep")).expect("made");
-        for name in ["in/b.jsonl", "in/deep/a.warc", "in/.hidden", "in/_SUCCESS", "outside"] {
-            std::fs::write(at(name), name).expect("written");
+    fn spellings_lose_nothing() {
+        for path in [&b"/in/a b.jsonl"[..], b"/in/caf\xe9 %41.jsonl", b"/\xff\xfe", "/漢/é%".as_bytes()] {
+            let path = Path::new(OsStr::from_bytes(path));
+            assert_eq!(unspelled(&spelled(path)), path);
         }
-        std::os::unix::fs::symlink(at("outside"), at("in/link")).expect("linked");
-        let found = find(&[at("in"), at("in/*.jsonl"), at("in/b.jsonl")]).expect("found");
-        assert_eq!(found, [at("in/b.jsonl"), at("in/deep/a.warc")]);
-        assert_eq!(find(&[at("gone.warc")]).expect_err("missing").kind(), Kind::NoInput);
-        assert!(find(&[at("*.gone")]).expect("a pattern may match nothing").is_empty());
+        assert_eq!(spelled(Path::new(OsStr::from_bytes(b"/caf\xe9 1"))), "file:///caf%E9%201");
     }
 }

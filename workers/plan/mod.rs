@@ -6,15 +6,20 @@
 //! it is repeated.
 
 pub mod consumed;
+pub mod division;
+pub mod examine;
 pub mod inputs;
+pub mod listing;
 pub mod time;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Due, History, Reading, snapshot_of};
+use crate::plan::division::divide;
+pub use crate::plan::division::{Part, PlannedSplit};
+use crate::plan::examine::{Examiner, Passed};
 use crate::plan::inputs::Input;
 use crate::plan::time::Clock;
-use crate::read;
 use crate::store::manifest::{self, Head, Manifest, Retention};
 use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages;
@@ -25,21 +30,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// A part of one input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedSplit {
-    /// The index of the input.
-    pub input: usize,
-    /// The offset of its first byte.
-    pub start: u64,
-    /// The offset behind its last byte.
-    pub end: u64,
-}
-
 /// The plan of one epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// 16 hex digits of the blake3 of all fields below except the times.
+    /// 16 hex digits of the blake3 of all fields below except the splits, what was passed by,
+    /// and the times.
     pub digest: String,
     /// The uuid of the store.
     pub store: String,
@@ -67,7 +62,8 @@ pub struct Plan {
     pub snapshot: String,
     /// The inputs that are read, sorted by path.
     pub inputs: Vec<Input>,
-    /// The parts into which the inputs are cut.
+    /// The parts into which the inputs are divided, when the plan is frozen. They are not part of
+    /// the digest, because they change no result.
     pub splits: Vec<PlannedSplit>,
     /// The inputs that are not read, because another input of the plan has the same bytes.
     pub same_bytes: Vec<Input>,
@@ -76,6 +72,9 @@ pub struct Plan {
     /// Whether the inputs were consumed before and are read again with other options. Others may be
     /// due then, which come after them.
     pub again: bool,
+    /// Files of folders that are no crawl. They are not part of the digest.
+    #[serde(default)]
+    pub passed: Vec<Passed>,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
     /// Pages that are gone since before this time are forgotten. It is not part of the digest.
@@ -88,13 +87,10 @@ pub struct Plan {
     pub comes_back: bool,
 }
 
-/// The size of a split in bytes, if the file can be cut.
-pub const SPLIT_BYTES: u64 = 64 << 20;
-
 impl Plan {
     /// The bytes of all splits.
     pub fn bytes(&self) -> u64 {
-        self.splits.iter().map(|split| split.end - split.start).sum()
+        self.splits.iter().map(PlannedSplit::bytes).sum()
     }
 
     /// The folder of the plan's resumable work.
@@ -102,15 +98,17 @@ impl Plan {
         attempts(store).join(format!("{:06}-{}", self.epoch, self.digest))
     }
 
-    /// Writes the plan to its attempt folder, so that a later run can resume it. If the same plan
-    /// is there, because a guard refused it, that one is resumed.
-    pub fn freeze(self, store: &Path) -> Result<Plan> {
+    /// Divides the inputs among `workers` workers and writes the plan to its attempt folder, so that
+    /// a later run can resume it. If the same plan is there, because a guard refused it, that one
+    /// is resumed.
+    pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
         let folder = self.attempt(store);
         if let Ok(frozen) = Plan::read(&folder)
             && frozen.digest == self.digest
         {
             return Ok(frozen);
         }
+        self.splits = divide(&self.inputs, workers)?;
         durable::create_folder(&folder)?;
         let text = serde_json::to_vec(&self).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
         durable::write(&folder.join("plan.json"), &text)?;
@@ -131,6 +129,12 @@ impl Plan {
         Ok(())
     }
 
+    /// Removes the plan and its finished work, because it can never be committed.
+    pub fn give_up(&self, store: &Path) -> Result<()> {
+        let attempt = self.attempt(store);
+        std::fs::remove_dir_all(&attempt).map_err(|e| Error::io("remove", &attempt, e))
+    }
+
     /// Reads the plan of an attempt.
     pub fn read(attempt: &Path) -> Result<Plan> {
         let path = attempt.join("plan.json");
@@ -138,7 +142,9 @@ impl Plan {
         serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
     }
 
-    /// Fails if `job`, `head` or an input has changed since the plan was made.
+    /// Fails if `job` or `head` has changed since the plan was made, or if inputs have and nothing
+    /// that was read of the others would be lost, or they are a complete snapshot. Otherwise an
+    /// input that has changed is left to a later plan when it is its turn to be read.
     fn check(&self, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
         let same = self.store == store.uuid()
             && self.previous == head.map_or("", |head| &head.digest)
@@ -146,7 +152,15 @@ impl Plan {
         if !same {
             return Err(Error::new(Kind::TryAgain, "it was planned by another job or over another epoch"));
         }
-        self.inputs.iter().try_for_each(Input::check_unchanged)
+        let is_begun = || entries(&self.attempt(store.root()).join("split")).is_ok_and(|splits| !splits.is_empty());
+        if !self.complete && is_begun() {
+            return Ok(());
+        }
+        match self.inputs.iter().map(Input::has_changed).find(|changed| !matches!(changed, Ok(false))) {
+            None => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(_)) => Err(Error::new(Kind::TryAgain, "an input has changed")),
+        }
     }
 }
 
@@ -221,6 +235,7 @@ struct Found {
     renamed: Vec<ConsumedInput>,
     snapshot: String,
     digests: BTreeSet<String>,
+    passed: Vec<Passed>,
 }
 
 impl Found {
@@ -238,10 +253,11 @@ impl Found {
 /// first and alone, so that they are read in the order in which they were delivered.
 fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
     let history = History::read(job, store, head)?;
+    let mut examiner = Examiner::new(job, store, &history);
     let paths = inputs::find(&job.read.inputs)?;
-    let all: Vec<Input> = paths.iter().map(|path| Input::stat(path)).collect::<Result<_>>()?;
+    let all: Vec<Input> = paths.iter().filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
     if job.read.complete {
-        return snapshot(job, head, &history, all);
+        return snapshot(job, head, examiner, all);
     }
     let mut again: Vec<(u64, Input)> = Vec::new();
     for input in all.iter().filter(|input| history.is_as_it_was(input)) {
@@ -265,25 +281,28 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
         if found.inputs.len() >= inputs_max {
             break;
         }
-        let input = history.digested(input)?;
+        let Some(input) = examiner.digested(input)? else { continue };
         match history.due(&input)? {
             Due::New | Due::Again(_) => found.push(input),
             Due::Renamed(line) => found.renamed.push(*line),
             Due::No => {}
         }
     }
+    found.passed = examiner.close();
     Ok(found)
 }
 
 /// The inputs of a complete snapshot: all, or none if it equals the source's last one.
-fn snapshot(job: &Job, head: Option<&Head>, history: &History, all: Vec<Input>) -> Result<Found> {
+fn snapshot(job: &Job, head: Option<&Head>, mut examiner: Examiner<'_>, all: Vec<Input>) -> Result<Found> {
+    let all = all.into_iter().filter_map(|input| examiner.digested(input).transpose());
+    let all: Vec<Input> = all.collect::<Result<_>>()?;
     if all.is_empty() {
         let line = format!("no input of the complete snapshot of `{}`: all its pages would go", job.read.source);
         return Err(Error::new(Kind::NoInput, line));
     }
-    let all: Vec<Input> = all.into_iter().map(|input| history.digested(input)).collect::<Result<_>>()?;
     let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
     let sources = head.map_or(&[][..], |head| &head.manifest.sources);
+    found.passed = examiner.close();
     if !sources.iter().any(|source| source.name == job.read.source && source.snapshot == found.snapshot) {
         all.into_iter().for_each(|input| found.push(input));
     }
@@ -307,7 +326,11 @@ pub fn plan_at_most(
 ) -> Result<Option<Plan>> {
     let found = found(job, store, head, inputs_max)?;
     if head.is_none() && found.inputs.is_empty() {
-        return Err(inputs::none_found(&job.read.inputs));
+        // Files that are there and cannot be read as they are say more than that there is none.
+        return Err(match found.passed.first() {
+            Some(Passed { path, what }) => Error::new(Kind::NoInput, what.line(Path::new(path))),
+            None => inputs::none_found(&job.read.inputs),
+        });
     }
     plan_of(job, store, head, found, clock)
 }
@@ -360,11 +383,12 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, clock: C
             .map_err(|_| Error::new(Kind::Config, "[read] source: more than 65,536 of them"))?,
         complete,
         snapshot: if complete { found.snapshot } else { String::new() },
-        splits: splits(&found.inputs)?,
+        splits: Vec::new(),
         inputs: found.inputs,
         same_bytes: found.same_bytes,
         renamed: found.renamed,
         again: found.again,
+        passed: Vec::new(),
         retention: Retention { time_min: 0, ..retention },
         gone_min: 0,
         logical_time: 0,
@@ -372,7 +396,7 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, clock: C
     };
     let text = serde_json::to_vec(&plan).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
     plan.digest = digest::of_bytes(&text)[..16].to_owned();
-    Ok(Some(Plan { retention, gone_min: job.pages.gone_min(logical_time), logical_time, ..plan }))
+    Ok(Some(Plan { passed: found.passed, retention, gone_min: job.pages.gone_min(logical_time), logical_time, ..plan }))
 }
 
 fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<bool> {
@@ -382,14 +406,4 @@ fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<b
         }
         _ => Ok(false),
     }
-}
-
-fn splits(inputs: &[Input]) -> Result<Vec<PlannedSplit>> {
-    let mut splits = Vec::new();
-    for (index, input) in inputs.iter().enumerate() {
-        for split in read::splits(Path::new(&input.path), input.bytes, SPLIT_BYTES)? {
-            splits.push(PlannedSplit { input: index, start: split.start, end: split.end });
-        }
-    }
-    Ok(splits)
 }

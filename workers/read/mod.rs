@@ -6,6 +6,7 @@
 
 pub mod arc;
 pub mod codec;
+pub mod companion;
 pub mod date;
 mod decoder;
 mod dialect;
@@ -29,6 +30,7 @@ mod zstd_stream;
 
 use crate::error::{Error, Kind, Result};
 use codec::Codec;
+use companion::Companion;
 use dialect::Dialect;
 use frames::Frames;
 use record::{Entry, Item, Notes};
@@ -156,9 +158,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file by its first decoded bytes, or else by its name without `.gz` or
-    /// `.zst`.
-    fn of(head: &[u8], path: &Path) -> Option<Format> {
+    /// The format of a file by its first decoded bytes.
+    fn by_content(head: &[u8]) -> Option<Format> {
         let text = head.strip_prefix(jsonl::BOM).unwrap_or(head).trim_ascii_start();
         if head.starts_with(parquet::MAGIC) || head.starts_with(parquet::MAGIC_ENCRYPTED) {
             Some(Format::Parquet)
@@ -169,17 +170,55 @@ impl Format {
         } else if text.starts_with(b"filedesc:") || arc::opens(text) {
             Some(Format::Arc)
         } else {
-            let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-            let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-            match name.rsplit_once('.')?.1 {
-                "warc" | "wet" | "wat" => Some(Format::Warc),
-                "arc" => Some(Format::Arc),
-                "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
-                "parquet" => Some(Format::Parquet),
-                _ => None,
-            }
+            None
         }
     }
+
+    /// The format of a file by its name without `.gz` or `.zst`.
+    fn by_name(path: &Path) -> Option<Format> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "warc" | "wet" | "wat" => Some(Format::Warc),
+            "arc" => Some(Format::Arc),
+            "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
+            "parquet" => Some(Format::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// What a file is, by its content or, where that says nothing, by its name.
+enum Kinship {
+    Crawl(Format),
+    Companion(Companion),
+    Unknown,
+}
+
+fn kinship(source: &mut Source) -> Result<Kinship> {
+    source.fill(SNIFF_BYTES)?;
+    let (head, path) = (source.window(), source.path());
+    // An empty file counts as JSON lines without a line.
+    let is_empty = head.is_empty() && source.end() == Some(&source::End::File);
+    if let Some(format) = Format::by_content(head) {
+        return Ok(Kinship::Crawl(format));
+    }
+    if let Some(companion) = Companion::by_content(head, source.codec()) {
+        return Ok(Kinship::Companion(companion));
+    }
+    if let Some(format) = Format::by_name(path).or(is_empty.then_some(Format::Jsonl)) {
+        return Ok(Kinship::Crawl(format));
+    }
+    Ok(Companion::by_name(path).map_or(Kinship::Unknown, Kinship::Companion))
+}
+
+/// What the file of `size` bytes at `path` is, if it is known and no crawl. Errors come from the
+/// file system.
+pub fn companion(path: &Path, size: u64) -> Result<Option<Companion>> {
+    Ok(match kinship(&mut Source::open(path, 0, size, &Limits::default())?)? {
+        Kinship::Companion(companion) => Some(companion),
+        Kinship::Crawl(_) | Kinship::Unknown => None,
+    })
 }
 
 /// Opens the reader of a split. Fails if the file cannot be read, is shorter than planned, or has
@@ -262,12 +301,13 @@ pub fn has_rows(path: &Path) -> Result<bool> {
     }
 }
 
-/// The format of the file that `source` reads. An empty file counts as JSON lines without a line.
+/// The format of the file that `source` reads.
 fn format(source: &mut Source) -> Result<Format> {
-    source.fill(SNIFF_BYTES)?;
-    let (head, path) = (source.window(), source.path());
-    let empty = head.is_empty() && source.end() == Some(&source::End::File);
-    Format::of(head, path).or(empty.then_some(Format::Jsonl)).ok_or_else(|| unknown(path))
+    match kinship(source)? {
+        Kinship::Crawl(format) => Ok(format),
+        Kinship::Companion(companion) => Err(Error::new(Kind::Data, companion.line(source.path()))),
+        Kinship::Unknown => Err(unknown(source.path())),
+    }
 }
 
 fn unknown(path: &Path) -> Error {

@@ -79,6 +79,7 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
         counts: Counts::default(),
         taken: BTreeMap::new(),
         rejects_digest: String::new(),
+        left: BTreeSet::new(),
     };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
@@ -121,10 +122,11 @@ fn watched_epoch(
         complete: false,
         snapshot: String::new(),
         inputs: Vec::new(),
-        splits: vec![PlannedSplit { input: 0, start: 0, end: 0 }],
+        splits: vec![PlannedSplit { parts: Vec::new() }],
         same_bytes: Vec::new(),
         renamed: Vec::new(),
         again: false,
+        passed: Vec::new(),
         retention: Retention::default(),
         gone_min: i64::MIN,
         logical_time: 0,
@@ -138,7 +140,7 @@ fn watched_epoch(
         before: before.clone(),
         progress,
         failure: failure.clone(),
-        splits: SharedSplits::default(),
+        splits: SharedSplits::new(1),
         open: OpenSegments::default(),
     });
     let changes = Arc::new(changes.to_vec());

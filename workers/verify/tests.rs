@@ -150,7 +150,7 @@ fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
 /// Folds `visits` as if they had been read.
 fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, workers: usize) -> Head {
     let plan = plan::plan(job, store, head, 1000).expect("planned").expect("a new input");
-    let plan = plan.freeze(&job.store).expect("frozen");
+    let plan = plan.freeze(&job.store, 1).expect("frozen");
     let attempt = plan.attempt(&job.store);
     visits.sort_unstable();
     let counts = Counts { read: visits.len() as u64, accepted: visits.len() as u64, ..Counts::default() };
@@ -164,6 +164,7 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
         taken: [(0, Taken { accepted: counts.accepted, rejected: 0 })].into(),
         counts,
         rejects_digest: blake3::hash(b"").to_hex().to_string(),
+        left: BTreeSet::new(),
     };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");

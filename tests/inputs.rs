@@ -1,0 +1,141 @@
+//! Inputs as they are in the folders of a crawler that is at work: they change, vanish, are touched,
+//! small and many, or large and few.
+
+use crate::workbench::Bench;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+use workers::fold::epoch::Failure;
+use workers::fold::{self, ProcessTask};
+use workers::job::Job;
+use workers::plan::{self, Plan};
+use workers::store::Store;
+
+/// `n` pages of a host, as JSON lines.
+fn pages(host: &str, n: u64) -> String {
+    let text = |n: u64| (0..30).map(|w| format!("word{}", (n * 977 + w * w * 31) % 4093)).collect::<Vec<_>>().join(" ");
+    (0..n).map(|n| format!("{}\n", json!({ "url": format!("http://{host}.example/{n}"), "text": text(n) }))).collect()
+}
+
+/// A bench that reads the folder `in` with these files.
+fn bench(files: &[(&str, &str)]) -> Bench {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    files.iter().for_each(|(name, text)| put(&bench, name, text));
+    bench
+}
+
+fn put(bench: &Bench, name: &str, text: &str) {
+    std::fs::write(bench.at("in").join(name), text).expect("written");
+}
+
+fn run_json(bench: &Bench) -> Value {
+    serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written")).expect("JSON")
+}
+
+fn urls(bench: &Bench) -> Vec<String> {
+    bench.lines("members").iter().filter_map(|row| row["url"].as_str().map(str::to_owned)).collect()
+}
+
+/// The job of the bench, its store, and a frozen plan of all its inputs.
+fn planned(bench: &Bench) -> (Job, Store, Plan) {
+    let job = json!({
+        "store": bench.at("store"), "read": { "inputs": [bench.at("in")] }, "output": { "dir": bench.at("out") },
+    });
+    let job: Job = serde_json::from_value(job).expect("a job");
+    let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
+    let plan = plan::plan(&job, &store, None, 0).expect("planned").expect("something new");
+    let plan = plan.freeze(&job.store, 1).expect("frozen");
+    (job, store, plan)
+}
+
+/// Does the work of `plan`, but does not commit it.
+fn work(job: &Job, plan: &Plan) -> Vec<fold::epoch::Receipt> {
+    let task = ProcessTask {
+        job: job.clone(),
+        plan: plan.clone(),
+        attempt: plan.attempt(&job.store),
+        before: Default::default(),
+        threads: 1,
+        process: 0,
+        processes: 1,
+        mesh: None,
+    };
+    fold::run(task, Default::default(), Failure::default(), |_| {}).expect("done")
+}
+
+/// One file to which a crawler appends stopped every run, as long as it did. Now it is left to a
+/// later run and named, and the others are read and committed.
+#[test]
+fn a_file_that_changes_is_left_to_a_later_run() {
+    let (before, others) = (pages("a", 3), pages("b", 4));
+    let bench = bench(&[("a.jsonl", &before), ("b.jsonl", &others)]);
+    let (job, store, plan) = planned(&bench);
+    put(&bench, "a.jsonl", &pages("a", 5));
+    let receipts = work(&job, &plan);
+    let committed = workers::commit::commit(&job, &store, None, &plan, receipts, 1, &[]).expect("committed");
+    assert_eq!(committed.left, [bench.at("in/a.jsonl").display().to_string()]);
+    assert_eq!((committed.counts.read, committed.head.manifest.counters["inputs_left"]), (4, 1));
+    bench.run_well(&[]);
+    assert_eq!(urls(&bench).len(), 9);
+}
+
+/// When every input changes there is nothing to commit. The run asks for another one, and that one
+/// reads them.
+#[test]
+fn nothing_is_committed_if_all_inputs_change() {
+    let bench = bench(&[("a.jsonl", &pages("a", 3))]);
+    let (job, store, plan) = planned(&bench);
+    put(&bench, "a.jsonl", &pages("a", 5));
+    let receipts = work(&job, &plan);
+    let error = workers::commit::commit(&job, &store, None, &plan, receipts, 1, &[]).err().expect("refused");
+    assert!(error.kind() == workers::error::Kind::TryAgain && error.to_string().contains("a.jsonl"), "{error}");
+    bench.run_well(&[]);
+    assert_eq!((urls(&bench).len(), run_json(&bench)["epoch"].clone()), (5, 1.into()));
+}
+
+/// An unfinished epoch was given up, with all that it had read, when one of its inputs was touched.
+/// Now it is taken up; and what a later change of an input brings is the next epoch.
+#[test]
+fn a_touched_input_costs_nothing() {
+    let bench = bench(&[("a.jsonl", &pages("a", 3)), ("b.jsonl", &pages("b", 4))]);
+    let (job, _, plan) = planned(&bench);
+    work(&job, &plan);
+    let touch = |name: &str| {
+        let file = std::fs::File::options().append(true).open(bench.at("in").join(name)).expect("opened");
+        file.set_modified(SystemTime::now() + Duration::from_secs(7)).expect("touched");
+    };
+    touch("a.jsonl");
+    bench.run_well(&[]);
+    let run = run_json(&bench);
+    assert_eq!((&run["splits_resumed"], &run["splits_done"]), (&1.into(), &0.into()));
+    assert!(bench.run_well(&[]).contains("nothing due"));
+    put(&bench, "b.jsonl", &pages("b", 6));
+    bench.run_well(&[]);
+    assert_eq!(urls(&bench).len(), 9);
+}
+
+/// How inputs are divided changes nothing that is exported, rejects included: they are named by file
+/// and offset, and repeated records are counted once, whichever split has them.
+#[test]
+fn division_changes_no_result() {
+    let large = (0..6).map(|_| pages("a", 1500)).collect::<String>().replace("1499\"", "1499\"}{");
+    let files: Vec<(String, String)> = (0..30).map(|n| (format!("{n:02}.jsonl"), pages("b", n * 7) + "{\n")).collect();
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    files.push(("large.jsonl", &large));
+    let results = |threads: &str| {
+        let bench = bench(&files);
+        bench.run_well(&["--threads", threads, "--now", "1000", "--allow", "rejects"]);
+        let (results, run) = (bench.results(), run_json(&bench));
+        let name = bench.at("").display().to_string();
+        let rejects = std::fs::read_to_string(bench.at("out/rejects.jsonl")).expect("exported").replace(&name, "");
+        let mut summary: Value = serde_json::from_slice(&results["summary.json"]).expect("JSON");
+        // Digests of files that have the names of the inputs.
+        summary.as_object_mut().expect("an object").retain(|key, _| key != "files" && key != "store");
+        (summary, rejects, bench.tables(), run["splits_done"].as_u64().expect("a number"))
+    };
+    let (one, many) = (results("1"), results("16"));
+    assert!(one.3 < many.3, "{} and {} splits", one.3, many.3);
+    assert_eq!((one.0, one.1), (many.0, many.1));
+    assert!(one.2 == many.2, "exported tables differ");
+}

@@ -1,0 +1,135 @@
+//! Divides the inputs of an epoch into splits, so that every worker has work and small files do not
+//! cost a split each.
+//!
+//! A finished split costs some fsyncs, whatever its size. So a split has several whole inputs, or a
+//! part of one large input; never both, because an input that changes while it is read must be left
+//! out of the epoch whole. How inputs are divided changes no result.
+
+use crate::error::Result;
+use crate::plan::inputs::Input;
+use crate::read;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+
+/// A part of one input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The index of the input.
+    pub input: usize,
+    /// The offset of its first byte.
+    pub start: u64,
+    /// The offset behind its last byte.
+    pub end: u64,
+}
+
+/// What one worker reads at a time: several whole inputs, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedSplit {
+    /// The parts, in the order of the inputs.
+    pub parts: Vec<Part>,
+}
+
+/// The most bytes of a split, if its input can be cut.
+pub const SPLIT_BYTES_MAX: u64 = 64 << 20;
+/// The least bytes of a split, unless there is less to read.
+pub const SPLIT_BYTES_MIN: u64 = 256 << 10;
+/// The most inputs of a split.
+pub const SPLIT_INPUTS_MAX: usize = 4096;
+/// Splits of each worker: the last of them to end delays the others by one of its shares at most.
+const SPLITS_OF_WORKER: u64 = 4;
+
+impl PlannedSplit {
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.end - part.start).sum()
+    }
+}
+
+/// Divides `inputs` among `workers` workers. The splits are in the order of the inputs.
+pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
+    let total: u64 = inputs.iter().map(|input| input.bytes).sum();
+    let share = (total / (workers.max(1) as u64 * SPLITS_OF_WORKER)).clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX);
+    let mut splits = Vec::new();
+    let (mut parts, mut bytes) = (Vec::new(), 0);
+    for (index, input) in inputs.iter().enumerate() {
+        let is_full = bytes + input.bytes > share || parts.len() == SPLIT_INPUTS_MAX;
+        if is_full && !parts.is_empty() {
+            splits.push(PlannedSplit { parts: std::mem::take(&mut parts) });
+            bytes = 0;
+        }
+        if input.bytes <= share {
+            parts.push(Part { input: index, start: 0, end: input.bytes });
+            bytes += input.bytes;
+            continue;
+        }
+        for split in read::splits(&input.file(), input.bytes, share)? {
+            splits.push(PlannedSplit { parts: vec![Part { input: index, start: split.start, end: split.end }] });
+        }
+    }
+    if !parts.is_empty() {
+        splits.push(PlannedSplit { parts });
+    }
+    Ok(splits)
+}
+
+/// The splits, the largest first. They are dealt to the processes in turn.
+pub fn by_size(splits: &[PlannedSplit]) -> Vec<usize> {
+    let mut ids: Vec<usize> = (0..splits.len()).collect();
+    ids.sort_by_key(|&id| (Reverse(splits[id].bytes()), id));
+    ids
+}
+
+/// The process of so many that reads split `id`.
+pub fn reader_of(splits: &[PlannedSplit], id: usize, processes: usize) -> usize {
+    by_size(splits).iter().position(|&other| other == id).map_or(0, |at| at % processes.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn input(path: &Path, bytes: u64) -> Input {
+        std::fs::File::create(path).and_then(|file| file.set_len(bytes)).expect("written");
+        if bytes > 0 {
+            use std::os::unix::fs::FileExt;
+            std::fs::File::options().write(true).open(path).and_then(|f| f.write_all_at(b"{}\n", 0)).expect("written");
+        }
+        Input::stat(path).expect("there")
+    }
+
+    /// One file of 46 MB was one split, so a second worker had nothing to do; and each of many
+    /// small files was a split of its own, with its fsyncs. Splits follow bytes and workers.
+    #[test]
+    fn splits_follow_bytes_and_workers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let large = [input(&folder.path().join("large.jsonl"), 46 << 20)];
+        for workers in [1, 2, 8, 256] {
+            let splits = divide(&large, workers).expect("divided");
+            assert!(splits.len() >= (4 * workers).min(184), "{workers}: {}", splits.len());
+            assert!(splits.windows(2).all(|pair| pair[0].parts[0].end == pair[1].parts[0].start));
+            assert_eq!(splits.iter().map(PlannedSplit::bytes).sum::<u64>(), 46 << 20);
+        }
+        let small: Vec<Input> =
+            (0..400).map(|n| input(&folder.path().join(format!("{n:03}.jsonl")), 10_000 + n)).collect();
+        let splits = divide(&small, 2).expect("divided");
+        assert!((8..12).contains(&splits.len()), "{}", splits.len());
+        let inputs: Vec<usize> = splits.iter().flat_map(|split| &split.parts).map(|part| part.input).collect();
+        assert!(inputs.into_iter().eq(0..400));
+        let empty: Vec<Input> = (0..5000).map(|_| input(&folder.path().join("empty"), 0)).collect();
+        assert_eq!(divide(&empty, 2).expect("divided").len(), 2);
+    }
+
+    /// A split has a part of one input or several whole ones, never both: an input that changes is
+    /// left out by leaving out its splits, or by reading one split without it.
+    #[test]
+    fn parts_and_whole_inputs_are_apart() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let size = |n: u64| if n % 3 == 0 { 3 << 20 } else { 1000 * n };
+        let inputs: Vec<Input> = (0..9).map(|n| input(&folder.path().join(format!("{n}.jsonl")), size(n))).collect();
+        for split in divide(&inputs, 2).expect("divided") {
+            let is_whole = |part: &Part| (part.start, part.end) == (0, inputs[part.input].bytes);
+            assert!(split.parts.len() == 1 || split.parts.iter().all(is_whole), "{split:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Says which bytes the listed files have, and passes by those that are no crawl.
+//!
+//! To know its digest a file must be read. Those of consumed inputs are in the store. Others, such
+//! as copies and files that were only touched, would be read at every run until an epoch is due, so
+//! their digests are kept in a file beside the manifests. That file only saves work: it may be
+//! deleted, and what is in it counts only for a file that has the same size, times and inode.
+
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::plan::consumed::History;
+use crate::plan::inputs::Input;
+use crate::read;
+use crate::read::companion::Companion;
+use crate::store::{Store, durable};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The name of the file of digests in the store.
+const DIGESTS: &str = "digests.jsonl";
+
+/// A file of a folder that was passed by, because it is no crawl.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passed {
+    /// Its path.
+    pub path: String,
+    /// What it is.
+    pub what: Companion,
+}
+
+/// Looks at listed files.
+pub struct Examiner<'a> {
+    job: &'a Job,
+    history: &'a History,
+    /// The file of digests.
+    file: PathBuf,
+    kept: BTreeMap<String, Input>,
+    /// What will be kept: digests of files that are there and not consumed as they are.
+    seen: BTreeMap<String, Input>,
+    passed: Vec<Passed>,
+}
+
+impl<'a> Examiner<'a> {
+    /// An examiner for inputs of `job`, with the digests that earlier ones left in `store`.
+    pub fn new(job: &'a Job, store: &Store, history: &'a History) -> Examiner<'a> {
+        let file = store.root().join(DIGESTS);
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let inputs = text.lines().filter_map(|line| serde_json::from_str::<Input>(line).ok());
+        let kept = inputs.map(|input| (input.path.clone(), input)).collect();
+        Examiner { job, history, file, kept, seen: BTreeMap::new(), passed: Vec::new() }
+    }
+
+    /// The file at `path` without its digest. None if it is gone, unless the job names it itself.
+    pub fn stat(&self, path: &Path) -> Result<Option<Input>> {
+        self.unless_gone(path, Input::stat(path).map(Some))
+    }
+
+    /// `input` with its digest. None if it is gone or no crawl, unless the job names it itself.
+    pub fn digested(&mut self, input: Input) -> Result<Option<Input>> {
+        let path = input.file();
+        let before = input.clone();
+        match self.look(&path, input) {
+            // It became shorter just now. A later run sees what it has become.
+            Err(_) if Input::stat(&path).is_ok_and(|now| now.bytes < before.bytes) => Ok(None),
+            looked => self.unless_gone(&path, looked),
+        }
+    }
+
+    fn unless_gone(&self, path: &Path, looked: Result<Option<Input>>) -> Result<Option<Input>> {
+        match looked {
+            Err(error) if error.kind() == Kind::NoInput && !self.job.read.names(path) => Ok(None),
+            looked => looked,
+        }
+    }
+
+    fn look(&mut self, path: &Path, input: Input) -> Result<Option<Input>> {
+        if self.history.is_as_it_was(&input) {
+            return self.history.digested(input).map(Some);
+        }
+        if let Some(what) = read::companion(path, input.bytes)? {
+            if self.job.read.names(path) {
+                return Err(Error::new(Kind::Data, what.line(path)));
+            }
+            self.passed.push(Passed { path: input.shown(), what });
+            return Ok(None);
+        }
+        let kept = self.kept.get(&input.path).filter(|kept| kept.looks_like(&input));
+        let input = match kept {
+            Some(kept) => kept.clone(),
+            None => input.digest()?,
+        };
+        self.seen.insert(input.path.clone(), input.clone());
+        Ok(Some(input))
+    }
+
+    /// Keeps the digests, and returns what was passed by.
+    pub fn close(self) -> Vec<Passed> {
+        if self.seen != self.kept {
+            let lines = self.seen.values().filter_map(|input| serde_json::to_string(input).ok());
+            let text: String = lines.map(|line| line + "\n").collect();
+            // A run without it reads the files again, and nothing else.
+            if let Err(error) = durable::write(&self.file, text.as_bytes()) {
+                tracing::warn!(%error, "the digests of inputs are not kept");
+            }
+        }
+        self.passed
+    }
+}
+
+/// What was passed by, one line for each kind, with the first of its files and the command that
+/// makes of it what can be read.
+pub fn lines(passed: &[Passed]) -> Vec<String> {
+    let mut kinds: BTreeMap<Companion, Vec<&str>> = BTreeMap::new();
+    passed.iter().for_each(|passed| kinds.entry(passed.what).or_default().push(&passed.path));
+    let line = |(what, paths): (Companion, Vec<&str>)| {
+        let first = paths[0];
+        let more = if paths.len() == 1 { String::new() } else { format!(" and {} more", paths.len() - 1) };
+        let remedy = what.remedy(Path::new(first)).map_or(String::new(), |remedy| format!("; to read it: {remedy}"));
+        format!("{first}{more}: {}{remedy}", what.what())
+    };
+    kinds.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Copies of consumed files and files that were touched were read whole at every run until an
+    /// epoch was due. Now a file that is as it was when it was read last is not read again.
+    #[test]
+    fn a_file_is_digested_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("in")).expect("made");
+        std::fs::write(at("in/a.jsonl"), "{}\n").expect("written");
+        std::fs::write(at("in/b.cdx"), "org,example)/ 20240101 x\n").expect("written");
+        let job = json!({ "store": at("store"), "read": { "inputs": [at("in")] }, "output": { "dir": at("out") } });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        let store = Store::open_or_create(&job.store, &json!(1)).expect("made");
+        let history = History::read(&job, &store, None).expect("nothing yet");
+        let mut examiner = Examiner::new(&job, &store, &history);
+        let examine = |examiner: &mut Examiner<'_>, name: &str| {
+            let input = examiner.stat(&at(name)).expect("read");
+            input.and_then(|input| examiner.digested(input).expect("read"))
+        };
+        let input = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
+        assert!(examine(&mut examiner, "in/b.cdx").is_none());
+        assert!(examine(&mut examiner, "in/gone.jsonl").is_none());
+        let passed = examiner.close();
+        assert!(passed.len() == 1 && lines(&passed)[0].contains("b.cdx: an index of a crawl"), "{passed:?}");
+        // The digest that is kept is taken, whatever it is.
+        let file = at("store").join(DIGESTS);
+        let text = std::fs::read_to_string(&file).expect("kept").replace(&input.digest, "kept");
+        std::fs::write(&file, text).expect("written");
+        let mut examiner = Examiner::new(&job, &store, &history);
+        let again = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
+        assert_eq!(again.digest, "kept");
+        // Not for a file that was replaced, though it has the same size and time.
+        let time = at("in/a.jsonl").metadata().and_then(|metadata| metadata.modified()).expect("a time");
+        std::fs::write(at("in/c"), "{ }").expect("written");
+        std::fs::File::options().write(true).open(at("in/c")).and_then(|f| f.set_modified(time)).expect("set");
+        std::fs::rename(at("in/c"), at("in/a.jsonl")).expect("renamed");
+        let other = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
+        assert!((other.bytes, other.changed_ns) == (again.bytes, again.changed_ns) && other.digest != "kept");
+    }
+}

@@ -1,0 +1,278 @@
+//! Lists the input files that a job names.
+//!
+//! Symbolic links, sockets and pipes inside folders are left out, so that a folder never leads out
+//! of itself. Names that begin with `.` or `_` are left out, because programs use them for files
+//! that are not data or not yet complete. What vanishes while a folder is listed is passed by: a
+//! crawler renames its files when they are complete.
+
+use crate::error::{Error, Kind, Result};
+use crate::job::pattern::literal;
+use glob::{MatchOptions, Pattern};
+use serde::Serialize;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The most files that a job may name.
+pub const INPUTS_MAX: usize = 1_000_000;
+/// The most levels of folders below a named one.
+const FOLDERS_DEEP_MAX: usize = 32;
+
+/// The files that were found, sorted and without repetitions.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// What else is in the folders.
+    pub left_out: LeftOut,
+}
+
+/// How many entries of folders were left out, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Names that begin with `.` or `_`.
+    pub hidden: u64,
+    /// Symbolic links.
+    pub links: u64,
+    /// Pipes, sockets and devices.
+    pub special: u64,
+    /// Folders more than 32 levels deep.
+    pub deep: u64,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = [
+            (self.hidden, "names with . or _ in front"),
+            (self.links, "symbolic links"),
+            (self.special, "pipes, sockets or devices"),
+            (self.deep, "folders below 32 levels"),
+        ];
+        let list: Vec<String> = of.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        f.write_str(&list.join(", "))
+    }
+}
+
+/// The files that `patterns` name.
+///
+/// # Errors
+///
+/// `NoInput` if a path that is no pattern does not exist.
+pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
+    let mut found = Listing::default();
+    for pattern in patterns {
+        let path = if pattern.exists() { Some(pattern.clone()) } else { literal(pattern) };
+        match path {
+            Some(path) if path.exists() => collect(&path, 0, true, &mut found)?,
+            Some(path) => {
+                let line = format!("{}: no such input, named in [read] inputs", path.display());
+                return Err(Error::new(Kind::NoInput, line));
+            }
+            None => {
+                let parts: Vec<&Path> = pattern.components().map(|part| Path::new(part.as_os_str())).collect();
+                expand(Path::new(""), &parts, 0, &mut found)
+                    .map_err(|error| if error.kind() == Kind::Config { named(pattern, error) } else { error })?;
+            }
+        }
+    }
+    let files = &mut found.files;
+    files.sort();
+    files.dedup();
+    if files.len() > INPUTS_MAX {
+        return Err(Error::new(Kind::Config, format!("[read] inputs: {} files, at most {INPUTS_MAX}", files.len())));
+    }
+    if found.left_out.deep > 0 {
+        tracing::warn!(left_out = %found.left_out, "some of the input folders are not read");
+    }
+    Ok(found)
+}
+
+/// The files that `patterns` name, see [`list`].
+pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    list(patterns).map(|found| found.files)
+}
+
+/// The error that `patterns` name no file.
+pub fn none_found(patterns: &[PathBuf]) -> Error {
+    let shown = |pattern: &PathBuf| literal(pattern).unwrap_or_else(|| pattern.clone()).display().to_string();
+    let list: Vec<String> = patterns.iter().map(shown).collect();
+    Error::new(Kind::NoInput, format!("{}: no file matches [read] inputs", list.join(", ")))
+}
+
+fn named(pattern: &Path, error: Error) -> Error {
+    Error::config(pattern, format!("[read] inputs: {error}"))
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.starts_with(['.', '_'])
+}
+
+/// Adds what the `parts` of a pattern match below `at`.
+///
+/// A hidden name is matched only by a part that begins with the same character. What a pattern
+/// matches may be anything, also a link; only a path that is named itself must be readable.
+fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Result<()> {
+    let Some((part, rest)) = parts.split_first() else {
+        return if at.is_file() || at.is_dir() { collect(at, 0, false, found) } else { Ok(()) };
+    };
+    if part.as_os_str() == "**" {
+        if rest.is_empty() {
+            return expand(at, rest, depth, found);
+        }
+        expand(at, rest, depth, found)?;
+        for (name, path) in names(at, depth > 0)? {
+            let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+            if is_folder && !is_hidden(&name) && depth < FOLDERS_DEEP_MAX {
+                expand(&path, parts, depth + 1, found)?;
+            }
+        }
+        return Ok(());
+    }
+    if let Some(name) = literal(part) {
+        return expand(&at.join(name), rest, depth, found);
+    }
+    let text = part.to_string_lossy();
+    let pattern = Pattern::new(&text).map_err(|e| Error::new(Kind::Config, e.msg))?;
+    for (name, path) in names(at, true)? {
+        if !pattern.matches_with(&name, MatchOptions::new()) {
+            continue;
+        }
+        if is_hidden(&name) && !text.starts_with(&name[..1]) {
+            found.left_out.hidden += 1;
+            continue;
+        }
+        expand(&path, rest, depth, found)?;
+    }
+    Ok(())
+}
+
+/// The names and paths in `folder`. One that is gone, or no folder, has none if it `may_be_gone`.
+fn names(folder: &Path, may_be_gone: bool) -> Result<Vec<(String, PathBuf)>> {
+    let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_gone = |e: &std::io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    let entries = match place.read_dir() {
+        Ok(entries) => entries,
+        Err(e) if may_be_gone && is_gone(&e) => return Ok(Vec::new()),
+        Err(e) => return Err(Error::input("list", folder, e)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        match entry {
+            Ok(entry) => {
+                let name = entry.file_name();
+                names.push((name.to_string_lossy().into_owned(), folder.join(&name)));
+            }
+            Err(e) if is_gone(&e) => {}
+            Err(e) => return Err(Error::input("list", folder, e)),
+        }
+    }
+    Ok(names)
+}
+
+/// Adds the file at `path`, or the files of the folder. Only what `must` be there may not vanish.
+fn collect(path: &Path, depth: usize, must: bool, found: &mut Listing) -> Result<()> {
+    // A link that is named itself is followed; one inside a folder is not.
+    let metadata = if depth == 0 { path.metadata() } else { path.symlink_metadata() };
+    let metadata = match metadata {
+        Ok(metadata) => metadata,
+        Err(e) if !must && e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::input("read", path, e)),
+    };
+    if metadata.is_file() {
+        found.files.push(path.to_owned());
+    } else if metadata.is_dir() && depth <= FOLDERS_DEEP_MAX {
+        for (name, path) in names(path, !must)? {
+            match is_hidden(&name) {
+                true => found.left_out.hidden += 1,
+                false => collect(&path, depth + 1, false, found)?,
+            }
+        }
+    } else if depth == 0 && must {
+        return Err(Error::new(Kind::NoInput, format!("{}: not a regular file or a folder", path.display())));
+    } else if metadata.is_dir() {
+        found.left_out.deep += 1;
+    } else if metadata.is_symlink() {
+        found.left_out.links += 1;
+    } else {
+        found.left_out.special += 1;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::pattern::literally;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    /// Folders, patterns and plain paths give each regular file once, in order. Links and hidden
+    /// files are left out and counted, by a pattern as in a folder, unless the pattern names them.
+    #[test]
+    fn finds_each_regular_file_once() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        std::fs::create_dir_all(at("in/deep/er")).expect("made");
+        std::fs::create_dir_all(at("in/_temporary")).expect("made");
+        for name in ["in/b.jsonl", "in/deep/a.warc", "in/deep/er/c.jsonl", "in/.hidden", "in/_SUCCESS", "outside"] {
+            std::fs::write(at(name), name).expect("written");
+        }
+        std::fs::write(at("in/_temporary/x.jsonl"), "").expect("written");
+        symlink(at("outside"), at("in/link")).expect("linked");
+        let found = list(&[at("in"), at("in/*.jsonl"), at("in/b.jsonl")]).expect("found");
+        assert_eq!(found.files, [at("in/b.jsonl"), at("in/deep/a.warc"), at("in/deep/er/c.jsonl")]);
+        assert_eq!(found.left_out, LeftOut { hidden: 3, links: 1, ..LeftOut::default() });
+        let found = |pattern: &str| find(&[at(pattern)]).expect("found");
+        assert_eq!(found("in/**/*.jsonl"), [at("in/b.jsonl"), at("in/deep/er/c.jsonl")]);
+        assert_eq!(found("in/**").len(), 3);
+        assert_eq!(found("in/*"), [at("in/b.jsonl"), at("in/deep/a.warc"), at("in/deep/er/c.jsonl"), at("in/link")]);
+        assert_eq!(found("in/.h*"), [at("in/.hidden")]);
+        assert_eq!(found("in/_t*/*"), [at("in/_temporary/x.jsonl")]);
+        assert_eq!(found("in/d??p/[ab].warc"), [at("in/deep/a.warc")]);
+        assert_eq!(find(&[at("gone.warc")]).expect_err("missing").kind(), Kind::NoInput);
+        assert!(found("*.gone").is_empty(), "a pattern may match nothing");
+        assert_eq!(find(&[at("in/[")]).expect_err("no pattern").kind(), Kind::Config);
+    }
+
+    /// Names are bytes: those that are not UTF-8 are found in folders and by patterns, and folders
+    /// with glob characters are meant literally.
+    #[test]
+    fn odd_names_are_found() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("crawl[1]*");
+        std::fs::create_dir(&folder).expect("made");
+        let odd = folder.join(OsStr::from_bytes(b"caf\xe9.jsonl"));
+        std::fs::write(&odd, "").expect("written");
+        assert_eq!(find(&[literally(&folder)]).expect("found"), [odd.clone()]);
+        assert_eq!(find(&[literally(&folder).join("*.jsonl")]).expect("found"), [odd]);
+    }
+
+    /// A crawler that writes and renames made runs fail: what was listed had vanished when it was
+    /// looked at.
+    #[test]
+    fn what_vanishes_is_passed_by() {
+        let root = tempfile::tempdir().expect("a folder");
+        std::fs::write(root.path().join("stays.jsonl"), "").expect("written");
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let names = [root.path().join("x.tmp"), root.path().join("x.jsonl"), root.path().join("d")];
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::fs::write(&names[0], "").expect("written");
+                    std::fs::rename(&names[0], &names[1]).expect("renamed");
+                    std::fs::remove_file(&names[1]).expect("removed");
+                    std::fs::create_dir(&names[2]).expect("made");
+                    std::fs::remove_dir(&names[2]).expect("removed");
+                }
+            });
+            let listed: Vec<_> = (0..2000)
+                .map(|n| list(&[if n % 2 == 0 { root.path().to_owned() } else { root.path().join("*") }]))
+                .collect();
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            for found in listed {
+                assert!(found.expect("listed").files.contains(&root.path().join("stays.jsonl")));
+            }
+        });
+    }
+}

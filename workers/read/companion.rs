@@ -1,0 +1,197 @@
+//! Knows the files that lie beside a crawl and are no crawl, or not in a form that is read.
+//!
+//! They are told by their first bytes or, where these say nothing, by their name. In a folder they
+//! are passed by, and not counted as bad records; one that the job names is refused, with the
+//! command that makes of it what can be read.
+
+use super::codec::Codec;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What a file is that is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Companion {
+    /// WACZ: WARC files and their index in a zip archive.
+    Wacz,
+    /// Another zip archive.
+    Zip,
+    /// Compressed by lz4.
+    Lz4,
+    /// Compressed by xz.
+    Xz,
+    /// Compressed by bzip2.
+    Bzip2,
+    /// A tar archive, perhaps compressed.
+    Tar,
+    /// A 7-Zip archive.
+    SevenZip,
+    /// Comma or tab separated values.
+    Csv,
+    /// Arrow's IPC file, also called Feather.
+    Arrow,
+    /// An index of a crawl, CDX or CDXJ.
+    Cdx,
+    /// Something for people or for other programs: a README, a log, checksums, a list of paths.
+    Notes,
+}
+
+impl Companion {
+    /// What a file of this name is, by its first decoded bytes and the compression that was undone.
+    pub fn by_content(head: &[u8], codec: Codec) -> Option<Companion> {
+        if head.get(257..262) == Some(b"ustar") {
+            return Some(Companion::Tar);
+        }
+        let plain = match head {
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => match is_wacz(head) {
+                true => Some(Companion::Wacz),
+                false => Some(Companion::Zip),
+            },
+            [0x04, 0x22, 0x4d, 0x18, ..] => Some(Companion::Lz4),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Companion::Xz),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Some(Companion::Bzip2),
+            [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some(Companion::SevenZip),
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [b'F', b'E', b'A', b'1', ..] => Some(Companion::Arrow),
+            _ => None,
+        };
+        plain.filter(|_| codec == Codec::Plain).or_else(|| is_index(head).then_some(Companion::Cdx))
+    }
+
+    /// What a file is by its name, for content that says nothing.
+    pub fn by_name(path: &Path) -> Option<Companion> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+        match extension {
+            "wacz" => Some(Companion::Wacz),
+            "zip" => Some(Companion::Zip),
+            "lz4" => Some(Companion::Lz4),
+            "xz" => Some(Companion::Xz),
+            "bz2" => Some(Companion::Bzip2),
+            "tar" | "tgz" => Some(Companion::Tar),
+            "7z" => Some(Companion::SevenZip),
+            "csv" | "tsv" => Some(Companion::Csv),
+            "arrow" | "feather" | "ipc" => Some(Companion::Arrow),
+            "cdx" | "cdxj" | "idx" => Some(Companion::Cdx),
+            "md" | "txt" | "rst" | "log" | "html" | "pdf" | "md5" | "sha1" | "sha256" | "sha512" | "asc" | "sig"
+            | "paths" | "xml" | "yaml" | "yml" | "toml" => Some(Companion::Notes),
+            _ => ["readme", "license", "licence", "copying", "changelog", "md5sums", "sha256sums"]
+                .contains(&stem)
+                .then_some(Companion::Notes),
+        }
+    }
+
+    /// What it is, in words.
+    pub fn what(self) -> &'static str {
+        match self {
+            Companion::Wacz => "a WACZ archive",
+            Companion::Zip => "a zip archive",
+            Companion::Lz4 => "compressed by lz4",
+            Companion::Xz => "compressed by xz",
+            Companion::Bzip2 => "compressed by bzip2",
+            Companion::Tar => "a tar archive",
+            Companion::SevenZip => "a 7-Zip archive",
+            Companion::Csv => "a table of separated values (CSV)",
+            Companion::Arrow => "an Arrow or Feather file",
+            Companion::Cdx => "an index of a crawl (CDX), without any text",
+            Companion::Notes => "no crawl",
+        }
+    }
+
+    /// The command that makes of the file at `path` what can be read; none if nothing in it can.
+    pub fn remedy(self, path: &Path) -> Option<String> {
+        let file = format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = format!("'{}'", folder.display().to_string().replace('\'', "'\\''"));
+        match self {
+            Companion::Wacz => Some(format!("unzip -j {file} 'archive/*' -d {folder}")),
+            Companion::Zip => Some(format!("unzip {file} -d {folder}")),
+            Companion::Lz4 => Some(format!("lz4 -dm {file}")),
+            Companion::Xz => Some(format!("xz -dk {file}")),
+            Companion::Bzip2 => Some(format!("bzip2 -dk {file}")),
+            Companion::Tar => Some(format!("tar -xf {file} -C {folder}")),
+            Companion::SevenZip => Some(format!("7z x {file} -o{folder}")),
+            Companion::Csv => Some(format!(
+                "python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]' \
+                 < {file} > {file}.jsonl"
+            )),
+            Companion::Arrow => Some(format!(
+                "python3 -c 'import sys, pyarrow.feather as f, pyarrow.parquet as p; \
+                 p.write_table(f.read_table(sys.argv[1]), sys.argv[1] + \".parquet\")' {file}"
+            )),
+            Companion::Cdx | Companion::Notes => None,
+        }
+    }
+
+    /// One line about the file at `path`: what it is, and what to do.
+    pub fn line(self, path: &Path) -> String {
+        let what = format!("{} is {}", path.display(), self.what());
+        match self.remedy(path) {
+            Some(remedy) => format!("{what}, which is not read as it is: run {remedy}"),
+            None => format!("{what}: name the files of the crawl, or their folder"),
+        }
+    }
+}
+
+/// Whether a zip archive begins with what a WACZ has.
+fn is_wacz(head: &[u8]) -> bool {
+    let name = head.get(30..).unwrap_or_default();
+    [&b"archive/"[..], b"indexes/", b"pages/", b"datapackage.json"].iter().any(|part| name.starts_with(part))
+}
+
+/// Whether a text begins as an index does: the legend of CDX, or a line of a key such as
+/// `org,example)/path`, digits of a time, and more.
+fn is_index(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(|byte| *byte == b' ');
+    if line.starts_with(b" CDX ") || line.starts_with(b"CDX ") {
+        return true;
+    }
+    let (key, time) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    key.windows(2).any(|pair| pair == b")/")
+        && (4..=17).contains(&time.len())
+        && time.iter().all(u8::is_ascii_digit)
+        && words.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Companions are told by their content under any name, and else by their name; a crawl in odd
+    /// clothes is none.
+    #[test]
+    fn companions_are_known() {
+        let content = |head: &[u8]| Companion::by_content(head, Codec::Plain);
+        let mut zip = b"PK\x03\x04".to_vec();
+        zip.resize(30, 0);
+        assert_eq!(content(&[&zip[..], b"a.warc.gz"].concat()), Some(Companion::Zip));
+        assert_eq!(content(&[&zip[..], b"archive/a.warc.gz"].concat()), Some(Companion::Wacz));
+        let mut tar = vec![0; 257];
+        tar.extend(b"ustar\x0000");
+        assert_eq!(Companion::by_content(&tar, Codec::Gzip), Some(Companion::Tar));
+        assert_eq!(content(b" CDX N b a m s k r M S V g\n"), Some(Companion::Cdx));
+        assert_eq!(content(b"com,example)/ 20240101000000 {\"url\": 1}\n"), Some(Companion::Cdx));
+        assert_eq!(content(b"\x04\x22\x4d\x18rest"), Some(Companion::Lz4));
+        for crawl in [&b"WARC/1.0\r\n"[..], b"{\"url\":1}", b"filedesc://x 0 0", b"PAR1", b"a (b)/c d"] {
+            assert_eq!(content(crawl), None);
+        }
+        let names = [
+            ("x.warc.lz4", Some(Companion::Lz4)),
+            ("in/README", Some(Companion::Notes)),
+            ("a.cdx.gz", Some(Companion::Cdx)),
+            ("table.CSV", Some(Companion::Csv)),
+            ("x.warc.gz", None),
+            ("part-00000", None),
+        ];
+        names.into_iter().for_each(|(name, what)| assert_eq!(Companion::by_name(Path::new(name)), what, "{name}"));
+    }
+
+    /// A remedy is one command whose names are quoted.
+    #[test]
+    fn remedies_are_commands() {
+        let line = Companion::Wacz.line(Path::new("in/it's.wacz"));
+        assert!(line.ends_with(r"run unzip -j 'in/it'\''s.wacz' 'archive/*' -d 'in'"), "{line}");
+        assert!(Companion::Cdx.line(Path::new("a.cdx")).contains("name the files of the crawl"));
+    }
+}
