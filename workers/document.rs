@@ -6,6 +6,17 @@ use url::Url;
 /// The version of the canonical form; part of a store's identity.
 pub const CANONICAL_URL_VERSION: u32 = 1;
 
+/// The most bytes of a text, before and after it is normalised. What follows is cut off, so that one
+/// document costs a bounded time and memory: one character may become 18, and words and shingles
+/// take many times the bytes of their text. The longest novels have about so many.
+pub const TEXT_BYTES_MAX: usize = 2 << 20;
+
+/// The part of `text` that is used, and one character more if there is more: so that it is seen to
+/// be cut.
+pub fn part_of_text(text: &str) -> &str {
+    &text[..text.ceil_char_boundary(TEXT_BYTES_MAX + 1)]
+}
+
 /// 128 bits of blake3: the `DocId` of a canonical URL or the `Digest` of a normalised text. Ids are
 /// ordered as their big-endian bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]

@@ -89,7 +89,10 @@ fn main() {
     let segment_s = seconds(rounds, || normal.iter().for_each(|text| _ = black_box(jieba.cut(text, true))));
     println!("segment    {:8.1} MB/s of text, jieba alone", text_bytes as f64 / 1e6 / segment_s);
     let stages = [
-        ("normalise", seconds(rounds, || texts.iter().for_each(|text| normalize(text, &options, black_box(&mut out))))),
+        (
+            "normalise",
+            seconds(rounds, || texts.iter().for_each(|text| _ = normalize(text, &options, black_box(&mut out)))),
+        ),
         ("digest", seconds(rounds, || normal.iter().for_each(|text| _ = black_box(Id::of(text.as_bytes()))))),
         ("words", seconds(rounds, || normal.iter().for_each(|text| words.features(text, black_box(&mut list))))),
         ("simhash", seconds(rounds, || features.iter().for_each(|features| _ = black_box(simhash(features))))),

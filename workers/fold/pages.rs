@@ -40,6 +40,8 @@ pub struct PageContent {
 
 /// Visits that a worker has in memory at once.
 const PASS_ROWS: u64 = 1 << 19;
+/// Bytes of visits that a worker has in memory at once: rows may have long URLs.
+const PASS_BYTES: u64 = 128 << 20;
 
 /// Stores the changed pages and URLs of this worker and what it remembers of those that are gone,
 /// and emits the pages that gained or lost a content.
@@ -57,10 +59,13 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;
     let rows = visits.segments().iter().map(|segment| segment.rows).sum::<u64>();
+    let bytes = visits.segments().iter().map(|segment| segment.bytes).sum::<u64>();
     // Every known page may have to be deleted, and all that is gone to be forgotten. The visits are
     // those of all workers.
     let known = if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
-    for (from, to) in passes(epoch, (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS)) {
+    let by_rows = (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS);
+    let by_bytes = bytes.div_ceil(epoch.peers as u64 * PASS_BYTES);
+    for (from, to) in passes(epoch, by_rows.max(by_bytes)) {
         let mut rows = in_range(&visits, from, to)?;
         rows.sort_unstable();
         // Those of one portion of a split are counted already. Their sum does not depend on how

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 /// Visits that one worker has in memory before it sorts and writes them.
 pub const PORTION_ROWS: usize = 1 << 17;
+/// Bytes of visits, most of them of URLs, that it has in memory.
+pub const VISITS_BYTES: usize = 64 << 20;
 /// Bytes of evidence that one worker has in memory before it writes them.
 pub const EVIDENCE_BYTES: usize = 64 << 20;
 /// Bad records of one input that are listed. Further ones are only counted, and noted as
@@ -36,6 +38,7 @@ pub struct SplitWriter {
     pub counts: Counts,
     taken: BTreeMap<usize, Taken>,
     visits: Vec<Visit>,
+    visits_bytes: usize,
     visit_segments: Vec<SegmentRef>,
     evidence: BTreeMap<Id, EvidenceRow>,
     evidence_bytes: usize,
@@ -55,6 +58,7 @@ impl SplitWriter {
             file: String::new(),
             counts: Counts::default(),
             visits: Vec::new(),
+            visits_bytes: 0,
             visit_segments: Vec::new(),
             evidence: BTreeMap::new(),
             evidence_bytes: 0,
@@ -82,11 +86,12 @@ impl SplitWriter {
             self.evidence_bytes += row.bytes();
             self.evidence.insert(row.content, row);
         }
+        self.visits_bytes += size_of::<Visit>() + visit.url.len();
         self.visits.push(visit);
         if self.evidence_bytes >= EVIDENCE_BYTES || self.evidence.len() == PORTION_ROWS {
             self.flush_evidence(epoch)?;
         }
-        if self.visits.len() == PORTION_ROWS {
+        if self.visits.len() == PORTION_ROWS || self.visits_bytes >= VISITS_BYTES {
             self.flush_visits(epoch)?;
         }
         Ok(())
@@ -113,6 +118,7 @@ impl SplitWriter {
     }
 
     fn flush_visits(&mut self, epoch: &Epoch) -> Result<()> {
+        self.visits_bytes = 0;
         self.visits.sort_unstable();
         let before = self.visits.len();
         self.visits.dedup();

@@ -94,7 +94,9 @@ impl VisitMaker {
         if extracted.flags.contains(Flags::FALLBACK) {
             note("extracted_by_fallback");
         }
-        normalize::normalize(&extracted.text, &self.normalize, &mut self.normal);
+        if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
+            note("text_cut");
+        }
         if self.normal.is_empty() {
             note("empty");
             return Ok((visit, None));

@@ -175,6 +175,22 @@ fn bombs() {
     }
 }
 
+/// Bytes that look like the start of a member, thousands of them in a damaged stretch, cost the sound
+/// record behind it: the search for it was given up.
+#[test]
+fn false_starts_hide_no_record() {
+    let pages: Vec<Vec<u8>> = (0..3).map(|n| gzip(&page(&format!("http://a/{n}"), &Random(n).ascii(900)))).collect();
+    for magic in [&[0x1f, 0x8b, 8, 0][..], &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 4]] {
+        let junk = magic.repeat(40_000);
+        let file = [&pages[0][..], &pages[1][..200], &junk, &pages[2]].concat();
+        let found = read(&file);
+        assert_eq!(
+            (found.first(), found.last()),
+            (Some(&"http://a/0 html 900".into()), Some(&"http://a/2 html 900".into()))
+        );
+    }
+}
+
 /// A member cut off keeps the records before its last. The last is rejected even if only the
 /// checksum is missing.
 #[test]

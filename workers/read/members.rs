@@ -24,8 +24,16 @@ const AHEAD_BYTES: usize = 128 << 10;
 /// Decoded bytes by which a candidate is recognised as a member.
 const TRIAL_BYTES: usize = 4096;
 
-/// Candidates that are tried in a file of any size; larger files allow one more for each KiB.
-const TRIALS_MIN: u64 = 1000;
+/// Decoded bytes by which most candidates are dismissed.
+const GLANCE_BYTES: usize = 256;
+
+/// What the trials of candidates may cost in a file of any size, in bytes that they decode; larger
+/// files allow [`TRIAL_COST_RATIO`] more for each of their bytes.
+const TRIAL_COST_MIN: u64 = 16 << 20;
+const TRIAL_COST_RATIO: u64 = 8;
+
+/// What a candidate costs that decodes to nothing.
+const TRIAL_COST: u64 = 64;
 
 /// How a member ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +70,8 @@ pub struct Members {
     /// Where the current member starts, in bytes of the file.
     at: u64,
     decoded_bytes: u64,
-    trials: u64,
+    /// What the trials cost so far.
+    trial_cost: u64,
     ratio_max: u64,
     ratio_bytes_min: u64,
     zero_padding: bool,
@@ -81,7 +90,7 @@ impl Members {
             start,
             at: start,
             decoded_bytes: 0,
-            trials: 0,
+            trial_cost: 0,
             ratio_max: limits.ratio_max.max(1),
             ratio_bytes_min: limits.ratio_bytes_min,
             zero_padding: false,
@@ -256,10 +265,10 @@ impl Members {
     /// too late as well as too early.
     pub fn skip_damage(&mut self, starts: Starts) -> Result<()> {
         let mut from = self.at + 1;
-        let trials_max = TRIALS_MIN + (self.input.left() + self.input.position()) / 1024;
+        let size = self.input.left() + self.input.position();
+        let cost_max = TRIAL_COST_MIN.saturating_add(size.saturating_mul(TRIAL_COST_RATIO));
         while let Some(at) = self.find_magic(from)? {
-            self.trials += 1;
-            if self.trials > trials_max {
+            if self.trial_cost > cost_max {
                 self.input.seek(self.input.position() + self.input.left())?;
                 break;
             }
@@ -300,21 +309,29 @@ impl Members {
     }
 
     /// Whether the member at `at` decodes to bytes that `accepts` accepts; of a long one only the
-    /// first [`TRIAL_BYTES`] are decoded. Only between members; the input is moved.
+    /// first [`TRIAL_BYTES`] are decoded, and of one whose first line is refused less. Only between
+    /// members; the input is moved.
     fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<bool> {
         self.input.seek(at)?;
+        self.trial_cost += TRIAL_COST;
         if self.decoder.open_stream().is_err() {
             return Ok(false);
         }
         let mut head = [0; TRIAL_BYTES];
         let mut length = 0;
         let whole = loop {
-            match self.decoder.read(&mut self.input, &mut head[length..]) {
+            let want = if length < GLANCE_BYTES { GLANCE_BYTES } else { TRIAL_BYTES };
+            match self.decoder.read(&mut self.input, &mut head[length..want]) {
                 Ok(0) => break true,
                 Ok(n) => length += n,
                 Err(_) => break false,
             }
+            let has_line = || head[..length].trim_ascii_start().contains(&b'\n');
+            if length == GLANCE_BYTES && has_line() && !accepts(&head[..length]) {
+                break false;
+            }
         };
+        self.trial_cost += length as u64;
         match self.input.take_failure() {
             Some(failure) => Err(failure),
             None => Ok(whole && accepts(&head[..length])),

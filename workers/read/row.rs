@@ -5,6 +5,7 @@
 
 use super::record::{Body, Item, Record, url};
 use super::{Fields, date};
+use crate::document::part_of_text;
 use std::borrow::Cow;
 
 /// The value of a field, as far as any field can use it.
@@ -87,19 +88,18 @@ fn body(rest: &mut [Value<'_>], fields: &Fields) -> Result<Option<Body>, Item> {
     if deleted || removed {
         return Ok(Some(Body::Removed));
     }
-    if let Some(text) = text(&mut rest[TEXT], &fields.text)? {
-        return Ok(Some(Body::Text(text)));
+    match std::mem::take(&mut rest[TEXT]) {
+        Value::Null => {}
+        Value::Text(text) => return Ok(Some(Body::Text(part_of_text(&text).to_owned()))),
+        _ => return Err(bad_field(&fields.text)),
     }
     // A charset that the page names is that of its former bytes, not of this text.
-    let html = text(&mut rest[HTML], &fields.html)?;
-    Ok(html.map(|html| Body::Html { bytes: html.into_bytes(), charset: Some("utf-8".into()) }))
-}
-
-fn text(value: &mut Value<'_>, field: &str) -> Result<Option<String>, Item> {
-    match std::mem::take(value) {
+    match std::mem::take(&mut rest[HTML]) {
         Value::Null => Ok(None),
-        Value::Text(text) => Ok(Some(text.into_owned())),
-        _ => Err(bad_field(field)),
+        Value::Text(html) => {
+            Ok(Some(Body::Html { bytes: html.into_owned().into_bytes(), charset: Some("utf-8".into()) }))
+        }
+        _ => Err(bad_field(&fields.html)),
     }
 }
 

@@ -4,17 +4,20 @@
 //! as one space, without invisible characters, and with simplified Chinese characters instead of
 //! traditional ones.
 //!
+//! Both the text and its normal form are cut at [`TEXT_BYTES_MAX`].
+//!
 //! The mapping of scripts serves comparison, not reading. It maps character by character, so that
 //! a text in either script gets the same normal form; where one traditional character has two
 //! simplified forms it does not choose by meaning.
 
+use crate::document::TEXT_BYTES_MAX;
 use crate::text::characters::is_han;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick};
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The job file's `[normalize]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +112,7 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
     }
 }
 
-/// Writes the normal form of `text` to `out`, which is cleared first.
+/// Writes the normal form of `text` to `out`, which is cleared first. Returns whether it was cut.
 ///
 /// Most characters fold alone, by one look into a table. The others and their neighbours take the
 /// slow path, which is the definition.
@@ -123,7 +126,9 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
 /// normalize("臺灣", &Options::default(), &mut normal);
 /// assert_eq!(normal, "台湾");
 /// ```
-pub fn normalize(text: &str, options: &Options, out: &mut String) {
+pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
+    let is_cut = text.len() > TEXT_BYTES_MAX;
+    let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let table = table(options.simplified);
     let fold = |c: char| table.get(c as usize).copied().unwrap_or(Fold::SLOW);
     out.clear();
@@ -132,7 +137,9 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) {
     // The last character of the fast path is held back: the next one may compose with it.
     let mut held: Option<(usize, Fold)> = None;
     let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
+    while !sink.is_full()
+        && let Some(c) = text[at..].chars().next()
+    {
         let folded = fold(c);
         if folded == Fold::SLOW {
             let start = held.take().map_or(at, |(at, _)| at);
@@ -152,15 +159,30 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) {
     if let Some((_, last)) = held {
         sink.fold(last);
     }
+    cut(out) || is_cut
+}
+
+/// Cuts a normal form that is too long. Returns whether it was.
+fn cut(normal: &mut String) -> bool {
+    let is_cut = normal.len() > TEXT_BYTES_MAX;
+    normal.truncate(normal.floor_char_boundary(TEXT_BYTES_MAX));
+    normal.truncate(normal.trim_end_matches(' ').len());
+    is_cut
 }
 
 /// The normal form by its definition: the oracle of [`normalize`].
 #[cfg(test)]
 fn normalize_plainly(text: &str, options: &Options) -> String {
+    let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let mut out = String::new();
-    let mut sink = Sink { out: &mut out, space: false };
-    sink.slow(text, options.simplified);
-    out
+    for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase) {
+        let c = if c.is_whitespace() { ' ' } else { c };
+        if !is_invisible(c) && !(c == ' ' && (out.is_empty() || out.ends_with(' '))) {
+            out.push(if options.simplified { simplify(c) } else { c });
+        }
+    }
+    out.truncate(out.floor_char_boundary(TEXT_BYTES_MAX));
+    out.trim_end_matches(' ').to_owned()
 }
 
 /// Appends normal characters. A space is written only when a character follows it.
@@ -170,6 +192,11 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
+    /// Whether the form is too long already: what follows is cut off.
+    fn is_full(&self) -> bool {
+        self.out.len() > TEXT_BYTES_MAX
+    }
+
     #[inline]
     fn push(&mut self, c: char) {
         if c == ' ' {
@@ -196,6 +223,9 @@ impl Sink<'_> {
             let c = if c.is_whitespace() { ' ' } else { c };
             if !is_invisible(c) {
                 self.push(if simplified { simplify(c) } else { c });
+            }
+            if self.is_full() {
+                break;
             }
         }
     }
@@ -238,6 +268,22 @@ mod tests {
         assert_eq!(normal("憂鬱的臺灣烏龜，乾燥著"), normal("忧郁的台湾乌龟，干燥着"));
         assert_eq!(normal("e\u{301}t\u{e9}"), "\u{e9}t\u{e9}");
         assert_eq!(normal(" \n\u{feff} "), "");
+    }
+
+    /// A text without end took seconds and gigabytes. It is cut before it is normalised, and again
+    /// after, since one character may become many; the fast and the slow path cut alike.
+    #[test]
+    fn long_texts_are_cut() {
+        let mut out = String::new();
+        for unit in ["a", "漢 ", "\u{fdfa}", "ab\u{301} ", "x\u{fdfa}", " "] {
+            for bytes in [TEXT_BYTES_MAX, TEXT_BYTES_MAX + 1, TEXT_BYTES_MAX + 70_000] {
+                let text = unit.repeat(bytes.div_ceil(unit.len()));
+                let is_cut = normalize(&text, &Options::default(), &mut out);
+                assert!(out == normalize_plainly(&text, &Options::default()), "{unit:?} {bytes}");
+                assert!(out.len() <= TEXT_BYTES_MAX && !out.ends_with(' '));
+                assert_eq!(is_cut, text.len() > TEXT_BYTES_MAX || unit.contains('\u{fdfa}'), "{unit:?} {bytes}");
+            }
+        }
     }
 
     /// Without the mapping of scripts traditional characters stay.

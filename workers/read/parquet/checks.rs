@@ -14,8 +14,8 @@ use parquet::column::page::Page;
 /// The most levels of groups in a schema, and of structures in a footer.
 pub const DEPTH_MAX: usize = 64;
 
-/// The most bytes to which a page may decode. Some writers make one page of a whole row group.
-pub const PAGE_BYTES_MAX: u64 = 1 << 30;
+/// The most bytes to which a page may decode. Writers make pages of 1 to 100 MB.
+pub const PAGE_BYTES_MAX: u64 = 128 << 20;
 
 /// The most values in one block of delta encoding; writers use 128.
 const DELTA_BLOCK_MAX: u64 = 1 << 16;

@@ -135,6 +135,11 @@ fn unfit(name: &str, found: &DataType) -> String {
     format!("the column `{name}`, which [read.fields] names, is of type {found}, which does not fit")
 }
 
+/// The bytes of the text in row `at`; 0 if the column has none.
+pub fn text_bytes(column: &dyn Array, at: usize) -> u64 {
+    column.as_binary_view_opt().map_or(0, |texts| texts.value(at).len() as u64)
+}
+
 /// The value in row `at`. Dates become seconds since 1970; those without a time zone count as UTC.
 pub fn value(column: &dyn Array, at: usize) -> Value<'_> {
     use DataType::*;

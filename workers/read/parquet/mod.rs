@@ -15,11 +15,11 @@ mod pages;
 
 use super::record::{Entry, Item, Notes, Record};
 use super::row::{self, Value};
-use super::{Options, Reader, Split};
+use super::{Limits, Options, Reader, Split};
 use crate::error::{Error, Kind, Result};
 use arrow_array::RecordBatch;
 use checks::schema_is_sound;
-use columns::{Selection, selection, value};
+use columns::{Selection, selection, text_bytes, value};
 use pages::{ColumnChunks, PagedFile, guarded};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
@@ -63,6 +63,8 @@ struct RowGroup {
     bytes: u64,
     /// Rows decoded at once.
     batch_rows: usize,
+    /// The bytes of texts that its rows may have together: a dictionary repeats a text for a bit.
+    text_bytes_max: u64,
 }
 
 /// A row group that is being decoded.
@@ -83,6 +85,8 @@ pub struct Parquet {
     open: Option<OpenGroup>,
     /// Decoded rows, the next row to be read, and the number of the first row in the file.
     batch: Option<(RecordBatch, usize, u64)>,
+    /// The bytes of the texts of the open row group so far.
+    text_bytes: u64,
     split_bytes: u64,
     done_bytes: u64,
     total_bytes: u64,
@@ -108,7 +112,7 @@ impl Parquet {
         });
         let (metadata, selection) = decoded.map_err(|why| spoiled(&why))?;
         let selection = selection.map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
-        let groups = row_groups(&metadata, &selection, file.size()).map_err(|why| spoiled(&why))?;
+        let groups = row_groups(&metadata, &selection, file.size(), &options.limits).map_err(|why| spoiled(&why))?;
         let groups: VecDeque<RowGroup> =
             groups.into_iter().filter(|(place, _)| (split.start..split.end).contains(place)).map(|(_, s)| s).collect();
         Ok(Parquet {
@@ -122,6 +126,7 @@ impl Parquet {
             groups,
             open: None,
             batch: None,
+            text_bytes: 0,
         })
     }
 
@@ -135,6 +140,7 @@ impl Parquet {
             }
             None => {
                 let Some(group) = self.groups.pop_front() else { return Ok(None) };
+                self.text_bytes = 0;
                 let next = guarded(|| {
                     let columns = selection.columns.clone();
                     let chunks = ColumnChunks { file, metadata, index: group.index, columns };
@@ -174,6 +180,20 @@ impl Parquet {
         Ok(Some(Entry { offset: group.first_row + decoded, item: Item::reject("bad_row_group", detail) }))
     }
 
+    /// Adds the texts of row `at`. If those of the row group are too many now, the rows from this
+    /// one on are lost: one entry says so.
+    fn bomb(&mut self, batch: &RecordBatch, at: usize, row: u64) -> Option<Entry> {
+        let texts = batch.columns().iter().filter(|column| !column.is_null(at));
+        self.text_bytes += texts.map(|column| text_bytes(column, at)).sum::<u64>();
+        let OpenGroup { group, .. } = self.open.take_if(|open| self.text_bytes > open.group.text_bytes_max)?;
+        self.done_bytes += group.bytes;
+        let left = group.first_row + group.rows - row;
+        let (grown, bytes) = (self.text_bytes, group.bytes);
+        let why = format!("{bytes} bytes grew to {grown} of texts");
+        let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
+        Some(Entry { offset: row, item: Item::reject("bomb", detail) })
+    }
+
     /// The item of row `at` of `batch`.
     fn item(&self, batch: &RecordBatch, at: usize) -> Item {
         let most = self.options.limits.record_bytes_max;
@@ -207,6 +227,9 @@ impl Reader for Parquet {
         loop {
             if let Some((batch, at, first_row)) = self.batch.take() {
                 if at < batch.num_rows() {
+                    if let Some(bomb) = self.bomb(&batch, at, first_row + at as u64) {
+                        return Ok(Some(bomb));
+                    }
                     let entry = Entry { offset: first_row + at as u64, item: self.item(&batch, at) };
                     self.batch = Some((batch, at + 1, first_row));
                     return Ok(Some(entry));
@@ -260,8 +283,11 @@ fn row_groups(
     metadata: &ParquetMetaData,
     selection: &Selection,
     size: u64,
+    limits: &Limits,
 ) -> std::result::Result<Vec<(u64, RowGroup)>, String> {
     let columns = metadata.file_metadata().schema_descr().num_columns();
+    let of_all = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
+    let all_rows = of_all.fold(0, u64::saturating_add);
     let mut first_row = 0u64;
     let mut groups = Vec::with_capacity(metadata.num_row_groups());
     for (index, group) in metadata.row_groups().iter().enumerate() {
@@ -288,7 +314,10 @@ fn row_groups(
             return Err(absurd(&format!("{decoded} bytes in the columns needed, more than {GROUP_BYTES_MAX}")));
         }
         let batch_rows = (BATCH_BYTES / (decoded / rows.max(1)).max(1)).clamp(1, BATCH_ROWS_MAX) as usize;
-        groups.push((place, RowGroup { index, first_row, rows, bytes, batch_rows }));
+        // What a file may grow by without regard to its size is shared by its row groups.
+        let text_bytes_max =
+            needed.saturating_mul(limits.ratio_max).saturating_add(part(limits.ratio_bytes_min, rows, all_rows));
+        groups.push((place, RowGroup { index, first_row, rows, bytes, batch_rows, text_bytes_max }));
         first_row = first_row.checked_add(rows).ok_or_else(|| absurd("too many rows"))?;
     }
     Ok(groups)

@@ -370,8 +370,27 @@ fn absurd_groups() {
     columns[2] = column;
     let group = group.into_builder().set_column_metadata(columns).build().unwrap();
     let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), vec![group]);
-    let why = row_groups(&metadata, &reader.selection, bytes.len() as u64).unwrap_err();
+    let why = row_groups(&metadata, &reader.selection, bytes.len() as u64, &Limits::default()).unwrap_err();
     assert!(why.contains("row group 0") && why.contains("5368709"), "{why}");
+}
+
+/// A dictionary repeats a text for a few bits, so a file of some kB had gigabytes of texts. Rows that
+/// let a row group grow too much are lost and counted; other row groups are read.
+#[test]
+fn a_dictionary_is_no_bomb() {
+    let repeated = "word ".repeat(20_000);
+    let text = |n: usize| if (300..600).contains(&n) { repeated.clone() } else { format!("text {n}") };
+    let columns = vec![("url", texts((0..900).map(|n| n.to_string()))), ("text", texts((0..900).map(text)))];
+    let bytes = file(columns, 300, WriterProperties::default());
+    let mut options = Options::default();
+    (options.limits.ratio_max, options.limits.ratio_bytes_min) = (16, 3 << 20);
+    let found = read_all("x.parquet", &bytes, &options).0;
+    let lost = found.iter().position(|entry| words(std::slice::from_ref(entry)) == ["!bomb"]).expect("a bomb");
+    assert!(lost > 300 && found[lost].offset == lost as u64, "{lost}");
+    let Item::Reject { detail, .. } = &found[lost].item else { panic!() };
+    assert!(detail.starts_with(&format!("row group 1: {} of 300 rows lost: ", 600 - lost)), "{detail}");
+    assert_eq!(found.len(), lost + 1 + 300);
+    assert_eq!(read_all("x.parquet", &bytes, &Options::default()).0.len(), 900);
 }
 
 /// A damaged row group costs its own rows and states how many; the rows before and after it are
