@@ -48,6 +48,9 @@ impl Inputs {
         let (mut inputs, mut splits) = (Vec::new(), Vec::new());
         for path in inputs::find(&job.read.inputs)? {
             let input = Input::stat(&path)?;
+            if !job.read.names(&path) && read::companion(&path, input.bytes)?.is_some() {
+                continue;
+            }
             let number = inputs.len();
             splits.extend(read::splits(&path, input.bytes, SPLIT_BYTES_MAX)?.into_iter().map(|split| (number, split)));
             inputs.push(input);

@@ -16,10 +16,10 @@ use crate::error::Result;
 
 /// The longest header, in bytes. It has room for a URL over its own limit, so that this URL is what
 /// the reject names.
-const HEADER_BYTES_MAX: usize = 256 << 10;
+pub const HEADER_BYTES_MAX: usize = 256 << 10;
 
 /// Bytes after a record by which the start of another one is recognised.
-const LOOKAHEAD_BYTES: usize = 4096;
+pub const LOOKAHEAD_BYTES: usize = 4096;
 
 /// Bytes between a record and the next start that are tolerated when its length is too short.
 const SLACK_BYTES_MAX: usize = 16;

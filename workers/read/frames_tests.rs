@@ -175,6 +175,47 @@ fn bombs() {
     }
 }
 
+/// One plain archive was the work of one worker. Cut anywhere, whole, damaged, or with archives in the
+/// bodies of its records, it gives the entries of the uncut one.
+#[test]
+fn cuts_change_no_entry() {
+    let inner = |n: u64| page(&format!("http://inner/{n}"), b"a body");
+    let records: Vec<Vec<u8>> = (0..60)
+        .map(|n| match n % 3 {
+            0 => page(&format!("http://a/{n}"), &Random(n).ascii(900)),
+            1 => warc("resource", &format!("http://a/{n}"), "", &[inner(n), b"\r\n\r\n".to_vec(), inner(n)].concat()),
+            _ => [page(&format!("http://a/{n}"), b"x"), vec![0; n as usize % 7]].concat(),
+        })
+        .collect();
+    let sound = records.concat();
+    let mut parts = 0;
+    for seed in 0..40 {
+        let mut random = Random(seed);
+        let mut bytes = sound.clone();
+        if seed > 3 {
+            let at = random.below(bytes.len() as u64) as usize;
+            match seed % 3 {
+                0 => bytes[at] ^= 1 << random.below(8),
+                1 => _ = bytes.drain(at..(at + 20).min(sound.len())),
+                _ => bytes.truncate(at),
+            }
+        }
+        let file = Temporary::new("x.warc", &bytes);
+        let whole = read_all("x.warc", &bytes, &Options::default());
+        let share = 200 + random.below(4000);
+        let mut entries = Vec::new();
+        let mut notes = Notes::default();
+        for split in crate::read::splits(&file.0, bytes.len() as u64, share).unwrap() {
+            let mut reader = crate::read::open(&split, &Options::default()).unwrap();
+            entries.extend(read_to_end(&mut *reader, (split.end - split.start) as usize));
+            notes = notes.merged(&reader.notes());
+            parts += 1;
+        }
+        assert_eq!((entries, notes), whole, "seed {seed}, share {share}");
+    }
+    assert!(parts > 400, "{parts} parts");
+}
+
 /// Bytes that look like the start of a member, thousands of them in a damaged stretch, cost the sound
 /// record behind it: the search for it was given up.
 #[test]

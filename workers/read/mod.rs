@@ -7,6 +7,7 @@
 pub mod arc;
 pub mod codec;
 pub mod companion;
+mod cuts;
 pub mod date;
 mod decoder;
 mod dialect;
@@ -234,7 +235,10 @@ fn reader(mut source: Source, split: &Split, options: &Options) -> Result<Box<dy
     match format(&mut source)? {
         Format::Parquet if source.codec() == Codec::Plain => Ok(Box::new(parquet::Parquet::open(split, options)?)),
         Format::Parquet => Err(packed(&split.path)),
-        _ if split.start > 0 => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
+        Format::Warc if split.start > 0 => {
+            let source = Source::open(&split.path, split.start, split.end, &limits)?;
+            Ok(Box::new(Frames::new(source, warc::Warc::default(), limits)))
+        }
         Format::Warc => Ok(Box::new(Frames::new(source, warc::Warc::default(), limits))),
         Format::Arc => Ok(Box::new(Frames::new(source, arc::Arc, limits))),
         Format::Jsonl => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
@@ -275,19 +279,27 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
 
 /// Cuts a file of `size` bytes into splits of about `split_bytes`.
 ///
-/// Only uncompressed JSON lines and Parquet can be cut: a split owns the lines or row groups that
-/// start in it. A file of unknown format is one split. Errors come from the file system.
+/// Only uncompressed files can be cut. A split owns the lines of JSON or the row groups of Parquet
+/// that start in it; WARC is cut between records. A file of unknown format is one split. Errors
+/// come from the file system.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
-    let cuttable = match format(&mut source) {
-        Ok(format) => matches!(format, Format::Jsonl | Format::Parquet),
-        Err(error) if error.kind() == Kind::Data => false,
+    let format = match format(&mut source) {
+        Ok(format) => (source.codec() == Codec::Plain).then_some(format),
+        Err(error) if error.kind() == Kind::Data => None,
         Err(error) => return Err(error),
     };
-    let whole = source.codec() != Codec::Plain || !cuttable;
-    let shares = if whole { 1 } else { size.div_ceil(split_bytes.max(1)).max(1) };
-    let cut = |share: u64| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64;
-    Ok((0..shares).map(|n| Split { path: path.to_owned(), start: cut(n), end: cut(n + 1) }).collect())
+    let shares = size.div_ceil(split_bytes.max(1)).max(1);
+    let mut ends = match format {
+        Some(Format::Jsonl | Format::Parquet) => {
+            (1..shares).map(|share| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64).collect()
+        }
+        Some(Format::Warc) if shares > 1 => cuts::cuts::<warc::Warc>(path, size, split_bytes)?,
+        _ => Vec::new(),
+    };
+    ends.push(size);
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    Ok(starts.zip(&ends).map(|(start, &end)| Split { path: path.to_owned(), start, end }).collect())
 }
 
 /// Whether the file has rows, whose fields the options name: JSON lines or Parquet. A file of
@@ -358,7 +370,7 @@ mod tests {
         assert!(fails(&split(12)).to_string().contains("x.bin"));
     }
 
-    /// Only uncompressed JSON lines are cut, and the splits meet.
+    /// Only uncompressed files are cut, and the splits meet. An archive is cut between records.
     #[test]
     fn cuts() {
         let lines = b"{}\n".repeat(100);
@@ -367,7 +379,7 @@ mod tests {
         assert_eq!(shares.len(), 5);
         assert_eq!((shares[0].start, shares[4].end), (0, 300));
         assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
-        for bytes in [gzip(&lines), page("http://a/", &lines)] {
+        for bytes in [gzip(&lines), gzip(&page("http://a/", &lines)), page("http://a/", &lines)] {
             let file = Temporary::new("x", &bytes);
             let size = bytes.len() as u64;
             assert_eq!(splits(&file.0, size, 10).unwrap(), [Split { path: file.0.clone(), start: 0, end: size }]);
