@@ -194,7 +194,7 @@ impl History {
     pub fn barren(&self) -> Vec<String> {
         let is_there = |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));
         let barren = self.by_path.values().filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
-        barren.map(|(_, last)| last.input.path.clone()).collect()
+        barren.map(|(_, last)| last.input.shown()).collect()
     }
 }
 
