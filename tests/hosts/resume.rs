@@ -2,11 +2,13 @@ use super::lan::Lan;
 use super::scene::{FILES, GENEROUS, Scene};
 use crate::workbench::signal;
 
-/// A run whose launcher is killed or stopped by SIGTERM when nine of ten splits are finished
-/// repeats at most 15 % of them in the next run, by its own account, and gives the same bytes.
+const HOSTS: usize = 3;
+
+/// A run whose launcher is killed or stopped by SIGTERM when most splits are finished repeats only
+/// those that its hosts were at in the next run, by its own account, and gives the same bytes.
 #[test]
 fn little_is_done_again() {
-    let Some(lan) = Lan::new(3) else { return };
+    let Some(lan) = Lan::new(HOSTS) else { return };
     for name in ["KILL", "TERM"] {
         let scene = Scene::new(&lan, None, "");
         let mut run = scene.start();
@@ -19,6 +21,6 @@ fn little_is_done_again() {
         let [done, resumed] = ["splits_done", "splits_resumed"].map(|key| told[key].as_u64().expect("a number"));
         println!("{name}: {resumed} splits were kept, {done} done again");
         assert_eq!(done + resumed, FILES, "{name}: {told}");
-        assert!(done * 100 <= FILES * 15, "{name}: {done} of {FILES} splits were done again");
+        assert!(done <= HOSTS as u64, "{name}: {done} of {FILES} splits were done again");
     }
 }

@@ -21,9 +21,9 @@ pub const SILENCE: Duration = Duration::from_secs(3);
 pub const GENEROUS: Duration = Duration::from_secs(3 + 10);
 /// Much longer than any run takes.
 const RUN: Duration = Duration::from_secs(120);
-/// The number of files, each of which is a split.
-pub const FILES: u64 = 40;
-const PAGES: u64 = 160;
+/// The number of files. Each is a split, since there are four for each worker.
+pub const FILES: u64 = 12;
+const PAGES: u64 = 540;
 
 /// A crawl that takes seconds; made once for all tests.
 fn crawl() -> PathBuf {

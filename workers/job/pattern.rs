@@ -44,6 +44,17 @@ pub fn literal(pattern: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
+/// `pattern` for people: relative to the working folder if it lies there, and a path as it is.
+pub fn shown(pattern: &Path) -> String {
+    let path = literal(pattern).unwrap_or_else(|| pattern.to_owned());
+    let here = std::env::current_dir().unwrap_or_default();
+    match path.strip_prefix(&here) {
+        Ok(below) if below.as_os_str().is_empty() => ".".into(),
+        Ok(below) if here.parent().is_some() => below.display().to_string(),
+        _ => path.display().to_string(),
+    }
+}
+
 /// The pattern for `input`, as a job file in `folder` names it. What exists is meant literally;
 /// `tidy` makes a path easier to read.
 pub fn below(folder: &Path, input: &Path, tidy: impl Fn(&Path) -> PathBuf) -> PathBuf {

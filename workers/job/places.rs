@@ -1,6 +1,6 @@
 //! Where the job reads and writes: no place may lie in another that it would spoil.
 
-use crate::job::pattern::literal;
+use crate::job::pattern::{literal, shown};
 use crate::job::{Job, Wrong};
 use std::path::{Component, Path, PathBuf};
 
@@ -22,8 +22,7 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
         wrong("output.dir", "[output] dir: the store lies in it; name a folder beside the store".into());
     }
     for pattern in &job.read.inputs {
-        let named = literal(pattern).unwrap_or_else(|| pattern.clone());
-        let shown = named.display();
+        let shown = shown(pattern);
         if is_read(pattern, &store, &STORED) {
             wrong("store", format!("store: lies in [read] inputs {shown:?}, so its files would be read as crawl"));
         } else if resolved(&base(pattern).0).starts_with(&store) {

@@ -50,6 +50,7 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
     let total: u64 = inputs.iter().map(|input| input.bytes).sum();
     let share = (total / (workers.max(1) as u64 * SPLITS_OF_WORKER)).clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX);
     let mut splits = Vec::new();
+    // Inputs that are little more than a share stay whole: halves would be small.
     let (mut parts, mut bytes) = (Vec::new(), 0);
     for (index, input) in inputs.iter().enumerate() {
         let is_full = bytes + input.bytes > share || parts.len() == SPLIT_INPUTS_MAX;
@@ -57,7 +58,7 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
             splits.push(PlannedSplit { parts: std::mem::take(&mut parts) });
             bytes = 0;
         }
-        if input.bytes <= share {
+        if input.bytes <= share + share / 2 {
             parts.push(Part { input: index, start: 0, end: input.bytes });
             bytes += input.bytes;
             continue;

@@ -6,7 +6,7 @@
 //! crawler renames its files when they are complete.
 
 use crate::error::{Error, Kind, Result};
-use crate::job::pattern::literal;
+use crate::job::pattern::{literal, shown};
 use glob::{MatchOptions, Pattern};
 use serde::Serialize;
 use std::fmt;
@@ -65,7 +65,7 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
         match path {
             Some(path) if path.exists() => collect(&path, 0, true, &mut found)?,
             Some(path) => {
-                let line = format!("{}: no such input, named in [read] inputs", path.display());
+                let line = format!("{}: no such input, named in [read] inputs", shown(&path));
                 return Err(Error::new(Kind::NoInput, line));
             }
             None => {
@@ -94,8 +94,7 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 /// The error that `patterns` name no file.
 pub fn none_found(patterns: &[PathBuf]) -> Error {
-    let shown = |pattern: &PathBuf| literal(pattern).unwrap_or_else(|| pattern.clone()).display().to_string();
-    let list: Vec<String> = patterns.iter().map(shown).collect();
+    let list: Vec<String> = patterns.iter().map(|pattern| shown(pattern)).collect();
     Error::new(Kind::NoInput, format!("{}: no file matches [read] inputs", list.join(", ")))
 }
 
