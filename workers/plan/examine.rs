@@ -2,8 +2,8 @@
 //!
 //! To know its digest a file must be read. Those of consumed inputs are in the store. Others, such
 //! as copies and files that were only touched, would be read at every run until an epoch is due, so
-//! their digests are kept in a file beside the manifests. That file only saves work: it may be
-//! deleted, and what is in it counts only for a file that has the same size, times and inode.
+//! their digests are kept in a file of the store when nothing is due. That file only saves work: it
+//! may be deleted, and what is in it counts only for a file that has the same size, times and inode.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
@@ -93,17 +93,32 @@ impl<'a> Examiner<'a> {
         Ok(Some(input))
     }
 
-    /// Keeps the digests, and returns what was passed by.
-    pub fn close(self) -> Vec<Passed> {
-        if self.seen != self.kept {
-            let lines = self.seen.values().filter_map(|input| serde_json::to_string(input).ok());
-            let text: String = lines.map(|line| line + "\n").collect();
-            // A run without it reads the files again, and nothing else.
-            if let Err(error) = durable::write(&self.file, text.as_bytes()) {
-                tracing::warn!(%error, "the digests of inputs are not kept");
-            }
+    /// What was passed by, and the digests, to be kept if nothing is due.
+    pub fn close(self) -> (Vec<Passed>, Digests) {
+        (self.passed, Digests { file: self.file, kept: self.kept, seen: self.seen })
+    }
+}
+
+/// Digests of files that are not consumed as they are.
+#[derive(Default)]
+pub struct Digests {
+    file: PathBuf,
+    kept: BTreeMap<String, Input>,
+    seen: BTreeMap<String, Input>,
+}
+
+impl Digests {
+    /// Keeps the digests for the next run. An epoch notes those of its inputs itself.
+    pub fn keep(self) {
+        if self.seen == self.kept {
+            return;
         }
-        self.passed
+        let lines = self.seen.values().filter_map(|input| serde_json::to_string(input).ok());
+        let text: String = lines.map(|line| line + "\n").collect();
+        // A run without them reads the files again, and nothing else.
+        if let Err(error) = durable::write(&self.file, text.as_bytes()) {
+            tracing::warn!(%error, "the digests of inputs are not kept");
+        }
     }
 }
 
@@ -147,7 +162,8 @@ mod tests {
         let input = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
         assert!(examine(&mut examiner, "in/b.cdx").is_none());
         assert!(examine(&mut examiner, "in/gone.jsonl").is_none());
-        let passed = examiner.close();
+        let (passed, digests) = examiner.close();
+        digests.keep();
         assert!(passed.len() == 1 && lines(&passed)[0].contains("b.cdx: an index of a crawl"), "{passed:?}");
         // The digest that is kept is taken, whatever it is.
         let file = at("store").join(DIGESTS);

@@ -17,7 +17,7 @@ use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Due, History, Reading, snapshot_of};
 use crate::plan::division::divide;
 pub use crate::plan::division::{Part, PlannedSplit};
-use crate::plan::examine::{Examiner, Passed};
+use crate::plan::examine::{Digests, Examiner, Passed};
 use crate::plan::inputs::Input;
 use crate::plan::time::Clock;
 use crate::store::manifest::{self, Head, Manifest, Retention};
@@ -236,6 +236,7 @@ struct Found {
     snapshot: String,
     digests: BTreeSet<String>,
     passed: Vec<Passed>,
+    kept: Digests,
 }
 
 impl Found {
@@ -288,7 +289,7 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
             Due::No => {}
         }
     }
-    found.passed = examiner.close();
+    (found.passed, found.kept) = examiner.close();
     Ok(found)
 }
 
@@ -302,7 +303,7 @@ fn snapshot(job: &Job, head: Option<&Head>, mut examiner: Examiner<'_>, all: Vec
     }
     let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
     let sources = head.map_or(&[][..], |head| &head.manifest.sources);
-    found.passed = examiner.close();
+    (found.passed, found.kept) = examiner.close();
     if !sources.iter().any(|source| source.name == job.read.source && source.snapshot == found.snapshot) {
         all.into_iter().for_each(|input| found.push(input));
     }
@@ -364,6 +365,7 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, clock: C
     let changed = decision_changed || view_changed || comes_back;
     let due = !found.inputs.is_empty() || changed || expires(store, head, retention)?;
     if !due {
+        found.kept.keep();
         return Ok(None);
     }
     let sources = manifest.map_or(&[][..], |manifest| &manifest.sources);
