@@ -115,6 +115,6 @@ mod tests {
     #[test]
     fn the_default_identity() {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
-        assert_eq!(digest_of(&identity), "70e25205d05185e742537e88e1a3ee7357b572693e99e3dd00f3636f0a51f5c5");
+        assert_eq!(digest_of(&identity), "3a2bbb41fd9c75b390529ba154fd01b2a8c3ab793f56e4efbfe35a4d6edc0bf7");
     }
 }
