@@ -4,7 +4,7 @@
 //! several files; their rows stand in the same segments.
 
 use crate::document::Id;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
 use crate::plan::consumed::Taken;
@@ -113,7 +113,7 @@ impl SplitWriter {
         }
         self.rejects_named += 1;
         let line = RejectLine { file: self.file.clone(), offset, reason: reason.to_owned(), detail };
-        let path = || split_path(&epoch.shared.attempt, self.id, &format!("rejects.{}.writing", epoch.tag()));
+        let path = || split_path(&epoch.shared.attempt, self.id, &format!("rejects.{}", epoch.tag()));
         self.rejects.push(&line, path)
     }
 
@@ -185,8 +185,7 @@ impl Rejects {
             None => {
                 let path = aside();
                 path.parent().map_or(Ok(()), durable::create_folder)?;
-                let file = File::create(&path).map_err(|e| Error::io("create", &path, e).with_kind(Kind::Io))?;
-                (file, path)
+                durable::create_aside(&path)?
             }
         };
         self.digest.update(&self.lines);
