@@ -54,7 +54,7 @@ pub enum Command {
     /// Say what no kept epoch needs; with --delete, delete it.
     Gc(Gc),
     /// Read all consumed inputs again into a new store, for a job whose identity changed (extract,
-    /// normalize, features, simhash).
+    /// normalize, features, simhash), or a store of an older format.
     Rebuild(Run),
     /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the
     /// weights of words read, or stop words.
@@ -145,7 +145,7 @@ impl Unattended {
 }
 
 /// `pagefold run` and `pagefold rebuild`.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Run {
     /// The job file: what to read, how to fold, where results go.
     pub job: PathBuf,

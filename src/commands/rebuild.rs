@@ -1,4 +1,5 @@
-//! `pagefold rebuild`: builds a new store from the same inputs, for a job whose identity changed.
+//! `pagefold rebuild`: builds a new store from the same inputs, for a job whose identity changed or
+//! a store of an older format.
 
 use crate::cli;
 use crate::commands::run;
@@ -6,14 +7,18 @@ use crate::jobs::{self, committed};
 use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
+use workers::commit::guards::Guard;
 use workers::error::{Error, Kind, Result};
 use workers::export;
 use workers::job::{Job, When};
 use workers::plan;
-use workers::store::manifest::{Consumed, Head};
-use workers::store::{Store, durable};
+use workers::plan::replay::Replay;
+use workers::store::manifest::Head;
+use workers::store::past::{self, Step};
+use workers::store::{Lock, Store};
+use workers::upkeep::carry;
+use workers::upkeep::exchange::{Folders, Found};
 
 /// `pagefold rebuild`.
 pub fn command(arguments: &cli::Run) -> Result<()> {
@@ -24,101 +29,115 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
     outcome
 }
 
-/// Builds a new store from the same inputs, epoch by epoch; then it takes the place of the old one.
+/// Builds a new store that takes again what the old one took; then it takes the place of the old
+/// one.
 fn rebuild(arguments: &cli::Run) -> Result<()> {
     let job = jobs::read(&arguments.job, &arguments.sets)?;
-    let (new_root, kept_root) = (beside(&job.store, "rebuild"), beside(&job.store, "before-rebuild"));
-    if kept_root.exists() {
-        let line = format!("{}: the store before an earlier rebuild; move or delete it first", kept_root.display());
-        return Err(Error::new(Kind::Output, line));
-    }
-    let old = Store::open(&job.store, None)?;
-    let _old_lock = Store::lock(&job.store)?;
-    let old_head = committed(&old, old.head()?)?;
-    let identity = job.identity()?;
-    let _new_lock = Store::lock(&new_root)?;
-    if Store::open(&new_root, Some(&identity)).is_err_and(|error| error.kind() == Kind::Config) {
-        // An earlier rebuild for yet another identity is useless now.
-        for entry in ["FORMAT", "manifest", "data", "attempt"] {
-            remove(&new_root.join(entry))?;
+    Store::open_any(&job.store)?;
+    let folders = Folders::of(&job.store)?;
+    let job = Job { store: folders.store.clone(), ..job };
+    let _lock = Store::lock(&job.store)?;
+    let mut rebuilt = None;
+    match folders.find()? {
+        Found::Exchanged => tracing::info!("finishing a rebuild that was stopped"),
+        _ => {
+            folders.check_free()?;
+            rebuilt = Some(build(arguments, &job, &folders)?);
+            folders.exchange()?;
         }
     }
-    let new = Store::open_or_create(&new_root, &identity)?;
-    let new_job = Job { store: new_root.clone(), ..job.clone() };
-    let epochs: Vec<&Consumed> = old_head.manifest.consumed.iter().filter(|consumed| !consumed.undone).collect();
-    let mut head = new.head()?;
-    let done = head.as_ref().map_or(0, |head| head.manifest.epoch) as usize;
-    for (at, epoch) in epochs.iter().enumerate().skip(done) {
-        tracing::info!(epoch = at + 1, of = epochs.len(), "rebuilding");
-        head = Some(replay(arguments, &new_job, &new, head.as_ref(), &old, epoch, &old_head)?);
-    }
-    swap(&new_root, &job.store)?;
-    std::fs::rename(&new_root, &kept_root).map_err(|e| Error::io("rename to", &kept_root, e))?;
-    let store = Store::open(&job.store, Some(&identity))?;
+    folders.keep()?;
+    let store = Store::open(&job.store, Some(&job.identity()?))?;
     let head = committed(&store, store.head()?)?;
     if job.output.export == When::Always {
         export::export(&job, &store, &head)?;
     }
-    let kept = kept_root.display();
     if arguments.json {
-        return print_json(&json!({ "epoch": head.manifest.epoch, "before": kept_root }));
+        return print_json(&json!({ "epoch": head.manifest.epoch, "before": folders.kept }));
     }
-    match arguments.quiet {
-        true => Ok(()),
-        false => {
-            let epochs = counted(epochs.len() as u64, "epoch");
-            show(&format!("rebuilt {epochs}; the store as it was is {kept}, delete it at leisure\n"))
-        }
+    if arguments.quiet {
+        return Ok(());
     }
+    let epochs = rebuilt.as_ref().map_or("the store".into(), |(_, epochs)| counted(*epochs as u64, "epoch"));
+    show(&format!("rebuilt {epochs}; the store as it was is {}, delete it at leisure\n", folders.kept.display()))
 }
 
-/// Reads the inputs of the old store's `epoch` again.
-fn replay(
+/// Builds the new store beside the old one. Returns its lock and the number of epochs replayed.
+fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, usize)> {
+    let old = Store::open_any(&job.store)?;
+    let Some(past) = past::read(old.root())? else {
+        return Err(Error::new(
+            Kind::NoInput,
+            format!("{}: no epoch yet; `pagefold run JOB` commits the first", job.store.display()),
+        ));
+    };
+    let replay = Replay::new(past, &old, job)?;
+    // Before hours of work, not after them.
+    replay.check_inputs(&old)?;
+    let lock = Store::lock(&folders.new)?;
+    let identity = job.identity()?;
+    if let Found::Unfinished(noted) = folders.find()? {
+        let epoch = match Store::open(&folders.new, Some(&identity)).and_then(|store| store.head()) {
+            Ok(head) => head.map(|head| head.manifest.epoch),
+            Err(_) => Some(0),
+        };
+        if epoch.is_some_and(|epoch| !replay.goes_on(&noted, epoch)) {
+            tracing::info!("an unfinished rebuild is given up: something else is to be replayed now");
+            folders.clear()?;
+        }
+    }
+    replay.note().write(&folders.new)?;
+    let new = Store::open_or_create(&folders.new, &identity)?;
+    new.sweep(&lock);
+    let new_job = Job { store: folders.new.clone(), ..job.clone() };
+    let mut head = new.head()?;
+    let mut undone: Vec<&Step> = Vec::new();
+    let steps = replay.steps.iter().filter(|step| !step.undone).count();
+    let mut at = 0;
+    for step in &replay.steps {
+        if step.undone {
+            undone.push(step);
+            continue;
+        }
+        at += 1;
+        if head.as_ref().is_some_and(|head| step.epoch <= head.manifest.epoch) {
+            continue;
+        }
+        if let Some(head) = &mut head {
+            carry::carry(head, &new, &old, &undone, &replay.reading)?;
+        }
+        head = Some(take_again(arguments, &new_job, &new, head.as_ref(), (&replay, &old), step)?);
+        tracing::info!(epoch = step.epoch, done = at, of = steps, "replayed");
+    }
+    let Some(mut head) = head else {
+        return Err(Error::internal("a store without an epoch that counts"));
+    };
+    carry::carry(&mut head, &new, &old, &undone, &replay.reading)?;
+    carry::finish(&new, head, replay.epoch, replay.logical_time)?;
+    Ok((lock, steps))
+}
+
+/// Takes again what one epoch of the old store took.
+fn take_again(
     arguments: &cli::Run,
     job: &Job,
-    store: &Store,
+    new: &Store,
     head: Option<&Head>,
-    old: &Store,
-    epoch: &Consumed,
-    old_head: &Head,
+    (replay, old): (&Replay, &Store),
+    step: &Step,
 ) -> Result<Head> {
     let mut job = job.clone();
-    job.read.source.clone_from(&old_head.manifest.sources[usize::from(epoch.source)].name);
-    job.read.complete = epoch.complete;
-    job.output.export = When::OnDemand;
-    let plan = match plan::unfinished(&job, store, head)? {
-        Some(plan) => plan,
-        None => {
-            let inputs = plan::consumed::inputs_of(old, epoch)?;
-            let inputs = inputs.iter().map(|input| input.refreshed()).collect::<Result<_>>()?;
-            plan::replay(&job, store, head, inputs, epoch.logical_time)?
-                .freeze(store.root(), run::topology(arguments, None)?.peers())?
-        }
-    };
-    run::epoch(arguments, None, &job, store, head, &plan, Instant::now())
-}
-
-fn beside(store: &Path, what: &str) -> PathBuf {
-    let mut name = store.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{what}"));
-    store.with_file_name(name)
-}
-
-fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    match removed {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
+    if let Some(source) = &step.source {
+        job.read.source.clone_from(source);
     }
-}
-
-/// Exchanges the two stores atomically, so that there is one at every moment.
-fn swap(new: &Path, old: &Path) -> Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(|e| {
-        let line = format!("cannot exchange {} and {}; move them by hand", new.display(), old.display());
-        Error::new(Kind::Io, line).caused_by(std::io::Error::from(e))
-    })?;
-    let parent = old.parent().filter(|parent| !parent.as_os_str().is_empty());
-    durable::sync_folder(parent.unwrap_or(Path::new(".")))
+    job.read.complete = step.complete;
+    job.output.export = When::OnDemand;
+    let again = replay.again(old, step)?;
+    tracing::info!(epoch = step.epoch, source = job.read.source, inputs = again.inputs.len(), "replaying");
+    let peers = run::topology(arguments, None)?.peers();
+    let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), peers)?;
+    // The store holds what these guards let pass then.
+    let mut arguments = arguments.clone();
+    arguments.allow.extend([Guard::Missing, Guard::Expired]);
+    run::epoch(&arguments, None, &job, new, head, &plan, Instant::now())
 }

@@ -267,7 +267,7 @@ fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan, finished
     let copies = same_bytes.chain(plan.renamed.iter().cloned());
     let (barren_too, copies): (Vec<_>, Vec<_>) = copies.partition(|line| line.taken.is_barren());
     let mut lines = String::new();
-    for line in read.iter().chain(&copies).chain(&barren).chain(&barren_too) {
+    for line in read.iter().chain(&barren).chain(&copies).chain(&barren_too) {
         let line = serde_json::to_string(line).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
         lines.push_str(&line);
         lines.push('\n');
@@ -279,7 +279,9 @@ fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan, finished
         complete: plan.complete,
         file: store.write_lines("consumed", &lines)?,
         read: read.len() as u64,
+        barren: barren.len() as u64,
         retention: plan.retention,
+        gone_min: plan.gone_min,
         undone: false,
     });
     Ok(consumed)

@@ -75,14 +75,8 @@ pub struct ConsumedInput {
     pub reading: Reading,
 }
 
-/// The inputs that one epoch consumed. The first [`Consumed::read`] of them were read. Inputs of
-/// which nothing was accepted are in the list, too, and not among these.
-pub fn inputs_of(store: &Store, consumed: &Consumed) -> Result<Vec<Input>> {
-    let inputs = list(store, &mut store.lists("consumed"), consumed)?.into_iter();
-    Ok(inputs.filter(|input| !input.taken.is_barren()).map(|consumed| consumed.input).collect())
-}
-
-/// All lines of one epoch's list.
+/// The inputs of one epoch: the first [`Consumed::read`] were read, the next [`Consumed::barren`],
+/// too, but nothing was accepted of them; the others were not read.
 fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec<ConsumedInput>> {
     let lines = lists.read(&consumed.file)?;
     let input = |line: &str| {

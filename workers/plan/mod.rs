@@ -10,6 +10,7 @@ pub mod division;
 pub mod examine;
 pub mod inputs;
 pub mod listing;
+pub mod replay;
 pub mod time;
 
 use crate::error::{Error, Kind, Result};
@@ -19,6 +20,7 @@ use crate::plan::division::divide;
 pub use crate::plan::division::{Part, PlannedSplit};
 use crate::plan::examine::{Digests, Examiner, Passed};
 use crate::plan::inputs::Input;
+use crate::plan::replay::Again;
 use crate::plan::time::Clock;
 use crate::store::manifest::{self, Head, Manifest, Retention};
 use crate::store::{Store, digest, digest_of, durable, entries};
@@ -333,20 +335,33 @@ pub fn plan_at_most(
             None => inputs::none_found(&job.read.inputs),
         });
     }
-    plan_of(job, store, head, found, clock)
+    plan_of(job, store, head, found, clock, None)
 }
 
-/// The plan of an epoch that reads `inputs` at the time `now`, even if they were consumed before.
-pub fn replay(job: &Job, store: &Store, head: Option<&Head>, inputs: Vec<Input>, now: i64) -> Result<Plan> {
-    let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &inputs), ..Found::default() };
-    inputs.into_iter().for_each(|input| found.push(input));
-    plan_of(job, store, head, found, Clock::at(now))?
-        .ok_or_else(|| Error::internal("an epoch that reads nothing is replayed"))
+/// The plan of an epoch that takes `again` what an epoch of another store took, under its number,
+/// because the bounds of expiry and the rows of `pages` name epochs.
+pub fn replay(job: &Job, store: &Store, head: Option<&Head>, again: Again) -> Result<Plan> {
+    let Again { epoch, logical_time, inputs, same_bytes, renamed, retention, gone_min } = again;
+    let snapshot = snapshot_of(&Reading::of(job), inputs.iter().chain(&same_bytes));
+    let found = Found { inputs, same_bytes, renamed, snapshot, ..Found::default() };
+    let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some((epoch, retention)))?;
+    let plan = plan.ok_or_else(|| Error::internal("an epoch is not replayed"))?;
+    Ok(Plan { gone_min: gone_min.unwrap_or(plan.gone_min), ..plan })
 }
 
-fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, clock: Clock) -> Result<Option<Plan>> {
+/// `replayed` has the number of the epoch that is replayed, and its bounds of expiry, if they are
+/// known.
+fn plan_of(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    found: Found,
+    clock: Clock,
+    replayed: Option<(u32, Option<Retention>)>,
+) -> Result<Option<Plan>> {
     let manifest = head.map(|head| &head.manifest);
-    let epoch = manifest.map_or(0, |manifest| manifest.epoch as u32) + 1;
+    let (replayed, replayed_retention) = replayed.unzip();
+    let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
     let consumed = manifest.into_iter().flat_map(|manifest| &manifest.consumed);
     let reading = consumed.filter(|consumed| !consumed.undone && consumed.read > 0);
     let mut reading: Vec<u64> = reading.map(|consumed| consumed.epoch).collect();
@@ -358,12 +373,12 @@ fn plan_of(job: &Job, store: &Store, head: Option<&Head>, found: Found, clock: C
     };
     let (logical_time, comes_back) =
         manifest.map_or((clock.now, false), |manifest| clock.next(manifest.logical_time, written(manifest)));
-    let retention = job.pages.retention(&reading, logical_time);
+    let retention = replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
     let (decision, view) = (digest_of(&job.decision()), digest_of(&job.view()));
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
     let changed = decision_changed || view_changed || comes_back;
-    let due = !found.inputs.is_empty() || changed || expires(store, head, retention)?;
+    let due = replayed.is_some() || !found.inputs.is_empty() || changed || expires(store, head, retention)?;
     if !due {
         found.kept.keep();
         return Ok(None);

@@ -99,8 +99,12 @@ pub struct Consumed {
     pub file: FileRef,
     /// The number of its first lines that were read. The others have bytes that were known.
     pub read: u64,
+    /// The number of lines after them that were read and of which nothing was accepted.
+    pub barren: u64,
     /// When pages expired.
     pub retention: Retention,
+    /// Since when pages had to be gone to be forgotten, seconds since 1970.
+    pub gone_min: i64,
     /// Whether a rollback undid the epoch.
     pub undone: bool,
 }
@@ -210,6 +214,22 @@ struct Envelope<'a> {
 /// The version of the store's format that this build writes and reads.
 pub const FORMAT: u32 = 3;
 
+/// What a manifest has in every format.
+#[derive(Deserialize)]
+struct AnyFormat {
+    format: u32,
+}
+
+/// Fails unless `format`, as the file at `path` says, is [`FORMAT`].
+pub fn check_format(path: &Path, format: u32) -> Result<()> {
+    let remedy = match format.cmp(&FORMAT) {
+        std::cmp::Ordering::Equal => return Ok(()),
+        std::cmp::Ordering::Less => "`pagefold rebuild` makes a new store of the inputs that it consumed",
+        std::cmp::Ordering::Greater => "a newer pagefold wrote it; use that one",
+    };
+    Err(Error::config(path, format!("format {format}, this build reads {FORMAT}; {remedy}")))
+}
+
 /// The path of the manifest of `version`.
 pub fn path(root: &Path, version: u64) -> PathBuf {
     root.join("manifest").join(format!("{version:020}.json"))
@@ -248,11 +268,9 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     if digest::of_bytes(body.as_bytes()) != envelope.digest {
         return Err(damaged("its digest does not match".into()));
     }
+    let AnyFormat { format } = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
+    check_format(&path, format)?;
     let mut manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
-    if manifest.format != FORMAT {
-        let line = format!("{}: format {}, this build reads {FORMAT}", path.display(), manifest.format);
-        return Err(Error::new(Kind::Config, line));
-    }
     if manifest.version != version {
         return Err(damaged(format!("it says version {}", manifest.version)));
     }
@@ -309,6 +327,17 @@ pub(in crate::store) mod tests {
     pub fn consumed(epoch: u64, file: FileRef) -> Consumed {
         let retention = Retention::default();
         let read = file.lines;
-        Consumed { epoch, logical_time: 0, source: 0, complete: false, file, read, retention, undone: false }
+        Consumed {
+            epoch,
+            logical_time: 0,
+            source: 0,
+            complete: false,
+            file,
+            read,
+            barren: 0,
+            retention,
+            gone_min: 0,
+            undone: false,
+        }
     }
 }

@@ -24,6 +24,7 @@ pub mod lookup;
 pub mod manifest;
 pub mod map;
 pub mod open;
+pub mod past;
 pub mod pool;
 pub mod runs;
 pub mod segment;
@@ -46,6 +47,13 @@ struct Format {
     store: String,
     identity_digest: String,
     identity: serde_json::Value,
+}
+
+/// What the file `FORMAT` has in every format.
+#[derive(Deserialize)]
+struct AnyFormat {
+    format: u32,
+    store: String,
 }
 
 /// An open store. Opening takes no lock; see [`Store::lock`].
@@ -88,18 +96,11 @@ impl Store {
     /// Opens the store at `root`. An `identity`, if given, must be the store's.
     pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
         let path = root.join("FORMAT");
-        let text = std::fs::read(&path).map_err(|e| match e.kind() {
-            ErrorKind::NotFound if !root.join("manifest").exists() => {
-                let line = format!("no store at {} yet; `pagefold run JOB` makes it", root.display());
-                Error::new(Kind::NoInput, line)
-            }
-            _ => Error::input("read", &path, e),
-        })?;
-        let format: Format = serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
-        if format.format != manifest::FORMAT {
-            let why = format!("format {}, this build reads {}", format.format, manifest::FORMAT);
-            return Err(Error::config(&path, why));
-        }
+        let text = format_text(root)?;
+        let damaged = |e| Error::config(&path, "damaged").caused_by(e);
+        let AnyFormat { format, .. } = serde_json::from_slice(&text).map_err(damaged)?;
+        manifest::check_format(&path, format)?;
+        let format: Format = serde_json::from_slice(&text).map_err(damaged)?;
         if format.identity_digest != digest_of(&format.identity) {
             return Err(Error::config(&path, "damaged: its identity is not that of its digest"));
         }
@@ -114,6 +115,18 @@ impl Store {
             }
         }
         Ok(Store { root: root.to_owned(), uuid: format.store })
+    }
+
+    /// Opens a store of this or an older format and of any identity, for a rebuild. Only its
+    /// [`past`] and its lists of lines may be read.
+    pub fn open_any(root: &Path) -> Result<Store> {
+        let path = root.join("FORMAT");
+        let AnyFormat { format, store } =
+            serde_json::from_slice(&format_text(root)?).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
+        if format > manifest::FORMAT {
+            manifest::check_format(&path, format)?;
+        }
+        Ok(Store { root: root.to_owned(), uuid: store })
     }
 
     /// The folder of the store.
@@ -210,6 +223,18 @@ impl Store {
     pub fn lists<'a>(&'a self, kind: &'a str) -> Lists<'a> {
         Lists::new(&self.root, kind)
     }
+}
+
+/// The file `FORMAT` of the store at `root`.
+fn format_text(root: &Path) -> Result<Vec<u8>> {
+    let path = root.join("FORMAT");
+    std::fs::read(&path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound if !root.join("manifest").exists() => {
+            let line = format!("no store at {} yet; `pagefold run JOB` makes it", root.display());
+            Error::new(Kind::NoInput, line)
+        }
+        _ => Error::input("read", &path, e),
+    })
 }
 
 /// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.

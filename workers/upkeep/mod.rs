@@ -1,5 +1,8 @@
-//! Maintains a store between epochs: merging of runs, rollback, garbage collection.
+//! Maintains a store between epochs: merging of runs, rollback, garbage collection, and what a
+//! rebuild does besides replaying epochs.
 
+pub mod carry;
+pub mod exchange;
 pub mod gc;
 pub mod merge;
 pub mod rollback;

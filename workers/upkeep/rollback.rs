@@ -129,7 +129,18 @@ mod tests {
     fn consumed(epoch: u64, source: u16, undone: bool) -> Consumed {
         let file = FileRef { digest: String::new(), bytes: 0, lines: 1, part: None };
         let retention = Retention::default();
-        Consumed { epoch, logical_time: 0, source, complete: false, file, read: 1, retention, undone }
+        Consumed {
+            epoch,
+            logical_time: 0,
+            source,
+            complete: false,
+            file,
+            read: 1,
+            barren: 0,
+            retention,
+            gone_min: 0,
+            undone,
+        }
     }
 
     fn manifest(version: u64, sources: Vec<Source>, consumed: Vec<Consumed>) -> Manifest {

@@ -1,0 +1,329 @@
+//! What a rebuild takes again from an older store, step by step, and how far it has come.
+//!
+//! Each step has a mark, a digest of it and of all steps before. The new store notes the marks of
+//! what is to be replayed, so a rebuild that was interrupted goes on only where the new store holds
+//! what is to be replayed now.
+
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::plan::consumed::{ConsumedInput, Reading, Taken};
+use crate::plan::inputs::Input;
+use crate::store::manifest::Retention;
+use crate::store::past::{Past, Step};
+use crate::store::{Store, digest_of, durable};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// All that is to be replayed.
+pub struct Replay {
+    /// The uuid of the store.
+    pub of: String,
+    /// The epoch of its head.
+    pub epoch: u64,
+    /// The logical time of its head.
+    pub logical_time: i64,
+    /// What each epoch took, those that a rollback undid included.
+    pub steps: Vec<Step>,
+    /// For each step its mark, and one for the head.
+    marks: Vec<String>,
+    /// The paths of all inputs by the digest of their bytes, because files may be renamed.
+    paths: BTreeMap<String, BTreeSet<String>>,
+    /// The job's options of reading.
+    pub reading: Reading,
+}
+
+/// What one epoch took, as files that are there.
+pub struct Again {
+    /// The epoch.
+    pub epoch: u32,
+    /// The time of its plan.
+    pub logical_time: i64,
+    /// The inputs that it read.
+    pub inputs: Vec<Input>,
+    /// The inputs with the bytes of one that it read. They may be gone.
+    pub same_bytes: Vec<Input>,
+    /// Other inputs on its list, which it did not read. They may be gone.
+    pub renamed: Vec<ConsumedInput>,
+    /// When pages expired, if that is known.
+    pub retention: Option<Retention>,
+    /// Since when pages had to be gone to be forgotten, if that is known.
+    pub gone_min: Option<i64>,
+}
+
+/// What a store is being built from, in its file `replay.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The uuid of the store that is replayed.
+    pub of: String,
+    /// The epochs at which the new store may stand, with their marks.
+    pub marks: Vec<(u64, String)>,
+}
+
+/// The name of the note's file.
+const NOTE: &str = "replay.json";
+
+impl Note {
+    /// The note in the folder of a store; none if there is no such file.
+    pub fn read(store: &Path) -> Result<Option<Note>> {
+        let path = store.join(NOTE);
+        match std::fs::read(&path) {
+            Ok(text) => {
+                let damaged = |e| Error::config(&path, "damaged").caused_by(e);
+                serde_json::from_slice(&text).map(Some).map_err(damaged)
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io("read", &path, e)),
+        }
+    }
+
+    /// Writes the note durably.
+    pub fn write(&self, store: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self).map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
+        durable::write(&store.join(NOTE), &text)
+    }
+
+    /// Removes the note of a finished rebuild. One that stays is harmless: what it is of is gone.
+    pub fn remove(store: &Path) {
+        let _ = std::fs::remove_file(store.join(NOTE));
+    }
+}
+
+impl Replay {
+    /// What is to be replayed of the store `old` for `job`.
+    pub fn new(past: Past, old: &Store, job: &Job) -> Result<Replay> {
+        let Past { store: of, epoch, logical_time, mut steps } = past;
+        let reading = Reading::of(job);
+        let mut paths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        let mut marks = Vec::new();
+        for step in &mut steps {
+            step.source.get_or_insert_with(|| job.read.source.clone());
+            let lines = lines_of(old, step, &reading)?;
+            for ConsumedInput { input, .. } in &lines {
+                paths.entry(input.digest.clone()).or_default().insert(input.path.clone());
+            }
+            if step.read.is_none() {
+                step.read = Some(read_before_format_3(step.complete, &known, &lines));
+            }
+            // Lists are joined as epochs come, so the list counts and not its file.
+            marks.push(digest_of(&json!([Step { file: None, ..step.clone() }, lines])));
+            known.extend(lines.into_iter().map(|line| (line.input.path, line.input.digest)));
+        }
+        // Other options give other records of the same bytes.
+        let mut last = digest_of(&json!([of, job.identity()?, reading, job.pages]));
+        marks.push(digest_of(&json!(epoch)));
+        for mark in &mut marks {
+            *mark = digest_of(&json!([last, mark]));
+            last.clone_from(mark);
+        }
+        Ok(Replay { of, epoch, logical_time, steps, marks, paths, reading })
+    }
+
+    /// The epochs at which a new store may stand, with their marks: after each step that counts,
+    /// and at the epoch of the head.
+    pub fn note(&self) -> Note {
+        let steps = self.steps.iter().zip(&self.marks).filter(|(step, _)| !step.undone);
+        let mut marks: Vec<(u64, String)> = steps.map(|(step, mark)| (step.epoch, mark.clone())).collect();
+        if marks.last().is_none_or(|(last, _)| *last < self.epoch) {
+            marks.extend(self.marks.last().map(|mark| (self.epoch, mark.clone())));
+        }
+        Note { of: self.of.clone(), marks }
+    }
+
+    /// Whether a store at `epoch`, which was built by `noted`, holds what this replay does up to
+    /// that epoch.
+    pub fn goes_on(&self, noted: &Note, epoch: u64) -> bool {
+        let at = |note: &Note| note.marks.iter().find(|(of, _)| *of == epoch).map(|(_, mark)| mark.clone());
+        let mark = at(noted);
+        noted.of == self.of && mark.is_some() && mark == at(&self.note())
+    }
+
+    /// What the step took, as it lies there now.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if an input is gone or has other bytes.
+    pub fn again(&self, old: &Store, step: &Step) -> Result<Again> {
+        let lines = lines_of(old, step, &self.reading)?.into_iter().enumerate();
+        let read = step.read.unwrap_or(0) as usize;
+        // Nothing would be accepted again, unless the job reads otherwise; then it is due afterwards.
+        let is_read = |at: usize, line: &ConsumedInput| {
+            at < read || at < read + step.barren as usize && line.reading == self.reading
+        };
+        let (inputs, others): (Vec<_>, Vec<_>) = lines.partition(|(at, line)| is_read(*at, line));
+        let inputs: Vec<Input> = inputs.iter().map(|(_, line)| self.found(step, &line.input)).collect::<Result<_>>()?;
+        let digests: BTreeSet<&str> = inputs.iter().map(|input| input.digest.as_str()).collect();
+        let others = others.into_iter().map(|(_, line)| line);
+        let (same_bytes, renamed): (Vec<_>, Vec<_>) =
+            others.partition(|line| digests.contains(line.input.digest.as_str()));
+        // What was renamed was read by an earlier step, with the options of today.
+        let as_read = |line: ConsumedInput| match line.taken.is_barren() {
+            true => line,
+            false => ConsumedInput { reading: self.reading.clone(), ..line },
+        };
+        Ok(Again {
+            epoch: u32::try_from(step.epoch).map_err(|_| Error::internal("an epoch beyond 32 bits"))?,
+            logical_time: step.logical_time,
+            same_bytes: same_bytes.into_iter().map(|line| line.input).collect(),
+            renamed: renamed.into_iter().map(as_read).collect(),
+            inputs,
+            retention: step.retention,
+            gone_min: step.gone_min,
+        })
+    }
+
+    /// Checks that all inputs are there that are to be read again.
+    pub fn check_inputs(&self, old: &Store) -> Result<()> {
+        self.steps.iter().filter(|step| !step.undone).try_for_each(|step| self.again(old, step).map(drop))
+    }
+
+    /// The file with the bytes of `input`, under its path or under one that it has got since.
+    fn found(&self, step: &Step, input: &Input) -> Result<Input> {
+        let first = match input.refreshed() {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        for path in self.paths.get(&input.digest).into_iter().flatten().filter(|path| **path != input.path) {
+            if let Ok(found) = (Input { path: path.clone(), ..input.clone() }).refreshed() {
+                return Ok(found);
+            }
+        }
+        let line = format!("epoch {} read an input that a rebuild needs; put it back", step.epoch);
+        Err(Error::new(Kind::NoInput, line).caused_by(first))
+    }
+}
+
+/// A line of a list of inputs in any format. Up to format 2 it did not say more than the input.
+#[derive(Deserialize)]
+struct AnyLine {
+    #[serde(flatten)]
+    input: Input,
+    #[serde(default)]
+    taken: Taken,
+    reading: Option<Reading>,
+}
+
+/// The list of inputs of one step. Where it does not say how they were read, that is `reading`.
+pub fn lines_of(store: &Store, step: &Step, reading: &Reading) -> Result<Vec<ConsumedInput>> {
+    let Some(file) = &step.file else { return Ok(Vec::new()) };
+    let path = store.lines_path("consumed", file);
+    let lines = store.read_lines("consumed", file)?;
+    let line = |line: &str| {
+        let AnyLine { input, taken, reading: then } = serde_json::from_str(line)
+            .map_err(|e| Error::config(&path, "damaged list of consumed inputs").caused_by(e))?;
+        Ok(ConsumedInput { input, taken, reading: then.unwrap_or_else(|| reading.clone()) })
+    };
+    lines.lines().map(line).collect()
+}
+
+/// The number of first `lines` that an epoch read up to format 2: until the first with bytes that
+/// were `known`, by path, or that the list has before.
+fn read_before_format_3(complete: bool, known: &BTreeMap<String, String>, lines: &[ConsumedInput]) -> u64 {
+    let mut digests: BTreeSet<&str> = known.values().filter(|_| !complete).map(String::as_str).collect();
+    lines.iter().take_while(|line| digests.insert(&line.input.digest)).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(root: &Path) -> Job {
+        serde_json::from_value(json!({
+            "store": root, "read": { "inputs": ["in"] }, "output": { "dir": "out" },
+        }))
+        .expect("a job")
+    }
+
+    /// A file with these bytes, as an input. It is written once.
+    fn input(root: &Path, name: &str, bytes: &str) -> Input {
+        let path = root.join(name);
+        if !path.exists() {
+            std::fs::write(&path, bytes).expect("written");
+        }
+        Input::stat(&path).and_then(Input::digest).expect("readable")
+    }
+
+    fn step(store: &Store, epoch: u64, inputs: &[Input], read: Option<u64>, undone: bool) -> Step {
+        let lines: String =
+            inputs.iter().map(|input| format!("{}\n", serde_json::to_string(input).expect("JSON"))).collect();
+        Step {
+            epoch,
+            logical_time: epoch as i64,
+            source: Some("crawl".into()),
+            complete: false,
+            file: Some(store.write_lines("consumed", &lines).expect("written")),
+            read,
+            barren: 0,
+            retention: Some(Retention::default()),
+            gone_min: Some(0),
+            undone,
+        }
+    }
+
+    fn replay(store: &Store, epoch: u64, steps: &[Step]) -> Replay {
+        let past = Past { store: store.uuid().into(), epoch, logical_time: 0, steps: steps.to_vec() };
+        Replay::new(past, store, &job(store.root())).expect("readable")
+    }
+
+    /// A rebuild that was interrupted went on after as many epochs as it had replayed, although
+    /// others were to be replayed by then. It goes on if all that was replayed is still the
+    /// beginning, and not if an epoch was undone, was replaced, or has other inputs.
+    #[test]
+    fn goes_on_where_the_same_was_replayed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_create(&folder.path().join("store"), &json!({})).expect("made");
+        let at = |epoch: u64, undone: bool| {
+            let file = input(folder.path(), &format!("{epoch}"), &format!("bytes {epoch}"));
+            step(&store, epoch, &[file], Some(1), undone)
+        };
+        let noted = replay(&store, 3, &[at(1, false), at(2, false), at(3, false)]).note();
+        assert_eq!(noted.marks.iter().map(|(epoch, _)| *epoch).collect::<Vec<_>>(), [1, 2, 3]);
+        let goes_on = |epoch: u64, steps: &[Step]| {
+            let replay = replay(&store, epoch, steps);
+            [1, 2, 3].map(|epoch| replay.goes_on(&noted, epoch))
+        };
+        assert_eq!(goes_on(4, &[at(1, false), at(2, false), at(3, false), at(4, false)]), [true; 3]);
+        assert_eq!(goes_on(4, &[at(1, false), at(2, false), at(3, true)]), [true, true, false]);
+        assert_eq!(goes_on(4, &[at(1, false), at(2, true), at(3, true)]), [true, false, false]);
+        assert_eq!(goes_on(3, &[at(1, false), at(3, false)]), [true, false, false]);
+        let other = step(&store, 2, &[input(folder.path(), "other", "other")], Some(1), false);
+        assert_eq!(goes_on(3, &[at(1, false), other, at(3, false)]), [true, false, false]);
+    }
+
+    /// A rebuild read the copies that an epoch had not read, and the older page won. Only the first
+    /// lines of a list are read again; up to format 2 these are the ones whose bytes were new. A
+    /// file that was renamed since is found.
+    #[test]
+    fn copies_are_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_create(&folder.path().join("store"), &json!({})).expect("made");
+        let [first, second, copy] =
+            [("1", "old"), ("2", "new"), ("9", "old")].map(|(name, bytes)| input(folder.path(), name, bytes));
+        for read in [Some(1), None] {
+            let steps = [
+                step(&store, 1, std::slice::from_ref(&first), read, false),
+                step(&store, 2, &[second.clone(), copy.clone()], read, false),
+            ];
+            let replay = replay(&store, 2, &steps);
+            let again = replay.again(&store, &replay.steps[1]).expect("there");
+            let renamed: Vec<Input> = again.renamed.into_iter().map(|line| line.input).collect();
+            assert_eq!((again.inputs, renamed), (vec![second.clone()], vec![copy.clone()]));
+        }
+        std::fs::remove_file(&first.path).expect("removed");
+        let replay = replay(
+            &store,
+            2,
+            &[
+                step(&store, 1, std::slice::from_ref(&first), Some(1), false),
+                step(&store, 2, &[copy.clone()], Some(0), false),
+            ],
+        );
+        let again = replay.again(&store, &replay.steps[0]).expect("under its other name");
+        assert_eq!(again.inputs[0].path, copy.path);
+        std::fs::write(&copy.path, "others").expect("written");
+        let error = replay.check_inputs(&store).expect_err("gone");
+        assert!(error.kind() == Kind::NoInput && error.to_string().contains("epoch 1"), "{error}");
+    }
+}

@@ -1,0 +1,283 @@
+//! What a store has taken in the past, as its manifests say in this format or in an older one.
+//!
+//! A rebuild takes it again. It is the only thing that is read of an older format, so that any
+//! store can be brought up to date while its inputs exist.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::manifest::{Consumed, FileRef, Manifest, Retention};
+use crate::store::{digest, manifest};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What a store has taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// The uuid of the store.
+    pub store: String,
+    /// The epoch of the head.
+    pub epoch: u64,
+    /// The logical time of the head.
+    pub logical_time: i64,
+    /// What each epoch took, ascending.
+    pub steps: Vec<Step>,
+}
+
+/// What one epoch took, see [`manifest::Consumed`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The epoch.
+    pub epoch: u64,
+    /// The time of its plan.
+    pub logical_time: i64,
+    /// The name of the source; none if the format did not have sources.
+    pub source: Option<String>,
+    /// Whether the inputs were a complete snapshot of the source.
+    pub complete: bool,
+    /// The list of inputs; none if the epoch only let pages expire.
+    pub file: Option<FileRef>,
+    /// The number of its first lines that were read; none if the format did not say.
+    pub read: Option<u64>,
+    /// The number of lines after them that were read and of which nothing was accepted.
+    pub barren: u64,
+    /// When pages expired; none if that is not known any more.
+    pub retention: Option<Retention>,
+    /// Since when pages had to be gone to be forgotten; none if the format did not say.
+    pub gone_min: Option<i64>,
+    /// Whether a rollback undid the epoch.
+    pub undone: bool,
+}
+
+/// The parts of a manifest of any format that matter here.
+#[derive(Deserialize)]
+struct AnyManifest<'a> {
+    format: u32,
+    store: String,
+    epoch: u64,
+    #[serde(default)]
+    op: String,
+    logical_time: i64,
+    #[serde(borrow)]
+    tables: &'a RawValue,
+    retention: Option<Retention>,
+    #[serde(default)]
+    sources: Vec<AnySource>,
+    consumed: Vec<AnyConsumed>,
+}
+
+#[derive(Deserialize)]
+struct AnySource {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AnyConsumed {
+    /// Format 2.
+    Epoch(AnyEpoch),
+    /// Format 1: each epoch read.
+    File(FileRef),
+}
+
+#[derive(Deserialize)]
+struct AnyEpoch {
+    epoch: u64,
+    logical_time: i64,
+    source: usize,
+    complete: bool,
+    file: FileRef,
+    #[serde(default)]
+    undone: bool,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    digest: String,
+    #[serde(borrow)]
+    manifest: &'a RawValue,
+}
+
+/// The past of the store at `root`; none before its first commit.
+pub fn read(root: &Path) -> Result<Option<Past>> {
+    let versions = manifest::versions(root)?;
+    let Some(&last) = versions.last() else { return Ok(None) };
+    let text = text(root, last)?;
+    let head = parsed(root, last, &text)?;
+    if head.format == manifest::FORMAT {
+        return Ok(Some(of_this_format(manifest::read(root, last)?.manifest)));
+    }
+    let mut steps = Vec::new();
+    for (at, consumed) in head.consumed.iter().enumerate() {
+        steps.push(match consumed {
+            AnyConsumed::File(file) => Step {
+                epoch: at as u64 + 1,
+                logical_time: head.logical_time,
+                source: None,
+                complete: false,
+                file: Some(file.clone()),
+                read: None,
+                barren: 0,
+                retention: None,
+                gone_min: None,
+                undone: false,
+            },
+            AnyConsumed::Epoch(of) => Step {
+                epoch: of.epoch,
+                logical_time: of.logical_time,
+                source: head.sources.get(of.source).map(|source| source.name.clone()),
+                complete: of.complete,
+                file: (of.file.lines > 0).then(|| of.file.clone()),
+                read: None,
+                barren: 0,
+                retention: None,
+                gone_min: None,
+                undone: of.undone,
+            },
+        });
+    }
+    let steps = completed(root, &versions, steps)?;
+    Ok(Some(Past { store: head.store, epoch: head.epoch, logical_time: head.logical_time, steps }))
+}
+
+/// The past that a manifest of this format says.
+fn of_this_format(head: Manifest) -> Past {
+    let step = |of: Consumed| Step {
+        epoch: of.epoch,
+        logical_time: of.logical_time,
+        source: head.sources.get(usize::from(of.source)).map(|source| source.name.clone()),
+        complete: of.complete,
+        file: (of.file.lines > 0).then_some(of.file),
+        read: Some(of.read),
+        barren: of.barren,
+        retention: Some(of.retention),
+        gone_min: Some(of.gone_min),
+        undone: of.undone,
+    };
+    let steps = head.consumed.into_iter().map(step).collect();
+    Past { store: head.store, epoch: head.epoch, logical_time: head.logical_time, steps }
+}
+
+/// Adds to `steps` what a head did not say up to format 2 and the manifests of the epochs do, as far
+/// as they exist: the bounds of expiry, and the epochs that only let pages expire.
+fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step>> {
+    let mut all: BTreeMap<u64, Step> = steps.into_iter().map(|step| (step.epoch, step)).collect();
+    // The epochs that the store builds on after each commit, by the digest of its tables.
+    let mut states: Vec<(String, BTreeSet<u64>)> = Vec::new();
+    let mut live = BTreeSet::new();
+    for &version in versions {
+        let text = text(root, version)?;
+        let manifest = parsed(root, version, &text)?;
+        let tables = digest::of_bytes(manifest.tables.get().as_bytes());
+        match manifest.op.as_str() {
+            "merge" => {}
+            "rollback" => {
+                let target = states.iter().rev().find(|(state, _)| *state == tables);
+                live = target.map_or_else(BTreeSet::new, |(_, live)| live.clone());
+            }
+            _ => drop(live.insert(manifest.epoch)),
+        }
+        states.push((tables, live.clone()));
+        if manifest.op == "rollback" || manifest.op == "merge" {
+            continue;
+        }
+        let known = all.entry(manifest.epoch).or_insert(Step {
+            epoch: manifest.epoch,
+            logical_time: manifest.logical_time,
+            source: None,
+            complete: false,
+            file: None,
+            read: Some(0),
+            barren: 0,
+            retention: None,
+            gone_min: None,
+            undone: false,
+        });
+        known.logical_time = manifest.logical_time;
+        known.retention = manifest.retention;
+    }
+    // An epoch that read nothing and could let no page expire changed no page.
+    let expires = |step: &Step| step.retention.is_some_and(|retention| retention != Retention::default());
+    Ok(all.into_values().filter(|step| step.file.is_some() || live.contains(&step.epoch) && expires(step)).collect())
+}
+
+fn text(root: &Path, version: u64) -> Result<Vec<u8>> {
+    let path = manifest::path(root, version);
+    std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
+}
+
+fn parsed<'a>(root: &Path, version: u64, text: &'a [u8]) -> Result<AnyManifest<'a>> {
+    let damaged = |why: String| {
+        let path = manifest::path(root, version);
+        Error::new(Kind::Io, format!("{}: damaged manifest ({why})", path.display()))
+    };
+    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
+    let body = envelope.manifest.get();
+    if digest::of_bytes(body.as_bytes()) != envelope.digest {
+        return Err(damaged("its digest does not match".into()));
+    }
+    serde_json::from_str(body).map_err(|e| damaged(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{"digest":"d","bytes":9,"lines":2}"#;
+
+    /// Writes a manifest of these fields.
+    fn put(root: &Path, version: u64, body: &str) {
+        let body = format!("{{\"format\":1,\"store\":\"s\",\"version\":{version},{body}}}");
+        let text = format!("{{\"digest\":\"{}\",\"manifest\":{body}}}", digest::of_bytes(body.as_bytes()));
+        std::fs::create_dir_all(root.join("manifest")).expect("made");
+        std::fs::write(manifest::path(root, version), text).expect("written");
+    }
+
+    fn told(past: &Past) -> Vec<(u64, i64, bool, bool, Option<i64>)> {
+        let told = |t: &Step| (t.epoch, t.logical_time, t.file.is_some(), t.undone, t.retention.map(|r| r.time_min));
+        past.steps.iter().map(told).collect()
+    }
+
+    /// Any older format could only be deleted. What its epochs took is read: from format 1, which
+    /// had lists of inputs alone, and from format 2, whose bounds of expiry are in the manifests of
+    /// the epochs. Of these, epochs that a rollback undid and that read nothing are left out.
+    #[test]
+    fn older_formats_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        put(
+            folder.path(),
+            1,
+            &format!(r#""epoch":1,"op":"ingest","logical_time":5,"tables":{{}},"consumed":[{FILE}]"#),
+        );
+        let past = read(folder.path()).expect("readable").expect("committed");
+        assert_eq!((past.epoch, told(&past)), (1, vec![(1, 5, true, false, None)]));
+
+        let retention = |time_min: i64| format!(r#""retention":{{"epoch_min":0,"time_min":{time_min}}}"#);
+        let consumed = |epoch: u64, undone: bool| {
+            format!(
+                r#"{{"epoch":{epoch},"logical_time":7,"source":0,"complete":false,"file":{FILE},"undone":{undone}}}"#
+            )
+        };
+        let sources = r#""sources":[{"name":"crawl","snapshot":""}]"#;
+        let first = consumed(1, false);
+        let commits = [
+            ("epoch", 1, 7, 1, first.clone()),
+            ("epoch", 2, 8, 2, first.clone()),
+            ("epoch", 3, 9, 3, format!("{first},{}", consumed(3, false))),
+            ("epoch", 4, 10, 4, format!("{first},{}", consumed(3, false))),
+            ("rollback", 5, 8, 2, format!("{first},{}", consumed(3, true))),
+        ];
+        for (op, epoch, time, tables, consumed) in commits {
+            let body = format!(
+                r#""epoch":{epoch},"op":"{op}","logical_time":{time},"tables":{{"t":{tables}}},{},{sources},"consumed":[{consumed}]"#,
+                retention(time - 100)
+            );
+            put(folder.path(), epoch, &body);
+        }
+        let past = read(folder.path()).expect("readable").expect("committed");
+        assert_eq!(past.steps[0].source.as_deref(), Some("crawl"));
+        let expected =
+            vec![(1, 7, true, false, Some(-93)), (2, 8, false, false, Some(-92)), (3, 9, true, true, Some(-91))];
+        assert_eq!((past.epoch, told(&past)), (5, expected));
+    }
+}
