@@ -6,9 +6,10 @@
 use crate::random::Random;
 use crate::texts::text;
 use crate::workbench::Bench;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 use workers::store::runs::Table;
 use workers::tables::ClusterRow;
 
@@ -58,6 +59,18 @@ struct Live {
     known: BTreeMap<String, Known>,
     /// The number of epochs that have read something.
     read: usize,
+    /// The consumed files of the folder `in`, with the epochs that consumed them.
+    consumed: BTreeMap<u32, u64>,
+    /// The settings by which it was decided.
+    settings: Vec<String>,
+}
+
+/// A file of the folder `in`.
+#[derive(Clone)]
+struct Delivered {
+    /// Its number, which it keeps when it gets another name.
+    number: u32,
+    records: Vec<Record>,
 }
 
 impl Live {
@@ -122,8 +135,12 @@ pub struct World {
     live: Live,
     now: i64,
     files: u32,
-    /// The files of rows that the folder `in` has, by name, with their records.
-    delivered: BTreeMap<String, Vec<Record>>,
+    /// The files that the folder `in` has, by name.
+    delivered: BTreeMap<String, Delivered>,
+    /// Whether every file keeps its bytes, so that the store can be rebuilt.
+    keeps_files: bool,
+    /// Whether a rebuild was tried.
+    has_rebuilt: bool,
     /// Settings that stay from one epoch to the next.
     settings: Vec<String>,
     /// The model after each epoch.
@@ -146,6 +163,8 @@ impl World {
             now: 1_700_000_000,
             files: 0,
             delivered: BTreeMap::new(),
+            keeps_files: seed % 4 != 1,
+            has_rebuilt: false,
             settings: (!seed.is_multiple_of(3)).then(|| format!("{RADIUS}{}", seed % 3)).into_iter().collect(),
             history: BTreeMap::new(),
         }
@@ -153,15 +172,17 @@ impl World {
 
     /// Does something at random, and names it.
     pub fn step(&mut self) -> &'static str {
-        match self.random.below(11) {
+        match self.random.below(16) {
             // Without input there is no store.
             _ if self.files == 0 => self.night(),
             0..=4 => self.night(),
-            5..=6 => self.snapshot(),
-            7 => self.wait(),
-            8 => self.decide(),
-            9 => self.reach(),
-            _ => self.back(),
+            5..=7 => self.snapshot(),
+            8 => self.wait(),
+            9 => self.decide(),
+            10 => self.reach(),
+            11..=12 => self.back(),
+            13 => self.collect(),
+            _ => self.rebuild(),
         }
     }
 
@@ -189,7 +210,7 @@ impl World {
     }
 
     /// Writes a file of `n` records as of about `now`, of which some have no date.
-    fn deliver(&mut self, n: usize, now: i64) -> Vec<Record> {
+    fn deliver(&mut self, n: usize, now: i64) {
         let (mut records, mut lines) = (Vec::new(), String::new());
         for _ in 0..n {
             let date = (self.random.below(6) > 0).then(|| now - self.random.below(50) as i64);
@@ -197,18 +218,25 @@ impl World {
             records.push(record);
             lines.push_str(&line);
         }
-        let name = format!("in/{:03}.jsonl", self.files);
-        std::fs::write(self.bench.at(&name), lines).expect("written");
-        self.delivered.insert(name, records.clone());
-        records
+        self.put("jsonl", &lines, records);
+    }
+
+    /// Writes the next file of the folder `in`.
+    fn put(&mut self, ending: &str, bytes: &str, records: Vec<Record>) {
+        self.files += 1;
+        let name = format!("in/{:03}.{ending}", self.files);
+        std::fs::write(self.bench.at(&name), bytes).expect("written");
+        // A copy that is written within one tick of the clock would be taken for the same file.
+        let file = std::fs::File::options().write(true).open(self.bench.at(&name)).expect("opened");
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(self.files.into())).expect("set");
+        self.delivered.insert(name, Delivered { number: self.files, records });
     }
 
     /// A night: pages, removals, and URLs that have not changed. Perhaps an archive comes late, the
     /// bytes of an earlier file come again, or a file gets another name.
     fn night(&mut self) -> &'static str {
-        self.files += 1;
-        let mut records = self.deliver(60, self.now);
-        let mut archive = String::new();
+        self.deliver(60, self.now);
+        let (mut archive, mut records) = (String::new(), Vec::new());
         for _ in 0..6 {
             let url = self.url();
             let http = "HTTP/1.1 304 Not Modified\r\n\r\n";
@@ -221,22 +249,18 @@ impl World {
             .expect("a string");
             records.push((url, None, None));
         }
-        std::fs::write(self.bench.at(&format!("in/{:03}.warc", self.files)), archive).expect("written");
-        let earlier: Vec<String> = self.delivered.keys().cloned().collect();
+        self.put("warc", &archive, records);
+        let earlier: Vec<String> = self.delivered.keys().filter(|name| name.ends_with("jsonl")).cloned().collect();
         let name = &earlier[self.random.below(earlier.len() as u64) as usize];
         let kind = match self.random.below(5) {
             0 => {
-                self.files += 1;
                 let days = 1 + self.random.below(20) as i64;
-                records.extend(self.deliver(20, self.now - days * DAY));
+                self.deliver(20, self.now - days * DAY);
                 "a night with a late archive"
             }
             1 => {
-                self.files += 1;
-                let again = format!("in/{:03}.jsonl", self.files);
-                std::fs::copy(self.bench.at(name), self.bench.at(&again)).expect("copied");
-                self.delivered.insert(again, self.delivered[name].clone());
-                records.extend(self.delivered[name].clone());
+                let bytes = std::fs::read_to_string(self.bench.at(name)).expect("readable");
+                self.put("jsonl", &bytes, self.delivered[name].records.clone());
                 "a night with repeated bytes"
             }
             // A new file may be renamed, too: it is read under its last name.
@@ -251,9 +275,21 @@ impl World {
             _ => "a night",
         };
         let source = ["crawl", "crawl", "feed"][self.random.below(3) as usize];
-        self.live.read(&records, source, self.now, None);
-        self.run(&[&format!("read.source=\"{source}\"")]);
+        self.crawl(source);
         kind
+    }
+
+    /// Reads what is due of the folder `in`.
+    fn crawl(&mut self, source: &'static str) {
+        let is_due = |file: &&Delivered| !self.live.consumed.contains_key(&file.number);
+        let due: Vec<Delivered> = self.delivered.values().filter(is_due).cloned().collect();
+        if due.is_empty() {
+            self.live.expire(self.now);
+        } else {
+            let records: Vec<Record> = due.iter().flat_map(|file| file.records.iter().cloned()).collect();
+            self.live.read(&records, source, self.now, None);
+        }
+        self.run(&[&format!("read.source=\"{source}\"")], &due);
     }
 
     /// A complete snapshot of the source `site`. Some records are bad: one that names its page keeps
@@ -277,18 +313,21 @@ impl World {
         if unreadable {
             lines.push_str("what is this\n");
         }
-        // The file keeps its name and gets other bytes.
-        std::fs::write(self.bench.at("site/all.jsonl"), lines).expect("written");
+        // The file keeps its name and gets other bytes, or is the next one.
+        self.files += 1;
+        let folder = if self.keeps_files { format!("site/{:03}", self.files) } else { "site".into() };
+        std::fs::create_dir_all(self.bench.at(&folder)).expect("made");
+        std::fs::write(self.bench.at(&folder).join("all.jsonl"), lines).expect("written");
         self.live.read(&records, "site", self.now, (!unreadable).then_some("site"));
-        self.run(&["read.source=\"site\"", "read.complete=true", "read.inputs=[\"site\"]", "read.rejects_max=1.0"]);
+        let inputs = format!("read.inputs=[\"{folder}\"]");
+        self.run(&["read.source=\"site\"", "read.complete=true", &inputs, "read.rejects_max=1.0"], &[]);
         if unreadable { "an unreadable snapshot" } else { "a complete snapshot" }
     }
 
     /// Days without input.
     fn wait(&mut self) -> &'static str {
         self.now += DAY * (1 + self.random.below(20) as i64);
-        self.live.expire(self.now);
-        self.run(&[]);
+        self.crawl("crawl");
         "days without input"
     }
 
@@ -303,51 +342,110 @@ impl World {
         let value = values[self.random.below(3) as usize];
         self.settings.retain(|set| !set.starts_with(key));
         self.settings.push(format!("{key}={value}"));
-        self.live.expire(self.now);
-        self.run(&[]);
+        self.crawl("crawl");
         "another decision"
     }
 
     /// Changes the radius for all later epochs.
     fn reach(&mut self) -> &'static str {
-        let others = ["", "1", "2"].into_iter().filter(|radius| *radius != self.radius()).collect::<Vec<_>>();
+        let others = ["", "1", "2"].into_iter().filter(|radius| *radius != self.next_radius()).collect::<Vec<_>>();
         let radius = others[self.random.below(2) as usize];
         self.settings.retain(|set| !set.starts_with(RADIUS));
         self.settings.extend((!radius.is_empty()).then(|| format!("{RADIUS}{radius}")));
-        self.live.expire(self.now);
-        self.run(&[]);
+        self.crawl("crawl");
         "another radius"
     }
 
-    /// Rolls back to an earlier epoch, and sometimes collects garbage.
+    /// Rolls back to another epoch. Whatever comes next builds on that.
     fn back(&mut self) -> &'static str {
-        let epochs: Vec<u64> = self.history.keys().copied().collect();
-        let Some(earlier) = epochs.len().checked_sub(2) else { return self.night() };
-        let target = epochs[earlier - self.random.below(3.min(earlier as u64 + 1)) as usize];
-        let output = self.bench.pagefold("rollback", &[&target.to_string()]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        self.live = self.history[&target].clone();
-        if self.random.below(2) == 0 {
-            let output = self.bench.pagefold("gc", &["--delete", "--keep-epochs", "4", "--keep-days", "0"]);
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let current = self.bench.head().manifest.epoch;
+        let others: Vec<u64> = self.history.keys().copied().filter(|epoch| *epoch != current).collect();
+        if others.is_empty() {
+            return self.night();
         }
-        // Decision and view are the job's, not those of the old epoch.
-        self.live.expire(self.now);
-        self.run(&[]);
-        "a rollback"
+        let target = others[self.random.below(others.len() as u64) as usize];
+        let consumed = std::mem::replace(&mut self.live, self.history[&target].clone()).consumed;
+        let epoch = target.to_string();
+        let kind = if self.random.below(2) == 0 {
+            self.succeed("rollback", &[&epoch, "--forget-inputs"]);
+            "a rollback that forgets"
+        } else {
+            self.succeed("rollback", &[&epoch]);
+            // What was undone stays consumed.
+            for (file, epoch) in consumed {
+                self.live.consumed.entry(file).or_insert(epoch);
+            }
+            "a rollback"
+        };
+        self.note();
+        kind
     }
 
-    fn run(&mut self, sets: &[&str]) {
+    /// Collects garbage, after which the results can still be exported.
+    fn collect(&mut self) -> &'static str {
+        let keep = (1 + self.random.below(4)).to_string();
+        self.succeed("gc", &["--delete", "--keep-epochs", &keep, "--keep-days", "0"]);
+        self.succeed("export", &[]);
+        self.note();
+        "collected garbage"
+    }
+
+    /// Rebuilds the store, whose inputs have got their names in an epoch that read something. Or
+    /// stops at the first epoch with many bad records, and what was replayed stays for a later step.
+    fn rebuild(&mut self) -> &'static str {
+        self.night();
+        if !self.keeps_files {
+            return "a night";
+        }
+        let is_first = !std::mem::replace(&mut self.has_rebuilt, true);
+        if (self.random.below(2) == 0 || is_first) && self.command("rebuild", &[]).status.code() == Some(65) {
+            return "an interrupted rebuild";
+        }
+        if !self.bench.at("store.before-rebuild").exists() {
+            self.succeed("rebuild", &["--allow", "rejects"]);
+        }
+        std::fs::remove_dir_all(self.bench.at("store.before-rebuild")).expect("the old store");
+        for (epoch, live) in &mut self.history {
+            live.consumed = self.live.consumed.clone();
+            live.consumed.retain(|_, consumed| *consumed <= *epoch);
+        }
+        self.note();
+        "a rebuild"
+    }
+
+    fn run(&mut self, sets: &[&str], read: &[Delivered]) {
         let threads = (1 + self.random.below(4)).to_string();
         let now = self.now.to_string();
         let mut arguments = vec!["--threads", &threads, "--now", &now];
-        let settings = self.settings.iter().map(String::as_str).chain(sets.iter().copied());
-        arguments.extend(settings.flat_map(|set| ["--set", set]));
-        self.bench.run_well(&arguments);
+        self.live.settings.clone_from(&self.settings);
+        arguments.extend(sets.iter().flat_map(|set| ["--set", set]));
+        self.succeed("run", &arguments);
         self.now += DAY;
-        let head = self.bench.head().manifest;
-        self.history.insert(head.epoch, self.live.clone());
-        self.history.retain(|epoch, _| epoch + 3 > head.epoch);
+        let epoch = self.bench.head().manifest.epoch;
+        self.live.consumed.extend(read.iter().map(|file| (file.number, epoch)));
+        self.note();
+    }
+
+    /// Runs a command with the settings of the model.
+    fn command(&self, name: &str, arguments: &[&str]) -> std::process::Output {
+        let settings = self.live.settings.iter().flat_map(|set| ["--set", set]);
+        self.bench.pagefold(name, &arguments.iter().copied().chain(settings).collect::<Vec<&str>>())
+    }
+
+    /// The same for one that must succeed.
+    fn succeed(&self, name: &str, arguments: &[&str]) {
+        let output = self.command(name, arguments);
+        assert!(output.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Notes the model as that of the head, and forgets the epochs that cannot be restored any more.
+    fn note(&mut self) {
+        let store = self.bench.at("store");
+        self.history.insert(self.bench.head().manifest.epoch, self.live.clone());
+        let versions = workers::store::manifest::versions(&store).expect("listed").into_iter();
+        let epoch = |version| workers::store::manifest::read(&store, version).expect("readable").manifest.epoch;
+        let there: BTreeSet<u64> = versions.map(epoch).collect();
+        self.history.retain(|epoch, _| there.contains(epoch));
     }
 
     /// A run from scratch over one record for each live page, with the current settings.
@@ -359,13 +457,17 @@ impl World {
             writeln!(lines, "{{\"url\":\"{url}\",{dated}\"text\":\"{text}\"}}").expect("a string");
         }
         std::fs::write(bench.at("in.jsonl"), lines).expect("written");
-        let arguments: Vec<&str> = self.settings.iter().flat_map(|set| ["--set", set]).collect();
+        let arguments: Vec<&str> = self.live.settings.iter().flat_map(|set| ["--set", set]).collect();
         bench.run_well(&arguments);
         bench
     }
 
-    /// The current radius; empty for none.
+    /// The radius of the head; empty for none.
     pub fn radius(&self) -> &str {
+        self.live.settings.iter().find_map(|set| set.strip_prefix(RADIUS)).unwrap_or_default()
+    }
+
+    fn next_radius(&self) -> &str {
         self.settings.iter().find_map(|set| set.strip_prefix(RADIUS)).unwrap_or_default()
     }
 
@@ -379,8 +481,7 @@ impl World {
 
     /// Asserts that `verify --deep` finds nothing wrong.
     pub fn assert_sound(&self) {
-        let sets = self.settings.iter().flat_map(|set| ["--set", set]);
-        let output = self.bench.pagefold("verify", &["--deep"].into_iter().chain(sets).collect::<Vec<&str>>());
+        let output = self.command("verify", &["--deep"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 
