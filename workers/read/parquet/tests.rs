@@ -514,7 +514,15 @@ proptest! {
             ("deleted", deleted),
         ]);
         let from_json = read_all("x.jsonl", lines.as_bytes(), &Options::default()).0;
-        let items = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.item).collect::<Vec<_>>();
+        // The reject of a line also lists the fields that it has.
+        let item = |entry: Entry| match entry.item {
+            Item::Reject { reason, mut detail, url } => {
+                detail.truncate(detail.find("; it has ").unwrap_or(detail.len()));
+                Item::Reject { reason, detail, url }
+            }
+            item => item,
+        };
+        let items = |entries: Vec<Entry>| entries.into_iter().map(item).collect::<Vec<_>>();
         prop_assert_eq!(items(entries(&bytes)), items(from_json));
     }
 }
