@@ -9,7 +9,7 @@ use crate::cli;
 use crate::clock::now;
 use crate::cluster::attempts::{self, Attempt, Work};
 use crate::cluster::cluster_file;
-use crate::cluster::control::memory_bytes;
+use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::cluster::topology::Topology;
 use crate::jobs;
@@ -154,6 +154,8 @@ pub fn epoch(
         Err(error) => tracing::warn!(%error, "cannot merge runs"),
     }
     times.lap("merge");
+    // The commit, the export and the merge are this process's.
+    let memory_bytes = memory_bytes.max(control::memory_bytes());
     let missing_kept = head.manifest.counters.get(Counter::PagesMissingKept.name()).copied().unwrap_or(0);
     let outcome = Outcome {
         barren: History::read(job, store, Some(&head))?.barren(),

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Place, Sink};
-use crate::export::tables::{ContentClusters, States, Tables, Urls, find, find_cluster, sorted};
+use crate::export::tables::{ContentClusters, States, Tables, Urls, by_url_bytes, find, find_cluster, sorted};
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
 use crate::store::Store;
 use crate::store::runs::Table;
@@ -246,16 +246,29 @@ fn sides<R: Row>(rows: &[R]) -> (Option<&R>, Option<&R>) {
 struct Shown {
     pages: Vec<PageRow>,
     clusters: ContentClusters,
-    urls: Urls,
+    /// The pages that represent the clusters.
+    representatives: Vec<PageRow>,
 }
 
 impl Shown {
     fn of(tables: &Tables, docs: impl Iterator<Item = Id>) -> Shown {
         let pages = tables.pages.matching(&sorted(docs));
         let clusters = tables.clusters_of(&sorted(pages.iter().map(|page| page.content)));
-        let representatives = clusters.clusters.iter().map(|row| row.representative);
-        let urls = tables.urls(pages.iter().map(|page| page.doc).chain(representatives));
-        Shown { pages, clusters, urls }
+        let representatives = sorted(clusters.clusters.iter().map(|row| row.representative));
+        let representatives = tables.pages.matching(&representatives);
+        Shown { pages, clusters, representatives }
+    }
+
+    /// The bytes of the URLs of `doc` and of the page that represents it.
+    fn url_bytes(&self, doc: Id) -> u64 {
+        let of = |pages: &[PageRow], doc| find(pages, doc).map_or(0, |page: &PageRow| u64::from(page.url_bytes));
+        let shown = self.cluster(doc).map_or(0, |(_, shown)| of(&self.representatives, shown));
+        of(&self.pages, doc) + shown
+    }
+
+    /// The URLs of `docs` and of the pages that represent them.
+    fn urls(&self, tables: &Tables, docs: impl Iterator<Item = Id>) -> Urls {
+        tables.urls(docs.flat_map(|doc| [doc, self.cluster(doc).map_or(doc, |(_, shown)| shown)]))
     }
 
     /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. None
@@ -287,19 +300,29 @@ impl Writer<'_> {
     fn write(&mut self, kind: &'static str, events: &[Event]) -> Result<()> {
         let before = Shown::of(&self.difference.before, events.iter().map(|event| event.before));
         let after = Shown::of(&self.difference.after, events.iter().map(|event| event.after));
+        let bytes = |event: &Event| before.url_bytes(event.before) + after.url_bytes(event.after);
+        for events in by_url_bytes(events, bytes) {
+            self.write_shown(kind, events, &before, &after)?;
+        }
+        Ok(())
+    }
+
+    fn write_shown(&mut self, kind: &'static str, events: &[Event], before: &Shown, after: &Shown) -> Result<()> {
+        let old_urls = before.urls(&self.difference.before, events.iter().map(|event| event.before));
+        let new_urls = after.urls(&self.difference.after, events.iter().map(|event| event.after));
         for event in events {
             let (old, new) = (before.cluster(event.before), after.cluster(event.after));
             let page = kind == "page";
-            let shown = if new.is_some() { &after } else { &before };
+            let urls = if new.is_some() { &new_urls } else { &old_urls };
             self.sink.push(Change {
                 kind,
                 change: event.change,
-                url: page.then(|| shown.urls.of(event.after)),
+                url: page.then(|| urls.of(event.after)),
                 doc: page.then(|| event.after.to_string()),
                 cluster_before: old.map(|(cluster, _)| cluster.to_string()),
                 cluster_after: new.map(|(cluster, _)| cluster.to_string()),
-                representative_before: old.map(|(_, representative)| before.urls.of(representative)),
-                representative_after: new.map(|(_, representative)| after.urls.of(representative)),
+                representative_before: old.map(|(_, representative)| old_urls.of(representative)),
+                representative_after: new.map(|(_, representative)| new_urls.of(representative)),
             })?;
         }
         Ok(())

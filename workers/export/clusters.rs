@@ -6,8 +6,9 @@ use crate::export::PORTION_ROWS;
 use crate::export::large::{LargeClusters, LargestClusters};
 use crate::export::rows::Cluster;
 use crate::export::sink::{Files, Place, Sink};
-use crate::export::tables::{Tables, find_cluster, sorted};
+use crate::export::tables::{Tables, by_url_bytes, find, find_cluster, sorted};
 use crate::export::transitions;
+use crate::tables::ClusterRow;
 
 /// The number of largest clusters that are returned for display.
 const LARGEST_MAX: usize = 5;
@@ -33,22 +34,27 @@ pub(super) fn write(
     let mut largest = Largest::new();
     for portion in order.chunks(PORTION_ROWS) {
         let rows = tables.clusters.matching(&sorted(portion.iter().map(|(_, (component, _))| *component)));
-        let urls = tables.urls(rows.iter().map(|row| row.representative));
-        for row in portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)) {
-            let representative = urls.of(row.representative);
-            if largest.len() < LARGEST_MAX || largest.last().is_some_and(|least| least.0 <= row.pages) {
-                largest.push((row.pages, row.contents, row.hosts, representative.clone()));
-                largest.sort_by(|a, b| b.cmp(a));
-                largest.truncate(LARGEST_MAX);
+        let pages = tables.pages.matching(&sorted(rows.iter().map(|row| row.representative)));
+        let bytes = |row: &&ClusterRow| find(&pages, row.representative).map_or(0, |page| u64::from(page.url_bytes));
+        let found: Vec<&ClusterRow> = portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)).collect();
+        for rows in by_url_bytes(&found, bytes) {
+            let urls = tables.urls(rows.iter().map(|row| row.representative));
+            for row in rows {
+                let representative = urls.of(row.representative);
+                if largest.len() < LARGEST_MAX || largest.last().is_some_and(|least| least.0 <= row.pages) {
+                    largest.push((row.pages, row.contents, row.hosts, representative.clone()));
+                    largest.sort_by(|a, b| b.cmp(a));
+                    largest.truncate(LARGEST_MAX);
+                }
+                sink.push(Cluster {
+                    cluster: row.cluster.to_string(),
+                    pages: row.pages,
+                    contents: row.contents,
+                    hosts: row.hosts,
+                    representative,
+                    diameter: row.diameter,
+                })?;
             }
-            sink.push(Cluster {
-                cluster: row.cluster.to_string(),
-                pages: row.pages,
-                contents: row.contents,
-                hosts: row.hosts,
-                representative,
-                diameter: row.diameter,
-            })?;
         }
     }
     Ok((order.len() as u64, largest, large.finish(tables), sink.finish()?))

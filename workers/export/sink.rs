@@ -1,7 +1,7 @@
 //! Writes exported rows as JSON lines and Parquet.
 //!
-//! Row groups and pages end at row numbers of the whole table. So the bytes do not depend on the
-//! process that exports or on the size of portions.
+//! Row groups and pages end at row numbers of the whole table, and earlier where its rows have very
+//! long texts. So the bytes do not depend on the process that exports or on the size of portions.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Form;
@@ -21,8 +21,12 @@ use std::sync::Arc;
 
 /// The rows that are encoded at once.
 const BATCH_ROWS: usize = 1 << 16;
+/// The bytes of text of rows that are encoded at once. Rows of ordinary URLs have fewer.
+const BATCH_BYTES: usize = 1 << 26;
 /// The rows of a Parquet row group.
 const GROUP_ROWS: usize = 1 << 20;
+/// The bytes of text of a Parquet row group, which is held in memory while it is written.
+const GROUP_BYTES: usize = 1 << 29;
 /// The size of a file's buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -39,6 +43,8 @@ pub trait Exported: Serialize {
     fn arrays(rows: &[Self]) -> Vec<ArrayRef>
     where
         Self: Sized;
+    /// The bytes of its texts.
+    fn bytes(&self) -> usize;
 }
 
 /// The type of a field of an exported row.
@@ -51,10 +57,12 @@ pub trait Cell {
     fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
+    /// The bytes of a text that the row owns.
+    fn bytes(&self) -> usize;
 }
 
 macro_rules! cell {
-    ($cell:ty, $type:expr, $nullable:expr, |$cells:ident| $array:expr) => {
+    ($cell:ty, $type:expr, $nullable:expr, |$cells:ident| $array:expr, |$text:ident| $bytes:expr) => {
         impl Cell for $cell {
             const NULLABLE: bool = $nullable;
             fn data_type() -> DataType {
@@ -63,15 +71,21 @@ macro_rules! cell {
             fn array<'a>($cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
                 Arc::new($array)
             }
+            fn bytes(&self) -> usize {
+                let $text = self;
+                $bytes
+            }
         }
     };
 }
-cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells));
-cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells));
-cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).collect::<StringArray>());
-cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.copied()));
-cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()));
-cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>());
+cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |text| text.len());
+cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |_text| 0);
+cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).collect::<StringArray>(), |text| {
+    text.as_ref().map_or(0, String::len)
+});
+cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.copied()), |_number| 0);
+cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()), |_number| 0);
+cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(), |_flag| 0);
 
 /// Declares a row whose fields are the columns of both formats.
 macro_rules! exported {
@@ -96,6 +110,11 @@ macro_rules! exported {
                 use $crate::export::sink::Cell;
                 vec![$(<$Field>::array(rows.iter().map(|row| &row.$field)),)*]
             }
+
+            fn bytes(&self) -> usize {
+                use $crate::export::sink::Cell;
+                [$(Cell::bytes(&self.$field),)*].iter().sum()
+            }
         }
     };
 }
@@ -114,6 +133,9 @@ pub type Files = Vec<(String, String)>;
 pub struct Sink<R: Exported> {
     dir: PathBuf,
     rows: Vec<R>,
+    /// The bytes of texts of `rows`, and of the row group.
+    bytes: usize,
+    group_bytes: usize,
     jsonl: Option<HashingFile>,
     parquet: Option<ArrowWriter<HashingFile>>,
 }
@@ -138,13 +160,15 @@ impl<R: Exported> Sink<R> {
                 .build();
             ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, R::NAME, e))
         });
-        Ok(Sink { dir: dir.to_owned(), rows: Vec::new(), jsonl: open(Form::Jsonl)?, parquet: parquet.transpose()? })
+        let (jsonl, parquet) = (open(Form::Jsonl)?, parquet.transpose()?);
+        Ok(Sink { dir: dir.to_owned(), rows: Vec::new(), bytes: 0, group_bytes: 0, jsonl, parquet })
     }
 
     /// Appends a row.
     pub fn push(&mut self, row: R) -> Result<()> {
+        self.bytes += row.bytes();
         self.rows.push(row);
-        if self.rows.len() == BATCH_ROWS { self.flush() } else { Ok(()) }
+        if self.rows.len() == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -160,8 +184,14 @@ impl<R: Exported> Sink<R> {
             let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.rows))
                 .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
             parquet.write(&batch).map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+            self.group_bytes += self.bytes;
+            if self.group_bytes >= GROUP_BYTES {
+                parquet.flush().map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+                self.group_bytes = 0;
+            }
         }
         self.rows.clear();
+        self.bytes = 0;
         Ok(())
     }
 

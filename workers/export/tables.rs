@@ -59,6 +59,25 @@ impl Tables {
     }
 }
 
+/// The bytes of URLs that are looked up at once. A page of a trap for crawlers has a URL of
+/// kilobytes, and a portion of rows would have gigabytes of them.
+const URL_BYTES_MAX: u64 = 1 << 25;
+
+/// Cuts `rows` where the URLs that they need, of `bytes` each, are too many for memory.
+pub(super) fn by_url_bytes<T>(mut rows: &[T], bytes: impl Fn(&T) -> u64) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let mut sum = 0;
+        let mut fits = |row: &T| {
+            sum += bytes(row);
+            sum <= URL_BYTES_MAX
+        };
+        let count = rows.iter().take_while(|row| fits(row)).count().max(1).min(rows.len());
+        let (some, rest) = rows.split_at(count);
+        rows = rest;
+        (!some.is_empty()).then_some(some)
+    })
+}
+
 /// Some URLs, sorted by DocId.
 pub(super) struct Urls(Vec<UrlRow>);
 
@@ -103,4 +122,22 @@ pub(super) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A portion of rows with long URLs filled the memory. Rows are cut where their URLs have a
+    /// fixed number of bytes; none is lost, and one that is larger stands alone.
+    #[test]
+    fn rows_are_cut_by_the_bytes_of_urls() {
+        let cut = |rows: &[u64]| by_url_bytes(rows, |bytes| *bytes).map(<[u64]>::len).collect::<Vec<_>>();
+        let third = URL_BYTES_MAX / 3;
+        assert_eq!(cut(&[third; 7]), [3, 3, 1]);
+        assert_eq!(cut(&[1, 2 * URL_BYTES_MAX, 1, 1]), [1, 1, 2]);
+        assert_eq!(cut(&[2 * URL_BYTES_MAX]), [1]);
+        assert_eq!(cut(&[0; 5]), [5]);
+        assert_eq!(cut(&[]), [0; 0]);
+    }
 }
