@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     };
     let (quiet, verbose) = command.verbosity();
     logging::start(quiet, verbose);
+    signals::survive_file_limit();
     match damage::caught(|| commands::carry_out(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

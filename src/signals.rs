@@ -11,7 +11,7 @@
 
 use crate::terminal::{logging, print};
 use rustix::stdio::dup2_stderr;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::fs::File;
@@ -79,6 +79,13 @@ fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
         // Signals still end the process, but without the clean-up.
         tracing::warn!(%error, "cannot wait for signals");
     }
+}
+
+/// From now on a file that grows beyond a limit (`ulimit -f`) is an error of the write, like a full
+/// disk. By default the system ends the process without a word.
+pub fn survive_file_limit() {
+    // If it cannot be registered, that default stays.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 /// From now on a signal stops this process, which is a launcher. With `json`, the failure is also

@@ -74,7 +74,8 @@ impl Process {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| {
-            let kind = if e.kind() == std::io::ErrorKind::NotFound { Kind::Config } else { Kind::Internal };
+            // Other causes are limits of this host: open files (`ulimit -n`), processes or memory.
+            let kind = if e.kind() == std::io::ErrorKind::NotFound { Kind::Config } else { Kind::Io };
             Error::new(kind, format!("{}: cannot run {program}", host.name)).caused_by(e)
         })?;
         let (Some(mut stdin), Some(stdout), Some(stderr)) =

@@ -15,6 +15,9 @@ use super::handshake::{DialFailure, LANES, Lane, Party, Refusal, dial};
 
 const REDIAL_MIN: Duration = Duration::from_millis(20);
 const REDIAL_MAX: Duration = Duration::from_secs(1);
+/// How long a peer must refuse until that ends this process. What forges one refusal, or has the
+/// address of a peer that is about to start, is gone by then or was not in the way.
+const REFUSED_FOR: Duration = Duration::from_secs(3);
 
 /// What the dialing threads report.
 pub(super) enum Dialed {
@@ -61,14 +64,25 @@ impl Dialer {
     fn dial_both(&self, news: &Sender<Dialed>, stop: &AtomicBool) {
         for lane in LANES {
             let mut pause = REDIAL_MIN;
+            let mut refused_since: Option<Instant> = None;
             loop {
                 if stop.load(Ordering::SeqCst) || Instant::now() >= self.deadline {
                     return;
                 }
                 let outcome = match self.dial_once(lane) {
                     Ok(connection) => Dialed::Connected(self.peer, lane, connection),
-                    Err(DialFailure::Broken(reason)) => Dialed::Failed(self.peer, reason),
-                    Err(DialFailure::Refused(refusal)) => Dialed::Refused(self.refused(refusal)),
+                    Err(DialFailure::Broken(reason)) => {
+                        refused_since = None;
+                        Dialed::Failed(self.peer, reason)
+                    }
+                    // A refusal has no proof: anyone who answers at this address may send one.
+                    Err(DialFailure::Refused(refusal)) => {
+                        let since = *refused_since.get_or_insert_with(Instant::now);
+                        match since.elapsed() < REFUSED_FOR {
+                            true => Dialed::Failed(self.peer, refusal.to_string()),
+                            false => Dialed::Refused(self.refused(refusal)),
+                        }
+                    }
                 };
                 let again = matches!(outcome, Dialed::Failed(..));
                 if news.send(outcome).is_err() {

@@ -169,6 +169,21 @@ fn wrong_peers_are_refused() {
     assert_exchanged(vec![first_run, started(honest)]);
 }
 
+/// A refusal has no proof, and a single one, of whoever had a peer's address for a moment, ended a
+/// process for good. The process calls again and joins the true peer.
+#[test]
+fn a_passing_refusal_ends_nothing() {
+    let mut meshes = meshes(2, true);
+    let calling = started(meshes.pop().unwrap());
+    let (first, listener) = meshes.remove(0);
+    let mut other_job = Mesh { start_timeout: Duration::from_millis(300), ..twin(&first) };
+    other_job.prologue.push(0);
+    let passing = started((other_job, listener.try_clone().unwrap()));
+    assert_eq!(passing.join().unwrap().unwrap_err().kind(), Kind::TryAgain);
+    assert!(first.refused.counts().contains_key("another_job"));
+    assert_exchanged(vec![started((first, listener)), calling]);
+}
+
 /// Hundreds of silent connections, junk, partial openings and openings under a forged index do not
 /// keep the true peers out, even if they hold every place when those dial. Refusals are counted by
 /// reason.

@@ -78,6 +78,11 @@ impl Store {
     pub fn open_or_create(root: &Path, identity: &serde_json::Value) -> Result<Store> {
         let path = root.join("FORMAT");
         if !path.exists() {
+            if !manifest::versions(root)?.is_empty() {
+                let what = "its file FORMAT is lost, though it has manifests; put the file back from a copy, or move \
+                            the store away: the next run then makes a new one";
+                return Err(Error::new(Kind::Io, format!("{}: {what}", root.display())));
+            }
             durable::create_folder(root)?;
             durable::sync_name(root)?;
             let format = Format {
