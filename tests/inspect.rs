@@ -83,6 +83,34 @@ fn a_damaged_store_gives_no_other_answer() {
     assert!(refused > 0 && same > 0, "{refused} refused, {same} without effect");
 }
 
+/// A store whose file FORMAT was lost got another one over its manifests, and no run read it again.
+#[test]
+fn a_lost_format_is_told() {
+    let (_, bench) = two_epochs();
+    let format = bench.at("store/FORMAT");
+    let text = std::fs::read(&format).expect("readable");
+    std::fs::remove_file(&format).expect("removed");
+    let output = bench.run(&[]);
+    assert_eq!(output.status.code(), Some(74), "{}", told(&output));
+    assert!(told(&output).contains("FORMAT is lost"), "{}", told(&output));
+    assert!(!format.exists());
+    std::fs::write(&format, text).expect("written");
+    bench.run_well(&[]);
+}
+
+/// A limit of the size of files (`ulimit -f`) ended a run without a word.
+#[test]
+fn a_limit_of_files_is_told() {
+    let scene = Scene::new();
+    let bench = scene.empty_bench();
+    let script = format!("ulimit -f 2; exec {} run job.toml --threads 1", crate::workbench::pagefold());
+    let output = std::process::Command::new("sh").arg("-c").arg(script).current_dir(bench.at("")).output();
+    let output = output.expect("started");
+    assert!(matches!(output.status.code(), Some(73 | 74)), "{:?}: {}", output.status, told(&output));
+    assert!(told(&output).contains("arge"), "{}", told(&output));
+    bench.run_well(&["--threads", "1"]);
+}
+
 /// One flipped bit anywhere in a store is found by `verify --full`, which names the file; a missing
 /// or shorter file is found by `verify` alone. A sound store passes both, and neither changes it.
 #[test]
