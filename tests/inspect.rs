@@ -86,7 +86,7 @@ fn a_damaged_store_gives_no_other_answer() {
 /// A store whose file FORMAT was lost got another one over its manifests, and no run read it again.
 #[test]
 fn a_lost_format_is_told() {
-    let (_, bench) = two_epochs();
+    let (_scene, bench) = two_epochs();
     let format = bench.at("store/FORMAT");
     let text = std::fs::read(&format).expect("readable");
     std::fs::remove_file(&format).expect("removed");
