@@ -2,5 +2,10 @@
 
 pub mod metrics;
 pub mod ping;
+#[cfg(feature = "ping")]
+mod ping_request;
+#[cfg(not(feature = "ping"))]
+#[path = "ping_left_out.rs"]
+mod ping_request;
 pub mod queue;
 pub mod watch;

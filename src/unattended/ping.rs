@@ -1,22 +1,11 @@
 //! Requests to a monitoring service when a run begins (URL/start), succeeds (URL) or fails
 //! (URL/fail, with the exit code and the error).
 //!
-//! Pings never fail a run, and the first one does not delay it. A ping takes at most 10 s: three
-//! tries of 3 s each, and pauses. A warning names only the host, because the rest of such a URL is
-//! a secret.
+//! Pings never fail a run, and the first one does not delay it.
 
+use super::ping_request::request;
 use std::thread::{self, JoinHandle};
-#[cfg(feature = "ping")]
-use std::time::Duration;
-#[cfg(feature = "ping")]
-use ureq::{Agent, Error};
 
-/// The limit for one try, from the name lookup to the last byte.
-#[cfg(feature = "ping")]
-const TRY: Duration = Duration::from_secs(3);
-/// The pause before each try.
-#[cfg(feature = "ping")]
-const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_millis(750)];
 /// The length of the error text that is sent.
 const LINE_BYTES_MAX: usize = 4096;
 
@@ -39,7 +28,7 @@ fn with_ending(url: &str, ending: &str) -> String {
 }
 
 /// The host of `url`, for messages.
-fn host(url: &str) -> &str {
+pub(super) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
@@ -49,57 +38,6 @@ fn host(url: &str) -> &str {
 fn body(code: u8, line: &str) -> String {
     let end = (0..=LINE_BYTES_MAX.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
     format!("exit code {code}: {}", &line[..end])
-}
-
-/// Whether another try may succeed.
-#[cfg(feature = "ping")]
-fn may_pass(error: &Error) -> bool {
-    match error {
-        Error::StatusCode(status) => *status >= 500 || *status == 429,
-        Error::BadUri(_) => false,
-        _ => true,
-    }
-}
-
-/// A build without the feature `ping` says so, and the run goes on.
-#[cfg(not(feature = "ping"))]
-fn request(url: &str, _body: Option<&str>) {
-    tracing::warn!(host = host(url), "this pagefold was built without pings (feature `ping`); the run goes on");
-}
-
-/// Requests `url`; with a `body` as a POST.
-#[cfg(feature = "ping")]
-fn request(url: &str, body: Option<&str>) {
-    let config = Agent::config_builder()
-        .timeout_global(Some(TRY))
-        .user_agent(concat!("pagefold/", env!("CARGO_PKG_VERSION")))
-        .build();
-    let agent = Agent::new_with_config(config);
-    for (at, pause) in PAUSES.into_iter().enumerate() {
-        thread::sleep(pause);
-        let answer = match body {
-            Some(body) => agent.post(url).content_type("text/plain; charset=utf-8").send(body),
-            None => agent.get(url).call(),
-        };
-        match answer {
-            Ok(_) => return,
-            Err(error) if at + 1 < PAUSES.len() && may_pass(&error) => {}
-            Err(error) => {
-                let why = match error {
-                    Error::StatusCode(status) => format!("it answers {status}"),
-                    Error::Timeout(_) => "it does not answer in time".into(),
-                    Error::HostNotFound => "no such host".into(),
-                    Error::ConnectionFailed => "no connection".into(),
-                    Error::Io(error) => error.to_string(),
-                    Error::Rustls(error) => error.to_string(),
-                    // Other messages may quote the URL.
-                    _ => "the request failed".into(),
-                };
-                tracing::warn!(host = host(url), why, "cannot ping; the run goes on");
-                return;
-            }
-        }
-    }
 }
 
 impl Ping {
