@@ -156,7 +156,7 @@ pub struct Run {
     /// Worker threads of a single process [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "cluster")]
     pub threads: Option<u16>,
-    /// Sets a key of the job file, as if it stood there: `--set confirm.numerals=off`. May be
+    /// Sets a key of the job file, as if it stood there: `--set confirm.facts=off`. May be
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

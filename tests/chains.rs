@@ -10,7 +10,7 @@ fn page(number: u64, text: &str) -> String {
 
 /// A bench of 40 pages of 30 editions; those of more than 20 pages are large clusters.
 fn chain() -> Bench {
-    let bench = Bench::new(Path::new("in"), "[confirm]\nnumerals = \"off\"\n[clusters]\npages_warn = 20\n");
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[clusters]\npages_warn = 20\n");
     std::fs::create_dir(bench.at("in")).expect("made");
     let lines: String = (0..40).map(|n| page(n, &texts::text(0, n % 30))).collect();
     std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");

@@ -137,7 +137,7 @@ fn any_signatures_any_texts() {
             assert_eq!(named, BTreeSet::from(["simhash".to_owned()]));
         }
         let other =
-            [&identity[..], &["--set", "confirm.similarity_min=9000", "--set", "confirm.numerals=\"off\""]].concat();
+            [&identity[..], &["--set", "confirm.similarity_min=9000", "--set", "confirm.facts=\"off\""]].concat();
         bench.run_well(&[&other[..], &["--threads", "3"]].concat());
         let scratch = Bench::new(&demo_inputs(), "");
         scratch.run_well(&other);

@@ -99,7 +99,7 @@ fn counted_by_hand() {
         list.map(|row| ["a", "b", "reason"].map(|key| row[key].as_str().expect("text").to_owned())).collect()
     };
     let row = |a: &str, b: &str, reason: &str| [a, b, reason].map(str::to_owned);
-    assert_eq!(wrong("false_accepts"), [row("http://one.example/c1", "http://one.example/d1", "sketch")]);
+    assert_eq!(wrong("false_accepts"), [row("http://one.example/c1", "http://one.example/d1", "coverage")]);
     assert_eq!(wrong("misses"), [row("http://one.example/b1", "http://two.example/b2", "not_proposed")]);
     let reasons: u64 = of["reasons"].as_array().expect("rules").iter().filter_map(|of| of["text_pairs"].as_u64()).sum();
     let all = of["signatures"].as_array().and_then(|all| all.last()).expect("all");
@@ -203,7 +203,7 @@ fn settings_are_tried() {
         assert!(svg.starts_with("<svg") && svg.contains("as stored") && svg.contains("simhash.k"));
         let table = bench.pagefold("eval", &["--labels", "labels.jsonl", "--sweep", "--list", "3"]).stdout;
         let table = String::from_utf8(table).expect("UTF-8");
-        assert!(table.contains("confirm.coverage_min") && table.contains("precision"), "{table}");
+        assert!(table.contains("confirm.leading_tokens_max") && table.contains("precision"), "{table}");
     }
 }
 

@@ -74,12 +74,12 @@ fn of_a_job_file() {
         assert!(!folder.path().join("store").exists() && !folder.path().join("out").exists());
     };
     says(
-        "[simhash]\nk = \"two\"\nbnads = 4\n[confirm]\nsimilarity_min = 0.3\nnumerals = true\n[keep]\nhosts = [\"https://d.example/\"]\n",
+        "[simhash]\nk = \"two\"\nbnads = 4\n[confirm]\nsimilarity_min = 0.3\nfacts = true\n[keep]\nhosts = [\"https://d.example/\"]\n",
         &[
             "job.toml:7: [simhash] k = \"two\": a whole number from 0 to 8 is wanted",
             "job.toml:8: [simhash] bnads: no such key; did you mean `bands`?",
             "job.toml:10: [confirm] similarity_min = 0.3: a share from 0.5 to 1 is wanted",
-            "job.toml:11: [confirm] numerals = true: \"off\", \"short\" or \"on\" is wanted",
+            "job.toml:11: [confirm] facts = true: \"off\", \"numbers\", \"names\" or \"words\" is wanted",
             "job.toml:13: [keep] hosts: \"https://d.example/\" is no name of a host; write `d.example`",
         ],
     );
@@ -127,7 +127,7 @@ fn of_set() {
     let at = folder.path();
     says(
         at,
-        &["run", "job.toml", "--set", "confirm.numerals=off", "--set", "simhash.k=two", "--set", "read.inputs=[3]"],
+        &["run", "job.toml", "--set", "confirm.facts=off", "--set", "simhash.k=two", "--set", "read.inputs=[3]"],
         78,
         &[
             "--set simhash.k=two: [simhash] k = \"two\": a whole number",
@@ -237,14 +237,14 @@ fn of_another_identity() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let other = ["--set", "confirm.coverage_min=0.9", "--set", "keep.by=newest"];
+    let other = ["--set", "confirm.similarity_min=0.9", "--set", "keep.by=newest"];
     let labels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/demo_truth.jsonl");
     let eval = ["eval", "job.toml", "--labels", labels.to_str().expect("UTF-8")];
     says(
         &at,
         &[&eval, &other[..]].concat(),
         78,
-        &["decided with confirm.coverage_min = 0.92, the job says 0.9; put them back"],
+        &["decided with confirm.similarity_min = 0.8, the job says 0.9; put them back"],
     );
     let deep = [&["verify", "job.toml", "--deep"], &other[..]].concat();
     says(
@@ -252,7 +252,7 @@ fn of_another_identity() {
         &deep,
         78,
         &[
-            "confirm.coverage_min = 0.92, the job says 0.9; keep.by = [\"https\",\"shortest_url\"], the job says [\"newest\"]",
+            "confirm.similarity_min = 0.8, the job says 0.9; keep.by = [\"https\",\"shortest_url\"], the job says [\"newest\"]",
         ],
     );
 }
@@ -393,12 +393,12 @@ fn of_reports() {
     ] {
         assert!(first.contains(line), "{line:?} is not in\n{first}");
     }
-    let again = report(&["--set", "confirm.numerals=off"]);
+    let again = report(&["--set", "confirm.facts=off"]);
     assert!(again.contains("read       nothing new; [confirm] changed, so every pair was decided again\n"), "{again}");
     assert!(!again.contains("records"), "{again}");
     // An epoch that a guard refused becomes one that was not finished.
     write(at, "more.jsonl", &[GOOD, "{broken\n"].concat());
-    let both = ["--set", "confirm.numerals=off", "--set", "read.inputs=[\"in.jsonl\",\"more.jsonl\"]"];
+    let both = ["--set", "confirm.facts=off", "--set", "read.inputs=[\"in.jsonl\",\"more.jsonl\"]"];
     says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["1 of 2 records were rejected"]);
     let attempt =
         std::fs::read_dir(at.join("store/attempt")).expect("attempts").next().expect("one").expect("readable");

@@ -73,7 +73,7 @@ fn same_answer_from_any_cut() {
 /// also of the second epoch's changes and of the reports on large clusters and unexamined buckets.
 #[test]
 fn same_answer_with_a_radius() {
-    let more = "[confirm]\nnumerals = \"off\"\n[clusters]\nradius = 1\npages_warn = 5\n";
+    let more = "[confirm]\nfacts = \"off\"\n[clusters]\nradius = 1\npages_warn = 5\n";
     let night = |bench: &Bench, night: u64| {
         let mut lines = String::new();
         for page in 0..200 - 80 * night {

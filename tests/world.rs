@@ -19,7 +19,7 @@ const DAY: i64 = 86_400;
 /// The start of the setting of the radius.
 const RADIUS: &str = "clusters.radius=";
 /// The words of these texts are numbered, so the numeral veto is off.
-const CONFIRM: &str = "[confirm]\nnumerals = \"off\"\n";
+const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n";
 
 /// For so many days it is remembered that a page is gone.
 const GONE_DAYS: i64 = 12;

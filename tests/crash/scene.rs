@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 /// Character n-grams need no dictionary, whose loading would take most of so small a run. The
 /// numeral veto is off because the words of these texts are numbered.
-const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nnumerals = \"off\"\n";
+const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
 
 /// A store of one epoch, the input of a second one, and what an undisturbed second epoch leaves.
 pub struct Scene {

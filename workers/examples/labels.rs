@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use workers::confirm::coverage;
+use workers::confirm::lcs;
 use workers::document::canonical_url;
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::{Shingles, shared};
@@ -95,7 +95,7 @@ impl By {
     /// Whether two texts that share `o` tokens are that alike.
     fn holds(self, a: &Measured, b: &Measured, o: usize, min: usize) -> bool {
         let least = self.least(a.tokens.len(), b.tokens.len(), min);
-        o >= least && (self == By::Jaccard || coverage::lcs(&a.characters, &b.characters, least).is_some())
+        o >= least && (self == By::Jaccard || lcs::lcs(&a.characters, &b.characters, least).is_some())
     }
 }
 
@@ -322,7 +322,7 @@ mod tests {
     fn plain(by: By, a: &Measured, b: &Measured, min: usize) -> bool {
         let o = shared(&a.tokens, &b.tokens);
         let (x, y) = (a.tokens.len(), b.tokens.len());
-        let lcs = coverage::lcs(&a.characters, &b.characters, 0).unwrap_or(0);
+        let lcs = lcs::lcs(&a.characters, &b.characters, 0).unwrap_or(0);
         x > 0
             && y > 0
             && match by {

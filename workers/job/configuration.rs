@@ -48,7 +48,10 @@ impl Job {
     /// The decision configuration.
     pub fn decision(&self) -> Value {
         let distance_max = self.confirm.distance_max.filter(|max| *max != self.simhash.k);
-        json!({ "confirm": confirm::Options { distance_max, ..self.confirm.clone() } })
+        json!({
+            "confirm": confirm::Options { distance_max, ..self.confirm.clone() },
+            "differences": confirm::differences::VERSION,
+        })
     }
 
     /// The view configuration.

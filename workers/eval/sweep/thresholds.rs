@@ -1,7 +1,6 @@
 //! Tries the thresholds that decide, over the stored pairs.
 
-use crate::confirm::numeral_veto::Veto;
-use crate::confirm::{self, By, decide};
+use crate::confirm::{self, By, Facts, decide};
 use crate::error::Result;
 use crate::eval::sweep::{Frame, Knob, Places, Sums, undamaged};
 use crate::eval::world::World;
@@ -9,8 +8,7 @@ use crate::job::Job;
 use crate::tables::evidence::{Archive, Content};
 
 const SIMILARITY_MIN: [u16; 7] = [6000, 7000, 7500, 8000, 8500, 9000, 9500];
-const COVERAGE_MIN: [u16; 7] = [8500, 8800, 9000, 9200, 9400, 9600, 9800];
-const COVERAGE_CHARS_MAX: [u32; 7] = [0, 80, 160, 320, 640, 1280, u32::MAX];
+const WORDS_CHARS_MAX: [u32; 6] = [0, 150, 300, 600, 1200, u32::MAX];
 const LEADING_TOKENS_MAX: [u32; 6] = [0, 15, 30, 60, 120, 240];
 
 /// A setting of a threshold.
@@ -39,24 +37,19 @@ fn tried(own: &confirm::Options, k: u32) -> Vec<Tried> {
     }
     let of = |min: u16| (min.to_string(), confirm::Options { similarity_min: min, ..own.clone() });
     try_all("confirm.similarity_min", values(&SIMILARITY_MIN, own.similarity_min).into_iter().map(of).collect());
-    let of = |min: u16| (min.to_string(), confirm::Options { coverage_min: min, ..own.clone() });
-    try_all("confirm.coverage_min", values(&COVERAGE_MIN, own.coverage_min).into_iter().map(of).collect());
     let of = |max: u32| {
         let name = if max == u32::MAX { "no limit".to_owned() } else { max.to_string() };
-        (name, confirm::Options { coverage_chars_max: max, ..own.clone() })
+        (name, confirm::Options { words_chars_max: max, ..own.clone() })
     };
-    try_all(
-        "confirm.coverage_chars_max",
-        values(&COVERAGE_CHARS_MAX, own.coverage_chars_max).into_iter().map(of).collect(),
-    );
+    try_all("confirm.words_chars_max", values(&WORDS_CHARS_MAX, own.words_chars_max).into_iter().map(of).collect());
     let of = |max: u32| (max.to_string(), confirm::Options { leading_tokens_max: max, ..own.clone() });
     try_all(
         "confirm.leading_tokens_max",
         values(&LEADING_TOKENS_MAX, own.leading_tokens_max).into_iter().map(of).collect(),
     );
-    let numerals = [("off", Veto::Off), ("short", Veto::Short), ("on", Veto::On)];
-    let of = |(name, numerals): (&str, Veto)| (name.to_owned(), confirm::Options { numerals, ..own.clone() });
-    try_all("confirm.numerals", numerals.into_iter().map(of).collect());
+    let facts = [("off", Facts::Off), ("numbers", Facts::Numbers), ("names", Facts::Names), ("words", Facts::Words)];
+    let of = |(name, facts): (&str, Facts)| (name.to_owned(), confirm::Options { facts, ..own.clone() });
+    try_all("confirm.facts", facts.into_iter().map(of).collect());
     all
 }
 

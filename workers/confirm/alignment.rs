@@ -1,0 +1,271 @@
+//! Aligns two normalised texts and gives what differs between them as spans.
+//!
+//! The unit is a token: a Chinese character, a digit, or a word of another script. Punctuation and
+//! white space are no tokens, so they never differ. The alignment is a shortest edit script (Myers:
+//! "An O(ND) difference algorithm and its variations", Algorithmica 1, 1986, with the division at
+//! the middle of section 4b, so that memory is linear).
+//!
+//! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
+//! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
+
+use crate::text::characters::{is_han, is_letter};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Texts with more tokens are not aligned.
+pub const TOKENS_MAX: usize = 1 << 15;
+
+/// The tokens of a normalised text.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Where each token stands, in bytes.
+    pub places: Vec<Range<u32>>,
+}
+
+impl<'a> Tokens<'a> {
+    /// The tokens of `text`; `None` if there are more than [`TOKENS_MAX`].
+    pub fn of(text: &'a str) -> Option<Tokens<'a>> {
+        let mut places: Vec<Range<u32>> = Vec::new();
+        let mut in_word = false;
+        for (at, c) in text.char_indices() {
+            let end = (at + c.len_utf8()) as u32;
+            let alone = is_han(c) || c.is_ascii_digit();
+            match places.last_mut() {
+                Some(place) if in_word && !alone && is_letter(c) => place.end = end,
+                _ if is_letter(c) => {
+                    if places.len() == TOKENS_MAX {
+                        return None;
+                    }
+                    places.push(at as u32..end);
+                }
+                _ => {}
+            }
+            in_word = !alone && is_letter(c);
+        }
+        Some(Tokens { text, places })
+    }
+
+    /// The number of tokens.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is no token.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The number of characters in the tokens of `range`.
+    pub fn chars(&self, range: Range<usize>) -> usize {
+        range.map(|at| self.token(at).chars().count()).sum()
+    }
+
+    /// Token number `at`.
+    pub fn token(&self, at: usize) -> &'a str {
+        let place = &self.places[at];
+        &self.text[place.start as usize..place.end as usize]
+    }
+
+    /// What stands between the token before `at` and token `at`: marks and white space.
+    pub fn gap(&self, at: usize) -> &'a str {
+        let from = if at == 0 { 0 } else { self.places[at - 1].end as usize };
+        let to = self.places.get(at).map_or(self.text.len(), |place| place.start as usize);
+        &self.text[from..to]
+    }
+}
+
+/// Tokens of one side that stand in place of tokens of the other; one of both may be none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Token numbers of the first text.
+    pub a: Range<usize>,
+    /// Token numbers of the second text.
+    pub b: Range<usize>,
+}
+
+/// The spans in which two texts differ, ascending; `None` if more than `edits_max` tokens would be
+/// deleted and inserted.
+///
+/// ```
+/// use workers::confirm::alignment::{Tokens, spans};
+///
+/// let (a, b) = (Tokens::of("rain on monday, 11 degrees").unwrap(), Tokens::of("rain on friday: 12 degrees").unwrap());
+/// let spans = spans(&a, &b, 100).unwrap();
+/// assert_eq!(spans.len(), 2);
+/// assert_eq!((a.token(spans[0].a.start), b.token(spans[0].b.start)), ("monday", "friday"));
+/// assert_eq!((a.token(spans[1].a.start), b.token(spans[1].b.start)), ("1", "2"));
+/// ```
+pub fn spans<'t>(a: &Tokens<'t>, b: &Tokens<'t>, edits_max: usize) -> Option<Vec<Span>> {
+    if b.text < a.text {
+        let mut spans = spans(b, a, edits_max)?;
+        spans.iter_mut().for_each(|span| std::mem::swap(&mut span.a, &mut span.b));
+        return Some(spans);
+    }
+    let mut numbers: HashMap<&'t str, u32> = HashMap::with_capacity(a.len());
+    let mut number = |tokens: &Tokens<'t>| -> Vec<u32> {
+        let mut list = Vec::with_capacity(tokens.len());
+        for at in 0..tokens.len() {
+            let next = numbers.len() as u32;
+            list.push(*numbers.entry(tokens.token(at)).or_insert(next));
+        }
+        list
+    };
+    let (x, y) = (number(a), number(b));
+    let mut aligner = Aligner { a: &x, b: &y, edits_max, forward: Vec::new(), backward: Vec::new(), spans: Vec::new() };
+    aligner.align(0..x.len(), 0..y.len())?;
+    Some(aligner.spans)
+}
+
+struct Aligner<'a> {
+    a: &'a [u32],
+    b: &'a [u32],
+    edits_max: usize,
+    /// The farthest column reached on each diagonal, from the first corner and from the last.
+    forward: Vec<usize>,
+    backward: Vec<usize>,
+    spans: Vec<Span>,
+}
+
+impl Aligner<'_> {
+    /// Adds a span, or lengthens the last one if nothing is between.
+    fn emit(&mut self, a: Range<usize>, b: Range<usize>) {
+        match self.spans.last_mut() {
+            Some(last) if last.a.end == a.start && last.b.end == b.start => {
+                last.a.end = a.end;
+                last.b.end = b.end;
+            }
+            _ if a.is_empty() && b.is_empty() => {}
+            _ => self.spans.push(Span { a, b }),
+        }
+    }
+
+    /// Emits the spans of a box.
+    fn align(&mut self, mut a: Range<usize>, mut b: Range<usize>) -> Option<()> {
+        let prefix = self.a[a.clone()].iter().zip(&self.b[b.clone()]).take_while(|(a, b)| a == b).count();
+        a.start += prefix;
+        b.start += prefix;
+        let ends = self.a[a.clone()].iter().rev().zip(self.b[b.clone()].iter().rev());
+        let suffix = ends.take_while(|(a, b)| a == b).count();
+        a.end -= suffix;
+        b.end -= suffix;
+        if a.is_empty() || b.is_empty() {
+            self.emit(a, b);
+            return Some(());
+        }
+        let (x, y) = self.middle(a.clone(), b.clone())?;
+        self.align(a.start..x, b.start..y)?;
+        self.align(x..a.end, y..b.end)
+    }
+
+    /// A point on a shortest path through a box whose corners do not match.
+    fn middle(&mut self, a: Range<usize>, b: Range<usize>) -> Option<(usize, usize)> {
+        let (old, new) = (&self.a[a.clone()], &self.b[b.clone()]);
+        let (n, m) = (old.len() as isize, new.len() as isize);
+        let delta = n - m;
+        let most = (n + m + 1) / 2 + 1;
+        let at = |k: isize| (k + most + 1) as usize;
+        for row in [&mut self.forward, &mut self.backward] {
+            row.clear();
+            row.resize(at(most + 1) + 1, 0);
+        }
+        let next = |row: &[usize], k: isize, d: isize| match k == -d || k != d && row[at(k - 1)] < row[at(k + 1)] {
+            true => row[at(k + 1)] as isize,
+            false => row[at(k - 1)] as isize + 1,
+        };
+        for d in 0..=most {
+            if 2 * d > self.edits_max as isize + 1 {
+                return None;
+            }
+            for k in (-d..=d).rev().step_by(2) {
+                let x = next(&self.forward, k, d);
+                let y = x - k;
+                let inside = x < n && (0..m).contains(&y);
+                let run = if inside { common(old[x as usize..].iter(), new[y as usize..].iter()) } else { 0 };
+                self.forward[at(k)] = x as usize + run;
+                let other = delta - k;
+                if delta % 2 != 0 && other.abs() < d && (self.forward[at(k)] + self.backward[at(other)]) as isize >= n {
+                    return Some((a.start + x as usize, b.start + y as usize));
+                }
+            }
+            for k in (-d..=d).rev().step_by(2) {
+                let x = next(&self.backward, k, d);
+                let y = x - k;
+                let inside = x < n && (0..m).contains(&y);
+                let run = match inside {
+                    true => common(old[..(n - x) as usize].iter().rev(), new[..(m - y) as usize].iter().rev()),
+                    false => 0,
+                };
+                self.backward[at(k)] = x as usize + run;
+                let other = delta - k;
+                if delta % 2 == 0 && other.abs() <= d && (self.backward[at(k)] + self.forward[at(other)]) as isize >= n
+                {
+                    return Some((a.end - x as usize - run, (b.end as isize - y) as usize - run));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The length of the common beginning.
+fn common<'a>(a: impl Iterator<Item = &'a u32>, b: impl Iterator<Item = &'a u32>) -> usize {
+    a.zip(b).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The fewest deleted and inserted tokens, by the quadratic table.
+    fn distance(a: &[&str], b: &[&str]) -> usize {
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut corner = i;
+            row[0] = i + 1;
+            for (j, y) in b.iter().enumerate() {
+                let above = row[j + 1];
+                row[j + 1] = if x == y { corner } else { 1 + above.min(row[j]) };
+                corner = above;
+            }
+        }
+        row[b.len()]
+    }
+
+    fn list<'a>(tokens: &Tokens<'a>) -> Vec<&'a str> {
+        (0..tokens.len()).map(|at| tokens.token(at)).collect()
+    }
+
+    proptest! {
+        /// What is left between the spans is equal, the script is a shortest one, both orders give
+        /// the same spans, and the limit refuses exactly what is above it.
+        #[test]
+        fn shortest_and_symmetric(a in "[一-五0-2 a，]{0,60}", b in "[一-五0-2 a，]{0,60}", max in 0usize..60) {
+            let (x, y) = (Tokens::of(&a).expect("short"), Tokens::of(&b).expect("short"));
+            let found = spans(&x, &y, 1000).expect("below the limit");
+            let edits: usize = found.iter().map(|span| span.a.len() + span.b.len()).sum();
+            prop_assert_eq!(edits, distance(&list(&x), &list(&y)));
+            let (mut i, mut j) = (0, 0);
+            let last = Span { a: x.len()..x.len(), b: y.len()..y.len() };
+            for span in found.iter().chain([&last]) {
+                prop_assert_eq!(&list(&x)[i..span.a.start], &list(&y)[j..span.b.start]);
+                (i, j) = (span.a.end, span.b.end);
+            }
+            let mirrored: Vec<Span> = found.iter().map(|span| Span { a: span.b.clone(), b: span.a.clone() }).collect();
+            prop_assert_eq!(spans(&y, &x, 1000), Some(mirrored));
+            if edits + 1 < max {
+                prop_assert!(spans(&x, &y, max).is_some());
+            }
+        }
+    }
+
+    /// Words, digits and Chinese characters are tokens; marks and spaces stand between them.
+    #[test]
+    fn tokens_of_a_text() {
+        let tokens = Tokens::of("第12届 hello-world，好。").expect("short");
+        assert_eq!(list(&tokens), ["第", "1", "2", "届", "hello", "world", "好"]);
+        assert_eq!((tokens.gap(4), tokens.gap(6), tokens.gap(7)), (" ", "，", "。"));
+    }
+}

@@ -1,0 +1,306 @@
+//! Says what kind of thing differs between two aligned texts.
+//!
+//! Two copies of one article differ in what surrounds it and in small edits. Two pages of one
+//! template differ in facts. How much differs does not tell them apart: a visit counter has as many
+//! digits as a date. What differs does.
+//!
+//! A fact is replaced where both sides have another number, name or content word in the same place.
+//! Names and words are found by jieba's dictionary and tags in a window around the span, so that a
+//! verdict needs no segmentation of whole texts.
+
+use crate::confirm::alignment::{Span, Tokens};
+use crate::confirm::lcs::lcs;
+use crate::confirm::numbers;
+use crate::text::characters::is_han;
+use jieba_rs::Jieba;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// The version of these rules and of the list of furniture words; part of the decision.
+pub const VERSION: u32 = 1;
+
+/// What replaces what in a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Another number.
+    Number,
+    /// A counter, a clock, a date line or a copyright line.
+    Furniture,
+    /// The same numbers in other characters.
+    Variant,
+    /// Another name.
+    Name,
+    /// Another content word.
+    Word,
+    /// Anything else.
+    Edit,
+}
+
+/// A longer passage, in tokens, replaces more than a fact.
+const FACT_TOKENS_MAX: usize = 12;
+
+/// More words than these are a clause, even if there is a name among them ...
+const NAME_WORDS_MAX: usize = 5;
+/// ... and more than these, or one side twice as long as the other, if one is not known as a name.
+const FACT_WORDS_MAX: usize = 3;
+
+/// Makes spans cover whole numbers, and joins spans that belong together.
+///
+/// A shortest edit script may cut a number in two, and may match a word with the same word of
+/// another place.
+pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+    let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
+    for (at, span) in spans.iter().enumerate() {
+        // Between two spans the tokens of both sides are equal.
+        let before = span.a.start - settled.last().map_or(0, |last| last.a.end.min(span.a.start));
+        let after = spans.get(at + 1).map_or(a.len(), |next| next.a.start) - span.a.end;
+        let span = moved(a, b, span, before, after);
+        let (before, after) = (before.min(span.a.start), after);
+        let joined = |left: usize, right: usize| numbers::joins(a, left) || numbers::joins(b, right);
+        let back = (0..before).take_while(|n| joined(span.a.start - n, span.b.start - n)).count();
+        let on = (0..after).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
+        let on = on.min(spans.get(at + 1).map_or(a.len(), |next| next.a.start).saturating_sub(span.a.end));
+        let span = Span { a: span.a.start - back..span.a.end + on, b: span.b.start - back..span.b.end + on };
+        match settled.last_mut() {
+            Some(last) if belong(a, last, &span) => {
+                last.a.end = span.a.end;
+                last.b.end = span.b.end;
+            }
+            _ => settled.push(span),
+        }
+    }
+    settled
+}
+
+/// A span on one side alone, moved so that it does not cut a number.
+///
+/// `12日。13日。` without `12日。` may be written as without `2日。1`, which cuts both numbers.
+fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usize) -> Span {
+    let (tokens, range) = match (span.a.is_empty(), span.b.is_empty()) {
+        (false, true) => (a, &span.a),
+        (true, false) => (b, &span.b),
+        _ => return span.clone(),
+    };
+    let whole = |range: &Range<usize>| !numbers::joins(tokens, range.start) && !numbers::joins(tokens, range.end);
+    let shifted = |by: isize| {
+        let shift = |range: &Range<usize>| range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by);
+        (shift(range), Span { a: shift(&span.a), b: shift(&span.b) })
+    };
+    if whole(range) {
+        return span.clone();
+    }
+    let back = (0..before).take_while(|n| tokens.token(range.start - 1 - n) == tokens.token(range.end - 1 - n)).count();
+    let on = (0..after).take_while(|n| tokens.token(range.start + n) == tokens.token(range.end + n)).count();
+    let places = (1..=back as isize).map(|n| -n).chain(1..=on as isize);
+    let found = places.map(shifted).find(|(range, _)| whole(range));
+    found.map_or_else(|| span.clone(), |(_, span)| span)
+}
+
+/// Whether two neighbouring spans are one replacement.
+fn belong(a: &Tokens<'_>, last: &Span, next: &Span) -> bool {
+    let between = next.a.start - last.a.end;
+    // A name may have a character in common with the one that it replaces. Words part at spaces.
+    let inside = between == 0 || between == 1 && is_han_token(a, last.a.end);
+    let longest = [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
+    // What is deleted on one side and inserted on the other, with few tokens between.
+    let opposite = last.a.is_empty() && next.b.is_empty() || last.b.is_empty() && next.a.is_empty();
+    inside && longest <= 3 || opposite && between <= 4 && longest <= 6
+}
+
+/// Whether a span has few tokens on both sides and some on each.
+pub fn is_small(span: &Span) -> bool {
+    let (less, more) = (span.a.len().min(span.b.len()), span.a.len().max(span.b.len()));
+    less > 0 && more <= 3
+}
+
+/// What the numbers of a span are; `Edit` if none is replaced. Symmetric.
+///
+/// In a short text a number behind a Latin word is a fact, such as a model of a product; elsewhere
+/// it is a version.
+pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
+    let (x, y) = (span.a.clone(), span.b.clone());
+    let found = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
+    if x.is_empty() || y.is_empty() {
+        let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
+        let furniture = (found[0] || found[1]) && numbers::is_furniture(tokens, range);
+        return if furniture { Difference::Furniture } else { Difference::Edit };
+    }
+    if !(found[0] && found[1]) || x.len().max(y.len()) > FACT_TOKENS_MAX {
+        return Difference::Edit;
+    }
+    let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
+    if left == right {
+        return Difference::Variant;
+    }
+    if numbers::is_furniture(a, x.clone()) && numbers::is_furniture(b, y.clone()) {
+        return Difference::Furniture;
+    }
+    let lacks = |these: &[u64], those: &[u64]| these.iter().any(|value| !those.contains(value));
+    let code = !short && (numbers::in_code(a, x) || numbers::in_code(b, y));
+    match lacks(&left, &right) && lacks(&right, &left) && !code && !is_slip(a, b, span) {
+        true => Difference::Number,
+        false => Difference::Edit,
+    }
+}
+
+/// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
+fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let tokens = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<bool> {
+        range
+            .clone()
+            .map(|at| tokens.token(at))
+            .map(|token| numbers::is_digit(token) || numbers::is_numeral(token))
+            .collect()
+    };
+    let differ: Vec<usize> = match span.a.len() == span.b.len() {
+        true => (0..span.a.len()).filter(|n| a.token(span.a.start + n) != b.token(span.b.start + n)).collect(),
+        false => return false,
+    };
+    differ.len() == 1 && tokens(a, &span.a)[differ[0]] != tokens(b, &span.b)[differ[0]]
+}
+
+/// What the words of a span are, if no number of it is replaced; `words` says whether content words
+/// count. Symmetric.
+pub fn of_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, words: bool) -> Difference {
+    let (x, y) = (&span.a, &span.b);
+    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
+        return Difference::Edit;
+    }
+    let (left, right) = (Words::around(a, x), Words::around(b, y));
+    // A clause that was rewritten has other words, too.
+    let all_words = left.words.max(right.words);
+    if all_words > NAME_WORDS_MAX {
+        return Difference::Edit;
+    }
+    // One replaced character is more often a slip than a fact, unless both words are names.
+    let one = x.len() == 1 && y.len() == 1 && is_han_token(a, x.start) && is_han_token(b, y.start);
+    let names = left.name && right.name;
+    if one {
+        let alone = left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
+        return if names && alone { Difference::Name } else { Difference::Edit };
+    }
+    let (shared, longer) = (shared(&left.letters, &right.letters), left.letters.len().max(right.letters.len()));
+    // An inflection or a misspelling of a Latin word has most of its letters.
+    let latin = left.letters.iter().chain(&right.letters).all(char::is_ascii);
+    let parted = if latin { 5 * shared < 3 * longer } else { 2 * shared < longer };
+    let few = all_words <= FACT_WORDS_MAX && x.len().max(y.len()) <= 2 * x.len().min(y.len());
+    if names || few && parted && (left.name || left.unknown) && (right.name || right.unknown) {
+        return Difference::Name;
+    }
+    match words && few && parted && left.content && right.content {
+        true => Difference::Word,
+        false => Difference::Edit,
+    }
+}
+
+/// Whether a token is a Chinese character.
+fn is_han_token(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.token(at).chars().all(is_han)
+}
+
+/// The letters that two words have in common, in their order.
+fn shared(a: &[char], b: &[char]) -> usize {
+    lcs(a, b, 0).unwrap_or(0)
+}
+
+/// The words that a span touches.
+#[derive(Clone, Debug, Default)]
+struct Words {
+    /// How many there are.
+    words: usize,
+    /// One is a name of the dictionary: of a person, a place, an organisation, a product.
+    name: bool,
+    /// One is not in the dictionary, as most names of persons.
+    unknown: bool,
+    /// One is a noun, a verb, an adjective, or a Latin word.
+    content: bool,
+    /// Their letters.
+    letters: Vec<char>,
+}
+
+/// The tokens on either side of a span that help to find the borders of its words.
+const CONTEXT: usize = 6;
+
+/// jieba's tags of names.
+const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
+
+/// The first letters of jieba's tags of content words.
+const CONTENT: &str = "nvailbtsxzjf";
+
+impl Words {
+    fn around(tokens: &Tokens<'_>, range: &Range<usize>) -> Words {
+        static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
+        let jieba = DICTIONARY.get_or_init(Jieba::new);
+        let (from, to) = (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
+        let base = tokens.places[from].start as usize;
+        let window = &tokens.text[base..tokens.places[to - 1].end as usize];
+        let start = tokens.places[range.start].start as usize - base;
+        let end = tokens.places[range.end - 1].end as usize - base;
+        let (mut words, mut at) = (Words::default(), 0);
+        for tag in jieba.tag(window, true) {
+            let (low, high) = (at, at + tag.word.len());
+            at = high;
+            if high <= start || low >= end {
+                continue;
+            }
+            words.words += 1;
+            let before = words.letters.len();
+            words.letters.extend(tag.word.chars().filter(|c| c.is_alphanumeric()));
+            let length = words.letters.len() - before;
+            if length >= 2 && tag.word.chars().all(is_han) {
+                let known = jieba.has_word(tag.word);
+                words.name |= known && NAMES.contains(&tag.tag);
+                words.unknown |= !known;
+                words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
+            }
+            words.content |= length >= 3 && tag.word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::alignment::spans;
+
+    fn differences(a: &str, b: &str) -> Vec<Difference> {
+        let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+        let found = settle(&x, &y, &spans(&x, &y, 1000).expect("near"));
+        let of = |span: &Span| match of_numbers(&x, &y, span, true) {
+            Difference::Edit => of_words(&x, &y, span, true),
+            difference => difference,
+        };
+        found.iter().map(of).collect()
+    }
+
+    /// Facts are told from furniture and from edits, in both orders.
+    #[test]
+    fn kinds() {
+        use Difference::*;
+        for (a, b, kinds) in [
+            ("十四届全国人大二次会议将于3月5日召开", "十四届全国人大四次会议将于3月5日召开", vec![Number]),
+            ("7月11日，气温30度", "7月12日，气温30度", vec![Number]),
+            ("会议于1日下午在大会堂举行", "会议于15日下午在大会堂举行", vec![Number]),
+            ("第二十次会议在北京举行", "第20次会议在北京举行", vec![Variant]),
+            ("正文在此。 阅读 1234 评论 5", "正文在此。 阅读 98 评论 77", vec![Furniture, Furniture]),
+            ("奋力谱写中国式现代化甘肃篇章", "奋力谱写中国式现代化湖南篇章", vec![Name]),
+            ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
+            ("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名", vec![Word]),
+            ("he was met on monday by all", "he was met on friday by all", vec![Word]),
+            ("党的十九届中央纪委全体会议", "党的国九届中央纪委全体会议", vec![Edit]),
+            ("海洋经济的发展很快", "海洋经济地发展很快", vec![Edit]),
+            ("the budget grows by half", "the budget grew by half", vec![Edit]),
+        ] {
+            assert_eq!(differences(a, b), kinds, "{a} | {b}");
+            assert_eq!(differences(b, a), kinds, "{b} | {a}");
+        }
+    }
+
+    /// A sentence that is left out between two numbers cuts neither of them.
+    #[test]
+    fn numbers_stay_whole() {
+        assert_eq!(differences("12日开会。13日休会。14日散会。", "12日开会。14日散会。"), [Difference::Edit]);
+        assert_eq!(differences("11日。12日。", "12日。"), [Difference::Edit]);
+    }
+}

@@ -1,0 +1,254 @@
+//! Numbers in two aligned texts: which belong to facts, which to furniture, which to code.
+//!
+//! A number is a run of digits, with decimal points and with commas between thousands, or a numeral
+//! in Chinese characters that counts or orders something. Both are compared by value.
+
+use crate::confirm::alignment::Tokens;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Whether `token` is a digit.
+pub fn is_digit(token: &str) -> bool {
+    matches!(token.as_bytes(), [b'0'..=b'9'])
+}
+
+/// Chinese numerals; those from the third to the eleventh are 1 to 9.
+const NUMERALS: &str = "零〇一二三四五六七八九十百千万亿两";
+
+/// Whether `token` is a Chinese numeral.
+pub fn is_numeral(token: &str) -> bool {
+    let mut chars = token.chars();
+    chars.next().is_some_and(|c| NUMERALS.contains(c)) && chars.next().is_none()
+}
+
+/// Whether the tokens before and at `at` belong to one number.
+pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
+    if at == 0 || at >= tokens.len() {
+        return false;
+    }
+    let (left, right) = (tokens.token(at - 1), tokens.token(at));
+    let numeral = |token: &str| is_digit(token) || is_numeral(token);
+    is_digit(left) && is_digit(right) && matches!(tokens.gap(at), "" | "." | ",")
+        || numeral(left) && is_numeral(right) && tokens.gap(at).is_empty()
+}
+
+/// What may follow a numeral that counts or orders something.
+const MEASURES: &str = "届次名人年月日号期章节条位个岁元米度级场分秒时点天周季回卷集轮批项部台辆架艘栋层楼路组班营团师军里公亩吨斤克升倍\
+    成折等只头匹棵朵件套双副本册页字句段幅张份篇首声阵";
+
+/// Whether the numeral at `at` counts something: behind an ordinal mark or another numeral, or
+/// before another numeral or a measure word. Alone it is often part of a word.
+fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
+    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
+    let behind = at > 0 && touches(at) && (tokens.token(at - 1) == "第" || is_numeral(tokens.token(at - 1)));
+    let before = touches(at + 1) && (is_numeral(tokens.token(at + 1)) || MEASURES.contains(tokens.token(at + 1)));
+    behind || before
+}
+
+/// Whether there is a number in `range`.
+pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
+    range.any(|at| is_digit(tokens.token(at)) || is_numeral(tokens.token(at)) && counts(tokens, at))
+}
+
+/// The values of the numbers in `range`, in their order.
+///
+/// ```
+/// use workers::confirm::alignment::Tokens;
+/// use workers::confirm::numbers::values;
+///
+/// let tokens = Tokens::of("第二十次，12,000人，3.5元").unwrap();
+/// assert_eq!(values(&tokens, 0..tokens.len()), [20, 12_000, 35]);
+/// ```
+pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<u64> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for at in range {
+        if !is_digit(tokens.token(at)) && !is_numeral(tokens.token(at)) {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.end == at && joins(tokens, at) => run.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs.into_iter().map(|run| value(run.map(|at| tokens.token(at)))).collect()
+}
+
+/// The value of one number. The greatest one stands for all that have no room in 64 bits.
+fn value<'t>(tokens: impl Iterator<Item = &'t str>) -> u64 {
+    let (mut total, mut section, mut digit) = (0u64, 0u64, 0u64);
+    for c in tokens.flat_map(str::chars) {
+        let unit = match c {
+            '十' => 10,
+            '百' => 100,
+            '千' => 1_000,
+            '万' => 10_000,
+            '亿' => 100_000_000,
+            _ => {
+                let one = match c {
+                    '两' => 2,
+                    c => c.to_digit(10).map_or_else(
+                        || NUMERALS.chars().skip(2).position(|numeral| numeral == c).map_or(0, |at| at as u64 + 1),
+                        u64::from,
+                    ),
+                };
+                // 〇 and 零 are no position of the nine, so they add 0.
+                let one = if matches!(c, '零' | '〇') { 0 } else { one };
+                digit = digit.saturating_mul(10).saturating_add(one);
+                continue;
+            }
+        };
+        if unit < 10_000 {
+            section = section.saturating_add(digit.max(1).saturating_mul(unit));
+        } else {
+            total = total.saturating_add(section.saturating_add(digit)).saturating_mul(unit);
+            section = 0;
+        }
+        digit = 0;
+    }
+    total.saturating_add(section).saturating_add(digit)
+}
+
+/// The words beside a number that is furniture, one a line.
+const FURNITURE_WORDS: &str = include_str!("furniture_words.txt");
+
+fn furniture_words() -> &'static [&'static str] {
+    static WORDS: OnceLock<Vec<&str>> = OnceLock::new();
+    WORDS.get_or_init(|| FURNITURE_WORDS.lines().filter(|line| !line.starts_with('#')).collect())
+}
+
+/// Whether the numbers of a span are a counter, a clock, a date line or a copyright line.
+///
+/// They are if a word of the list stands directly before or behind them, or in the span, or if they
+/// are a date or a clock in digits that stands alone between spaces.
+pub fn is_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
+    // The whole group of numbers: a date with a clock has five.
+    let glued = |at: usize, token: usize| {
+        is_digit(tokens.token(token)) && matches!(tokens.gap(at), "" | "-" | "/" | "." | ":" | "," | " ")
+    };
+    let (mut from, mut to) = (range.start, range.end);
+    while from > 0 && glued(from, from - 1) {
+        from -= 1;
+    }
+    while to < tokens.len() && glued(to, to) {
+        to += 1;
+    }
+    let (start, end) = (tokens.places[from].start as usize, tokens.places[to - 1].end as usize);
+    let (before, group, after) = (&tokens.text[..start], &tokens.text[start..end], &tokens.text[end..]);
+    let words = furniture_words();
+    if range.into_iter().any(|at| words.contains(&tokens.token(at)))
+        || words.iter().any(|word| touches(before, after, word))
+    {
+        return true;
+    }
+    let edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let alone = edge(before.chars().next_back()) && edge(after.chars().next());
+    alone && (group.contains(':') || group.matches(['-', '/']).count() >= 2) || in_date_line(before, after)
+}
+
+/// The characters on either side of a number in which a date line of a news agency must end.
+const DATE_LINE_CHARS: usize = 24;
+
+/// Whether a number stands in the date line before the first sentence: `(place, 5 march)` or
+/// `place, 5 march -`.
+fn in_date_line(before: &str, after: &str) -> bool {
+    let head = before.chars().count() <= DATE_LINE_CHARS;
+    let end = after.chars().take(DATE_LINE_CHARS).find(|c| ")—–。.!?;".contains(*c));
+    match end {
+        // In brackets of their own; `today (5 march)` is part of a sentence.
+        Some(')') => before.rfind('(').is_some_and(|open| {
+            let bracket = before[open..].chars().count() <= DATE_LINE_CHARS && !before[open..].contains(')');
+            bracket && before[..open].chars().next_back().is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
+        }),
+        Some('—' | '–') => head,
+        _ => false,
+    }
+}
+
+/// Whether `word` ends `before` or begins `after`, marks left out, as a whole word.
+fn touches(before: &str, after: &str, word: &str) -> bool {
+    let before = before.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '©');
+    let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '次');
+    let parted = |c: Option<char>| !word.is_ascii() || c.is_none_or(|c| !c.is_ascii_alphabetic());
+    before.strip_suffix(word).is_some_and(|rest| parted(rest.chars().next_back()))
+        || after.strip_prefix(word).is_some_and(|rest| parted(rest.chars().next()))
+}
+
+/// Whether a number belongs to code, a path or a version: a Latin word stands before it, or Latin
+/// letters or joining marks touch it.
+pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
+    let joins = |c: char| c.is_ascii_alphabetic() || "./_=<>[]{}`\"#\\-+".contains(c);
+    let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let (start, end) = (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
+    let behind_word = range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
+    let mut after = tokens.text[end..].chars();
+    let next = after.next();
+    // A full stop ends a sentence unless something follows it directly.
+    let follows = next.is_some_and(|c| joins(c) && (c != '.' || after.next().is_some_and(char::is_alphanumeric)));
+    behind_word || follows || tokens.text[..start].chars().next_back().is_some_and(joins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values_of(text: &str) -> Vec<u64> {
+        let tokens = Tokens::of(text).expect("short");
+        values(&tokens, 0..tokens.len())
+    }
+
+    /// Digits and Chinese numerals have the same values.
+    #[test]
+    fn numerals_and_digits() {
+        assert_eq!(
+            values_of("十四 第二十一届 一百零五 二〇二四 两万三千 3亿"),
+            [14, 21, 105, 2024, 23_000, 300_000_000]
+        );
+        assert_eq!(values_of("14 21 105 2024 23,000"), [14, 21, 105, 2024, 23_000]);
+        assert_eq!(values_of(&"9".repeat(40)), [u64::MAX]);
+    }
+
+    fn number_at(text: &str, number: &str) -> (bool, bool) {
+        let tokens = Tokens::of(text).expect("short");
+        let place = text.find(number).expect("it is there");
+        let inside = |at: &usize| (place..place + number.len()).contains(&(tokens.places[*at].start as usize));
+        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
+        let range = at[0]..at[at.len() - 1] + 1;
+        (is_furniture(&tokens, range.clone()), in_code(&tokens, range))
+    }
+
+    /// Counters, clocks, date lines and copyright lines are furniture; numbers in sentences are not.
+    #[test]
+    fn furniture_and_facts() {
+        for (text, number) in [
+            ("正文。 阅读 1234 评论 5", "1234"),
+            ("访问数:12345 当前时间:10:02:33 正文", "02"),
+            ("2024-10-05 08:30 来源:本站 正文", "10"),
+            ("正文 版权所有 © 2023 京icp备00000001号", "2023"),
+            ("the text. 41012 views, 7 comments", "41012"),
+            ("copyright 2019 by the authors", "2019"),
+            ("(石桥镇,3月5日)今年的庙会办得热闹。", "5"),
+            ("dover, 5 march — the harbour was full.", "5"),
+        ] {
+            assert!(number_at(text, number).0, "{text}");
+        }
+        for (text, number) in [
+            ("今天最高气温30度", "30"),
+            ("将于3月5日在北京召开", "5"),
+            ("he sold 12 houses", "12"),
+            ("今天(12月19日)出版", "19"),
+        ] {
+            assert!(!number_at(text, number).0, "{text}");
+        }
+    }
+
+    /// Numbers of versions, paths and code are told from numbers of sentences.
+    #[test]
+    fn code_and_sentences() {
+        for (text, number) in [("已在 rust 1.55 中", "1.55"), ("let a = [12]", "12"), ("第3-x 型", "3")] {
+            assert!(number_at(text, number).1, "{text}");
+        }
+        for (text, number) in [("今天气温30度", "30"), ("共有 12 人", "12")] {
+            assert!(!number_at(text, number).1, "{text}");
+        }
+    }
+}

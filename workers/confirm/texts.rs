@@ -1,0 +1,197 @@
+//! Compares two whole texts: how alike they are, and which fact is replaced.
+//!
+//! One measure serves texts of every length: shared over all, of characters and of 5-grams.
+//!
+//! ```text
+//! characters   shared by the alignment / (of a + of b - shared), furniture and variants left out
+//! 5-grams      Jaccard similarity of the sets; what furniture, seams and slips cost is left out
+//! up to 100 characters the first counts, from 1,000 the second, between both by their distance
+//! ```
+//!
+//! In a short text an edit changes five of few 5-grams, and there the alignment agrees with human
+//! readers. In a long text the alignment finds much in common with texts that were rewritten
+//! sentence by sentence, and 5-grams do not. The greater of the measure and of the plain Jaccard
+//! similarity counts, so that words that lost the space between them cost nothing.
+
+use crate::confirm::alignment::{Span, Tokens, spans};
+use crate::confirm::differences::{Difference, is_small, of_numbers, of_words, settle};
+use crate::confirm::lcs::lcs;
+use crate::confirm::{Facts, Options};
+use crate::text::shingles::shared;
+
+/// Up to this length, in characters, the alignment alone measures.
+const SHORT_CHARS: usize = 100;
+/// From this length the 5-grams alone measure.
+pub const LONG_CHARS: usize = 1000;
+/// 5-grams that a replaced character changes.
+const GRAMS_OF_SLIP: usize = 5;
+/// 5-grams across the place where a passage was put in.
+const GRAMS_OF_SEAM: usize = 4;
+
+/// Edits that are a rewritten clause if so few tokens lie between each two.
+const CLAUSE_EDITS: usize = 3;
+const CLAUSE_GAP_TOKENS: usize = 3;
+
+/// What two texts have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Their similarity, in 1/10,000.
+    pub similarity: u16,
+    /// The kind of a fact that is replaced: `Number`, `Name` or `Word`.
+    pub fact: Option<Difference>,
+    /// A headline in front of one of them was left out.
+    pub headline: bool,
+}
+
+/// Sums over the spans, in characters of either side.
+#[derive(Default)]
+struct Sums {
+    /// Left out on both sides: furniture, variants and a headline.
+    left_out: [usize; 2],
+    /// Not shared.
+    edited: [usize; 2],
+    /// Edits that are no slips.
+    longest_edits: usize,
+    /// Replaced single characters, and misspelt words.
+    slips: usize,
+    /// Passages on one side alone.
+    passages: usize,
+}
+
+/// Compares two normalised texts, of which `grams` are the sets of long shingles. Symmetric. Two
+/// texts without a letter are not alike.
+pub fn compare(a: &str, b: &str, grams: (&[u64], &[u64]), options: &Options) -> Measure {
+    let common = shared(grams.0, grams.1);
+    let all = grams.0.len() + grams.1.len() - common;
+    let plain = (common * 10_000 / all.max(1)) as u16;
+    let unlike = |similarity| Measure { similarity, fact: None, headline: false };
+    let (Some(x), Some(y)) = (Tokens::of(a), Tokens::of(b)) else { return unlike(plain) };
+    let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
+    let longer = lengths[0].max(lengths[1]);
+    if lengths[0].min(lengths[1]) == 0 {
+        return unlike(0);
+    }
+    // Of every ten tokens three may be edited before the least similarity is out of reach. In a text
+    // so long that its facts do not matter only slips do, and many edits would take long.
+    let tokens = x.len() + y.len();
+    let edits_max = match longer <= options.facts_chars_max as usize {
+        true => tokens * 3 / 10 + 2 * options.leading_tokens_max as usize + 100,
+        false => (lengths[0] + lengths[1]) / 12,
+    };
+    let Some(found) = spans(&x, &y, edits_max) else { return unlike(plain) };
+    let found = settle(&x, &y, &found);
+    let short = longer <= options.words_chars_max as usize;
+    let headline = headline(&found, lengths, [&x, &y], options);
+    let mut sums = Sums::default();
+    let mut edits = Vec::new();
+    let mut number = None;
+    for (at, span) in found.iter().enumerate() {
+        let chars = [x.chars(span.a.clone()), y.chars(span.b.clone())];
+        let leave_out = |sums: &mut Sums| (0..2).for_each(|side| sums.left_out[side] += chars[side]);
+        if headline && at == 0 {
+            leave_out(&mut sums);
+            continue;
+        }
+        match of_numbers(&x, &y, span, short) {
+            Difference::Variant => leave_out(&mut sums),
+            Difference::Furniture if options.furniture => leave_out(&mut sums),
+            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
+                number = Some(Difference::Number);
+                sums.add_edit(&x, &y, span, chars);
+            }
+            _ => {
+                sums.add_edit(&x, &y, span, chars);
+                edits.push(span);
+            }
+        }
+    }
+    let similarity = sums.similarity(lengths, (common, all)).max(plain);
+    let mut fact = number;
+    if fact.is_none() && similarity >= options.similarity_min {
+        fact = replaced_word(&x, &y, &edits, sums.slips, short, options);
+    }
+    Measure { similarity, fact, headline }
+}
+
+/// Whether the first span is a headline: few tokens in front of one text alone, at most half as
+/// long as the rest.
+fn headline(spans: &[Span], lengths: [usize; 2], tokens: [&Tokens<'_>; 2], options: &Options) -> bool {
+    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else { return false };
+    let sides = [&first.a, &first.b];
+    let alone = sides.iter().any(|side| side.is_empty());
+    let fits = |side: usize| {
+        let chars = tokens[side].chars(sides[side].clone());
+        sides[side].len() <= options.leading_tokens_max as usize && 2 * chars <= lengths[side] - chars
+    };
+    alone && fits(0) && fits(1)
+}
+
+/// The kind of a replaced name or word among the edits.
+///
+/// A text with slips all over has some that look like other names. Short ones count only if slips
+/// are rare. Three edits close to each other are a clause that was rewritten, not facts.
+fn replaced_word(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    edits: &[&Span],
+    slips: usize,
+    short: bool,
+    options: &Options,
+) -> Option<Difference> {
+    if options.facts < Facts::Names {
+        return None;
+    }
+    let mut small_names = 0;
+    let near = |left: &Span, right: &Span| right.a.start - left.a.end <= CLAUSE_GAP_TOKENS;
+    let clauses = edits.chunk_by(|left, right| near(left, right)).filter(|clause| clause.len() < CLAUSE_EDITS);
+    for span in clauses.flatten() {
+        match of_words(a, b, span, short && options.facts >= Facts::Words) {
+            Difference::Name if is_small(span) => small_names += 1,
+            difference @ (Difference::Name | Difference::Word) => return Some(difference),
+            _ => {}
+        }
+    }
+    (small_names > 0 && slips < 5 * small_names).then_some(Difference::Name)
+}
+
+impl Sums {
+    fn add_edit(&mut self, a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, chars: [usize; 2]) {
+        let letters = |tokens: &Tokens<'_>, range: &std::ops::Range<usize>| -> Vec<char> {
+            range.clone().flat_map(|at| tokens.token(at).chars()).collect()
+        };
+        let small = is_small(span);
+        let shared = if small { lcs(&letters(a, &span.a), &letters(b, &span.b), 0).unwrap_or(0) } else { 0 };
+        let longest = chars[0].max(chars[1]);
+        if small && (longest <= 2 || 2 * shared >= longest) {
+            self.slips += 1;
+        } else {
+            self.longest_edits += longest;
+        }
+        self.passages += usize::from(chars[0].min(chars[1]) == 0);
+        (0..2).for_each(|side| self.edited[side] += chars[side] - shared);
+    }
+
+    /// The measure of the head of this file, in 1/10,000.
+    fn similarity(&self, lengths: [usize; 2], (common, all): (usize, usize)) -> u16 {
+        let longer = lengths[0].max(lengths[1]);
+        let [n, m] = [0, 1].map(|side| lengths[side] - self.left_out[side]);
+        let shared = n.saturating_sub(self.edited[0]);
+        // A slip is one difference, although both sides have a character of it.
+        let aligned = shared * 10_000 / (n + m).saturating_sub(shared + self.slips / 2).max(1);
+        // What is left out is in 5-grams of one side or of both. In a long text it hardly matters.
+        let left_out = if longer < LONG_CHARS { self.left_out[0] + self.left_out[1] } else { 0 };
+        let all = all.saturating_sub(left_out).max(common);
+        let one_sided = self.edited[0].min(self.edited[1]) == 0;
+        let seams = if one_sided && longer < LONG_CHARS { GRAMS_OF_SEAM * self.passages.min(2) } else { 0 };
+        // Slips are left out only where there is hardly anything else.
+        let slips = if 100 * self.longest_edits <= longer { GRAMS_OF_SLIP * self.slips } else { 0 };
+        let changed = all - common;
+        let common = common + seams.min(changed);
+        // Each takes its 5-grams from what is common and adds as many to all.
+        let slips = slips.min((all - common) / 2);
+        let grams = (common + slips) * 10_000 / (all - slips).max(1);
+        let weight = longer.clamp(SHORT_CHARS, LONG_CHARS) - SHORT_CHARS;
+        let range = LONG_CHARS - SHORT_CHARS;
+        ((aligned.min(10_000) * (range - weight) + grams.min(10_000) * weight) / range) as u16
+    }
+}

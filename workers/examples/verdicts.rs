@@ -1,0 +1,165 @@
+//! What folds and what does not: `cargo run --release --example verdicts -- FILES`.
+//!
+//! FILES are JSON lines with a `text`, plain or gzipped; each is a kind of text in the first table.
+//!
+//! The first table has the share of texts that fold with a copy that is changed in one way, by the
+//! verdict alone: nothing else is near, and no signature has to propose the pair. The second has,
+//! for pages of one template with other facts, the share of pairs that fold, which should be none.
+//! `--seed N` draws other places, words and figures. `--show NAME` prints the texts of a row that
+//! went wrong.
+
+use flate2::read::MultiGzDecoder;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use workers::confirm::{Known, Options, Reason, Verdict, decide};
+use workers::text::normalize::{self, normalize};
+use workers::text::signatures::{Shinglings, Text};
+use workers::text::sketch::{Sketches, write};
+
+#[path = "support/perturb.rs"]
+mod perturb;
+#[path = "support/random.rs"]
+mod random;
+#[path = "support/templates.rs"]
+mod templates;
+#[path = "support/traditional.rs"]
+mod traditional;
+
+use random::Random;
+
+/// Texts of a kind that are tried.
+const TEXTS: usize = 200;
+/// Pages of a template.
+const PAGES: usize = 60;
+
+/// A text with its evidence.
+struct Document {
+    normal: String,
+    sketches: Vec<u8>,
+}
+
+impl Document {
+    fn new(text: &str) -> Document {
+        let (mut normal, mut sketches) = (String::new(), Vec::new());
+        normalize(text, &normalize::Options::default(), &mut normal);
+        write(&mut Text::new(&normal, &[], &mut Shinglings::default()), &mut sketches);
+        Document { normal, sketches }
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            chars: self.normal.chars().count() as u32,
+            sketches: Sketches::parse(&self.sketches).expect("just written"),
+            text: Some(&self.normal),
+        }
+    }
+
+    /// The verdict on two texts; `None` if they are identical.
+    fn verdict(&self, other: &Document) -> Option<Verdict> {
+        (self.normal != other.normal).then(|| decide(&self.known(), &other.known(), 0, &Options::default()))
+    }
+}
+
+/// Up to [`TEXTS`] texts of `path`, drawn at random.
+fn texts(path: &str, random: &mut Random) -> Result<Vec<String>, Box<dyn Error>> {
+    let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+    let reader: Box<dyn Read> =
+        if path.ends_with(".gz") { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let mut texts = Vec::new();
+    for line in BufReader::new(reader).lines() {
+        let row: serde_json::Value = serde_json::from_str(&line?)?;
+        texts.extend(row["text"].as_str().filter(|text| text.chars().count() >= 20).map(str::to_owned));
+    }
+    for at in (1..texts.len()).rev() {
+        texts.swap(at, random.below(at + 1));
+    }
+    texts.truncate(TEXTS);
+    Ok(texts)
+}
+
+/// How often each rule decided, most often first.
+fn listed(reasons: BTreeMap<&str, usize>) -> String {
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    reasons.iter().map(|(name, count)| format!(" {name} {count}")).collect()
+}
+
+fn perturbations(kinds: &[(String, Vec<String>)], seed: u64, show: Option<&str>) {
+    print!("{:34}", "folds with its copy");
+    kinds.iter().for_each(|(name, _)| print!(" {name:>10.10}"));
+    println!("  why not");
+    for perturbation in &perturb::ALL {
+        let mut reasons = BTreeMap::new();
+        let mut row = format!("{:34}", perturbation.name);
+        for (_, texts) in kinds {
+            let mut folded = 0;
+            for (index, text) in texts.iter().enumerate() {
+                let (a, b) = (perturbation.pair)(text, &mut Random::of(seed, index as u64));
+                let (a, b) = (Document::new(&a), Document::new(&b));
+                match a.verdict(&b).filter(|verdict| !verdict.accepted) {
+                    None => folded += 1,
+                    Some(verdict) => {
+                        *reasons.entry(Reason::name(verdict.reason as u8)).or_default() += 1;
+                        if show == Some(perturbation.name) {
+                            println!("{verdict:?}\n  {}\n  {}", a.normal, b.normal);
+                        }
+                    }
+                }
+            }
+            row.push_str(&format!(" {:>10.2}", folded as f64 / texts.len().max(1) as f64));
+        }
+        println!("{row} {}", listed(reasons));
+    }
+}
+
+fn controls(seed: u64, show: Option<&str>) {
+    println!("{:34} {:>10}  why", "pages of one template", "fold");
+    let (mut all_folded, mut all_pairs) = (0, 0);
+    for template in &templates::ALL {
+        let mut random = Random(seed);
+        let pages: Vec<Document> = (0..PAGES).map(|_| Document::new(&template.page(&mut random))).collect();
+        let (mut folded, mut pairs, mut reasons) = (0, 0, BTreeMap::new());
+        for (at, a) in pages.iter().enumerate() {
+            for b in &pages[..at] {
+                let Some(verdict) = a.verdict(b) else { continue };
+                pairs += 1;
+                if verdict.accepted {
+                    folded += 1;
+                    *reasons.entry(Reason::name(verdict.reason as u8)).or_default() += 1;
+                    if show == Some(template.name) {
+                        println!("{verdict:?}\n  {}\n  {}", a.normal, b.normal);
+                    }
+                }
+            }
+        }
+        println!("{:34} {:>10.4} {}", template.name, folded as f64 / pairs as f64, listed(reasons));
+        (all_folded, all_pairs) = (all_folded + folded, all_pairs + pairs);
+    }
+    println!("{:34} {:>10.4}", "all pairs", all_folded as f64 / all_pairs as f64);
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut seed, mut show, mut files) = (1, None, Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--seed" => seed = arguments.next().ok_or("--seed needs a number")?.parse()?,
+            "--show" => show = Some(arguments.next().ok_or("--show needs the name of a row")?),
+            _ => files.push(argument),
+        }
+    }
+    println!("seed {seed}");
+    let mut kinds = Vec::new();
+    for path in &files {
+        let name = path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or(path);
+        kinds.push((name.to_owned(), texts(path, &mut Random(seed))?));
+    }
+    if !kinds.is_empty() {
+        perturbations(&kinds, seed, show.as_deref());
+        println!();
+    }
+    controls(seed, show.as_deref());
+    Ok(())
+}
