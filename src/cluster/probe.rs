@@ -191,10 +191,13 @@ mod tests {
             try_files(probe, process).into_iter().map(|finding| finding.code).collect()
         };
         std::fs::write(folder.path().join("launcher"), "token").expect("written");
-        assert_eq!(codes(&probe(2, &input), 0), [0, 0, 0]);
+        let launcher = hold(folder.path()).expect("locked");
+        assert_eq!(codes(&probe(2, &input), 0), [0, 0, 0, 0]);
         assert_eq!(wait_for(&answer_path(folder.path(), 0), &answer("token", 0)).map_err(|e| e.to_string()), Ok(()));
-        assert_eq!(codes(&probe(3, &input), 1), [0, 0, 78]);
-        assert_eq!(codes(&probe(2, &folder.path().join("gone")), 2), [0, 0, 66]);
+        assert_eq!(codes(&probe(3, &input), 1), [0, 0, 0, 78]);
+        assert_eq!(codes(&probe(2, &folder.path().join("gone")), 2), [0, 0, 0, 66]);
+        drop(launcher);
+        assert_eq!(codes(&probe(2, &input), 4)[2], 78, "a lock that can be taken");
         std::fs::write(folder.path().join("launcher"), "another").expect("written");
         assert_eq!(codes(&probe(2, &input), 3)[0], 78);
     }

@@ -75,7 +75,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         epoch.count(Counter::VisitsRepeated, (all - rows.len()) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
-        for (doc, url, old) in before.touched(epoch, visited, now, from, to) {
+        for Touched { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
             epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url = url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
@@ -96,6 +96,14 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     Ok(())
 }
 
+/// A URL that the epoch may change.
+struct Touched {
+    doc: Id,
+    /// The URL itself, where no visit may have it.
+    url: Option<Box<[u8]>>,
+    known: Known,
+}
+
 /// The tables before the epoch.
 struct Before {
     pages: Table<PageRow>,
@@ -105,16 +113,8 @@ struct Before {
 
 impl Before {
     /// What is known of the URLs in `[from, to)` that the epoch may change: those that it visits,
-    /// whose DocIds are `visited`, and those that lapse or are forgotten. The URL itself is given
-    /// where no visit may have it.
-    fn touched(
-        &self,
-        epoch: &Epoch,
-        visited: Vec<Id>,
-        now: Now,
-        from: u64,
-        to: Option<u64>,
-    ) -> Vec<(Id, Option<Box<[u8]>>, Known)> {
+    /// whose DocIds are `visited`, and those that lapse or are forgotten.
+    fn touched(&self, epoch: &Epoch, visited: Vec<Id>, now: Now, from: u64, to: Option<u64>) -> Vec<Touched> {
         let mut docs = visited;
         if !now.lapse.is_never() {
             let rows = self.pages.segments().iter().flat_map(|segment| now.lapse.rows(segment, from, to));
@@ -133,20 +133,21 @@ impl Before {
         docs.dedup();
         let mut pages = self.pages.matching(&docs).into_iter().peekable();
         let mut gone = self.gone.matching(&docs).into_iter().peekable();
-        let mut known: Vec<(Id, Option<Box<[u8]>>, Known)> = Vec::with_capacity(docs.len());
+        let mut touched: Vec<Touched> = Vec::with_capacity(docs.len());
         for doc in docs {
             let page = pages.next_if(|page| page.doc == doc);
-            known.push((doc, None, Known { page, gone: gone.next_if(|gone| gone.doc == doc) }));
+            let known = Known { page, gone: gone.next_if(|gone| gone.doc == doc) };
+            touched.push(Touched { doc, url: None, known });
         }
-        let may_lapse = |known: &Known| known.page.as_ref().is_some_and(|page| now.lapse.takes(page));
-        let lapsing: Vec<Id> = known.iter().filter(|(_, _, known)| may_lapse(known)).map(|(doc, ..)| *doc).collect();
+        let may_lapse = |touched: &Touched| touched.known.page.as_ref().is_some_and(|page| now.lapse.takes(page));
+        let lapsing: Vec<Id> = touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
         let urls = self.urls.matching(&lapsing);
         if urls.len() != lapsing.len() {
             end_reading(Error::new(Kind::Io, "table urls: a page has no URL; run `pagefold verify --deep`"));
         }
-        let lapsing = known.iter_mut().filter(|(_, _, known)| may_lapse(known));
-        lapsing.zip(urls).for_each(|((_, url, _), row)| *url = Some(row.url));
-        known
+        let lapsing = touched.iter_mut().filter(|url| may_lapse(url));
+        lapsing.zip(urls).for_each(|(touched, row)| touched.url = Some(row.url));
+        touched
     }
 }
 

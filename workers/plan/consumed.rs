@@ -3,7 +3,7 @@
 //! Consumed means that the last consumption of this path had these bytes. The same bytes under
 //! another path are another delivery and are read again, because a delta may repeat: a page that
 //! was removed may come back as it was. Only a file that was renamed is not read again: its bytes,
-//! size and time are those of a consumed file, and no consumed path holds that file any more.
+//! size, time and inode are those of a consumed file, and no consumed path holds it any more.
 //!
 //! An input of which nothing was accepted is not consumed. Its bytes would give nothing again, so
 //! it is due when they or the job's options of reading change. These make consumed inputs due, too:
@@ -158,7 +158,9 @@ impl History {
 
     /// The consumption of the file that `input` was before it was renamed.
     fn renamed(&self, input: &Input) -> Option<&(Option<u64>, ConsumedInput)> {
-        let same = |a: &Input, b: &Input| (a.bytes, a.changed_ns) == (b.bytes, b.changed_ns);
+        // Lists of earlier builds have no inodes.
+        let same_inode = |a: &Input, b: &Input| a.inode == b.inode || a.inode == 0;
+        let same = |a: &Input, b: &Input| (a.bytes, a.changed_ns) == (b.bytes, b.changed_ns) && same_inode(a, b);
         let mut found = None;
         for path in self.by_digest.get(&input.digest).into_iter().flatten() {
             let consumed = &self.by_path[path];

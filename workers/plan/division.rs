@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn parts_and_whole_inputs_are_apart() {
         let folder = tempfile::tempdir().expect("a folder");
-        let size = |n: u64| if n % 3 == 0 { 3 << 20 } else { 1000 * n };
+        let size = |n: u64| if n.is_multiple_of(3) { 3 << 20 } else { 1000 * n };
         let inputs: Vec<Input> = (0..9).map(|n| input(&folder.path().join(format!("{n}.jsonl")), size(n))).collect();
         for split in divide(&inputs, 2).expect("divided") {
             let is_whole = |part: &Part| (part.start, part.end) == (0, inputs[part.input].bytes);

@@ -317,7 +317,7 @@ mod tests {
             2,
             &[
                 step(&store, 1, std::slice::from_ref(&first), Some(1), false),
-                step(&store, 2, &[copy.clone()], Some(0), false),
+                step(&store, 2, std::slice::from_ref(&copy), Some(0), false),
             ],
         );
         let again = replay.again(&store, &replay.steps[0]).expect("under its other name");
