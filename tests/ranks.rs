@@ -27,7 +27,7 @@ struct Scene {
 
 impl Scene {
     fn new(inputs: &Path) -> Scene {
-        let bench = Bench::new(inputs, "[features]\nunit = \"characters\"\n");
+        let bench = Bench::new(inputs, "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
         key(&bench.at("key"), 0o600);
         let hosts = hosts();
         let port = free_port(&hosts);
@@ -97,7 +97,7 @@ fn all_ended_with(code: i32, outputs: &[Output], what: &str) {
 /// nothing due all of them succeed again.
 #[test]
 fn ranks_are_one_run() {
-    let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n");
+    let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
     calm.run_well(&["--threads", "1"]);
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
         let on_loopback = order[0] != 1;
@@ -160,7 +160,7 @@ fn a_lost_rank_ends_all() {
     std::fs::write(inputs.path().join("more.jsonl"), more).expect("written");
     all_ended_with(0, &ended(scene.start_all()), "the last start");
     assert_eq!(scene.bench.head().manifest.epoch, 2);
-    let calm = Bench::new(inputs.path(), "[features]\nunit = \"characters\"\n");
+    let calm = Bench::new(inputs.path(), "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
     calm.run_well(&["--threads", "1"]);
     scene.bench.assert_same_tables(&calm, "after losses");
     assert_eq!(scene.bench.multisets(), calm.multisets());
@@ -285,7 +285,7 @@ fn the_sbatch_script() {
     }
     let output = submit("1", "job.toml");
     assert!(output.status.success(), "{}", said(&output));
-    let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n");
+    let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
     calm.run_well(&["--threads", "1"]);
     scene.bench.assert_same_tables(&calm, "sbatch");
     assert_eq!(std::fs::read_dir(at(".pagefold")).expect("a folder").count(), 0);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Character n-grams need no dictionary, whose loading would take most of so small a run.
-const JOB: &str = "[features]\nunit = \"characters\"\n";
+const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
 /// Names of jobs that shells, cron or systemd would misread without quoting.
 const NAMES: [&str; 6] =
     ["two words", "it's \"so\"", "100% %i %%", "$HOME `id` $(id)", "back\\\\slash\\%d\\", "每夜 ünd é"];

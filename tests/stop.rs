@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Many small inputs give many splits. No dictionary is loaded, so that most of the time is work.
-const JOB: &str = "[features]\nunit = \"characters\"\n";
+const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
 const FILES: u64 = 24;
 const PAGES: u64 = 500;
 const LINE: &str = "pagefold: stopped; run again to go on\n";

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-const JOB: &str = "[features]\nunit = \"characters\"\n";
+const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
 const GOOD: &str =
     "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
 

@@ -12,9 +12,8 @@ use crate::confirm::alignment::{Span, Tokens};
 use crate::confirm::lcs::lcs;
 use crate::confirm::numbers;
 use crate::text::characters::is_han;
-use jieba_rs::Jieba;
+use crate::text::features::dictionary;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// The version of these rules and of the list of furniture words; part of the decision.
 pub const VERSION: u32 = 1;
@@ -229,8 +228,7 @@ const CONTENT: &str = "nvailbtsxzjf";
 
 impl Words {
     fn around(tokens: &Tokens<'_>, range: &Range<usize>) -> Words {
-        static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
-        let jieba = DICTIONARY.get_or_init(Jieba::new);
+        let jieba = dictionary();
         let (from, to) = (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
         let base = tokens.places[from].start as usize;
         let window = &tokens.text[base..tokens.places[to - 1].end as usize];

@@ -11,12 +11,12 @@ use crate::store::{Store, digest, digest_of, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What was exported into one folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
-    /// The folder.
+    /// The folder, as seen from the store: both may be moved together.
     dir: PathBuf,
     /// The epoch. A merge after the export changes no result.
     epoch: u64,
@@ -28,11 +28,19 @@ struct Note {
     files: BTreeMap<String, u64>,
 }
 
-/// The path of the note about the folder `dir`, and that folder's full path.
+/// The path of the note about the folder `dir`, and that folder as seen from the store.
 fn place(store: &Store, dir: &Path) -> Result<(PathBuf, PathBuf)> {
-    let dir = std::path::absolute(dir).map_err(|e| Error::io("find", dir, e))?;
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
+    let dir = seen_from(&absolute(store.root())?, &absolute(dir)?);
     let name = &digest::of_bytes(dir.as_os_str().as_encoded_bytes())[..16];
     Ok((store.root().join("exported").join(format!("{name}.json")), dir))
+}
+
+/// The relative path from the folder `from` to `to`; both are absolute.
+fn seen_from(from: &Path, to: &Path) -> PathBuf {
+    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(common)).collect()
 }
 
 fn settings(job: &Job) -> String {
@@ -55,7 +63,7 @@ pub fn forget(job: &Job, store: &Store) -> Result<()> {
 /// Notes that the job's folder has the results of `head`: `files` and the summary `text`.
 pub fn note(job: &Job, store: &Store, head: &Head, files: &BTreeMap<String, String>, text: &[u8]) -> Result<()> {
     let (path, dir) = place(store, &job.output.dir)?;
-    let sizes = files.keys().map(|name| Ok((name.clone(), size(&dir.join(name))?)));
+    let sizes = files.keys().map(|name| Ok((name.clone(), size(&job.output.dir.join(name))?)));
     let note = Note {
         epoch: head.manifest.epoch,
         settings: settings(job),
@@ -73,8 +81,23 @@ pub fn is_current(job: &Job, store: &Store, head: &Head) -> bool {
     let Ok((path, dir)) = place(store, &job.output.dir) else { return false };
     let note = std::fs::read(path).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
     let Some(note) = note else { return false };
-    let is_whole = |(name, bytes): (&String, &u64)| size(&dir.join(name)).is_ok_and(|now| now == *bytes);
+    let is_whole = |(name, bytes): (&String, &u64)| size(&job.output.dir.join(name)).is_ok_and(|now| now == *bytes);
     (note.epoch, &note.dir, note.settings) == (head.manifest.epoch, &dir, settings(job))
-        && std::fs::read(dir.join("summary.json")).is_ok_and(|text| digest::of_bytes(&text) == note.summary)
+        && std::fs::read(job.output.dir.join("summary.json")).is_ok_and(|text| digest::of_bytes(&text) == note.summary)
         && note.files.iter().all(is_whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of results is named by its way from the store, so that a project may be moved.
+    #[test]
+    fn seen_from_the_store() {
+        let seen = |from, to| seen_from(Path::new(from), Path::new(to));
+        assert_eq!(seen("/a/store", "/a/out"), Path::new("../out"));
+        assert_eq!(seen("/b/c/store", "/b/c/out"), Path::new("../out"));
+        assert_eq!(seen("/a/store", "/b"), Path::new("../../b"));
+        assert_eq!(seen("/a", "/a/out"), Path::new("out"));
+    }
 }

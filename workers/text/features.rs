@@ -113,11 +113,16 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Featurizer {
     options: Options,
-    /// Loaded when first needed. Character n-grams do not need it.
-    jieba: Arc<OnceLock<Jieba>>,
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
     hashes: Vec<u64>,
+}
+
+/// jieba's dictionary, one for the whole process. It is loaded when it is first needed; character
+/// n-grams do not need it.
+pub fn dictionary() -> &'static Jieba {
+    static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
+    DICTIONARY.get_or_init(Jieba::new)
 }
 
 impl Featurizer {
@@ -132,29 +137,22 @@ impl Featurizer {
             }
             None => HashSet::new(),
         };
-        let jieba = OnceLock::new();
         if options.unit == Unit::Words {
-            jieba.get_or_init(Jieba::new);
+            dictionary();
         }
-        Ok(Featurizer {
-            options: options.clone(),
-            jieba: Arc::new(jieba),
-            idf,
-            stop_words: Arc::new(stop_words),
-            hashes: Vec::new(),
-        })
+        Ok(Featurizer { options: options.clone(), idf, stop_words: Arc::new(stop_words), hashes: Vec::new() })
     }
 
     /// Calls `found` for every word of the normalised `text`, in order.
     pub fn each_word(&self, text: &str, found: impl FnMut(&str)) {
-        words(text, self.jieba.get_or_init(Jieba::new), found);
+        words(text, dictionary(), found);
     }
 
     /// Writes the features of the normalised `text` to `out`, sorted by hash.
     pub fn features(&mut self, text: &str, out: &mut Vec<Feature>) {
         self.hashes.clear();
         match self.options.unit {
-            Unit::Words => words(text, self.jieba.get_or_init(Jieba::new), |word| self.hashes.push(word_hash(word))),
+            Unit::Words => words(text, dictionary(), |word| self.hashes.push(word_hash(word))),
             Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
         }
         self.weigh(out);
