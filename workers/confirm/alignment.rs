@@ -9,8 +9,8 @@
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
 
 use crate::text::characters::{is_han, is_letter};
-use std::collections::HashMap;
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Texts with more tokens are not aligned.
 pub const TOKENS_MAX: usize = 1 << 15;
@@ -22,29 +22,59 @@ pub struct Tokens<'a> {
     pub text: &'a str,
     /// Where each token stands, in bytes.
     pub places: Vec<Range<u32>>,
+    /// A number for each token: its character, or the hash of a longer word with the top bit set.
+    /// Two words of one text have one number by chance once in 2^63 cases.
+    codes: Vec<u64>,
+    /// The characters before each token, and in all.
+    before: Vec<u32>,
 }
 
 impl<'a> Tokens<'a> {
     /// The tokens of `text`; `None` if there are more than [`TOKENS_MAX`].
     pub fn of(text: &'a str) -> Option<Tokens<'a>> {
-        let mut places: Vec<Range<u32>> = Vec::new();
-        let mut in_word = false;
+        // Most tokens are Chinese characters of three bytes, or longer words.
+        let likely = text.len().min(3 * TOKENS_MAX) / 3 + 1;
+        let mut tokens = Tokens {
+            text,
+            places: Vec::with_capacity(likely),
+            codes: Vec::with_capacity(likely),
+            before: Vec::with_capacity(likely + 1),
+        };
+        let (mut word, mut chars) = (None, 0);
         for (at, c) in text.char_indices() {
-            let end = (at + c.len_utf8()) as u32;
             let alone = is_han(c) || c.is_ascii_digit();
-            match places.last_mut() {
-                Some(place) if in_word && !alone && is_letter(c) => place.end = end,
-                _ if is_letter(c) => {
-                    if places.len() == TOKENS_MAX {
-                        return None;
-                    }
-                    places.push(at as u32..end);
-                }
-                _ => {}
+            if !alone && is_letter(c) {
+                word.get_or_insert((at, chars));
+                chars += 1;
+                continue;
             }
-            in_word = !alone && is_letter(c);
+            if let Some((start, before)) = word.take() {
+                tokens.push(start, at, before);
+            }
+            if alone {
+                tokens.push(at, at + c.len_utf8(), chars);
+                chars += 1;
+            }
+            if tokens.len() > TOKENS_MAX {
+                return None;
+            }
         }
-        Some(Tokens { text, places })
+        if let Some((start, before)) = word {
+            tokens.push(start, text.len(), before);
+        }
+        tokens.before.push(chars);
+        (tokens.len() <= TOKENS_MAX).then_some(tokens)
+    }
+
+    fn push(&mut self, start: usize, end: usize, before: u32) {
+        let token = &self.text[start..end];
+        let mut chars = token.chars();
+        self.codes.push(match (chars.next(), chars.next()) {
+            (Some(c), None) => u64::from(u32::from(c)),
+            _ => xxh3_64(token.as_bytes()) | 1 << 63,
+        });
+        self.places.push(start as u32..end as u32);
+        self.before.push(before);
     }
 
     /// The number of tokens.
@@ -59,7 +89,7 @@ impl<'a> Tokens<'a> {
 
     /// The number of characters in the tokens of `range`.
     pub fn chars(&self, range: Range<usize>) -> usize {
-        range.map(|at| self.token(at).chars().count()).sum()
+        (self.before[range.end] - self.before[range.start]) as usize
     }
 
     /// Token number `at`.
@@ -97,30 +127,21 @@ pub struct Span {
 /// assert_eq!((a.token(spans[0].a.start), b.token(spans[0].b.start)), ("monday", "friday"));
 /// assert_eq!((a.token(spans[1].a.start), b.token(spans[1].b.start)), ("1", "2"));
 /// ```
-pub fn spans<'t>(a: &Tokens<'t>, b: &Tokens<'t>, edits_max: usize) -> Option<Vec<Span>> {
+pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Span>> {
     if b.text < a.text {
         let mut spans = spans(b, a, edits_max)?;
         spans.iter_mut().for_each(|span| std::mem::swap(&mut span.a, &mut span.b));
         return Some(spans);
     }
-    let mut numbers: HashMap<&'t str, u32> = HashMap::with_capacity(a.len());
-    let mut number = |tokens: &Tokens<'t>| -> Vec<u32> {
-        let mut list = Vec::with_capacity(tokens.len());
-        for at in 0..tokens.len() {
-            let next = numbers.len() as u32;
-            list.push(*numbers.entry(tokens.token(at)).or_insert(next));
-        }
-        list
-    };
-    let (x, y) = (number(a), number(b));
-    let mut aligner = Aligner { a: &x, b: &y, edits_max, forward: Vec::new(), backward: Vec::new(), spans: Vec::new() };
+    let (x, y) = (&a.codes, &b.codes);
+    let mut aligner = Aligner { a: x, b: y, edits_max, forward: Vec::new(), backward: Vec::new(), spans: Vec::new() };
     aligner.align(0..x.len(), 0..y.len())?;
     Some(aligner.spans)
 }
 
 struct Aligner<'a> {
-    a: &'a [u32],
-    b: &'a [u32],
+    a: &'a [u64],
+    b: &'a [u64],
     edits_max: usize,
     /// The farthest column reached on each diagonal, from the first corner and from the last.
     forward: Vec<usize>,
@@ -210,7 +231,7 @@ impl Aligner<'_> {
 }
 
 /// The length of the common beginning.
-fn common<'a>(a: impl Iterator<Item = &'a u32>, b: impl Iterator<Item = &'a u32>) -> usize {
+fn common<'a>(a: impl Iterator<Item = &'a u64>, b: impl Iterator<Item = &'a u64>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
