@@ -156,7 +156,8 @@ pub fn epoch(
     times.lap("merge");
     // The commit, the export and the merge are this process's.
     let memory_bytes = memory_bytes.max(control::memory_bytes());
-    let missing_kept = head.manifest.counters.get(Counter::PagesMissingKept.name()).copied().unwrap_or(0);
+    let counted = |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
+    let (missing_kept, superseded) = (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
     let outcome = Outcome {
         barren: History::read(job, store, Some(&head))?.barren(),
         missing_kept,
@@ -164,7 +165,7 @@ pub fn epoch(
         workers: topology.workers,
         plan,
         counts: &counts,
-        superseded: head.manifest.counters.get("visits_superseded").copied().unwrap_or(0),
+        superseded,
         left: &left,
         exported,
         times,

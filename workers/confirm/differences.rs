@@ -9,7 +9,7 @@
 //! verdict needs no segmentation of whole texts.
 
 use crate::confirm::alignment::{Span, Tokens};
-use crate::confirm::lcs::lcs;
+use crate::confirm::lcs;
 use crate::confirm::numbers;
 use crate::text::characters::is_han;
 use crate::text::features::dictionary;
@@ -51,14 +51,12 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
     for (at, span) in spans.iter().enumerate() {
         // Between two spans the tokens of both sides are equal.
-        let before = span.a.start - settled.last().map_or(0, |last| last.a.end.min(span.a.start));
-        let after = spans.get(at + 1).map_or(a.len(), |next| next.a.start) - span.a.end;
-        let span = moved(a, b, span, before, after);
-        let (before, after) = (before.min(span.a.start), after);
+        let last = settled.last().map_or(0, |last| last.a.end);
+        let next = spans.get(at + 1).map_or(a.len(), |next| next.a.start);
+        let span = moved(a, b, span, span.a.start - last, next - span.a.end);
         let joined = |left: usize, right: usize| numbers::joins(a, left) || numbers::joins(b, right);
-        let back = (0..before).take_while(|n| joined(span.a.start - n, span.b.start - n)).count();
-        let on = (0..after).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
-        let on = on.min(spans.get(at + 1).map_or(a.len(), |next| next.a.start).saturating_sub(span.a.end));
+        let back = (0..span.a.start - last).take_while(|n| joined(span.a.start - n, span.b.start - n)).count();
+        let on = (0..next - span.a.end).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
         let span = Span { a: span.a.start - back..span.a.end + on, b: span.b.start - back..span.b.end + on };
         match settled.last_mut() {
             Some(last) if belong(a, last, &span) => {
@@ -144,18 +142,13 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
 
 /// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
 fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let tokens = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<bool> {
-        range
-            .clone()
-            .map(|at| tokens.token(at))
-            .map(|token| numbers::is_digit(token) || numbers::is_numeral(token))
-            .collect()
-    };
-    let differ: Vec<usize> = match span.a.len() == span.b.len() {
-        true => (0..span.a.len()).filter(|n| a.token(span.a.start + n) != b.token(span.b.start + n)).collect(),
-        false => return false,
-    };
-    differ.len() == 1 && tokens(a, &span.a)[differ[0]] != tokens(b, &span.b)[differ[0]]
+    if span.a.len() != span.b.len() {
+        return false;
+    }
+    let is_number = |token: &str| numbers::is_digit(token) || numbers::is_numeral(token);
+    let tokens = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
+    let mut differ = tokens.filter(|(x, y)| x != y);
+    matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_number(x) != is_number(y))
 }
 
 /// What the words of a span are, if no number of it is replaced; `words` says whether content words
@@ -178,7 +171,7 @@ pub fn of_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, words: bool) -> Dif
         let alone = left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
         return if names && alone { Difference::Name } else { Difference::Edit };
     }
-    let (shared, longer) = (shared(&left.letters, &right.letters), left.letters.len().max(right.letters.len()));
+    let (shared, longer) = (lcs::length(&left.letters, &right.letters), left.letters.len().max(right.letters.len()));
     // An inflection or a misspelling of a Latin word has most of its letters.
     let latin = left.letters.iter().chain(&right.letters).all(char::is_ascii);
     let parted = if latin { 5 * shared < 3 * longer } else { 2 * shared < longer };
@@ -195,11 +188,6 @@ pub fn of_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, words: bool) -> Dif
 /// Whether a token is a Chinese character.
 fn is_han_token(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.token(at).chars().all(is_han)
-}
-
-/// The letters that two words have in common, in their order.
-fn shared(a: &[char], b: &[char]) -> usize {
-    lcs(a, b, 0).unwrap_or(0)
 }
 
 /// The words that a span touches.

@@ -31,6 +31,11 @@ pub fn characters(normal: &str) -> Option<Vec<char>> {
     (found.len() <= CHARACTERS_MAX).then_some(found)
 }
 
+/// The length of the longest common subsequence. Symmetric.
+pub fn length(a: &[char], b: &[char]) -> usize {
+    lcs(a, b, 0).unwrap_or(0)
+}
+
 /// The length of the longest common subsequence, if it is `least` or more. Symmetric.
 pub fn lcs(a: &[char], b: &[char], least: usize) -> Option<usize> {
     if a.len().min(b.len()) < least {

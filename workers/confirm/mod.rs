@@ -31,7 +31,7 @@ pub mod texts;
 
 use crate::confirm::differences::Difference;
 use crate::text::numerals;
-use crate::text::shingles::{ShingleKind, Shingles, jaccard};
+use crate::text::shingles::{ShingleKind, Shingles, jaccard_of, shared};
 use crate::text::sketch::{self, Alike, Band, Sketches};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -307,15 +307,13 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     let Some(estimate) = long.or(short) else {
         return Verdict::refuse(0, Reason::SketchRefused);
     };
-    let (shorter, longer) = (a.chars().min(b.chars()), a.chars().max(b.chars()));
-    let all_long = shorter as usize >= texts::LONG_CHARS;
+    let (longer, all_long, facts_matter) = lengths(a, b, options);
     let long_floor = if all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
     let hopeless = |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
     if hopeless(long, long_floor) && hopeless(short, SHORT_FLOOR) {
         return Verdict::refuse(estimate.similarity, Reason::SketchRefused);
     }
     let other_numbers = numerals::conflict(x.numerals, y.numerals);
-    let facts_matter = options.facts > Facts::Off && longer <= options.facts_chars_max;
     if let Some(long) = long
         && long.band(options.similarity_min) == Band::Clear
         && (!facts_matter || all_long && !other_numbers)
@@ -337,22 +335,29 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     }
 }
 
-/// Decides by two normalised texts and their long shingles.
-fn by_whole_text<E: Evidence, F: Evidence>((a, x): (&E, &[u64]), (b, y): (&F, &[u64]), options: &Options) -> Verdict {
+/// The characters of the longer text, whether both are long, and whether replaced facts matter.
+fn lengths(a: &impl Evidence, b: &impl Evidence, options: &Options) -> (u32, bool, bool) {
     let (shorter, longer) = (a.chars().min(b.chars()), a.chars().max(b.chars()));
     let all_long = shorter as usize >= texts::LONG_CHARS;
+    (longer, all_long, options.facts > Facts::Off && longer <= options.facts_chars_max)
+}
+
+/// Decides by two normalised texts and their long shingles.
+fn by_whole_text<E: Evidence, F: Evidence>((a, x): (&E, &[u64]), (b, y): (&F, &[u64]), options: &Options) -> Verdict {
+    let (_, all_long, facts_matter) = lengths(a, b, options);
     let (accepted, refused) = match all_long {
         true => (Reason::Shingles, Reason::ShinglesRefused),
         false => (Reason::Coverage, Reason::CoverageRefused),
     };
-    let facts_matter = options.facts > Facts::Off && longer <= options.facts_chars_max;
-    let plain = jaccard(x, y);
+    let common = shared(x, y);
+    let all = x.len() + y.len() - common;
+    let plain = jaccard_of(common, all);
     if plain >= options.similarity_min && !facts_matter {
         return Verdict::accept(plain, accepted);
     }
     let texts = if all_long && plain < ALL_LONG_FLOOR { None } else { a.text().zip(b.text()) };
     let Some((a, b)) = texts else { return Verdict::refuse(plain, refused) };
-    let measure = texts::compare(&a, &b, (x, y), options);
+    let measure = texts::compare(&a, &b, (common, all), options);
     let fact = measure.fact.filter(|_| facts_matter);
     match fact {
         _ if measure.similarity < options.similarity_min => Verdict::refuse(measure.similarity, refused),

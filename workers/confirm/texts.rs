@@ -15,9 +15,8 @@
 
 use crate::confirm::alignment::{Span, Tokens, spans};
 use crate::confirm::differences::{Difference, is_small, of_numbers, of_words, settle};
-use crate::confirm::lcs::lcs;
+use crate::confirm::lcs;
 use crate::confirm::{Facts, Options};
-use crate::text::shingles::shared;
 
 /// Up to this length, in characters, the alignment alone measures.
 const SHORT_CHARS: usize = 100;
@@ -58,11 +57,9 @@ struct Sums {
     passages: usize,
 }
 
-/// Compares two normalised texts, of which `grams` are the sets of long shingles. Symmetric. Two
+/// Compares two normalised texts, which share `common` of `all` their long shingles. Symmetric. Two
 /// texts without a letter are not alike.
-pub fn compare(a: &str, b: &str, grams: (&[u64], &[u64]), options: &Options) -> Measure {
-    let common = shared(grams.0, grams.1);
-    let all = grams.0.len() + grams.1.len() - common;
+pub fn compare(a: &str, b: &str, (common, all): (usize, usize), options: &Options) -> Measure {
     let plain = (common * 10_000 / all.max(1)) as u16;
     let unlike = |similarity| Measure { similarity, fact: None, headline: false };
     let (Some(x), Some(y)) = (Tokens::of(a), Tokens::of(b)) else { return unlike(plain) };
@@ -160,7 +157,7 @@ impl Sums {
             range.clone().flat_map(|at| tokens.token(at).chars()).collect()
         };
         let small = is_small(span);
-        let shared = if small { lcs(&letters(a, &span.a), &letters(b, &span.b), 0).unwrap_or(0) } else { 0 };
+        let shared = if small { lcs::length(&letters(a, &span.a), &letters(b, &span.b)) } else { 0 };
         let longest = chars[0].max(chars[1]);
         if small && (longest <= 2 || 2 * shared >= longest) {
             self.slips += 1;

@@ -322,7 +322,7 @@ mod tests {
     fn plain(by: By, a: &Measured, b: &Measured, min: usize) -> bool {
         let o = shared(&a.tokens, &b.tokens);
         let (x, y) = (a.tokens.len(), b.tokens.len());
-        let lcs = lcs::lcs(&a.characters, &b.characters, 0).unwrap_or(0);
+        let lcs = lcs::length(&a.characters, &b.characters);
         x > 0
             && y > 0
             && match by {

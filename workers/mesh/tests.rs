@@ -169,8 +169,8 @@ fn wrong_peers_are_refused() {
     assert_exchanged(vec![first_run, started(honest)]);
 }
 
-/// A refusal has no proof, and a single one, of whoever had a peer's address for a moment, ended a
-/// process for good. The process calls again and joins the true peer.
+/// A refusal has no proof. A single one, from a program that had a peer's address for a moment,
+/// ended a process for good. The process calls again and joins the true peer.
 #[test]
 fn a_passing_refusal_ends_nothing() {
     let mut meshes = meshes(2, true);

@@ -183,7 +183,7 @@ impl Store {
             .create(true)
             .truncate(false)
             .write(true)
-            // Whoever may open it may hold it, and so keep all runs from their work.
+            // A user who may open it may lock it, and no run could start.
             .mode(0o600)
             .open(&path)
             .map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;

@@ -5,9 +5,8 @@
 //! 128 bits, a Bloom filter with one hash function (Bloom: "Space/time trade-offs in hash coding
 //! with allowable errors", CACM 13(7), 1970).
 //!
-//! Numbers are compared as sets, without their places and units, and only digits are read. Numbers
-//! in Chinese characters separated no pair that digits did not, and separated pages that were only
-//! reworded.
+//! Numbers are compared as sets, without their places and units, and only digits are read: it is a
+//! summary that decides alone only where a text is not kept. `confirm/numbers.rs` reads the texts.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -210,8 +210,13 @@ pub fn shared(a: &[u64], b: &[u64]) -> usize {
 
 /// The Jaccard similarity of two ascending sets in 1/10,000, rounded; 0 for two empty sets.
 pub fn jaccard(a: &[u64], b: &[u64]) -> u16 {
-    let both = shared(a, b) as u64;
-    let either = (a.len() + b.len()) as u64 - both;
+    let both = shared(a, b);
+    jaccard_of(both, a.len() + b.len() - both)
+}
+
+/// The same from the number of hashes in both sets and in either.
+pub fn jaccard_of(both: usize, either: usize) -> u16 {
+    let (both, either) = (both as u64, either as u64);
     if either == 0 { 0 } else { ((both * 20_000 + either) / (2 * either)) as u16 }
 }
 
