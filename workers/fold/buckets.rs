@@ -28,7 +28,7 @@ pub struct NearFingerprints {
     pub a: u64,
     /// The greater fingerprint, as the sort key of band 0.
     pub b: u64,
-    /// [`BEFORE`] and [`AFTER`].
+    /// The bits that [`is_examined`] reads.
     pub examined: u64,
 }
 
@@ -42,7 +42,7 @@ pub fn is_examined(bits: u64) -> [bool; 2] {
     [bits & BEFORE != 0, bits & AFTER != 0]
 }
 
-/// What [`near`] finds.
+/// What [`near()`] finds.
 pub trait Found {
     /// Two keys whose contents must be compared anew, and whether the near rule examines them,
     /// before the epoch and after it. The state before is of no use if one was not live then.

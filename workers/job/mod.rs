@@ -204,7 +204,7 @@ impl Job {
         wrongs
     }
 
-    /// The bands of SimHash. Fails only for a job that [`Job::check`] refuses.
+    /// The bands of SimHash. Fails only for a job that [`Job::wrongs`] names.
     pub fn bands(&self) -> Result<Bands> {
         self.try_bands().map_err(|why| Error::new(Kind::Config, why))
     }
