@@ -219,7 +219,7 @@ struct Unkeyed<'a> {
 }
 
 impl workers::fold::buckets::Found for Unkeyed<'_> {
-    fn pair(&mut self, a: u64, b: u64, _: [bool; 2]) {
+    fn pair(&mut self, a: u64, b: u64, _: [usize; 2]) {
         self.found.add(self.bands.unkey(self.band, a), self.bands.unkey(self.band, b));
     }
 

@@ -12,12 +12,35 @@
 //! The rule reads the live keys of one bucket only, hence the live set only. A key that appears or
 //! disappears changes what is compared for the keys after it that are near it, and for no other:
 //! an epoch that finds these, and all their earlier ones, knows every change.
+//!
+//! Each of the fingerprints may have many contents. The more earlier ones the later key of a pair
+//! has, the fewer contents of the two are compared: [`product_max`].
 
 use crate::candidates::bands::Bands;
 use crate::candidates::hamming::{self, Scratch};
 use crate::candidates::pivots::{PIVOTS, Unexamined, examined_before};
 use crate::text::hash::finish;
 use std::collections::BTreeMap;
+
+/// The number of earlier ones up to which as many contents of two near fingerprints are compared as
+/// the pivot rule allows.
+pub const EARLIER_FEW: usize = 4;
+
+/// The greatest product of the ranks, counted from 1, of two contents that are compared, if the
+/// later of their near fingerprints has so many earlier ones.
+///
+/// It halves when the earlier ones double, so that the comparisons of a fingerprint hardly grow
+/// with their number.
+///
+/// ```
+/// use workers::candidates::near::product_max;
+///
+/// assert_eq!([0, 3, 4, 8, 16, 32, 64, 9_999].map(product_max), [64, 64, 32, 16, 8, 4, 2, 2]);
+/// ```
+pub fn product_max(earlier: usize) -> usize {
+    let doublings = usize::BITS - (earlier / EARLIER_FEW).leading_zeros();
+    (PIVOTS >> doublings.min(PIVOTS.ilog2())).max(2)
+}
 
 /// The place of a key in the order of its bucket. No two keys have the same one.
 pub fn order(key: u64) -> u64 {
@@ -50,8 +73,9 @@ pub struct ExaminedPair {
     pub earlier: u64,
     /// Whether both keys are live, before and after.
     pub live: [bool; 2],
-    /// Whether the rule examines the pair, before and after.
-    pub examined: [bool; 2],
+    /// The greatest product of ranks of contents that are compared, before and after. 0: the rule
+    /// does not examine the pair.
+    pub product_max: [usize; 2],
 }
 
 /// Pairs that are held before those that the rule cannot examine any more are dropped.
@@ -107,9 +131,12 @@ impl Neighbours {
             let totals = totals(pairs, self.dropped.get(&pairs[0].later).copied().unwrap_or_default());
             counted(pairs[0].later, totals);
             for (&NearPair { later, earlier, live, .. }, rank) in ranked(pairs) {
-                let is_examined = [0, 1].map(|time| live[time] && rank[time] < examined_before(totals[time]));
-                if is_examined != [false; 2] {
-                    examined(ExaminedPair { later, earlier, live, examined: is_examined });
+                let products = [0, 1].map(|time| match live[time] && rank[time] < examined_before(totals[time]) {
+                    true => product_max(totals[time]),
+                    false => 0,
+                });
+                if products != [0; 2] {
+                    examined(ExaminedPair { later, earlier, live, product_max: products });
                 }
             }
         }
@@ -141,7 +168,7 @@ fn ranked(pairs: &[NearPair]) -> impl Iterator<Item = (&NearPair, [usize; 2])> {
 /// // All pairs are examined where fewer than 64 fingerprints are near one.
 /// let few: Vec<u64> = (0..8).collect();
 /// let rule = NearRule::of(Bands::new(3, None)?, few);
-/// assert!(rule.examines(1, 2) && rule.unexamined().pairs == 0);
+/// assert!(rule.product_max(1, 2) == 32 && rule.unexamined().pairs == 0);
 /// // 1,024 fingerprints in ten bits have up to 175 others within three bits.
 /// let many: Vec<u64> = (0..1024).collect();
 /// assert!(NearRule::of(Bands::new(3, None)?, many).unexamined().pairs > 0);
@@ -150,9 +177,9 @@ fn ranked(pairs: &[NearPair]) -> impl Iterator<Item = (&NearPair, [usize; 2])> {
 pub struct NearRule {
     bands: Bands,
     masks: Vec<u64>,
-    /// The place of the last earlier one that is examined, by band and later key, where the rule
-    /// leaves some out.
-    last: BTreeMap<(usize, u64), u64>,
+    /// The place of the last earlier one that is examined, and the greatest product of ranks, by
+    /// band and later key, where earlier ones are not few.
+    crowded: BTreeMap<(usize, u64), (u64, usize)>,
     unexamined: Unexamined,
     scratch: Scratch,
     neighbours: Neighbours,
@@ -164,7 +191,7 @@ impl NearRule {
         NearRule {
             masks: bands.masks(),
             bands,
-            last: BTreeMap::new(),
+            crowded: BTreeMap::new(),
             unexamined: Unexamined::default(),
             scratch: Scratch::new(),
             neighbours: Neighbours::default(),
@@ -197,15 +224,15 @@ impl NearRule {
     }
 
     fn add_bucket(&mut self, band: usize, bucket: &[u64]) {
-        if bucket.len() <= PIVOTS {
+        if bucket.len() <= EARLIER_FEW {
             return;
         }
-        let NearRule { bands, last, unexamined: sum, scratch, neighbours, .. } = self;
+        let NearRule { bands, crowded, unexamined: sum, scratch, neighbours, .. } = self;
         let (fixed, earlier) = (bands.key_fixed(band), bands.key_earlier(band));
         let mut add = |a, b| neighbours.add(a, b, [false, true]);
         hamming::within(bucket, bands.k(), fixed, &earlier, scratch, &mut add);
         let mut examined: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut crowded = Vec::new();
+        let mut many = Vec::new();
         neighbours.finish(
             |pair| {
                 let place = examined.entry(pair.later).or_default();
@@ -214,20 +241,26 @@ impl NearRule {
             |later, [_, earlier]| {
                 let left = unexamined(earlier);
                 (sum.buckets, sum.pairs) = (sum.buckets + left.buckets, sum.pairs + left.pairs);
-                if left.pairs > 0 {
-                    crowded.push(later);
+                if earlier >= EARLIER_FEW {
+                    many.push((later, product_max(earlier)));
                 }
             },
         );
-        last.extend(crowded.iter().filter_map(|later| Some(((band, *later), *examined.get(later)?))));
+        let of = |(later, product): &(u64, usize)| Some(((band, *later), (*examined.get(later)?, *product)));
+        crowded.extend(many.iter().filter_map(of));
     }
 
-    /// Whether two fingerprints within k bits are compared.
-    pub fn examines(&self, a: u64, b: u64) -> bool {
-        let Some(band) = self.masks.iter().position(|mask| (a ^ b) & mask == 0) else { return true };
+    /// The greatest product of the ranks, counted from 1, of two contents that are compared, for two
+    /// fingerprints within k bits. 0: none are.
+    pub fn product_max(&self, a: u64, b: u64) -> usize {
+        let Some(band) = self.masks.iter().position(|mask| (a ^ b) & mask == 0) else { return PIVOTS };
         let (a, b) = (self.bands.key(band, a), self.bands.key(band, b));
         let (earlier, later) = if order(a) < order(b) { (a, b) } else { (b, a) };
-        self.last.get(&(band, later)).is_none_or(|last| order(earlier) <= *last)
+        match self.crowded.get(&(band, later)) {
+            Some((last, _)) if order(earlier) > *last => 0,
+            Some((_, product)) => *product,
+            None => PIVOTS,
+        }
     }
 
     /// What the rule leaves unexamined: the keys that have too many earlier ones, and their pairs.
@@ -241,6 +274,14 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use std::collections::BTreeSet;
+
+    /// The product of ranks by its definition: 64 below 4 earlier ones, halved with each doubling.
+    fn product_of(earlier: usize) -> usize {
+        [(64, 2), (32, 4), (16, 8), (8, 16), (4, 32)]
+            .into_iter()
+            .find_map(|(from, product)| (earlier >= from).then_some(product))
+            .unwrap_or(64)
+    }
 
     /// The rule over a whole set is its definition, pair by pair.
     #[test]
@@ -267,8 +308,9 @@ mod tests {
                     let n = earlier.len();
                     let first = if n < 64 { n } else { (64 * 64 / (n + 1)).max(4) };
                     for (rank, &one) in earlier.iter().enumerate() {
-                        assert_eq!(rule.examines(one, later), rank < first, "seed {seed}");
-                        assert_eq!(rule.examines(later, one), rank < first, "seed {seed}");
+                        let product = if rank < first { product_of(n) } else { 0 };
+                        assert_eq!(rule.product_max(one, later), product, "seed {seed}");
+                        assert_eq!(rule.product_max(later, one), product, "seed {seed}");
                     }
                     left += (n - first) as u64;
                     if n > first {

@@ -8,8 +8,10 @@
 //!   compared with ever fewer others: a template with a million variants costs four million
 //!   comparisons, not half a trillion.
 //! - In two groups of near fingerprints two contents are compared if the product of their ranks is
-//!   at most [`PIVOTS`]. All pairs are compared while there are at most that many, and never more
-//!   than 280, because the variants of a template fill hundreds of fingerprints near each other.
+//!   at most [`PIVOTS`], or less where many fingerprints are near one
+//!   ([`crate::candidates::near::product_max`]). All pairs are compared while there are at most that
+//!   many, and never more than 280, because the variants of a template fill hundreds of fingerprints
+//!   near each other.
 //!
 //! The number of pairs that are not compared (unexamined) is carried from manifest to manifest. It
 //! is that of the whole live set, and an epoch updates it by a subtraction for each changed bucket.
@@ -36,15 +38,16 @@ pub const PIVOTS_LEAST: usize = 4;
 /// // Up to 64 contents each is compared with all before it; content 1,000 only with 4.
 /// assert_eq!([1, 63, 100, 1_000].map(examined_before), [1, 63, 40, 4]);
 /// // Contents of two near fingerprints, by their ranks from 0.
-/// assert!(examined_between(0, PIVOTS - 1) && !examined_between(1, PIVOTS - 1));
+/// assert!(examined_between(0, PIVOTS - 1, PIVOTS) && !examined_between(1, PIVOTS - 1, PIVOTS));
 /// ```
 pub fn examined_before(rank: usize) -> usize {
     rank.min((PIVOTS * PIVOTS / (rank + 1)).max(PIVOTS_LEAST))
 }
 
-/// Whether contents of these ranks in two groups are compared.
-pub fn examined_between(a: usize, b: usize) -> bool {
-    (a + 1) * (b + 1) <= PIVOTS
+/// Whether contents of these ranks in two groups are compared. `product_max` is that of their
+/// fingerprints: at most [`PIVOTS`], 0 if no contents of the two are compared.
+pub fn examined_between(a: usize, b: usize, product_max: usize) -> bool {
+    (a + 1) * (b + 1) <= product_max
 }
 
 /// The buckets of one signature with more contents than pivots. SimHash's buckets are groups of

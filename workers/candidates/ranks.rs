@@ -23,7 +23,12 @@ pub struct Member {
 impl Member {
     /// Whether it is or was a pivot. Only pivots are compared with other groups.
     pub fn was_or_is_pivot(&self) -> bool {
-        [self.before, self.after].into_iter().flatten().any(|rank| rank < PIVOTS)
+        self.was_or_is_below(PIVOTS)
+    }
+
+    /// Whether its rank is or was below `rank_end`.
+    pub fn was_or_is_below(&self, rank_end: usize) -> bool {
+        [self.before, self.after].into_iter().flatten().any(|rank| rank < rank_end)
     }
 
     /// Whether it is live and its rank changed.
@@ -81,13 +86,13 @@ impl GroupChange {
 }
 
 /// +1 for a pair that is compared after but not before, -1 for the reverse while both are live.
-/// `near` says whether their groups are compared, before and after.
+/// `examined` is the rule for two ranks before (0) or after (1).
 ///
 /// A pair of which a content disappeared is not reported: it is deleted with its content.
-fn change(a: &Member, b: &Member, near: [bool; 2], examined: impl Fn(usize, usize) -> bool) -> i32 {
-    let before = near[0] && a.before.zip(b.before).is_some_and(|(a, b)| examined(a, b));
+fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize, usize) -> bool) -> i32 {
+    let before = a.before.zip(b.before).is_some_and(|(a, b)| examined(0, a, b));
     let Some((a, b)) = a.after.zip(b.after) else { return 0 };
-    i32::from(near[1] && examined(a, b)) - i32::from(before)
+    i32::from(examined(1, a, b)) - i32::from(before)
 }
 
 /// Calls `found` with every pair of one group or bucket whose comparison starts (+1) or stops (-1).
@@ -116,7 +121,7 @@ pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
             continue;
         }
         for pivot in pivots.iter().take_while(|pivot| pivot.content < member.content) {
-            match change(pivot, member, [true; 2], |lesser, greater| lesser < examined_before(greater)) {
+            match change(pivot, member, |_, lesser, greater| lesser < examined_before(greater)) {
                 0 => {}
                 diff => found(pivot.content, member.content, diff),
             }
@@ -124,13 +129,19 @@ pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
     }
 }
 
-/// As [`changes_within`], for the pairs between two groups of near fingerprints. `near` says whether
-/// the near rule examines the two fingerprints, before and after.
-pub fn changes_between(group: &[Member], other: &[Member], near: [bool; 2], mut found: impl FnMut(Id, Id, i32)) {
-    let others: Vec<&Member> = other.iter().filter(|member| member.was_or_is_pivot()).collect();
-    for a in group.iter().filter(|member| member.was_or_is_pivot()) {
+/// As [`changes_within`], for the pairs between two groups of near fingerprints. `product_max` is
+/// what the near rule says of the two fingerprints, before and after.
+pub fn changes_between(
+    group: &[Member],
+    other: &[Member],
+    product_max: [usize; 2],
+    mut found: impl FnMut(Id, Id, i32),
+) {
+    let rank_end = product_max[0].max(product_max[1]);
+    let others: Vec<&Member> = other.iter().filter(|member| member.was_or_is_below(rank_end)).collect();
+    for a in group.iter().filter(|member| member.was_or_is_below(rank_end)) {
         for b in &others {
-            match change(a, b, near, examined_between) {
+            match change(a, b, |time, a, b| examined_between(a, b, product_max[time])) {
                 0 => {}
                 diff => found(a.content.min(b.content), a.content.max(b.content), diff),
             }
@@ -161,9 +172,9 @@ mod tests {
     }
 
     /// The pairs that the pivot rule compares between two groups, by its definition.
-    fn between(a: &Group, b: &Group) -> Pairs {
+    fn between(a: &Group, b: &Group, product_max: usize) -> Pairs {
         let pairs = a.iter().enumerate().flat_map(|x| b.iter().enumerate().map(move |y| (x, y)));
-        let pairs = pairs.filter(|((i, _), (j, _))| (i + 1) * (j + 1) <= 64);
+        let pairs = pairs.filter(|((i, _), (j, _))| (i + 1) * (j + 1) <= product_max);
         pairs.map(|((_, &a), (_, &b))| (a.min(b), a.max(b))).collect()
     }
 
@@ -206,14 +217,11 @@ mod tests {
             prop_assert_eq!(apply(within(&a), lives, &changes), within(&after_a));
             let of_group = GroupChange::of(&group);
             prop_assert!(changes.is_empty() || of_group.members_moved);
-            changes.clear();
-            changes_between(&group, &other, [true; 2], |a, b, diff| changes.push((a, b, diff)));
-            prop_assert_eq!(apply(between(&a, &b), lives, &changes), between(&after_a, &after_b));
-            for near in [[true, false], [false, true], [false, false]] {
-                let pairs = |is_near: bool, a, b| if is_near { between(a, b) } else { Pairs::new() };
-                let mut changes = Vec::new();
-                changes_between(&group, &other, near, |a, b, diff| changes.push((a, b, diff)));
-                prop_assert_eq!(apply(pairs(near[0], &a, &b), lives, &changes), pairs(near[1], &after_a, &after_b));
+            for product_max in [[64, 0], [0, 64], [0, 0], [2, 16], [32, 8], [64, 64]] {
+                let [old, new] = [between(&a, &b, product_max[0]), between(&after_a, &after_b, product_max[1])];
+                changes.clear();
+                changes_between(&group, &other, product_max, |a, b, diff| changes.push((a, b, diff)));
+                prop_assert_eq!(apply(old, lives, &changes), new);
             }
             prop_assert!(changes.is_empty() || of_group.pivots_moved || GroupChange::of(&other).pivots_moved);
             prop_assert_eq!(of_group.created, a.is_empty() && !after_a.is_empty());
@@ -230,11 +238,11 @@ mod tests {
         let far = |contents: u64| (0..contents).map(|n| n + 1_000_000).collect::<Group>();
         assert_eq!(within(&group(64)).len(), 64 * 63 / 2);
         for (a, b) in [(1, 64), (2, 32), (8, 8), (64, 1)] {
-            assert_eq!(between(&group(a), &far(b)).len() as u64, a * b);
+            assert_eq!(between(&group(a), &far(b), 64).len() as u64, a * b);
         }
         let pairs: Vec<usize> = (0..100_000).map(examined_before).collect();
         assert!(pairs[1024..].iter().all(|&partners| partners == 4));
         assert_eq!(pairs[..1000].iter().sum::<usize>(), within(&group(1000)).len());
-        assert_eq!(between(&group(1000), &far(1000)).len(), 280);
+        assert_eq!(between(&group(1000), &far(1000), 64).len(), 280);
     }
 }

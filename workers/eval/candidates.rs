@@ -41,7 +41,7 @@ pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
         let distance = (a ^ b).count_ones();
         let (a, b) = (&groups[&a], &groups[&b]);
         for (i, x) in a.iter().take(PIVOTS).enumerate() {
-            let others = b.iter().enumerate().take_while(|(j, _)| examined_between(i, *j));
+            let others = b.iter().enumerate().take_while(|(j, _)| examined_between(i, *j, PIVOTS));
             others.for_each(|(_, y)| emit(x.text, y.text, distance));
         }
     });

@@ -8,7 +8,7 @@
 
 use crate::candidates::bands::Bands;
 use crate::candidates::hamming::{self, Scratch};
-use crate::candidates::near::{self, ExaminedPair, Neighbours};
+use crate::candidates::near::{self, EARLIER_FEW, ExaminedPair, Neighbours};
 use crate::candidates::pivots::PIVOTS;
 use crate::error::Result;
 use crate::fold::counters::Counter;
@@ -28,25 +28,16 @@ pub struct NearFingerprints {
     pub a: u64,
     /// The greater fingerprint, as the sort key of band 0.
     pub b: u64,
-    /// The bits that [`is_examined`] reads.
-    pub examined: u64,
-}
-
-/// The near rule examined the pair before the epoch.
-const BEFORE: u64 = 1;
-/// The near rule examines the pair after the epoch.
-const AFTER: u64 = 2;
-
-/// The bits of [`NearFingerprints::examined`]: before the epoch, and after it.
-pub fn is_examined(bits: u64) -> [bool; 2] {
-    [bits & BEFORE != 0, bits & AFTER != 0]
+    /// The greatest product of ranks of contents that are compared, before the epoch and after it.
+    pub product_max: [u32; 2],
 }
 
 /// What [`near()`] finds.
 pub trait Found {
-    /// Two keys whose contents must be compared anew, and whether the near rule examines them,
-    /// before the epoch and after it. The state before is of no use if one was not live then.
-    fn pair(&mut self, a: u64, b: u64, examined: [bool; 2]);
+    /// Two keys whose contents must be compared anew, and the greatest product of ranks that the
+    /// near rule allows, before the epoch and after it. That before is of no use if one was not live
+    /// then.
+    fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]);
 
     /// A key had so many earlier near ones before the epoch, and has so many after it.
     fn earlier(&mut self, before: usize, after: usize);
@@ -79,11 +70,11 @@ pub fn near<R: Row<Key = u64>>(
         old.live(key & fixed..=key | !fixed, &mut live);
         let keys = |bits: u64| touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key);
         let probing: Vec<u64> = touched.iter().filter(|touch| probes(touch)).map(|touch| touch.key).collect();
-        if live.len() + keys(CREATED).count() <= PIVOTS {
-            // No key can have as many earlier ones as the near rule leaves out.
+        if live.len() + keys(CREATED).count() <= EARLIER_FEW {
+            // No key can have so many earlier ones that the near rule leaves something out.
             let seeds: Vec<u64> = keys(PROBE | DELETED).collect();
             let others = without(&live, &seeds);
-            let mut pair = |a, b| found.pair(a, b, [true; 2]);
+            let mut pair = |a, b| found.pair(a, b, [PIVOTS; 2]);
             hamming::between(&probing, &others, k, fixed, &earlier, scratch, &mut pair);
             hamming::within(&probing, k, fixed, &earlier, scratch, &mut pair);
             continue;
@@ -158,10 +149,10 @@ impl Bucket<'_> {
         let probes = |key: u64| self.probing.binary_search(&key).is_ok();
         let mut counts = Vec::new();
         neighbours.finish(
-            |ExaminedPair { later, earlier, live, examined }| {
-                let changes = examined[0] != examined[1];
+            |ExaminedPair { later, earlier, live, product_max }| {
+                let changes = product_max[0] != product_max[1];
                 if live[1] && (changes || probes(later) || probes(earlier)) {
-                    found.pair(later, earlier, examined);
+                    found.pair(later, earlier, product_max);
                 }
             },
             |_, [before, after]| {
@@ -200,14 +191,14 @@ struct Emitter<'a> {
 }
 
 impl Found for Emitter<'_> {
-    fn pair(&mut self, a: u64, b: u64, [before, after]: [bool; 2]) {
+    fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]) {
         let in_band_0 = |key| match self.band {
             0 => key,
             band => self.bands.key(0, self.bands.unkey(band, key)),
         };
         let (a, b) = (in_band_0(a), in_band_0(b));
-        let examined = if before { BEFORE } else { 0 } | if after { AFTER } else { 0 };
-        (self.emit)(NearFingerprints { a: a.min(b), b: a.max(b), examined });
+        let product_max = product_max.map(|product| product as u32);
+        (self.emit)(NearFingerprints { a: a.min(b), b: a.max(b), product_max });
         self.found += 1;
     }
 
@@ -231,7 +222,7 @@ pub fn buckets(
             let before = epoch.before::<GroupRow>()?;
             near(&before, touched, bands, band, &mut scratch, &mut found);
             let inside = touched.iter().filter(|touch| touch.bits & INSIDE != 0);
-            inside.for_each(|touch| found.pair(touch.key, touch.key, [true; 2]));
+            inside.for_each(|touch| found.pair(touch.key, touch.key, [PIVOTS; 2]));
         } else {
             let before = epoch.band_before(band)?;
             near(&before, touched, bands, band, &mut scratch, &mut found);
@@ -253,17 +244,17 @@ mod tests {
     use crate::candidates::hamming::tests::sorted;
     use crate::random::Random;
     use crate::store::segment::{Segment, write};
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[derive(Default)]
     struct Collected {
-        pairs: Vec<(u64, u64, [bool; 2])>,
+        pairs: Vec<(u64, u64, [usize; 2])>,
         change: i64,
     }
 
     impl Found for Collected {
-        fn pair(&mut self, a: u64, b: u64, examined: [bool; 2]) {
-            self.pairs.push((a.min(b), a.max(b), examined));
+        fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]) {
+            self.pairs.push((a.min(b), a.max(b), product_max));
         }
 
         fn earlier(&mut self, before: usize, after: usize) {
@@ -273,16 +264,17 @@ mod tests {
     }
 
     /// The pairs that the near rule examines among the `live` keys of a bucket, by its definition,
-    /// and the number of those that it does not.
-    fn examined(live: &BTreeSet<u64>, is_near: impl Fn(u64, u64) -> bool) -> (BTreeSet<(u64, u64)>, i64) {
-        let (mut pairs, mut left) = (BTreeSet::new(), 0);
+    /// each with its greatest product of ranks, and the number of those that it does not.
+    fn examined(live: &BTreeSet<u64>, is_near: impl Fn(u64, u64) -> bool) -> (BTreeMap<(u64, u64), usize>, i64) {
+        let (mut pairs, mut left) = (BTreeMap::new(), 0);
         for &later in live {
             let is_earlier = |one: &u64| near::order(*one) < near::order(later) && is_near(*one, later);
             let mut earlier: Vec<u64> = live.iter().copied().filter(is_earlier).collect();
             earlier.sort_unstable_by_key(|one| near::order(*one));
             let first = if earlier.len() < 64 { earlier.len() } else { (64 * 64 / (earlier.len() + 1)).max(4) };
             left += (earlier.len() - first) as i64;
-            pairs.extend(earlier[..first].iter().map(|&one| (one.min(later), one.max(later))));
+            let product = near::product_max(earlier.len());
+            pairs.extend(earlier[..first].iter().map(|&one| ((one.min(later), one.max(later)), product)));
         }
         (pairs, left)
     }
@@ -335,20 +327,22 @@ mod tests {
                 let (new, left_after) = examined(&live, is_near);
                 let probes = |key: u64| touched.iter().any(|touch| touch.key == key && probes(touch));
                 let mut expected = Vec::new();
-                for &(a, b) in old.union(&new).filter(|(a, b)| live.contains(a) && live.contains(b)) {
-                    let is = [old.contains(&(a, b)), new.contains(&(a, b))];
+                let both: BTreeSet<(u64, u64)> = old.keys().chain(new.keys()).copied().collect();
+                for &(a, b) in both.iter().filter(|(a, b)| live.contains(a) && live.contains(b)) {
+                    let is = [&old, &new].map(|pairs| pairs.get(&(a, b)).copied().unwrap_or(0));
                     if is[0] != is[1] || probes(a) || probes(b) {
                         expected.push((a, b, is));
                     }
                 }
                 // What a pair was before does not matter if a key of it was not live.
                 let were = |a, b| before.contains(&a) && before.contains(&b);
-                let known = |&(a, b, [old, new]): &(u64, u64, [bool; 2])| (a, b, [old && were(a, b), new]);
+                let known =
+                    |&(a, b, [old, new]): &(u64, u64, [usize; 2])| (a, b, [if were(a, b) { old } else { 0 }, new]);
                 let mut pairs: Vec<_> = found.pairs.iter().map(known).collect();
                 pairs.sort_unstable();
                 assert!(pairs == expected, "seed {seed}, round {round}: {} of {}", pairs.len(), expected.len());
                 assert_eq!(found.change, left_after - left_before, "seed {seed}, round {round}");
-                changed += expected.iter().filter(|(_, _, is)| is[0] && !is[1]).count();
+                changed += expected.iter().filter(|(_, _, is)| is[0] > 0 && is[1] == 0).count();
                 let rows: Vec<BandRow> = touched
                     .iter()
                     .filter(|touch| touch.bits & (CREATED | DELETED) != 0)
@@ -415,11 +409,11 @@ mod tests {
             let (mut expected, _) = examined(&lives, |a, b| owns(a ^ b));
             let probing: BTreeSet<u64> = after(PROBE).collect();
             let is_probed = |a: u64, b: u64| probing.contains(&a) || probing.contains(&b);
-            expected.retain(|&(a, b)| is_probed(a, b));
-            let found = found.into_iter().filter(|&(a, b, [_, after])| after && is_probed(a, b));
+            expected.retain(|&(a, b), _| is_probed(a, b));
+            let found = found.into_iter().filter(|&(a, b, [_, after])| after > 0 && is_probed(a, b));
             let found: Vec<(u64, u64)> = found.map(|(a, b, _)| (a, b)).collect();
             assert!(!expected.is_empty() || k == 0 || band > 0, "seed {seed}: nothing to find");
-            assert_eq!(sorted(found), Vec::from_iter(expected), "seed {seed}");
+            assert_eq!(sorted(found), Vec::from_iter(expected.into_keys()), "seed {seed}");
         }
     }
 }

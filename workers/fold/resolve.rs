@@ -7,7 +7,7 @@
 use crate::candidates::ranks::{Member, changes_between, changes_within, members};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::buckets::{NearFingerprints, is_examined};
+use crate::fold::buckets::NearFingerprints;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::store::runs::Table;
@@ -28,8 +28,8 @@ pub struct GroupMember {
     pub before: u64,
     /// Its rank after the epoch; `u64::MAX` if it is not live.
     pub after: u64,
-    /// [`NearFingerprints::examined`] of both fingerprints.
-    pub examined: u64,
+    /// [`NearFingerprints::product_max`] of both fingerprints.
+    pub product_max: [u32; 2],
 }
 
 const NO_RANK: u64 = u64::MAX;
@@ -82,10 +82,11 @@ pub fn group_members(epoch: &Epoch, pairs: &[NearFingerprints], emit: &mut dyn F
         // A group that is compared with itself is known to its owner: one member is enough to say
         // so.
         let needed = if pair.a == pair.b { 1 } else { usize::MAX };
-        for member in groups[&pair.a].iter().filter(|member| member.was_or_is_pivot()).take(needed) {
+        let rank_end = pair.product_max[0].max(pair.product_max[1]) as usize;
+        for member in groups[&pair.a].iter().filter(|member| member.was_or_is_below(rank_end)).take(needed) {
             let (before, after) = (rank(member.before), rank(member.after));
-            let (content, examined) = (member.content, pair.examined);
-            emit(GroupMember { to: pair.b, from: pair.a, content, before, after, examined });
+            let (content, product_max) = (member.content, pair.product_max);
+            emit(GroupMember { to: pair.b, from: pair.a, content, before, after, product_max });
         }
     }
     Ok(())
@@ -115,7 +116,12 @@ pub fn resolve(
         };
         match to == from {
             true => changes_within(&groups[&to], &mut found),
-            false => changes_between(&others, &groups[&to], is_examined(received[0].examined), &mut found),
+            false => changes_between(
+                &others,
+                &groups[&to],
+                received[0].product_max.map(|product| product as usize),
+                &mut found,
+            ),
         }
     }
     Ok(())

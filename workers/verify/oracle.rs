@@ -238,7 +238,7 @@ impl Live {
                 buckets.entry(*key).or_default().insert(id(content));
             }
         }
-        let left_out = left_out(bands, &groups.keys().copied().collect::<Vec<_>>());
+        let products = products(bands, &groups.keys().copied().collect::<Vec<_>>());
         let members: Vec<(u64, Id, usize)> =
             groups.iter().flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank))).collect();
         // Ranks count from 1.
@@ -251,8 +251,8 @@ impl Live {
         for (i, a) in members.iter().enumerate() {
             for b in &members[i + 1..] {
                 let is_near = (a.0 ^ b.0).count_ones() <= bands.k();
-                let examined = if a.0 == b.0 { together(a.2, b.2) } else { a.2 * b.2 <= 64 };
-                if is_near && examined && !left_out.contains(&(a.0.min(b.0), a.0.max(b.0))) {
+                let product = || products.get(&(a.0.min(b.0), a.0.max(b.0))).copied().unwrap_or(64);
+                if is_near && if a.0 == b.0 { together(a.2, b.2) } else { a.2 * b.2 <= product() } {
                     propose(a.1, b.1, 0);
                 }
             }
@@ -276,13 +276,15 @@ impl Live {
     }
 }
 
-/// The pairs of near `fingerprints` that the near rule does not examine, by its definition, the
-/// lesser first: of the earlier ones of each fingerprint, in the order of each band, which owns the
-/// pairs that agree on it and on no lower band, all beyond the first.
-fn left_out(bands: &Bands, fingerprints: &[u64]) -> BTreeSet<(u64, u64)> {
+/// The greatest product of ranks that the near rule allows for pairs of near `fingerprints`, by its
+/// definition, the lesser first; pairs that it allows 64 are left out. Of the earlier ones of each
+/// fingerprint, in the order of each band, which owns the pairs that agree on it and on no lower
+/// band, all beyond the first are not examined. 64 is halved from 4 earlier ones on with each
+/// doubling, five times.
+fn products(bands: &Bands, fingerprints: &[u64]) -> BTreeMap<(u64, u64), usize> {
     let masks = bands.masks();
     let owner = |a: u64, b: u64| masks.iter().position(|mask| (a ^ b) & mask == 0);
-    let mut left_out = BTreeSet::new();
+    let mut products = BTreeMap::new();
     for &later in fingerprints {
         let mut earlier: Vec<Vec<(u64, u64)>> = vec![Vec::new(); bands.count()];
         for &one in fingerprints.iter().filter(|&&one| one != later && (one ^ later).count_ones() <= bands.k()) {
@@ -295,10 +297,13 @@ fn left_out(bands: &Bands, fingerprints: &[u64]) -> BTreeSet<(u64, u64)> {
         for mut earlier in earlier {
             earlier.sort_unstable();
             let first = if earlier.len() < 64 { earlier.len() } else { (64 * 64 / (earlier.len() + 1)).max(4) };
-            left_out.extend(earlier[first..].iter().map(|&(_, one)| (one.min(later), one.max(later))));
+            let product = 64 >> [4, 8, 16, 32, 64].iter().filter(|from| earlier.len() >= **from).count();
+            let of = |at: usize| if at < first { product } else { 0 };
+            let pairs = earlier.iter().enumerate().filter(|(at, _)| of(*at) < 64);
+            products.extend(pairs.map(|(at, &(_, one))| ((one.min(later), one.max(later)), of(at))));
         }
     }
-    left_out
+    products
 }
 
 /// A fingerprint of a skewed distribution: copies of others with a few bits flipped, one frequent

@@ -40,7 +40,7 @@ struct Standing {
 fn examined(a: &Standing, b: &Standing, near: &NearRule) -> bool {
     match a.fingerprint == b.fingerprint {
         true => a.rank.min(b.rank) < examined_before(a.rank.max(b.rank)),
-        false => examined_between(a.rank, b.rank) && near.examines(a.fingerprint, b.fingerprint),
+        false => examined_between(a.rank, b.rank, near.product_max(a.fingerprint, b.fingerprint)),
     }
 }
 

@@ -61,8 +61,9 @@ pub fn recall(tables: &Tables, rule: &NearRule, seed: &str, sample: usize) -> (C
     let mut seeker = Seeker { tables, check: Check::new("recall"), recall, near: Vec::new(), wanted: Vec::new() };
     for fingerprint in fingerprints() {
         near(&sample, fingerprint, tables.bands.k(), |sampled| {
-            if sampled == fingerprint || rule.examines(sampled, fingerprint) {
-                seeker.near(sampled, fingerprint);
+            let product_max = if sampled == fingerprint { PIVOTS } else { rule.product_max(sampled, fingerprint) };
+            if product_max > 0 {
+                seeker.near(sampled, fingerprint, product_max);
             }
         });
     }
@@ -131,8 +132,8 @@ struct Seeker<'a> {
     tables: &'a Tables,
     check: Check,
     recall: Recall,
-    /// Near fingerprints as keys of band 0.
-    near: Vec<(u64, u64)>,
+    /// Near fingerprints as keys of band 0, and the greatest product of ranks of their contents.
+    near: Vec<(u64, u64, usize)>,
     /// Contents that must be a stored pair, the lesser first.
     wanted: Vec<(Id, Id)>,
 }
@@ -141,9 +142,9 @@ struct Seeker<'a> {
 type Pivots = (Vec<Id>, bool);
 
 impl Seeker<'_> {
-    fn near(&mut self, a: u64, b: u64) {
+    fn near(&mut self, a: u64, b: u64, product_max: usize) {
         let bands = &self.tables.bands;
-        self.near.push((bands.key(0, a), bands.key(0, b)));
+        self.near.push((bands.key(0, a), bands.key(0, b), product_max));
         if self.near.len() == NEAR_MAX {
             self.examine();
         }
@@ -153,11 +154,11 @@ impl Seeker<'_> {
     fn examine(&mut self) {
         let near = std::mem::take(&mut self.near);
         let groups = self.groups(&near);
-        for (a, b) in near {
+        for (a, b, product_max) in near {
             let (Some((pivots_a, larger)), Some((pivots_b, _))) = (groups.get(&a), groups.get(&b)) else { continue };
             for (i, first) in pivots_a.iter().enumerate() {
                 for (j, other) in pivots_b.iter().enumerate() {
-                    if if a == b { i < j } else { examined_between(i, j) } {
+                    if if a == b { i < j } else { examined_between(i, j, product_max) } {
                         self.want(*first, *other);
                     }
                 }
@@ -168,8 +169,8 @@ impl Seeker<'_> {
         }
     }
 
-    fn groups(&self, near: &[(u64, u64)]) -> BTreeMap<u64, Pivots> {
-        let mut keys: Vec<u64> = near.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    fn groups(&self, near: &[(u64, u64, usize)]) -> BTreeMap<u64, Pivots> {
+        let mut keys: Vec<u64> = near.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
         keys.sort_unstable();
         keys.dedup();
         let mut groups = Live::of(&self.tables.groups);
