@@ -17,6 +17,7 @@ use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::Item;
 use crate::read::{self, Reader, Split};
+use crate::tables::Visit;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
@@ -60,6 +61,8 @@ struct PartReader {
     reader: Box<dyn Reader>,
     /// The file when it was opened.
     opened: Input,
+    /// [`Input::key`].
+    key: u64,
     bytes: u64,
     /// The bytes of the parts before it.
     before: u64,
@@ -133,7 +136,8 @@ impl SplitReader {
                 let reader = open(&epoch.shared.job, &split)?;
                 self.writer.begin(part.input, planned.shown());
                 let before = self.writer.counts.bytes;
-                self.part.insert(PartReader { reader, opened, bytes: part.end - part.start, before })
+                let (key, bytes) = (planned.key(), part.end - part.start);
+                self.part.insert(PartReader { reader, opened, key, bytes, before })
             }
         };
         let writer = &mut self.writer;
@@ -142,6 +146,7 @@ impl SplitReader {
         let more = loop {
             let Some(entry) = part.reader.next()? else { break false };
             writer.counts.read += 1;
+            let position = entry.position;
             match entry.item {
                 Item::Record(record) => {
                     writer.accept();
@@ -156,7 +161,7 @@ impl SplitReader {
                     let has_evidence = |content| writer.has_evidence(content);
                     let (visit, evidence) = maker.visit(record, has_evidence, |word| notes.push(word.to_owned()))?;
                     notes.iter().for_each(|word| writer.counts.note(word, 1));
-                    writer.push(epoch, visit, evidence)?;
+                    writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
                 }
                 Item::Skip(reason) => *writer.counts.skipped.entry(reason.to_owned()).or_default() += 1,
                 Item::Reject { reason, detail, url } => {

@@ -17,7 +17,7 @@ use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{Row, consolidate};
 use crate::tables::pages::{LapseRule, has_expired, out_of_time};
-use crate::tables::visits::{PAGE, SEEN};
+use crate::tables::visits::{PAGE, SEEN, dedup};
 use crate::tables::{GoneRow, PageRow, UrlRow, Visit};
 
 /// A page that gained (+1) or lost (-1) a content, sent to the content's owner.
@@ -70,9 +70,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         rows.sort_unstable();
         // Those of one portion of a split are counted already. Their sum does not depend on how
         // inputs are divided.
-        let all = rows.len();
-        rows.dedup();
-        epoch.count(Counter::VisitsRepeated, (all - rows.len()) as u64);
+        epoch.count(Counter::VisitsRepeated, dedup(&mut rows) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
         for Touched { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {

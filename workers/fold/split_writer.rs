@@ -11,6 +11,7 @@ use crate::plan::consumed::Taken;
 use crate::store::durable;
 use crate::store::segment::{self, SegmentRef};
 use crate::store::table::Row;
+use crate::tables::visits::dedup;
 use crate::tables::{EvidenceRow, Visit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -120,10 +121,9 @@ impl SplitWriter {
     fn flush_visits(&mut self, epoch: &Epoch) -> Result<()> {
         self.visits_bytes = 0;
         self.visits.sort_unstable();
-        let before = self.visits.len();
-        self.visits.dedup();
-        if self.visits.len() < before {
-            self.counts.note("repeated", (before - self.visits.len()) as u64);
+        let repeated = dedup(&mut self.visits);
+        if repeated > 0 {
+            self.counts.note("repeated", repeated as u64);
         }
         let part = segment::write(&epoch.shared.attempt.join(Visit::NAME), &epoch.tag(), self.visits.drain(..))?;
         self.visit_segments.extend(part);

@@ -119,6 +119,8 @@ impl Now {
             last_time: self.time,
             source: self.source,
             as_of: self.as_of(visit, before),
+            input: visit.input,
+            position: visit.position,
             diff: 1,
         }
     }
@@ -170,6 +172,8 @@ mod tests {
             host: 0,
             https: 0,
             url: b"http://a.example/".as_slice().into(),
+            input: 0,
+            position: 0,
             diff: 1,
         }
     }
@@ -217,6 +221,20 @@ mod tests {
         assert_eq!(after(&known, &[visit(4, REMOVED, 0)], now(2)), known, "an older removal does not see it");
         assert_eq!(after(&Known::default(), &[visit(9, SEEN, 0)], now(2)), Known::default());
         assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page, None);
+    }
+
+    /// A page has the place of the record that decided it, of the last one among those that say the
+    /// same over epochs. A record that only saw the page, or is older, does not move it.
+    #[test]
+    fn a_page_has_the_place_of_its_record() {
+        let at = |visit: Visit, input, position| Visit { input, position, ..visit };
+        let place = |known: &Known| known.page.as_ref().map(|page| (page.input, page.position)).expect("a page");
+        let visits = [at(visit(5, PAGE, 1), 7, 10), at(visit(6, PAGE, 1), 3, 20), at(visit(9, SEEN, 0), 8, 30)];
+        let known = after(&Known::default(), &visits, now(1));
+        assert_eq!(place(&known), (3, 20));
+        assert_eq!(place(&after(&known, &[at(visit(9, SEEN, 0), 1, 1)], now(2))), (3, 20));
+        assert_eq!(place(&after(&known, &[at(visit(5, PAGE, 2), 1, 1)], now(2))), (3, 20));
+        assert_eq!(place(&after(&known, &[at(visit(6, PAGE, 1), 1, 1)], now(2))), (1, 1));
     }
 
     /// A date that is far ahead wins within its epoch, and does not stand above the records of later

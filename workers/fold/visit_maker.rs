@@ -40,6 +40,8 @@ fn blank(url: &str, date: i64) -> Visit {
         host: url.host,
         https: u8::from(url.https),
         url: url.canonical.into_bytes().into(),
+        input: 0,
+        position: 0,
         diff: 1,
     }
 }

@@ -89,6 +89,11 @@ impl Input {
         unspelled(&self.path)
     }
 
+    /// The first 64 bits of its digest, by which pages name it; 0 without a digest.
+    pub fn key(&self) -> u64 {
+        self.digest.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
+    }
+
     /// Its path for people: relative to the working folder, if it lies there.
     pub fn shown(&self) -> String {
         let here = std::env::current_dir().unwrap_or_default();

@@ -23,6 +23,12 @@ pub trait Dialect: Sized {
     fn separated(behind: &[u8]) -> bool;
     /// The item of a record.
     fn item(&mut self, header: &[u8], body: &[u8], limits: &Limits, notes: &mut Notes) -> Item;
+    /// The id in the header of the last item, if there is one.
+    fn id(&self) -> Option<&str> {
+        None
+    }
+    /// Forgets that id.
+    fn forget_id(&mut self) {}
 }
 
 /// The first line from `from` on that starts a record. The first byte counts as the start of a

@@ -8,6 +8,7 @@
 //! If not, the length is wrong. In a whole member the record then ends with the member; elsewhere
 //! it is rejected, and reading goes on at the next line that starts a record.
 
+use super::codec::Codec;
 use super::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
 use super::record::{Body, Entry, Item, Notes, Record};
 use super::source::{End, Source};
@@ -74,6 +75,7 @@ impl<D: Dialect> Frames<D> {
     fn record(&mut self) -> Result<Entry> {
         let place = Place { member: self.source.member(), offset: self.source.offset(), first: self.records == 0 };
         self.records += 1;
+        self.dialect.forget_id();
         if !D::starts(self.source.fill(LOOKAHEAD_BYTES)?) {
             let bytes = self.skip_to_start()?;
             return self.bad(place, "junk", format!("{bytes} bytes that start no record"));
@@ -235,8 +237,8 @@ impl<D: Dialect> Frames<D> {
         match item {
             Item::Record(Record { url, body: Body::Text(_) | Body::Html { .. } | Body::Plain { .. }, .. })
             | Item::Reject { url: Some(url), .. } => {
-                let Entry { offset, item } = self.bad(place, "too_long", format!("{body} bytes"))?;
-                Ok(Entry { offset, item: item.about(&url) })
+                let entry = self.bad(place, "too_long", format!("{body} bytes"))?;
+                Ok(Entry { item: entry.item.about(&url), ..entry })
             }
             Item::Reject { .. } => self.bad(place, "too_long", format!("{body} bytes")),
             item => self.entry(place, item),
@@ -261,9 +263,10 @@ impl<D: Dialect> Frames<D> {
         let (reason, detail) = self.source.damage();
         let item = Item::reject(reason, detail);
         let offset = if place.first { place.member } else { place.offset };
+        let entry = self.place(place, offset, item);
         self.source.resync(starts_behind_blanks::<D>)?;
         self.records = 0;
-        Ok(Entry { offset, item })
+        Ok(entry)
     }
 
     fn entry(&mut self, place: Place, item: Item) -> Result<Entry> {
@@ -272,7 +275,13 @@ impl<D: Dialect> Frames<D> {
             && place.member == self.source.member()
             && self.source.window().is_empty()
             && self.source.end() == Some(&End::Member);
-        Ok(Entry { offset: if alone { place.member } else { place.offset }, item })
+        Ok(self.place(place, if alone { place.member } else { place.offset }, item))
+    }
+
+    fn place(&self, place: Place, offset: u64, item: Item) -> Entry {
+        let is_compressed = self.source.codec() != Codec::Plain;
+        let member = (place.first && is_compressed).then_some(place.member);
+        Entry { offset, position: place.offset, member, item }
     }
 
     /// Drops line ends and padding up to the next other byte, or to the end of the member.
@@ -350,6 +359,10 @@ impl<D: Dialect> Reader for Frames<D> {
 
     fn consumed_bytes(&self) -> u64 {
         self.source.consumed_bytes()
+    }
+
+    fn record_id(&self) -> Option<&str> {
+        self.dialect.id()
     }
 
     fn notes(&self) -> Notes {

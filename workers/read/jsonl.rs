@@ -90,7 +90,7 @@ impl Jsonl {
         let (reason, detail) = self.source.damage();
         let item = Item::reject(reason, format!("member at {}: {detail}", self.source.member()));
         self.source.resync(starts)?;
-        Ok(Entry { offset, item })
+        Ok(Entry::at(offset, item))
     }
 }
 
@@ -109,14 +109,14 @@ impl Reader for Jsonl {
                     let what = if is_array { format!(": {}", json::ARRAY) } else { String::new() };
                     let detail = format!("more than {} bytes{what}", self.options.limits.line_bytes_max);
                     skip_line(&mut self.source, None)?;
-                    return Ok(Some(Entry { offset, item: Item::reject("long_line", detail) }));
+                    return Ok(Some(Entry::at(offset, Item::reject("long_line", detail))));
                 }
                 LineEnd::Whole(bytes) => {
                     let line = self.source.window()[..bytes].trim_ascii();
                     let item = (!line.is_empty()).then(|| json::item(line, &self.options.fields));
                     self.source.consume(bytes);
                     if let Some(item) = item {
-                        return Ok(Some(Entry { offset, item }));
+                        return Ok(Some(Entry::at(offset, item)));
                     }
                 }
             }

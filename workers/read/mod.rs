@@ -143,6 +143,10 @@ pub trait Reader {
     fn consumed_bytes(&self) -> u64;
     /// Oddities that were accepted so far.
     fn notes(&self) -> Notes;
+    /// The id that the last record gives itself, if its format has such ids.
+    fn record_id(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The format of a file.
@@ -270,7 +274,7 @@ impl Reader for Refused {
 pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     match open(split, options) {
         Err(error) if error.kind() == Kind::Data => {
-            let entry = Entry { offset: 0, item: Item::reject("bad_file", error.to_string()) };
+            let entry = Entry::at(0, Item::reject("bad_file", error.to_string()));
             Ok(Box::new(Refused { bytes: split.end - split.start, entry: (split.start == 0).then_some(entry) }))
         }
         opened => opened,
@@ -352,6 +356,23 @@ mod tests {
         assert_eq!(words(&read_all("x.ndjson", b"oops", &Options::default()).0), ["!bad_json"]);
         assert!(words(&read_all("x", b"", &Options::default()).0).is_empty());
         assert!(words(&read_all("x.warc.gz", &gzip(b""), &Options::default()).0).is_empty());
+    }
+
+    /// A record has the same position however its file is compressed: where it starts in the decoded
+    /// stream. It begins a member if nothing of the member stands before it.
+    #[test]
+    fn positions() {
+        let pages: Vec<Vec<u8>> = (1..9).map(|n| page("http://a/", &b"x".repeat(n * 1000))).collect();
+        let starts: Vec<u64> = (0..8).map(|n| pages[..n].concat().len() as u64).collect();
+        let members: Vec<u8> = pages.iter().flat_map(|page| gzip(page)).collect();
+        let pairs: Vec<u8> = pages.chunks(2).flat_map(|pair| gzip(&pair.concat())).collect();
+        for (bytes, begin) in [(pages.concat(), 0), (gzip(&pages.concat()), 1), (pairs, 4), (members, 8)] {
+            let (entries, _) = read_all("x", &bytes, &Options::default());
+            assert_eq!(entries.iter().map(|entry| entry.position).collect::<Vec<_>>(), starts);
+            assert_eq!(entries.iter().filter(|entry| entry.member.is_some()).count(), begin);
+            let begun = |entry: &&Entry| entry.member.is_some_and(|at| bytes[at as usize..].starts_with(b"\x1f\x8b"));
+            assert_eq!(entries.iter().filter(begun).count(), begin);
+        }
     }
 
     /// A file that cannot be read is an error that names it: unknown format, missing file,

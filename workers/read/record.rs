@@ -56,8 +56,20 @@ pub struct Entry {
     /// Where the record starts: bytes into the file, or into the decompressed stream where one
     /// stream holds all records; in Parquet the row's number.
     pub offset: u64,
+    /// Where the record starts in the decoded stream; in Parquet the row's number. It differs from
+    /// `offset` only in compressed archives. No two records of an input share it.
+    pub position: u64,
+    /// Where its member starts in the file, if it is the first record of a compressed member.
+    pub member: Option<u64>,
     /// The outcome.
     pub item: Item,
+}
+
+impl Entry {
+    /// The entry of a record at `position`, which is no first record of a member.
+    pub fn at(position: u64, item: Item) -> Entry {
+        Entry { offset: position, position, member: None, item }
+    }
 }
 
 /// The outcome of a record: accepted, skipped or rejected. No record is dropped without one.

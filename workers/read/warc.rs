@@ -18,6 +18,8 @@ const TORN_BYTES_MAX: usize = 16 << 10;
 #[derive(Debug, Default)]
 pub struct Warc {
     searched_bytes: u64,
+    /// The last record's id.
+    id: String,
 }
 
 impl Warc {
@@ -90,7 +92,17 @@ impl Dialect for Warc {
         if !header.contains(&b'\r') {
             notes.add("lf_header");
         }
-        item(&self.parse(header), body, limits, notes)
+        let headers = self.parse(header);
+        self.id.push_str(headers.text("WARC-Record-ID").unwrap_or_default());
+        item(&headers, body, limits, notes)
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(self.id.as_str()).filter(|id| !id.is_empty())
+    }
+
+    fn forget_id(&mut self) {
+        self.id.clear();
     }
 }
 

@@ -73,6 +73,11 @@ table! {
             /// The date that a dated record must reach to replace it: its own; if it has none, or
             /// one too far ahead, that of what it replaced, or [`crate::document::NO_DATE`].
             as_of: i64,
+            /// The input that has the record which decided it: the first 64 bits of the digest of
+            /// its bytes, so that no name of a file is stored with a page.
+            input: u64,
+            /// Where that record starts in the input, see [`crate::read::record::Entry::position`].
+            position: u64,
         }
     }
 }
@@ -380,6 +385,12 @@ table! {
             /// The canonical URL.
             url: Box<[u8]>,
         }
-        history {}
+        history {
+            /// The input that has the record, as in `pages`. What a record says does not depend on
+            /// where it stands, so it is no part of the rule but for records that say the same.
+            input: u64,
+            /// Where the record starts in it, as in `pages`.
+            position: u64,
+        }
     }
 }

@@ -130,6 +130,8 @@ mod tests {
             last_time: NOW,
             source: 0,
             as_of: 5,
+            input: 0,
+            position: 0,
             diff: 1,
         };
         let by_days = Options { retain_days: Some(2), ..Options::default() };

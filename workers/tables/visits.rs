@@ -1,4 +1,6 @@
-//! The values of the columns `kind` and `flags` of a visit.
+//! The values of the columns `kind` and `flags` of a visit, and which visits say the same.
+
+use crate::tables::Visit;
 
 /// `kind`: the page was seen and had not changed.
 pub const SEEN: u8 = 0;
@@ -11,3 +13,64 @@ pub const REMOVED: u8 = 2;
 pub const TOO_SHORT: u8 = 1;
 /// A bit of `flags`: more than a tenth of the text could not be decoded.
 pub const REPLACED: u8 = 2;
+
+impl Visit {
+    /// Whether both say the same of a URL, wherever their records stand.
+    pub fn says_as(&self, other: &Visit) -> bool {
+        let of = |visit: &Visit| {
+            let Visit { doc, date, kind, content, fingerprint, chars, flags, host, https, .. } = *visit;
+            (doc, date, kind, content, fingerprint, chars, flags, host, https)
+        };
+        of(self) == of(other) && self.url == other.url
+    }
+}
+
+/// Removes from the sorted `visits` those that say what another one says. The one with the least
+/// input and position stays, whatever the division of inputs and their names. Returns how many were
+/// removed.
+pub fn dedup(visits: &mut Vec<Visit>) -> usize {
+    let before = visits.len();
+    visits.dedup_by(|later, kept| later.says_as(kept));
+    before - visits.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Id;
+
+    /// Of records that say the same the one of the least place stays, in whatever order and
+    /// portions they come; those that differ all stay.
+    #[test]
+    fn the_first_of_equal_records_stays() {
+        let visit = |doc: u64, date: i64, place: (u64, u64)| Visit {
+            doc: Id { high: doc, low: 0 },
+            date,
+            kind: PAGE,
+            content: Id { high: 1, low: 0 },
+            fingerprint: 1,
+            chars: 1,
+            flags: 0,
+            host: 0,
+            https: 0,
+            url: b"http://a/".as_slice().into(),
+            input: place.0,
+            position: place.1,
+            diff: 1,
+        };
+        let all = [visit(1, 5, (2, 1)), visit(1, 5, (1, 9)), visit(1, 6, (3, 3)), visit(2, 5, (1, 1))];
+        for cut in 0..=all.len() {
+            let (mut one, mut other) = (all[cut..].to_vec(), all[..cut].to_vec());
+            let mut removed = 0;
+            for portion in [&mut one, &mut other] {
+                portion.sort_unstable();
+                removed += dedup(portion);
+            }
+            one.append(&mut other);
+            one.sort_unstable();
+            removed += dedup(&mut one);
+            let places: Vec<(u64, u64)> = one.iter().map(|visit| (visit.input, visit.position)).collect();
+            assert_eq!((removed, &places[..]), (1, &[(1, 9), (3, 3), (1, 1)][..]));
+        }
+    }
+}

@@ -132,6 +132,8 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
         host: host_key(&host),
         https: https.into(),
         url: url.into_bytes().into(),
+        input: 0,
+        position: page,
         diff: 1,
     }
 }

@@ -177,7 +177,7 @@ impl Parquet {
         };
         self.done_bytes += group.bytes;
         let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
-        Ok(Some(Entry { offset: group.first_row + decoded, item: Item::reject("bad_row_group", detail) }))
+        Ok(Some(Entry::at(group.first_row + decoded, Item::reject("bad_row_group", detail))))
     }
 
     /// Adds the texts of row `at`. If those of the row group are too many now, the rows from this
@@ -191,7 +191,7 @@ impl Parquet {
         let (grown, bytes) = (self.text_bytes, group.bytes);
         let why = format!("{bytes} bytes grew to {grown} of texts");
         let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
-        Some(Entry { offset: row, item: Item::reject("bomb", detail) })
+        Some(Entry::at(row, Item::reject("bomb", detail)))
     }
 
     /// The item of row `at` of `batch`.
@@ -230,7 +230,7 @@ impl Reader for Parquet {
                     if let Some(bomb) = self.bomb(&batch, at, first_row + at as u64) {
                         return Ok(Some(bomb));
                     }
-                    let entry = Entry { offset: first_row + at as u64, item: self.item(&batch, at) };
+                    let entry = Entry::at(first_row + at as u64, self.item(&batch, at));
                     self.batch = Some((batch, at + 1, first_row));
                     return Ok(Some(entry));
                 }
