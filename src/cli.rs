@@ -41,6 +41,9 @@ pub enum Command {
     Schedule(Schedule),
     /// Write the exports of the store's head again, without reading anything new.
     Export(OfJob),
+    /// Write the job's inputs again, in their own formats, without the records that fold; or a table
+    /// of what became of each record.
+    Filter(Filter),
     /// Say what a job's store holds.
     Status(Status),
     /// Look a job's store over: every referenced file present; with --full every byte, row and
@@ -91,6 +94,7 @@ impl Command {
             | Command::Eval(Eval { of, .. })
             | Command::Rollback(Rollback { of, .. })
             | Command::Gc(Gc { of, .. })
+            | Command::Filter(Filter { of, .. })
             | Command::Lexicon(Lexicon { of, .. }) => of.json,
             Command::Schedule(_) | Command::Worker => false,
         }
@@ -235,6 +239,29 @@ pub struct Check {
     /// The cluster file, whose hosts are tried, too.
     #[arg(long, value_name = "FILE")]
     pub cluster: Option<PathBuf>,
+}
+
+/// `pagefold filter`.
+#[derive(Args)]
+pub struct Filter {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// Write the inputs into this folder, under their names, without the records that fold.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// Write what is left out into this folder.
+    #[arg(long, value_name = "DIR", requires = "to")]
+    pub removed: Option<PathBuf>,
+    /// Write a table for each input into this folder: what became of each of its records.
+    #[arg(long, value_name = "DIR")]
+    pub records: Option<PathBuf>,
+    /// Make the inputs again in this folder, of what --to and --removed have.
+    #[arg(long, value_name = "DIR", requires_all = ["to", "removed"], conflicts_with = "records")]
+    pub undo: Option<PathBuf>,
+    /// Threads [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 /// `pagefold status`.

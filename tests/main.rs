@@ -17,6 +17,8 @@ mod demo;
 mod epochs;
 /// `eval` measures a store against labels.
 mod eval;
+/// What a filter keeps and removes is right, and can be undone.
+mod filter;
 /// Samples that are kept with the tests, and real data where there is some.
 mod fixtures;
 /// One page in every format and charset is one content.

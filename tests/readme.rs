@@ -1,6 +1,8 @@
 use crate::workbench::{Bench, demo_inputs, pagefold};
+use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -136,14 +138,24 @@ fn the_recipe_for_a_corpus() {
     let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
     writer.write(&batch).expect("written");
     writer.close().expect("written");
-    run(at, "pagefold run crawl.toml");
-    // The join of the page.
-    let sql = &blocks(&page, "sql")[0];
-    assert!(sql.contains("on i.id = m.url where m.is_representative"), "{sql}");
+    let recipe = blocks(&page, "sh").into_iter().find(|block| block.contains("deduplicated")).expect("commands");
+    run(at, &recipe);
     let members = lines(&at.join("result/members.jsonl"));
     assert_eq!(members.len(), rows.len(), "every row has its line");
-    let kept: BTreeSet<&str> =
+    let representatives: BTreeSet<&str> =
         members.iter().filter(|row| row["is_representative"] == true).filter_map(|row| row["url"].as_str()).collect();
+    let ids = |folder: &str| {
+        let file = std::fs::File::open(at.join(folder).join("a.parquet")).expect("written");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|of| of.build()).expect("Parquet");
+        let batches: Vec<RecordBatch> = reader.map(|batch| batch.expect("readable")).collect();
+        assert!(batches.iter().all(|of| of.schema() == batch.schema()), "every column stays");
+        let ids = batches.iter().flat_map(|batch| batch["id"].as_string::<i32>().iter().flatten());
+        ids.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let kept = ids("deduplicated");
+    assert_eq!(kept.len() + ids("duplicates").len(), rows.len());
+    let kept: BTreeSet<&str> = kept.iter().map(String::as_str).collect();
+    assert_eq!(kept, representatives);
     let texts: Vec<&str> = rows.iter().filter(|row| kept.contains(row.0)).map(|row| row.2).collect();
     let all: BTreeSet<&str> = rows.iter().map(|row| row.2).collect();
     assert_eq!((texts.len(), BTreeSet::from_iter(texts.iter().copied())), (all.len(), all), "{kept:?}");

@@ -34,5 +34,6 @@ pub mod lexicon;
 pub mod commit;
 pub mod eval;
 pub mod export;
+pub mod filter;
 pub mod upkeep;
 pub mod verify;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod eval;
 pub mod export;
+pub mod filter;
 pub mod gc;
 pub mod lexicon;
 pub mod rank;
@@ -26,6 +27,7 @@ pub fn carry_out(command: &Command) -> Result<()> {
         Command::Rollback(arguments) => rollback::command(arguments),
         Command::Gc(arguments) => gc::command(arguments),
         Command::Export(of) => export::command(of),
+        Command::Filter(arguments) => filter::command(arguments),
         Command::Status(arguments) => status::command(arguments),
         Command::Verify(arguments) => verify::command(arguments),
         Command::Check(arguments) => check::command(arguments),

@@ -13,9 +13,9 @@ mod large;
 mod members;
 mod pairs;
 mod rows;
-mod sink;
+pub(crate) mod sink;
 mod summary;
-mod tables;
+pub(crate) mod tables;
 mod transitions;
 
 use crate::error::{Error, Kind, Result};

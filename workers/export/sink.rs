@@ -7,7 +7,7 @@ use crate::error::{Error, Kind, Result};
 use crate::job::Form;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -84,6 +84,10 @@ cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).
     text.as_ref().map_or(0, String::len)
 });
 cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.copied()), |_number| 0);
+cell!(u64, DataType::UInt64, false, |cells| UInt64Array::from_iter_values(cells.copied()), |_number| 0);
+cell!(Option<u64>, DataType::UInt64, true, |cells| cells.copied().collect::<UInt64Array>(), |_number| 0);
+cell!(Option<u32>, DataType::UInt32, true, |cells| cells.copied().collect::<UInt32Array>(), |_number| 0);
+cell!(Option<&'static str>, DataType::Utf8, true, |cells| cells.copied().collect::<StringArray>(), |_text| 0);
 cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()), |_number| 0);
 cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(), |_flag| 0);
 

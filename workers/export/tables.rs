@@ -14,23 +14,23 @@ use crate::tables::{
 use std::collections::BTreeMap;
 
 /// The tables that exports read.
-pub(super) struct Tables {
-    pub(super) pages: Table<PageRow>,
-    pub(super) urls: Table<UrlRow>,
-    pub(super) contents: Table<ContentRow>,
-    pub(super) content_pages: Table<ContentPageRow>,
-    pub(super) components: Table<ComponentRow>,
-    pub(super) component_members: Table<MemberRow>,
-    pub(super) leaders: Table<LeaderRow>,
-    pub(super) clusters: Table<ClusterRow>,
-    pub(super) pairs: Table<PairRow>,
+pub(crate) struct Tables {
+    pub(crate) pages: Table<PageRow>,
+    pub(crate) urls: Table<UrlRow>,
+    pub(crate) contents: Table<ContentRow>,
+    pub(crate) content_pages: Table<ContentPageRow>,
+    pub(crate) components: Table<ComponentRow>,
+    pub(crate) component_members: Table<MemberRow>,
+    pub(crate) leaders: Table<LeaderRow>,
+    pub(crate) clusters: Table<ClusterRow>,
+    pub(crate) pairs: Table<PairRow>,
 }
 
 /// The state of a store's tables, by name.
-pub(super) type States = BTreeMap<String, TableState>;
+pub(crate) type States = BTreeMap<String, TableState>;
 
 impl Tables {
-    pub(super) fn open(store: &Store, states: &States) -> Result<Tables> {
+    pub(crate) fn open(store: &Store, states: &States) -> Result<Tables> {
         let snapshot = Snapshot::new(store.data(), states);
         Ok(Tables {
             pages: snapshot.table()?,
@@ -46,7 +46,7 @@ impl Tables {
     }
 
     /// The clusters of `contents` (ascending).
-    pub(super) fn clusters_of(&self, contents: &[Id]) -> ContentClusters {
+    pub(crate) fn clusters_of(&self, contents: &[Id]) -> ContentClusters {
         let components = self.components.matching(contents);
         let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
         let clusters = self.clusters.matching(&sorted(contents.iter().map(component)));
@@ -54,7 +54,7 @@ impl Tables {
     }
 
     /// The URLs of `docs`.
-    pub(super) fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
+    pub(crate) fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
         Urls(self.urls.matching(&sorted(docs)))
     }
 }
@@ -64,7 +64,7 @@ impl Tables {
 const URL_BYTES_MAX: u64 = 1 << 25;
 
 /// Cuts `rows` where the URLs that they need, of `bytes` each, are too many for memory.
-pub(super) fn by_url_bytes<T>(mut rows: &[T], bytes: impl Fn(&T) -> u64) -> impl Iterator<Item = &[T]> {
+pub(crate) fn by_url_bytes<T>(mut rows: &[T], bytes: impl Fn(&T) -> u64) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let mut sum = 0;
         let mut fits = |row: &T| {
@@ -79,27 +79,27 @@ pub(super) fn by_url_bytes<T>(mut rows: &[T], bytes: impl Fn(&T) -> u64) -> impl
 }
 
 /// Some URLs, sorted by DocId.
-pub(super) struct Urls(Vec<UrlRow>);
+pub(crate) struct Urls(Vec<UrlRow>);
 
 impl Urls {
-    pub(super) fn of(&self, doc: Id) -> String {
+    pub(crate) fn of(&self, doc: Id) -> String {
         find(&self.0, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
     }
 }
 
 /// The clusters of some contents.
-pub(super) struct ContentClusters {
+pub(crate) struct ContentClusters {
     components: Vec<ComponentRow>,
     /// Empty if no radius is set.
     leaders: Vec<LeaderRow>,
     /// All clusters of the contents' components.
-    pub(super) clusters: Vec<ClusterRow>,
+    pub(crate) clusters: Vec<ClusterRow>,
 }
 
 impl ContentClusters {
     /// The cluster that contains the pages of `content`. None for a page without text, and for a
     /// content with one page and no accepted pair.
-    pub(super) fn of(&self, content: Id) -> Option<&ClusterRow> {
+    pub(crate) fn of(&self, content: Id) -> Option<&ClusterRow> {
         let component = find(&self.components, content).map_or(content, |row| row.component);
         let leader = find(&self.leaders, content).map_or(component, |row| row.leader);
         find_cluster(&self.clusters, (component, leader)).filter(|_| !content.is_none())
@@ -107,17 +107,17 @@ impl ContentClusters {
 }
 
 /// The cluster of component and leader `wanted` in `rows`, which are sorted by them.
-pub(super) fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&ClusterRow> {
+pub(crate) fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&ClusterRow> {
     rows.binary_search_by_key(&wanted, transitions::key).ok().map(|at| &rows[at])
 }
 
 /// The row of `key` in `rows`, which are sorted by key and have each key once.
-pub(super) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
+pub(crate) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
     rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
 }
 
 /// The distinct ids, ascending.
-pub(super) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
+pub(crate) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     let mut ids: Vec<Id> = ids.collect();
     ids.sort_unstable();
     ids.dedup();

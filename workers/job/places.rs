@@ -39,6 +39,39 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
     wrongs
 }
 
+impl Job {
+    /// Why a folder of crawl files must not be written at `dir`, if it must not.
+    pub fn spoils(&self, dir: &Path) -> Option<String> {
+        let (dir, store, results) = (resolved(dir), resolved(&self.store), resolved(&self.output.dir));
+        if dir.starts_with(&store) || store.starts_with(&dir) {
+            return Some("lies in the store, or the store in it; name a folder beside it".into());
+        }
+        if dir == results {
+            return Some("is [output] dir, which has the results of runs; name another folder".into());
+        }
+        let files = ["a.warc.gz", "a.warc", "a.jsonl", "a.jsonl.gz", "a.parquet"];
+        let read = self.read.inputs.iter().find(|pattern| is_read(pattern, &dir, &files))?;
+        let read = shown(read);
+        Some(format!("lies in [read] inputs {read:?}, so the next run would read it as crawl; name a folder elsewhere"))
+    }
+
+    /// The folder that all inputs lie in: as deep as the folders and the fixed parts of the patterns
+    /// that the job names, so that it is the same whatever files are there.
+    pub fn inputs_root(&self) -> PathBuf {
+        let mut roots = self.read.inputs.iter().map(|pattern| {
+            let pattern = literal(pattern).unwrap_or_else(|| pattern.clone());
+            let (from, rest) = base(&pattern);
+            let is_file = rest.as_os_str().is_empty() && !from.is_dir();
+            if is_file { from.parent().unwrap_or(Path::new("/")).to_owned() } else { from }
+        });
+        let first = roots.next().unwrap_or_default();
+        let common = |a: PathBuf, b: PathBuf| {
+            a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+        };
+        roots.fold(first, common)
+    }
+}
+
 /// Whether a run that reads `pattern` would read one of `files` of `folder`, which is resolved.
 fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
     let (from, rest) = base(pattern);

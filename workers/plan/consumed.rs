@@ -186,6 +186,20 @@ impl History {
             || then.fields != now.fields && read::has_rows(path)?)
     }
 
+    /// The last consumption of the bytes of `input`, which has its digest, from this or another path,
+    /// with its epoch.
+    pub fn consumption(&self, input: &Input) -> Option<(Option<u64>, &ConsumedInput)> {
+        let of = |path: &String| self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest);
+        let paths = self.by_digest.get(&input.digest).into_iter().flatten();
+        let found = std::iter::once(&input.path).chain(paths).find_map(of);
+        found.map(|(epoch, last)| (*epoch, last))
+    }
+
+    /// Whether the job reads `input`, which was consumed as `last`, otherwise than it was read.
+    pub fn is_read_otherwise(&self, last: &ConsumedInput, input: &Input) -> Result<bool> {
+        self.concerns(last, &input.file())
+    }
+
     /// The paths of the inputs that are there as they were when nothing of them was accepted.
     pub fn barren(&self) -> Vec<String> {
         let is_there = |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));

@@ -160,7 +160,7 @@ fn skip_line(source: &mut Source, end: Option<u64>) -> Result<()> {
 }
 
 /// Whether a member that starts with these bytes may hold JSON lines, or the rest of one.
-fn starts(bytes: &[u8]) -> bool {
+pub fn starts(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b >= b' ' || b.is_ascii_whitespace())
 }
 

@@ -81,8 +81,13 @@ impl Members {
     /// The members of `input`, none of them open. The codec is detected from the first bytes. Only
     /// a plain file may start elsewhere than at 0. For `whole_bytes_max` see [`Decoder::new`].
     pub fn of(mut input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Members> {
+        let codec = if input.position() == 0 { Codec::of(input.peek(4)?) } else { Codec::Plain };
+        Members::by(codec, input, whole_bytes_max, limits)
+    }
+
+    /// The members of `input`, which starts at one of them.
+    pub fn by(codec: Codec, input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Members> {
         let start = input.position();
-        let codec = if start == 0 { Codec::of(input.peek(4)?) } else { Codec::Plain };
         let decoder = Decoder::new(codec, whole_bytes_max).map_err(|error| Error::io("decode", input.path(), error))?;
         Ok(Members {
             input,

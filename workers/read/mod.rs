@@ -306,6 +306,22 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok(starts.zip(&ends).map(|(start, &end)| Split { path: path.to_owned(), start, end }).collect())
 }
 
+/// The format and the compression of the file of `size` bytes at `path`; none if it has no known
+/// format. Errors come from the file system.
+pub fn shape(path: &Path, size: u64) -> Result<Option<(Format, Codec)>> {
+    let mut source = Source::open(path, 0, size, &Limits::default())?;
+    match format(&mut source) {
+        Ok(format) => Ok(Some((format, source.codec()))),
+        Err(error) if error.kind() == Kind::Data => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The bytes between records at the start of `bytes`.
+pub fn blanks(bytes: &[u8]) -> usize {
+    dialect::blanks(bytes)
+}
+
 /// Whether the file has rows, whose fields the options name: JSON lines or Parquet. A file of
 /// unknown format has none. Errors come from the file system.
 pub fn has_rows(path: &Path) -> Result<bool> {

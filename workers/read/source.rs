@@ -50,6 +50,14 @@ impl Source {
         Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset, end, moved_bytes: 0 })
     }
 
+    /// The bytes of `path` from its member at `start` on, compressed by `codec`. Its first decoded
+    /// byte has the offset 0.
+    pub fn open_member(path: &Path, start: u64, end: u64, codec: Codec, limits: &Limits) -> Result<Source> {
+        let mut members = Members::by(codec, Input::open(path, start, end)?, MEMBER_BYTES_MAX, limits)?;
+        let end = members.next()?;
+        Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset: 0, end, moved_bytes: 0 })
+    }
+
     /// How the file is compressed.
     pub fn codec(&self) -> Codec {
         self.members.codec()

@@ -1,0 +1,114 @@
+//! `pagefold filter`: writes the inputs again without what folds, says what became of each record,
+//! or makes the inputs again.
+
+use crate::cli;
+use crate::jobs::{committed, open};
+use crate::terminal::print::{counted, grouped, print_json, show};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+use std::thread;
+use workers::error::{Error, Kind, Result};
+use workers::filter::{self, Options, Outcome, Saved, Verdict};
+
+/// Hosts that the report names.
+const HOSTS_SHOWN: usize = 10;
+
+/// `pagefold filter`.
+pub fn command(arguments: &cli::Filter) -> Result<()> {
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
+    let folder = |path: &Option<std::path::PathBuf>| path.as_deref().map(absolute).transpose();
+    let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
+    if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
+        let undone = filter::undo(to, removed, &originals)?;
+        if arguments.of.json {
+            return print_json(&json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }));
+        }
+        return show(&format!(
+            "made {} again in {}, {}: {} byte for byte, {} compressed anew\n",
+            counted((undone.equal + undone.alike) as u64, "file"),
+            originals.display(),
+            megabytes(undone.bytes),
+            undone.equal,
+            undone.alike
+        ));
+    }
+    let (job, store, head) = open(&arguments.of)?;
+    let head = committed(&store, head)?;
+    let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
+    let options = Options { to, removed, records: folder(&arguments.records)?, threads };
+    if options.to.is_none() && options.records.is_none() {
+        let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
+        return Err(Error::new(Kind::Usage, line));
+    }
+    let outcome = filter::filter(&job, &store, &head, &options)?;
+    if arguments.of.json { print_json(&as_json(&outcome)) } else { show(&as_text(&outcome, &options)) }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn as_json(outcome: &Outcome) -> serde_json::Value {
+    let totals = &outcome.totals;
+    json!({
+        "epoch": outcome.epoch,
+        "files": outcome.files,
+        "files_before": outcome.files_before,
+        "files_whole": outcome.whole,
+        "files_recoded": outcome.recoded,
+        "records": totals.verdicts,
+        "bytes_in": totals.bytes_in,
+        "bytes_kept": totals.bytes_kept,
+        "bytes_removed": totals.bytes_removed,
+        "sources": totals.sources,
+        "hosts": totals.hosts,
+        "other_hosts": totals.other_hosts,
+        "pages_elsewhere": outcome.pages_elsewhere,
+    })
+}
+
+fn as_text(outcome: &Outcome, options: &Options) -> String {
+    let totals = &outcome.totals;
+    let before = match outcome.files_before {
+        0 => String::new(),
+        n => format!(", {} finished before", grouped(n as u64)),
+    };
+    let mut text = format!("epoch      {}\nfiles      {}{before}\n", outcome.epoch, grouped(outcome.files as u64));
+    for verdict in Verdict::ALL {
+        if let n @ 1.. = totals.of(verdict) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{:<10} {}", verdict.name(), grouped(n));
+        }
+    }
+    if options.to.is_some() {
+        let share = 100.0 * totals.bytes_kept as f64 / (totals.bytes_in.max(1)) as f64;
+        let _ = writeln!(
+            text,
+            "bytes      {} of {}, {share:.1} %",
+            megabytes(totals.bytes_kept),
+            megabytes(totals.bytes_in)
+        );
+    }
+    let left_out = |saved: Saved| format!("{}, {}", counted(saved.records, "record"), megabytes(saved.bytes));
+    for (name, saved) in totals.sources.iter().filter(|(_, saved)| saved.records > 0) {
+        let _ = writeln!(text, "left out   {} of source {name}", left_out(*saved));
+    }
+    let mut hosts: Vec<(&String, &Saved)> = totals.hosts.iter().filter(|(host, _)| !host.is_empty()).collect();
+    hosts.sort_by(|(a, one), (b, other)| (other.bytes, other.records, a).cmp(&(one.bytes, one.records, b)));
+    for (host, saved) in hosts.into_iter().take(HOSTS_SHOWN) {
+        let _ = writeln!(text, "           {} of {host}", left_out(*saved));
+    }
+    if outcome.recoded > 0 {
+        let files = counted(outcome.recoded as u64, "file");
+        let _ = writeln!(text, "anew       {files} compressed anew, as records share a stream or a row group");
+    }
+    for path in &outcome.whole {
+        let _ = writeln!(text, "whole      {path}: damaged, or of no known format; copied with all that folds");
+    }
+    if outcome.pages_elsewhere > 0 {
+        let pages = counted(outcome.pages_elsewhere, "page");
+        let _ = writeln!(text, "elsewhere  {pages} whose records are in files that the job does not name now");
+    }
+    text
+}

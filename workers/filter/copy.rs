@@ -1,0 +1,469 @@
+//! Copies the bytes of an input to what is kept and what is removed, record by record.
+//!
+//! A record reaches from its first byte to that of the next, so that every byte goes somewhere and
+//! the original can be made again. Bytes are copied as they lie in the file wherever records and
+//! members agree; only where one member holds records of both kinds are they compressed anew.
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::order::{Fate, Order};
+use crate::filter::part::Part;
+use crate::read::Limits;
+use crate::read::codec::Codec;
+use crate::read::jsonl;
+use crate::read::source::{End, Source};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes copied at once.
+const COPY_BYTES: usize = 1 << 18;
+/// The level of zstd, its own default.
+const ZSTD_LEVEL: i32 = 3;
+
+/// What becomes of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Where it starts in the decoded stream; in Parquet the number of its row.
+    pub position: u64,
+    /// Where its member starts in the file, if it begins one.
+    pub member: Option<u64>,
+    /// Where it goes.
+    pub fate: Fate,
+}
+
+/// Copies the records of one file.
+pub trait Copier {
+    /// The next record. It ends where the one after it begins.
+    fn push(&mut self, spot: Spot) -> Result<()>;
+    /// Copies the rest. The files are whole then.
+    fn finish(self: Box<Self>) -> Result<Copied>;
+}
+
+/// The files of one input that are whole and do not have their names yet.
+pub struct Copied {
+    /// What is kept.
+    pub kept: Part,
+    /// What was removed, if it is written and there is something.
+    pub removed: Option<Part>,
+    /// How both lay in the original.
+    pub order: Option<Part>,
+    /// Whether something was compressed anew, so that the original cannot be made again byte for
+    /// byte.
+    pub is_recoded: bool,
+    /// The blake3 of the decoded bytes, where they were all decoded.
+    pub decoded: Option<String>,
+    /// The rows of each row group of the original.
+    pub groups: Vec<u64>,
+}
+
+/// The files that a copier writes.
+pub struct Parts {
+    kept: Option<Part>,
+    removed_path: Option<PathBuf>,
+    removed: Option<Part>,
+    order: Option<Order>,
+}
+
+impl Parts {
+    /// The files `kept` and, if they are wanted, of what is removed and the order of both.
+    pub fn create(kept: &Path, removed: Option<(&Path, &Path)>) -> Result<Parts> {
+        Ok(Parts {
+            kept: Some(Part::create(kept)?),
+            removed_path: removed.map(|(path, _)| path.to_owned()),
+            removed: None,
+            order: removed.map(|(_, order)| Order::create(order)).transpose()?,
+        })
+    }
+
+    /// Whether there is a file for records of `fate`.
+    pub fn has(&self, fate: Fate) -> bool {
+        fate == Fate::Kept || self.removed_path.is_some()
+    }
+
+    /// The file for records of `fate`; none if they are not written.
+    fn of(&mut self, fate: Fate) -> Result<Option<&mut Part>> {
+        match (fate, &self.removed_path) {
+            (Fate::Kept, _) => Ok(self.kept.as_mut()),
+            (Fate::Removed, None) => Ok(None),
+            (Fate::Removed, Some(path)) => {
+                if self.removed.is_none() {
+                    self.removed = Some(Part::create(path)?);
+                }
+                Ok(self.removed.as_mut())
+            }
+        }
+    }
+
+    /// Takes the file for records of `fate` out, for a writer that owns it.
+    pub fn take(&mut self, fate: Fate) -> Result<Part> {
+        self.of(fate)?;
+        let part = if fate == Fate::Removed { self.removed.take() } else { self.kept.take() };
+        part.ok_or_else(|| Error::internal("a file of a filter is not there"))
+    }
+
+    /// Notes the order of a run.
+    pub fn note(&mut self, fate: Fate, length: u64) -> Result<()> {
+        self.order.as_mut().map_or(Ok(()), |order| order.push(fate, length))
+    }
+
+    /// The files, whole. Those that were taken out are handed back.
+    pub fn finish(mut self, kept: Option<Part>, removed: Option<Part>, is_recoded: bool) -> Result<Copied> {
+        let kept = kept.or(self.kept.take()).ok_or_else(|| Error::internal("a file of a filter is not there"))?;
+        let order = self.order.map(Order::finish).transpose()?;
+        Ok(Copied { kept, removed: removed.or(self.removed), order, is_recoded, decoded: None, groups: Vec::new() })
+    }
+}
+
+/// A file whose bytes are copied as they are.
+struct Raw {
+    file: File,
+    path: PathBuf,
+    size: u64,
+}
+
+impl Raw {
+    fn open(path: &Path, size: u64) -> Result<Raw> {
+        let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
+        Ok(Raw { file, path: path.to_owned(), size })
+    }
+
+    /// Copies `[from, to)` to where `fate` says.
+    fn copy(&mut self, from: u64, to: u64, fate: Fate, parts: &mut Parts) -> Result<()> {
+        parts.note(fate, to - from)?;
+        let Some(part) = parts.of(fate)? else { return Ok(()) };
+        let failed = |e| Error::io("read", &self.path, e);
+        self.file.seek(SeekFrom::Start(from)).map_err(failed)?;
+        let mut buffer = vec![0; COPY_BYTES.min((to - from) as usize)];
+        let mut left = to - from;
+        while left > 0 {
+            let want = left.min(buffer.len() as u64) as usize;
+            std::io::Read::read_exact(&mut self.file, &mut buffer[..want]).map_err(failed)?;
+            part.write_all(&buffer[..want]).map_err(|e| part.failed(e))?;
+            left -= want as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Copies an uncompressed file.
+pub struct Plain {
+    raw: Raw,
+    parts: Parts,
+    /// The run that is open: its first byte and where it goes.
+    run: (u64, Fate),
+}
+
+impl Plain {
+    /// For the file of `size` bytes at `path`.
+    pub fn open(path: &Path, size: u64, parts: Parts) -> Result<Plain> {
+        Ok(Plain { raw: Raw::open(path, size)?, parts, run: (0, Fate::Kept) })
+    }
+
+    fn end_run(&mut self, to: u64) -> Result<()> {
+        let (from, fate) = self.run;
+        self.raw.copy(from, to, fate, &mut self.parts)
+    }
+}
+
+impl Copier for Plain {
+    fn push(&mut self, spot: Spot) -> Result<()> {
+        if spot.fate != self.run.1 {
+            self.end_run(spot.position)?;
+            self.run = (spot.position, spot.fate);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Copied> {
+        self.end_run(self.raw.size)?;
+        self.parts.finish(None, None, false)
+    }
+}
+
+/// Compresses bytes into a part.
+enum Encoder<'a> {
+    Plain(&'a mut Part),
+    Gzip(Box<flate2::write::GzEncoder<&'a mut Part>>),
+    Zstd(Box<zstd::stream::write::Encoder<'static, &'a mut Part>>),
+}
+
+impl<'a> Encoder<'a> {
+    fn new(codec: Codec, part: &'a mut Part) -> std::io::Result<Encoder<'a>> {
+        Ok(match codec {
+            Codec::Plain => Encoder::Plain(part),
+            Codec::Gzip => Encoder::Gzip(Box::new(flate2::write::GzEncoder::new(part, flate2::Compression::default()))),
+            Codec::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(part, ZSTD_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Encoder::Zstd(Box::new(encoder))
+            }
+        })
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Encoder::Plain(_) => Ok(()),
+            Encoder::Gzip(encoder) => encoder.finish().map(drop),
+            Encoder::Zstd(encoder) => encoder.finish().map(drop),
+        }
+    }
+}
+
+impl Write for Encoder<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Encoder::Plain(part) => part.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads the decoded bytes of `source` up to `to`, a place in them, or to the end, and hands them on.
+/// Returns how many there were.
+pub fn decode(source: &mut Source, to: Option<u64>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+    let mut copied = 0;
+    while to.is_none_or(|to| source.offset() < to) {
+        let window = source.fill(1)?;
+        if window.is_empty() {
+            match source.end() {
+                Some(End::Member) => source.next_member()?,
+                Some(End::Damage { .. }) => {
+                    let line = format!("{}: a damaged member", source.path().display());
+                    return Err(Error::new(Kind::Data, line));
+                }
+                Some(End::File) | None => break,
+            }
+            continue;
+        }
+        let offset = source.offset();
+        let window = source.window();
+        let take = to.map_or(window.len() as u64, |to| (to - offset).min(window.len() as u64)) as usize;
+        each(&window[..take])?;
+        source.consume(take);
+        copied += take as u64;
+    }
+    Ok(copied)
+}
+
+/// The member, or members, that one or more records fill.
+enum Unit {
+    /// What is read so far goes to one place.
+    Whole { start: u64, position: u64, fate: Fate },
+    /// It has records of both kinds and is decoded. The last record goes to `fate`.
+    Decoded { source: Box<Source>, base: u64, fate: Fate },
+}
+
+/// Copies a compressed archive. A member whose records all go to one place is copied as it is; of
+/// another each record becomes a member of its own.
+pub struct Members {
+    raw: Raw,
+    codec: Codec,
+    limits: Limits,
+    parts: Parts,
+    unit: Unit,
+    is_recoded: bool,
+}
+
+impl Members {
+    /// For the file of `size` bytes at `path`.
+    pub fn open(path: &Path, size: u64, codec: Codec, limits: &Limits, parts: Parts) -> Result<Members> {
+        let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept };
+        Ok(Members { raw: Raw::open(path, size)?, codec, limits: limits.clone(), parts, unit, is_recoded: false })
+    }
+
+    /// Decodes the last record of the unit up to `to`, and makes it a member.
+    fn end_record(&mut self, to: Option<u64>) -> Result<()> {
+        let Unit::Decoded { source, base, fate } = &mut self.unit else { return Ok(()) };
+        let (to, fate) = (to.map(|to| to - *base), *fate);
+        let Some(part) = self.parts.of(fate)? else {
+            return decode(source, to, |_| Ok(())).map(drop);
+        };
+        let before = part.bytes();
+        let path = self.raw.path.display();
+        let failed =
+            |e: std::io::Error| Error::new(Kind::Output, format!("cannot write a record of {path}")).caused_by(e);
+        let mut encoder = Encoder::new(self.codec, part).map_err(failed)?;
+        let bytes = decode(source, to, |bytes| encoder.write_all(bytes).map_err(failed))?;
+        encoder.finish().map_err(failed)?;
+        debug_assert!(to.is_none() || bytes > 0, "a record has bytes");
+        let written = self.parts.of(fate)?.map_or(0, |part| part.bytes()) - before;
+        self.parts.note(fate, written)
+    }
+
+    /// Ends the unit, which ends at `end` of the file and at `position` of the decoded stream.
+    fn end_unit(&mut self, end: u64, position: Option<u64>) -> Result<()> {
+        match self.unit {
+            Unit::Whole { start, fate, .. } => self.raw.copy(start, end, fate, &mut self.parts),
+            Unit::Decoded { .. } => self.end_record(position),
+        }
+    }
+}
+
+impl Copier for Members {
+    fn push(&mut self, spot: Spot) -> Result<()> {
+        if let Some(start) = spot.member {
+            self.end_unit(start, Some(spot.position))?;
+            self.unit = Unit::Whole { start, position: spot.position, fate: spot.fate };
+        } else {
+            match &mut self.unit {
+                Unit::Whole { fate, .. } if *fate == spot.fate => return Ok(()),
+                Unit::Whole { start, position, fate } => {
+                    let (start, position, fate) = (*start, *position, *fate);
+                    let (path, size) = (&self.raw.path, self.raw.size);
+                    let mut source = Source::open_member(path, start, size, self.codec, &self.limits)?;
+                    // The first record of a member may stand behind blanks.
+                    let blanks = crate::read::blanks(source.fill(1)?) as u64;
+                    let base = position.saturating_sub(blanks);
+                    self.unit = Unit::Decoded { source: Box::new(source), base, fate };
+                    self.is_recoded = true;
+                    self.end_record(Some(spot.position))?;
+                }
+                Unit::Decoded { .. } => self.end_record(Some(spot.position))?,
+            }
+            if let Unit::Decoded { fate, .. } = &mut self.unit {
+                *fate = spot.fate;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Copied> {
+        self.end_unit(self.raw.size, None)?;
+        let is_recoded = self.is_recoded;
+        self.parts.finish(None, None, is_recoded)
+    }
+}
+
+/// Copies compressed lines, as one stream for what is kept and one for what is removed.
+pub struct Lines {
+    source: Source,
+    codec: Codec,
+    kept: Stream,
+    removed: Option<Stream>,
+    parts: Parts,
+    digest: blake3::Hasher,
+    /// Where the record that is open goes.
+    open: Fate,
+}
+
+/// A stream that is compressed into a part.
+pub enum Stream {
+    Plain(Part),
+    Gzip(Box<flate2::write::GzEncoder<Part>>),
+    Zstd(Box<zstd::stream::write::Encoder<'static, Part>>),
+}
+
+impl Stream {
+    /// A stream into `part`.
+    pub fn new(codec: Codec, part: Part) -> Result<Stream> {
+        Ok(match codec {
+            Codec::Plain => Stream::Plain(part),
+            Codec::Gzip => Stream::Gzip(Box::new(flate2::write::GzEncoder::new(part, flate2::Compression::default()))),
+            Codec::Zstd => {
+                let encoder = zstd::stream::write::Encoder::new(part, ZSTD_LEVEL);
+                let mut encoder = encoder.map_err(|e| Error::internal("cannot compress").caused_by(e))?;
+                encoder.include_checksum(true).map_err(|e| Error::internal("cannot compress").caused_by(e))?;
+                Stream::Zstd(Box::new(encoder))
+            }
+        })
+    }
+
+    /// Adds `bytes`.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match self {
+            Stream::Plain(part) => part.write_all(bytes),
+            Stream::Gzip(encoder) => encoder.write_all(bytes),
+            Stream::Zstd(encoder) => encoder.write_all(bytes),
+        };
+        written.map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
+    }
+
+    /// Ends the stream.
+    pub fn finish(self) -> Result<Part> {
+        let finished = match self {
+            Stream::Plain(part) => Ok(part),
+            Stream::Gzip(encoder) => encoder.finish(),
+            Stream::Zstd(encoder) => encoder.finish(),
+        };
+        finished.map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
+    }
+}
+
+impl Lines {
+    /// For the lines of the file of `size` bytes at `path`.
+    pub fn open(path: &Path, size: u64, limits: &Limits, mut parts: Parts) -> Result<Lines> {
+        let source = Source::open(path, 0, size, limits)?;
+        let codec = source.codec();
+        let removed = match parts.has(Fate::Removed) {
+            true => Some(Stream::new(codec, parts.take(Fate::Removed)?)?),
+            false => None,
+        };
+        let kept = Stream::new(codec, parts.take(Fate::Kept)?)?;
+        let digest = blake3::Hasher::new();
+        Ok(Lines { source, codec, kept, removed, parts, digest, open: Fate::Kept })
+    }
+
+    /// Copies the open record, which ends at `to`.
+    fn end_record(&mut self, to: Option<u64>) -> Result<()> {
+        let Lines { source, kept, removed, parts, digest, open, .. } = self;
+        let fate = *open;
+        loop {
+            let copied = decode(source, to, |bytes| {
+                digest.update(bytes);
+                parts.note(fate, bytes.len() as u64)?;
+                match (fate, removed.as_mut()) {
+                    (Fate::Kept, _) => kept.write(bytes),
+                    (Fate::Removed, Some(removed)) => removed.write(bytes),
+                    (Fate::Removed, None) => Ok(()),
+                }
+            });
+            match copied {
+                Ok(_) => return Ok(()),
+                // What a damaged member holds can be read by nobody. The reader goes on behind it.
+                Err(_) if matches!(source.end(), Some(End::Damage { .. })) => source.resync(jsonl::starts)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Copier for Lines {
+    fn push(&mut self, spot: Spot) -> Result<()> {
+        self.end_record(Some(spot.position))?;
+        self.open = spot.fate;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Copied> {
+        self.end_record(None)?;
+        let is_recoded = self.codec != Codec::Plain;
+        let removed = self.removed.map(Stream::finish).transpose()?;
+        let copied = self.parts.finish(Some(self.kept.finish()?), removed, is_recoded)?;
+        Ok(Copied { decoded: Some(self.digest.finalize().to_hex().to_string()), ..copied })
+    }
+}
+
+/// Copies a file as it is, whatever is said of its records.
+pub struct Whole(Plain);
+
+impl Whole {
+    /// For the file of `size` bytes at `path`.
+    pub fn open(path: &Path, size: u64, parts: Parts) -> Result<Whole> {
+        Plain::open(path, size, parts).map(Whole)
+    }
+}
+
+impl Copier for Whole {
+    fn push(&mut self, _: Spot) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Copied> {
+        Box::new(self.0).finish()
+    }
+}

@@ -1,0 +1,73 @@
+//! Finds the inputs that are filtered: the files that the job names, each with the bytes that the
+//! store has read.
+
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::plan::consumed::History;
+use crate::plan::inputs::{self, Input};
+use crate::read;
+use crate::store::Store;
+use crate::store::manifest::Head;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// A file that is filtered.
+#[derive(Clone, Debug)]
+pub struct Original {
+    /// The file, with its digest.
+    pub input: Input,
+    /// Its path below the folder that all inputs lie in.
+    pub name: PathBuf,
+    /// Whether an earlier file has the same bytes. Of equal files the first by path has the records
+    /// that hold.
+    pub is_copy: bool,
+    /// The source that it was read for.
+    pub source: String,
+}
+
+/// The files that `job` names now. What else lies in its folders is passed by.
+///
+/// # Errors
+///
+/// `NoInput` for a file whose bytes the store has not read, or reads otherwise now.
+pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>> {
+    let history = History::read(job, store, Some(head))?;
+    let root = job.inputs_root();
+    let mut digests = BTreeSet::new();
+    let mut originals = Vec::new();
+    for path in inputs::find(&job.read.inputs)? {
+        let input = Input::stat(&path)?;
+        if !history.is_as_it_was(&input) && read::companion(&path, input.bytes)?.is_some() {
+            continue;
+        }
+        let input = history.digested(input)?;
+        let unread = |why: &str| {
+            let line = format!("{}: {why}; `pagefold run JOB` reads it, then filter again", input.shown());
+            Error::new(Kind::NoInput, line)
+        };
+        let Some((epoch, last)) = history.consumption(&input) else {
+            return Err(unread("is new, or changed since the store read it"));
+        };
+        if history.is_read_otherwise(last, &input)? {
+            return Err(unread("was read with other [read.fields] or [read.limits]"));
+        }
+        let consumed = head.manifest.consumed.iter().find(|consumed| Some(consumed.epoch) == epoch);
+        let source = consumed.and_then(|consumed| head.manifest.sources.get(usize::from(consumed.source)));
+        originals.push(Original {
+            name: below(&root, &path),
+            is_copy: !digests.insert(input.digest.clone()),
+            source: source.map_or_else(String::new, |source| source.name.clone()),
+            input,
+        });
+    }
+    if originals.is_empty() {
+        return Err(inputs::none_found(&job.read.inputs));
+    }
+    Ok(originals)
+}
+
+/// `path` as seen from the folder `root`. A path that a link leads elsewhere keeps all its folders.
+fn below(root: &Path, path: &Path) -> PathBuf {
+    let rest = path.strip_prefix(root).unwrap_or(path);
+    rest.components().filter(|part| matches!(part, Component::Normal(_))).collect()
+}

@@ -1,0 +1,357 @@
+//! Writes the inputs again without what folds: same tree, same formats, every byte of a record as
+//! it was. And says of each record what became of it.
+//!
+//! An input is read once more by its reader, which finds its records and what they say; a judge
+//! looks their pages up in the store; a copier copies the bytes. Memory holds a portion of records,
+//! however large a file is. Each file gets its name when it is whole, and a note beside the results
+//! says so: what is interrupted goes on with the files that have no note. Several processes may work
+//! on one folder: each takes files that no other one has locked.
+
+mod claim;
+mod copy;
+mod inputs;
+mod note;
+mod order;
+mod parquet;
+mod part;
+mod rows;
+mod totals;
+mod undo;
+mod verdict;
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::claim::Claim;
+use crate::filter::copy::{Copier, Parts, Spot};
+pub use crate::filter::inputs::{Original, originals};
+use crate::filter::note::{Manner, Note};
+use crate::filter::order::Fate;
+use crate::filter::part::Part;
+use crate::filter::totals::Totals;
+pub use crate::filter::totals::{Saved, TOP_HOSTS};
+pub use crate::filter::undo::{Undone, undo};
+pub use crate::filter::verdict::Verdict;
+use crate::filter::verdict::{Judge, REMOVAL, Record};
+use crate::fold::ingest;
+use crate::job::Job;
+use crate::plan::inputs::Input;
+use crate::read::codec::Codec;
+use crate::read::{self, Format, Reader, Split};
+use crate::store::manifest::Head;
+use crate::store::{Store, damage};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// Records that are judged at once.
+const PORTION_RECORDS: usize = 1 << 13;
+/// Bytes of their URLs and ids.
+const PORTION_BYTES: usize = 1 << 24;
+
+/// What a filter writes. At least one of `to` and `records` is there.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The folder of the inputs without what folds.
+    pub to: Option<PathBuf>,
+    /// The folder of what was removed, by which the inputs can be made again.
+    pub removed: Option<PathBuf>,
+    /// The folder of the tables of records.
+    pub records: Option<PathBuf>,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Options {
+    /// Where the notes of finished files lie.
+    fn notes(&self) -> PathBuf {
+        let dir = self.removed.as_ref().or(self.to.as_ref()).or(self.records.as_ref());
+        dir.map_or_else(PathBuf::new, |dir| dir.join(note::FOLDER))
+    }
+}
+
+/// What a filter did.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The epoch whose answer it is.
+    pub epoch: u64,
+    /// The files.
+    pub files: usize,
+    /// Those of them that were finished before.
+    pub files_before: usize,
+    /// Files that were copied whole, because they are damaged or have no known format.
+    pub whole: Vec<String>,
+    /// Files of which something was compressed anew.
+    pub recoded: usize,
+    /// The sums.
+    pub totals: Totals,
+    /// Pages of the store whose records are in files that the job does not name now.
+    pub pages_elsewhere: u64,
+}
+
+/// Filters all inputs of `job` by what `head` says.
+pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Result<Outcome> {
+    let dirs = [&options.to, &options.removed, &options.records].map(Option::as_ref);
+    let dirs: Vec<&PathBuf> = dirs.into_iter().flatten().collect();
+    for (at, dir) in dirs.iter().enumerate() {
+        let why = job.spoils(dir).or(dirs[..at].contains(dir).then(|| "is named twice; each needs a folder".into()));
+        if let Some(why) = why {
+            return Err(Error::new(Kind::Usage, format!("{}: {why}", dir.display())));
+        }
+    }
+    let mut originals = originals(job, store, head)?;
+    let judge = Judge::new(store, head)?;
+    // The largest first, so that no thread begins a large one when the others are done.
+    originals.sort_by_key(|original| std::cmp::Reverse(original.input.bytes));
+    let work = Work { job, judge, options, manner: Manner::of(job, store, head, options) };
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
+    let thread = || -> Result<Vec<(usize, Option<Finished>)>> {
+        let mut finished = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(original) = originals.get(at) else { break };
+            let file = done(original, false).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            finished.push((at, file));
+        }
+        Ok(finished)
+    };
+    let all = thread::scope(|scope| {
+        let threads: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(thread)).collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(payload) => Err(damage::of_thread(payload, "a filter")),
+        });
+        // All threads are joined before the first failure is told.
+        joined.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()
+    })?;
+    let mut outcome = Outcome { epoch: head.manifest.epoch, files: originals.len(), ..Outcome::default() };
+    for (at, file) in all.into_iter().flatten() {
+        // What another process has locked is waited for.
+        let file = file.map_or_else(|| done(&originals[at], true), |file| Ok(Some(file)))?;
+        let Some(Finished { note, was_there }) = file else {
+            return Err(Error::internal("a lock was not waited for"));
+        };
+        outcome.files_before += usize::from(was_there);
+        outcome.recoded += usize::from(note.is_recoded);
+        outcome.whole.extend(note.is_whole.then(|| originals[at].input.shown()));
+        outcome.totals.add(&note.totals);
+    }
+    outcome.whole.sort();
+    let pages = head.manifest.tables.get("pages").map_or(0, |table| table.rows);
+    let found = outcome.totals.of(Verdict::Kept) + outcome.totals.of(Verdict::Folded);
+    outcome.pages_elsewhere = pages.saturating_sub(found);
+    Ok(outcome)
+}
+
+/// A file that is finished.
+struct Finished {
+    note: Note,
+    /// Whether an earlier run finished it.
+    was_there: bool,
+}
+
+/// What all threads share.
+struct Work<'a> {
+    job: &'a Job,
+    judge: Judge,
+    options: &'a Options,
+    manner: Manner,
+}
+
+impl Work<'_> {
+    /// Filters one file, unless it is finished. None if another process is at work on it; a patient
+    /// caller waits for that one.
+    fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
+        let notes = self.options.notes();
+        let path = note::path(&notes, &original.name);
+        let Some(_claim) = Claim::take(&path.with_extension("lock"), is_patient)? else { return Ok(None) };
+        if let Some(note) = Note::read(&path)?.filter(|note| note.is_of(&self.manner, original, self.options)) {
+            return Ok(Some(Finished { note, was_there: true }));
+        }
+        self.check_places(original, path.exists())?;
+        Note::begin(&self.manner, original, &path)?;
+        let note = match self.copy(original, false) {
+            // A damaged file is told as such in the sidecar; none of its bytes is lost.
+            Err(error) if error.kind() == Kind::Data => {
+                tracing::warn!(%error, "copied whole, with what folds");
+                self.copy(original, true)?
+            }
+            copied => copied?,
+        };
+        note.write(&path)?;
+        Ok(Some(Finished { note, was_there: false }))
+    }
+
+    /// Fails if a file would be replaced that no filter has written.
+    fn check_places(&self, original: &Original, is_ours: bool) -> Result<()> {
+        let places =
+            [&self.options.to, &self.options.removed].into_iter().flatten().map(|dir| dir.join(&original.name));
+        match places.into_iter().find(|path| !is_ours && path.exists()) {
+            Some(path) => {
+                let why = "is there and was not written by this filter; move it away, or name another folder";
+                Err(Error::new(Kind::Output, format!("{} {why}", path.display())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads `original` and writes its files. A whole copy keeps everything.
+    fn copy(&self, original: &Original, is_whole: bool) -> Result<Note> {
+        let Original { input, name, .. } = original;
+        let (path, size) = (input.file(), input.bytes);
+        let shape = read::shape(&path, size)?;
+        let mut reader = ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size })?;
+        let is_whole = is_whole || shape.is_none();
+        let mut copier = match &self.options.to {
+            Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
+            None => None,
+        };
+        let records = self.options.records.as_ref().map(|dir| {
+            let mut file = name.as_os_str().to_owned();
+            file.push(".parquet");
+            rows::Rows::create(&dir.join(file), name)
+        });
+        let mut records = records.transpose()?;
+        let mut totals = Totals::new(&original.source);
+        let mut file = Portions { reader: &mut *reader, shape, size, open: None, is_done: false };
+        while let Some((mut portion, ranges)) = file.next()? {
+            self.judge.judge(original, &mut portion);
+            for (record, range) in portion.iter().zip(ranges) {
+                let stays = is_whole || stays(record, shape);
+                totals.count(record, stays, range.bytes);
+                if let Some(rows) = &mut records {
+                    rows.push(record, range.alone)?;
+                }
+                if let Some(copier) = &mut copier {
+                    let fate = if stays { Fate::Kept } else { Fate::Removed };
+                    copier.push(Spot { position: record.position, member: record.member, fate })?;
+                }
+            }
+        }
+        let copied = copier.map(Copier::finish).transpose()?;
+        if !Input::stat(&path)?.looks_like(input) && input.has_changed()? {
+            let line = format!("{}: changed while it was read; run again", input.shown());
+            return Err(Error::new(Kind::TryAgain, line));
+        }
+        records.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
+        totals.bytes_in = size;
+        let mut note = Note::new(&self.manner, original, shape, totals, is_whole);
+        if let Some(copied) = copied {
+            note.is_recoded = copied.is_recoded;
+            note.decoded = copied.decoded;
+            note.groups = copied.groups;
+            note.totals.bytes_kept = copied.kept.place()?;
+            note.kept = Some(note.totals.bytes_kept);
+            let removed = copied.removed.map(Part::place).transpose()?;
+            note.totals.bytes_removed = removed.unwrap_or(0);
+            note.removed = removed;
+            if let (None, Some(dir)) = (removed, &self.options.removed) {
+                // What an earlier epoch removed is in the filtered file now.
+                part::remove(&dir.join(name))?;
+            }
+            copied.order.map(Part::place).transpose()?;
+        }
+        Ok(note)
+    }
+
+    fn copier(&self, original: &Original, shape: Option<(Format, Codec)>, to: &Path) -> Result<Box<dyn Copier>> {
+        let Original { input, name, .. } = original;
+        let order = note::path(&self.options.notes(), name).with_extension("order");
+        let removed = self.options.removed.as_ref().map(|dir| dir.join(name));
+        let parts = Parts::create(to, removed.as_deref().map(|removed| (removed, &*order)))?;
+        let (path, size, limits) = (input.file(), input.bytes, &self.job.read.limits);
+        Ok(match shape {
+            None => Box::new(copy::Whole::open(&path, size, parts)?),
+            Some((Format::Parquet, _)) => Box::new(parquet::Rows::open(&path, parts)?),
+            Some((_, Codec::Plain)) => Box::new(copy::Plain::open(&path, size, parts)?),
+            Some((Format::Jsonl, _)) => Box::new(copy::Lines::open(&path, size, limits, parts)?),
+            Some((Format::Warc | Format::Arc, codec)) => {
+                Box::new(copy::Members::open(&path, size, codec, limits, parts)?)
+            }
+        })
+    }
+}
+
+/// Whether a record is in the filtered file. What was decided to be no page of its own is not. In an
+/// archive what is no page stays, since a crawl cannot be replayed without; a table has pages alone.
+fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
+    let is_archive = matches!(shape, Some((Format::Warc | Format::Arc, _)));
+    match record.verdict {
+        Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,
+        Verdict::Folded | Verdict::Superseded => false,
+        Verdict::Seen => is_archive,
+        Verdict::Removed => is_archive && record.reason == Some(REMOVAL),
+    }
+}
+
+/// Where a record lies.
+#[derive(Clone, Copy)]
+struct Range {
+    /// Its bytes in the file, if it lies there alone.
+    alone: Option<(u64, u64)>,
+    /// How many there are, in the file or else decoded; 0 in Parquet, and where it is not known.
+    bytes: u64,
+}
+
+/// The records of a file, in portions.
+struct Portions<'a> {
+    reader: &'a mut dyn Reader,
+    shape: Option<(Format, Codec)>,
+    size: u64,
+    /// The first record of the next portion.
+    open: Option<Record>,
+    is_done: bool,
+}
+
+impl Portions<'_> {
+    fn record(&mut self) -> Result<Option<Record>> {
+        let Some(entry) = self.reader.next()? else { return Ok(None) };
+        let id = self.reader.record_id();
+        Ok(Some(Record::of(entry, id)))
+    }
+
+    /// The next records and where they lie. A record ends where the next one begins.
+    fn next(&mut self) -> Result<Option<(Vec<Record>, Vec<Range>)>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let (mut records, mut ranges, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let first = match self.open.take() {
+            Some(open) => Some(open),
+            None => self.record()?,
+        };
+        let Some(mut open) = first else {
+            self.is_done = true;
+            return Ok(None);
+        };
+        while records.len() < PORTION_RECORDS && bytes < PORTION_BYTES {
+            let next = self.record()?;
+            ranges.push(self.range(&open, next.as_ref()));
+            bytes += open.bytes();
+            records.push(open);
+            match next {
+                Some(next) => open = next,
+                None => {
+                    self.is_done = true;
+                    return Ok(Some((records, ranges)));
+                }
+            }
+        }
+        self.open = Some(open);
+        Ok(Some((records, ranges)))
+    }
+
+    fn range(&self, record: &Record, next: Option<&Record>) -> Range {
+        let to = |end: u64, start: u64| end.saturating_sub(start);
+        let alone = match self.shape {
+            Some((Format::Parquet, _)) | None => return Range { alone: None, bytes: 0 },
+            Some((_, Codec::Plain)) => Some((record.position, next.map_or(self.size, |next| next.position))),
+            Some(_) => match (record.member, next.map(|next| next.member)) {
+                (Some(start), None) => Some((start, self.size)),
+                (Some(start), Some(Some(end))) => Some((start, end)),
+                _ => None,
+            },
+        };
+        let decoded = next.map_or(0, |next| to(next.position, record.position));
+        Range { alone, bytes: alone.map_or(decoded, |(start, end)| to(end, start)) }
+    }
+}

@@ -1,0 +1,137 @@
+//! The note that a file is finished, and how its original is made again.
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::Options;
+use crate::filter::inputs::Original;
+use crate::filter::totals::Totals;
+use crate::job::Job;
+use crate::read::Format;
+use crate::read::codec::Codec;
+use crate::store::manifest::Head;
+use crate::store::{Store, digest_of, durable};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// The folder of the notes. A run that reads the folder above leaves it out.
+pub const FOLDER: &str = "_pagefold";
+
+/// By what and how files are filtered. What was filtered in another manner is not finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manner {
+    /// The store.
+    pub store: String,
+    /// Its epoch.
+    pub epoch: u64,
+    /// The digest of the options of filtering and of reading.
+    pub options: String,
+}
+
+impl Manner {
+    /// Of a filter of `job` by `head`.
+    pub fn of(job: &Job, store: &Store, head: &Head, options: &Options) -> Manner {
+        let Options { to, removed, records, threads: _ } = options;
+        let written = json!([to.is_some(), removed.is_some(), records.is_some()]);
+        let read = json!([job.read.fields, job.read.limits]);
+        let options = digest_of(&json!([written, read]))[..16].to_owned();
+        Manner { store: store.uuid().to_owned(), epoch: head.manifest.epoch, options }
+    }
+}
+
+/// A file that is finished.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// How it was filtered.
+    pub manner: Manner,
+    /// The digest and the size of the original.
+    pub digest: String,
+    /// Whether another file has its bytes and comes before it.
+    pub is_copy: bool,
+    /// What its parts are: `bytes`, `lines` or `rows`.
+    pub kind: String,
+    /// The size of the filtered file, if it was written.
+    pub kept: Option<u64>,
+    /// The size of the file of what was removed, if there is one.
+    pub removed: Option<u64>,
+    /// Whether it was copied with all that folds.
+    pub is_whole: bool,
+    /// Whether something was compressed anew.
+    pub is_recoded: bool,
+    /// The blake3 of the original's decoded bytes, if these are what can be made again.
+    pub decoded: Option<String>,
+    /// The rows of each row group of the original, in Parquet.
+    pub groups: Vec<u64>,
+    /// What was counted.
+    pub totals: Totals,
+}
+
+/// The note of the input `name` in the folder of notes.
+pub fn path(notes: &Path, name: &Path) -> PathBuf {
+    let mut file = notes.join(name).into_os_string();
+    file.push(".json");
+    PathBuf::from(file)
+}
+
+impl Note {
+    /// Of `original`, of which nothing is written yet.
+    pub fn new(
+        manner: &Manner,
+        original: &Original,
+        shape: Option<(Format, Codec)>,
+        totals: Totals,
+        is_whole: bool,
+    ) -> Note {
+        let kind = match shape {
+            Some((Format::Parquet, _)) if !is_whole => "rows",
+            Some((Format::Jsonl, Codec::Gzip | Codec::Zstd)) if !is_whole => "lines",
+            _ => "bytes",
+        };
+        Note {
+            manner: manner.clone(),
+            digest: original.input.digest.clone(),
+            is_copy: original.is_copy,
+            kind: kind.into(),
+            kept: None,
+            removed: None,
+            is_whole,
+            is_recoded: false,
+            decoded: None,
+            groups: Vec::new(),
+            totals,
+        }
+    }
+
+    /// Writes to `path` that the files of `original` are ours and not whole.
+    pub fn begin(manner: &Manner, original: &Original, path: &Path) -> Result<()> {
+        let note = Note::new(manner, original, None, Totals::default(), false);
+        Note { digest: String::new(), ..note }.write(path)
+    }
+
+    /// Whether it is of `original` in this manner, and the files are there.
+    pub fn is_of(&self, manner: &Manner, original: &Original, options: &Options) -> bool {
+        let is_there = |dir: &Option<PathBuf>, bytes: Option<u64>| match (dir, bytes) {
+            (Some(dir), Some(bytes)) => {
+                dir.join(&original.name).metadata().is_ok_and(|metadata| metadata.len() == bytes)
+            }
+            _ => true,
+        };
+        (&self.manner, &self.digest, self.is_copy) == (manner, &original.input.digest, original.is_copy)
+            && is_there(&options.to, self.kept)
+            && is_there(&options.removed, self.removed)
+    }
+
+    /// The note at `path`; none if there is none, or it is of another build.
+    pub fn read(path: &Path) -> Result<Option<Note>> {
+        match std::fs::read(path) {
+            Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io("read", path, e)),
+        }
+    }
+
+    /// Writes it to `path`, durably.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self).map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
+        durable::write(path, &text).map_err(|e| e.with_kind(Kind::Output))
+    }
+}

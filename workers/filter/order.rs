@@ -1,0 +1,136 @@
+//! In which order the parts of an original stand, so that it can be made again.
+//!
+//! A file of numbers (LEB128): for each run of bytes or rows its length times two, plus one if
+//! it was removed. Runs of one kind that follow one another are one run.
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::part::Part;
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a run went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Into the filtered file.
+    Kept = 0,
+    /// Out of it: into the file of what was removed, if there is one.
+    Removed = 1,
+}
+
+/// An order that is being written.
+pub struct Order {
+    part: Part,
+    run: Option<(Fate, u64)>,
+}
+
+impl Order {
+    /// The order that will be at `path`.
+    pub fn create(path: &Path) -> Result<Order> {
+        Ok(Order { part: Part::create(path)?, run: None })
+    }
+
+    /// Adds a run of `length`.
+    pub fn push(&mut self, fate: Fate, length: u64) -> Result<()> {
+        match &mut self.run {
+            _ if length == 0 => Ok(()),
+            Some((last, run)) if *last == fate => {
+                *run += length;
+                Ok(())
+            }
+            _ => {
+                self.flush()?;
+                self.run = Some((fate, length));
+                Ok(())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let Some((fate, length)) = self.run.take() else { return Ok(()) };
+        let mut number = u128::from(length) * 2 + fate as u128;
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        self.part.write_all(&bytes).map_err(|e| self.part.failed(e))
+    }
+
+    /// Ends the file; it has its name after [`Part::place`].
+    pub fn finish(mut self) -> Result<Part> {
+        self.flush()?;
+        Ok(self.part)
+    }
+}
+
+/// The runs of a written order, one after the other.
+pub struct Runs {
+    path: PathBuf,
+    file: BufReader<File>,
+}
+
+impl Runs {
+    /// Opens the order at `path`.
+    pub fn open(path: &Path) -> Result<Runs> {
+        let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
+        Ok(Runs { path: path.to_owned(), file: BufReader::new(file) })
+    }
+
+    /// The next run.
+    pub fn next(&mut self) -> Result<Option<(Fate, u64)>> {
+        let damaged =
+            || Error::new(Kind::Data, format!("{}: damaged; the original cannot be made", self.path.display()));
+        let (mut number, mut shift) = (0u128, 0);
+        loop {
+            let mut byte = [0];
+            match self.file.read(&mut byte) {
+                Ok(0) if shift == 0 => return Ok(None),
+                Ok(0) => return Err(damaged()),
+                Ok(_) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(Error::io("read", &self.path, e)),
+            }
+            number |= u128::from(byte[0] & 0x7f) << shift;
+            shift += 7;
+            if byte[0] & 0x80 == 0 {
+                break;
+            }
+            if shift > 66 {
+                return Err(damaged());
+            }
+        }
+        let fate = if number % 2 == 0 { Fate::Kept } else { Fate::Removed };
+        u64::try_from(number / 2).map(|length| Some((fate, length))).map_err(|_| damaged())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs come back as they were written, joined where they are alike; a file that was cut off is
+    /// damaged.
+    #[test]
+    fn runs_come_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("order");
+        let mut order = Order::create(&path).expect("made");
+        let runs = [(Fate::Kept, 1), (Fate::Kept, 2), (Fate::Removed, 0), (Fate::Removed, u64::MAX), (Fate::Kept, 300)];
+        runs.into_iter().try_for_each(|(fate, length)| order.push(fate, length)).expect("written");
+        order.finish().and_then(Part::place).expect("placed");
+        let read = || {
+            let mut runs = Runs::open(&path)?;
+            let mut found = Vec::new();
+            while let Some(run) = runs.next()? {
+                found.push(run);
+            }
+            Ok::<_, Error>(found)
+        };
+        assert_eq!(read().expect("sound"), [(Fate::Kept, 3), (Fate::Removed, u64::MAX), (Fate::Kept, 300)]);
+        let bytes = std::fs::read(&path).expect("there");
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
+        assert_eq!(read().expect_err("cut off").kind(), Kind::Data);
+    }
+}

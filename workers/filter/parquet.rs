@@ -1,0 +1,389 @@
+//! Copies the rows of a Parquet file to what is kept and what is removed.
+//!
+//! Schema, key-value metadata, codecs and the division into row groups stay. Rows are copied by
+//! their levels and values, a column at a time, so nested columns and every physical type stay as
+//! they are. A row group that goes to one place is copied without decoding it.
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::copy::{Copied, Copier, Parts, Spot};
+use crate::filter::order::{Fate, Runs};
+use crate::filter::part::Part;
+use crate::panics::guarded;
+use parquet::basic::Type;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescriptor, TypePtr};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of one column that are in memory at once.
+const BATCH_ROWS: u64 = 1024;
+
+type Outcome<T> = std::result::Result<T, ParquetError>;
+
+/// A Parquet file that is read.
+pub struct Table {
+    path: PathBuf,
+    file: File,
+    reader: SerializedFileReader<File>,
+}
+
+impl Table {
+    /// Opens the file at `path`.
+    pub fn open(path: &Path) -> Result<Table> {
+        let open = || File::open(path).map_err(|e| Error::input("open", path, e));
+        let opened = sound(path, || SerializedFileReader::new(open().map_err(external)?));
+        Ok(Table { path: path.to_owned(), file: open()?, reader: opened? })
+    }
+
+    /// Its metadata.
+    pub fn metadata(&self) -> &ParquetMetaData {
+        self.reader.metadata()
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> TypePtr {
+        self.metadata().file_metadata().schema_descr().root_schema_ptr()
+    }
+
+    /// The properties of a file like this one.
+    fn properties(&self) -> WriterPropertiesPtr {
+        let file = self.metadata().file_metadata();
+        let mut properties = WriterProperties::builder()
+            .set_key_value_metadata(file.key_value_metadata().cloned())
+            .set_created_by(file.created_by().unwrap_or("pagefold").to_owned());
+        if let Some(group) = self.metadata().row_groups().first() {
+            properties = properties.set_sorting_columns(group.sorting_columns().cloned());
+            for chunk in group.columns() {
+                let path = chunk.column_path().clone();
+                let has_dictionary = chunk.dictionary_page_offset().is_some();
+                properties = properties
+                    .set_column_compression(path.clone(), chunk.compression())
+                    .set_column_dictionary_enabled(path, has_dictionary);
+            }
+        }
+        Arc::new(properties.build())
+    }
+
+    /// A file like this one, without rows, that is written to `sink`.
+    fn like<W: Write + Send>(&self, sink: W) -> Outcome<SerializedFileWriter<W>> {
+        SerializedFileWriter::new(sink, self.schema(), self.properties())
+    }
+
+    /// Copies row group `index` to `group` without decoding it.
+    fn append<W: Write + Send>(&self, index: usize, group: &mut SerializedRowGroupWriter<'_, W>) -> Outcome<()> {
+        for chunk in self.metadata().row_group(index).columns() {
+            // Some writers name a place where no dictionary can be.
+            let dictionary = chunk.dictionary_page_offset().filter(|at| (4..chunk.data_page_offset()).contains(at));
+            let chunk = chunk.clone().into_builder().set_dictionary_page_offset(dictionary).build()?;
+            let close = ColumnCloseResult {
+                bytes_written: chunk.compressed_size() as u64,
+                rows_written: self.metadata().row_group(index).num_rows() as u64,
+                metadata: chunk,
+                bloom_filter: None,
+                column_index: None,
+                offset_index: None,
+            };
+            group.append_column(&self.file, close)?;
+        }
+        Ok(())
+    }
+}
+
+/// Does `work` on the file at `path`; a damaged file, also where its decoder panics, is an error of
+/// kind `Data`.
+fn sound<T>(path: &Path, work: impl FnOnce() -> Outcome<T>) -> Result<T> {
+    let failed = |why: String| Error::new(Kind::Data, format!("{}: cannot copy its rows: {why}", path.display()));
+    match guarded(work) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(failed(error.to_string())),
+        Err(panic) => Err(failed(panic)),
+    }
+}
+
+fn external(error: Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
+}
+
+/// The buffers by which rows of one column are copied.
+struct Column<T: DataType> {
+    values: Vec<T::T>,
+    definitions: Vec<i16>,
+    repetitions: Vec<i16>,
+}
+
+impl<T: DataType> Default for Column<T> {
+    fn default() -> Self {
+        Column { values: Vec::new(), definitions: Vec::new(), repetitions: Vec::new() }
+    }
+}
+
+impl<T: DataType> Column<T> {
+    /// Copies the next `rows` rows of `from` to `to`; without it they are passed over.
+    fn copy(
+        &mut self,
+        from: &mut ColumnReaderImpl<T>,
+        to: Option<&mut ColumnWriterImpl<'_, T>>,
+        descriptor: &ColumnDescriptor,
+        rows: u64,
+    ) -> Outcome<()> {
+        let Some(to) = to else {
+            return match from.skip_records(rows as usize)? as u64 {
+                skipped if skipped == rows => Ok(()),
+                _ => Err(ParquetError::EOF("a column ends early".into())),
+            };
+        };
+        let mut left = rows;
+        while left > 0 {
+            self.values.clear();
+            self.definitions.clear();
+            self.repetitions.clear();
+            let (definitions, repetitions) = (&mut self.definitions, &mut self.repetitions);
+            let most = left.min(BATCH_ROWS) as usize;
+            let (read, ..) = from.read_records(most, Some(definitions), Some(repetitions), &mut self.values)?;
+            if read == 0 {
+                return Err(ParquetError::EOF("a column ends early".into()));
+            }
+            let definitions = (descriptor.max_def_level() > 0).then_some(&self.definitions[..]);
+            let repetitions = (descriptor.max_rep_level() > 0).then_some(&self.repetitions[..]);
+            to.write_batch(&self.values, definitions, repetitions)?;
+            left -= read as u64;
+        }
+        Ok(())
+    }
+}
+
+/// A run of rows: which reader it comes from, which writer it goes to, and how many rows it has.
+type Run = (usize, usize, u64);
+
+/// Copies the rows of one column, run by run, from one or two readers to one or two writers.
+fn transfer(
+    readers: [Option<&mut ColumnReader>; 2],
+    writers: [Option<&mut ColumnWriter<'_>>; 2],
+    descriptor: &ColumnDescriptor,
+    runs: &[Run],
+) -> Outcome<()> {
+    let other = || ParquetError::General("columns of two types".into());
+    macro_rules! typed {
+        ($($physical:ident, $reader:ident, $writer:ident, $type:ident;)*) => {
+            match descriptor.physical_type() {
+                $(Type::$physical => {
+                    let [one, two] = readers.map(|reader| match reader {
+                        Some(ColumnReader::$reader(reader)) => Ok(Some(reader)),
+                        None => Ok(None),
+                        Some(_) => Err(other()),
+                    });
+                    let mut readers = [one?, two?];
+                    let [one, two] = writers.map(|writer| match writer {
+                        Some(ColumnWriter::$writer(writer)) => Ok(Some(writer)),
+                        None => Ok(None),
+                        Some(_) => Err(other()),
+                    });
+                    let mut writers = [one?, two?];
+                    let mut column = Column::<parquet::data_type::$type>::default();
+                    for &(from, to, rows) in runs {
+                        let from = readers[from].as_deref_mut().ok_or_else(other)?;
+                        column.copy(from, writers[to].as_deref_mut(), descriptor, rows)?;
+                    }
+                    Ok(())
+                })*
+            }
+        };
+    }
+    typed! {
+        BOOLEAN, BoolColumnReader, BoolColumnWriter, BoolType;
+        INT32, Int32ColumnReader, Int32ColumnWriter, Int32Type;
+        INT64, Int64ColumnReader, Int64ColumnWriter, Int64Type;
+        INT96, Int96ColumnReader, Int96ColumnWriter, Int96Type;
+        FLOAT, FloatColumnReader, FloatColumnWriter, FloatType;
+        DOUBLE, DoubleColumnReader, DoubleColumnWriter, DoubleType;
+        BYTE_ARRAY, ByteArrayColumnReader, ByteArrayColumnWriter, ByteArrayType;
+        FIXED_LEN_BYTE_ARRAY, FixedLenByteArrayColumnReader, FixedLenByteArrayColumnWriter, FixedLenByteArrayType;
+    }
+}
+
+/// Copies the rows of a file.
+pub struct Rows {
+    table: Table,
+    kept: Option<SerializedFileWriter<Part>>,
+    removed: Option<SerializedFileWriter<Part>>,
+    parts: Parts,
+    /// The row group that is collected, the rows of it that are, and their runs.
+    group: usize,
+    rows: u64,
+    runs: Vec<(Fate, u64)>,
+    /// The record that is open: its row and where it goes.
+    open: (u64, Fate),
+    is_recoded: bool,
+}
+
+impl Rows {
+    /// For the file at `path`.
+    pub fn open(path: &Path, mut parts: Parts) -> Result<Rows> {
+        let table = Table::open(path)?;
+        let kept = parts.take(Fate::Kept)?;
+        let kept = sound(path, || table.like(kept))?;
+        Ok(Rows {
+            table,
+            kept: Some(kept),
+            removed: None,
+            parts,
+            group: 0,
+            rows: 0,
+            runs: Vec::new(),
+            open: (0, Fate::Kept),
+            is_recoded: false,
+        })
+    }
+
+    /// Ends the open record before `row`.
+    fn end_record(&mut self, row: u64) -> Result<()> {
+        let (from, fate) = self.open;
+        let mut left = row - from;
+        self.parts.note(fate, left)?;
+        while left > 0 {
+            let groups = self.table.metadata().row_groups();
+            let Some(group) = groups.get(self.group) else { return Ok(()) };
+            let room = (group.num_rows() as u64).saturating_sub(self.rows);
+            let take = left.min(room);
+            match self.runs.last_mut() {
+                _ if take == 0 => {}
+                Some((last, rows)) if *last == fate => *rows += take,
+                _ => self.runs.push((fate, take)),
+            }
+            self.rows += take;
+            left -= take;
+            if take == room {
+                self.end_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        let runs: Vec<Run> = self.runs.drain(..).map(|(fate, rows)| (0, fate as usize, rows)).collect();
+        let index = self.group;
+        (self.group, self.rows) = (index + 1, 0);
+        let is_in = |to: usize| runs.iter().any(|(_, of, _)| *of == to);
+        let path = self.table.path.clone();
+        if is_in(1) && self.parts.has(Fate::Removed) && self.removed.is_none() {
+            let part = self.parts.take(Fate::Removed)?;
+            self.removed = Some(sound(&path, || self.table.like(part))?);
+        }
+        let Rows { table, kept, removed, .. } = self;
+        let mut kept = kept.as_mut().filter(|_| is_in(0));
+        let mut removed = removed.as_mut().filter(|_| is_in(1));
+        let is_mixed = is_in(0) && is_in(1);
+        self.is_recoded |= is_mixed;
+        sound(&path, || {
+            let mut kept = kept.as_mut().map(|file| file.next_row_group()).transpose()?;
+            let mut removed = removed.as_mut().map(|file| file.next_row_group()).transpose()?;
+            if is_mixed {
+                let from = table.reader.get_row_group(index)?;
+                let descriptors = table.metadata().file_metadata().schema_descr().columns();
+                for (column, descriptor) in descriptors.iter().enumerate() {
+                    let mut reader = from.get_column_reader(column)?;
+                    let mut one = kept.as_mut().map(|group| group.next_column()).transpose()?.flatten();
+                    let mut other = removed.as_mut().map(|group| group.next_column()).transpose()?.flatten();
+                    let writers = [one.as_mut().map(|c| c.untyped()), other.as_mut().map(|c| c.untyped())];
+                    transfer([Some(&mut reader), None], writers, descriptor, &runs)?;
+                    one.map(|column| column.close()).transpose()?;
+                    other.map(|column| column.close()).transpose()?;
+                }
+            } else {
+                kept.as_mut().map(|group| table.append(index, group)).transpose()?;
+                removed.as_mut().map(|group| table.append(index, group)).transpose()?;
+            }
+            kept.map(|group| group.close()).transpose()?;
+            removed.map(|group| group.close()).transpose()?;
+            Ok(())
+        })
+    }
+}
+
+impl Copier for Rows {
+    fn push(&mut self, spot: Spot) -> Result<()> {
+        self.end_record(spot.position)?;
+        self.open = (spot.position, spot.fate);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Copied> {
+        let groups = self.table.metadata().row_groups();
+        let groups: Vec<u64> = groups.iter().map(|group| group.num_rows() as u64).collect();
+        self.end_record(groups.iter().sum())?;
+        let path = self.table.path.clone();
+        let kept = self.kept.take().ok_or_else(|| Error::internal("a file is finished twice"))?;
+        let kept = sound(&path, || kept.into_inner())?;
+        let removed = self.removed.take().map(|file| sound(&path, || file.into_inner())).transpose()?;
+        let is_recoded = self.is_recoded;
+        let copied = self.parts.finish(Some(kept), removed, is_recoded)?;
+        Ok(Copied { groups, ..copied })
+    }
+}
+
+/// Makes a file of the rows of `kept` and `removed`, in the order of `runs` and with row groups of
+/// so many rows, and writes it to `sink`.
+pub fn join<W: Write + Send>(
+    kept: &Path,
+    removed: Option<&Path>,
+    groups: &[u64],
+    runs: &mut Runs,
+    sink: W,
+) -> Result<W> {
+    let tables = [Some(Table::open(kept)?), removed.map(Table::open).transpose()?];
+    let of = |from: usize| {
+        let lacks = || Error::new(Kind::Data, format!("{}: what was removed from it is not there", kept.display()));
+        tables[from].as_ref().ok_or_else(lacks)
+    };
+    let mut file = sound(kept, || of(0).map_err(external)?.like(sink))?;
+    let mut next = [0; 2];
+    let mut open = None;
+    for &rows in groups {
+        let mut of_group: Vec<Run> = Vec::new();
+        let mut left = rows;
+        while left > 0 {
+            let (fate, run) = match open.take() {
+                Some(run) => run,
+                None => runs.next()?.ok_or_else(|| Error::new(Kind::Data, "the order of rows ends early"))?,
+            };
+            let take = left.min(run);
+            open = (take < run).then_some((fate, run - take));
+            left -= take;
+            of_group.push((fate as usize, 0, take));
+        }
+        let sides: Vec<usize> = (0..2).filter(|side| of_group.iter().any(|(from, ..)| from == side)).collect();
+        let tables = sides.iter().map(|side| Ok((*side, of(*side)?, next[*side]))).collect::<Result<Vec<_>>>()?;
+        sides.iter().for_each(|side| next[*side] += 1);
+        sound(kept, || {
+            if sides.is_empty() {
+                return Ok(());
+            }
+            let mut group = file.next_row_group()?;
+            if let [(_, table, index)] = tables[..] {
+                table.append(index, &mut group)?;
+            } else {
+                let from: Vec<_> = tables.iter().map(|(_, table, at)| table.reader.get_row_group(*at)).collect();
+                let from = from.into_iter().collect::<Outcome<Vec<_>>>()?;
+                let descriptors = tables[0].1.metadata().file_metadata().schema_descr().columns();
+                for (column, descriptor) in descriptors.iter().enumerate() {
+                    let (mut one, mut two) = (from[0].get_column_reader(column)?, from[1].get_column_reader(column)?);
+                    let Some(mut writer) = group.next_column()? else { break };
+                    let readers = [Some(&mut one), Some(&mut two)];
+                    transfer(readers, [Some(writer.untyped()), None], descriptor, &of_group)?;
+                    writer.close()?;
+                }
+            }
+            group.close().map(drop)
+        })?;
+    }
+    sound(kept, || file.into_inner())
+}

@@ -1,0 +1,101 @@
+//! The sidecar of an input: one row a record, in the order of the file.
+//!
+//! It stands beside the promise that results do not depend on names, since it names a file.
+
+use crate::error::{Error, Kind, Result};
+use crate::export::sink::{Exported, exported};
+use crate::filter::part::Part;
+use crate::filter::verdict::Record;
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use std::path::Path;
+
+exported! {
+    /// A record and what became of it. Names are those of Common Crawl's index where it has them.
+    pub struct RecordRow in "records" {
+        warc_filename: String,
+        record: u64,
+        position: u64,
+        warc_record_offset: Option<u64>,
+        warc_record_length: Option<u64>,
+        warc_record_id: Option<String>,
+        url: Option<String>,
+        doc: Option<String>,
+        verdict: &'static str,
+        reason: Option<&'static str>,
+        cluster: Option<String>,
+        cluster_size: Option<u32>,
+        representative: Option<String>,
+        relation: Option<&'static str>,
+    }
+}
+
+/// Rows in memory before they are encoded.
+const BATCH_ROWS: usize = 1 << 13;
+/// Rows of a row group.
+const GROUP_ROWS: usize = 1 << 20;
+
+/// The sidecar that is being written.
+pub struct Rows {
+    name: String,
+    written: u64,
+    rows: Vec<RecordRow>,
+    writer: ArrowWriter<Part>,
+}
+
+impl Rows {
+    /// The sidecar at `path` of the input `name`.
+    pub fn create(path: &Path, name: &Path) -> Result<Rows> {
+        let part = Part::create(path)?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_created_by("pagefold".into())
+            .build();
+        let writer = ArrowWriter::try_new(part, RecordRow::schema(), Some(properties)).map_err(failed)?;
+        Ok(Rows { name: name.to_string_lossy().into_owned(), written: 0, rows: Vec::new(), writer })
+    }
+
+    /// Adds `record`, which lies in the bytes `range` of the file, if it lies there alone.
+    pub fn push(&mut self, record: &Record, range: Option<(u64, u64)>) -> Result<()> {
+        let membership = record.membership.as_ref();
+        self.rows.push(RecordRow {
+            warc_filename: self.name.clone(),
+            record: self.written,
+            position: record.position,
+            warc_record_offset: range.map(|(start, _)| start),
+            warc_record_length: range.map(|(start, end)| end - start),
+            warc_record_id: record.id.clone(),
+            url: record.url.clone(),
+            doc: record.doc.map(|doc| doc.to_string()),
+            verdict: record.verdict.name(),
+            reason: record.reason,
+            cluster: membership.map(|of| of.cluster.to_string()),
+            cluster_size: membership.map(|of| of.size),
+            representative: membership.map(|of| of.representative.clone()),
+            relation: membership.and_then(|of| of.relation),
+        });
+        self.written += 1;
+        if self.rows.len() == BATCH_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let batch = RecordBatch::try_new(RecordRow::schema(), RecordRow::arrays(&self.rows))
+            .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
+        self.writer.write(&batch).map_err(failed)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Ends the file; it has its name after [`Part::place`].
+    pub fn finish(mut self) -> Result<Part> {
+        self.flush()?;
+        self.writer.into_inner().map_err(failed)
+    }
+}
+
+fn failed(error: parquet::errors::ParquetError) -> Error {
+    Error::new(Kind::Output, "cannot write the records of an input").caused_by(error)
+}

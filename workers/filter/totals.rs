@@ -1,0 +1,141 @@
+//! What a filter counts.
+
+use crate::filter::verdict::{Record, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Hosts that are named, of a file and in all; the others are counted together.
+pub const TOP_HOSTS: usize = 1000;
+
+/// Records that are left out, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// Records.
+    pub records: u64,
+    /// Their bytes as they lie in the file, or decoded where they are compressed together. Rows of
+    /// Parquet have none: a row has no place of its own.
+    pub bytes: u64,
+}
+
+/// Sums over the records of one file or of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Records by verdict.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Bytes of the inputs.
+    pub bytes_in: u64,
+    /// Bytes of the filtered files.
+    pub bytes_kept: u64,
+    /// Bytes of the files of what was removed.
+    pub bytes_removed: u64,
+    /// What is left out, by source.
+    pub sources: BTreeMap<String, Saved>,
+    /// What is left out, by host: those with most bytes.
+    pub hosts: BTreeMap<String, Saved>,
+    /// What is left out of other hosts.
+    pub other_hosts: Saved,
+    /// The source of the records that are counted.
+    #[serde(skip)]
+    source: String,
+}
+
+impl Totals {
+    /// For the records of a file that was read for `source`.
+    pub fn new(source: &str) -> Totals {
+        Totals { source: source.to_owned(), ..Totals::default() }
+    }
+
+    /// Counts a record, which has so many bytes.
+    pub fn count(&mut self, record: &Record, stays: bool, bytes: u64) {
+        *self.verdicts.entry(record.verdict.name().to_owned()).or_default() += 1;
+        if stays {
+            return;
+        }
+        let more = Saved { records: 1, bytes };
+        self.sources.entry(self.source.clone()).or_default().add(more);
+        let host = record.url.as_deref().map_or("", host_of);
+        match self.hosts.get_mut(host) {
+            Some(saved) => saved.add(more),
+            None => {
+                self.hosts.insert(host.to_owned(), more);
+                if self.hosts.len() > 16 * TOP_HOSTS {
+                    self.cut();
+                }
+            }
+        }
+    }
+
+    /// Adds the sums of other files.
+    pub fn add(&mut self, other: &Totals) {
+        other.verdicts.iter().for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
+        self.bytes_in += other.bytes_in;
+        self.bytes_kept += other.bytes_kept;
+        self.bytes_removed += other.bytes_removed;
+        other.sources.iter().for_each(|(name, saved)| self.sources.entry(name.clone()).or_default().add(*saved));
+        other.hosts.iter().for_each(|(name, saved)| self.hosts.entry(name.clone()).or_default().add(*saved));
+        self.other_hosts.add(other.other_hosts);
+        self.cut();
+    }
+
+    /// The records of `verdict`.
+    pub fn of(&self, verdict: Verdict) -> u64 {
+        self.verdicts.get(verdict.name()).copied().unwrap_or(0)
+    }
+
+    /// Keeps [`TOP_HOSTS`] hosts, those with most bytes.
+    pub fn cut(&mut self) {
+        let mut hosts: Vec<(Saved, String)> =
+            std::mem::take(&mut self.hosts).into_iter().map(|(host, saved)| (saved, host)).collect();
+        hosts.sort_by(|(a, one), (b, other)| (b.bytes, b.records, one).cmp(&(a.bytes, a.records, other)));
+        hosts.split_off(hosts.len().min(TOP_HOSTS)).into_iter().for_each(|(saved, _)| self.other_hosts.add(saved));
+        self.hosts = hosts.into_iter().map(|(saved, host)| (host, saved)).collect();
+    }
+}
+
+impl Saved {
+    fn add(&mut self, more: Saved) {
+        self.records += more.records;
+        self.bytes += more.bytes;
+    }
+}
+
+/// The host of `url`; empty for a key that is no URL.
+fn host_of(url: &str) -> &str {
+    let Some((_, rest)) = url.split_once("://") else { return "" };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(host, _)| host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The host is what stands between user and port, and a key of a corpus has none.
+    #[test]
+    fn hosts() {
+        for (url, host) in [
+            ("http://a.example/b:1", "a.example"),
+            ("https://user:pw@a.example:8080?x", "a.example"),
+            ("http://[::1]:80/", "[::1]"),
+            ("id-17", ""),
+            ("s3://bucket/key", "bucket"),
+        ] {
+            assert_eq!(host_of(url), host);
+        }
+    }
+
+    /// However many hosts there are, few are named: those with most bytes. None is lost.
+    #[test]
+    fn hosts_are_few() {
+        let mut totals = Totals::default();
+        for n in 0..3 * TOP_HOSTS as u64 {
+            totals.hosts.insert(format!("h{n}.example"), Saved { records: 1, bytes: n });
+        }
+        totals.cut();
+        assert_eq!(totals.hosts.len(), TOP_HOSTS);
+        assert!(totals.hosts.values().all(|saved| saved.bytes >= 2 * TOP_HOSTS as u64));
+        assert_eq!(totals.other_hosts.records, 2 * TOP_HOSTS as u64);
+    }
+}

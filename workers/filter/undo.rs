@@ -1,0 +1,158 @@
+//! Makes the originals again of what a filter kept and removed.
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::claim::Claim;
+use crate::filter::copy::{Stream, decode};
+use crate::filter::note::{self, Note};
+use crate::filter::order::{Fate, Runs};
+use crate::filter::parquet;
+use crate::filter::part::Part;
+use crate::read::Limits;
+use crate::read::source::Source;
+use crate::store::{digest, entries};
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What was made again.
+#[derive(Clone, Debug, Default)]
+pub struct Undone {
+    /// Files whose bytes are those of the original.
+    pub equal: usize,
+    /// Files whose lines, records or rows are those of the original, compressed anew.
+    pub alike: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Bytes copied at once.
+const COPY_BYTES: usize = 1 << 18;
+
+/// Makes in `originals` the inputs again that a filter divided into `kept` and `removed`.
+pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
+    if [kept, removed].contains(&originals) {
+        return Err(Error::new(Kind::Usage, format!("{}: name another folder for the originals", originals.display())));
+    }
+    let notes = removed.join(note::FOLDER);
+    let mut names = Vec::new();
+    if notes.is_dir() {
+        list(&notes, Path::new(""), &mut names)?;
+    }
+    if names.is_empty() {
+        let why = "was not written by `pagefold filter --removed`, so there is nothing to undo";
+        return Err(Error::new(Kind::NoInput, format!("{} {why}", removed.display())));
+    }
+    names.sort();
+    let mut undone = Undone::default();
+    for name in names {
+        let path = note::path(&notes, &name);
+        let unfinished = || {
+            let why = "is not finished: run the filter again before it is undone";
+            Error::new(Kind::Data, format!("{} {why}", kept.join(&name).display()))
+        };
+        let note = Note::read(&path)?.filter(|note| note.kept.is_some()).ok_or_else(unfinished)?;
+        let target = originals.join(&name);
+        let own = note::path(&originals.join(note::FOLDER), &name);
+        let _claim = Claim::take(&own.with_extension("lock"), true)?;
+        let bytes = match Note::read(&own)?.filter(|done| done.digest == note.digest).and_then(|done| done.kept) {
+            Some(bytes) if target.metadata().is_ok_and(|there| there.len() == bytes) => bytes,
+            _ if target.exists() => {
+                let why = "is there already; move it away, or name another folder";
+                return Err(Error::new(Kind::Output, format!("{} {why}", target.display())));
+            }
+            _ => {
+                let removed = note.removed.map(|_| removed.join(&name));
+                let part = original(&note, &kept.join(&name), removed.as_deref(), &path, &target)?;
+                let bytes = part.place()?;
+                if !note.is_recoded && digest::of_file(&target)? != note.digest {
+                    let why = "is not what the original was: a part of it was changed since it was filtered";
+                    return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
+                }
+                Note { kept: Some(bytes), ..note.clone() }.write(&own)?;
+                bytes
+            }
+        };
+        *(if note.is_recoded { &mut undone.alike } else { &mut undone.equal }) += 1;
+        undone.bytes += bytes;
+    }
+    Ok(undone)
+}
+
+/// Adds the inputs that have a note in `notes`, with their folders below.
+fn list(notes: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
+    for path in entries(&notes.join(below))? {
+        let Some(name) = path.file_name() else { continue };
+        if path.is_dir() {
+            list(notes, &below.join(name), names)?;
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            names.push(below.join(path.file_stem().unwrap_or_default()));
+        }
+    }
+    Ok(())
+}
+
+/// The original of one file, whole and without its name.
+fn original(note: &Note, kept: &Path, removed: Option<&Path>, path: &Path, target: &Path) -> Result<Part> {
+    let mut runs = Runs::open(&path.with_extension("order"))?;
+    let part = Part::create(target)?;
+    match note.kind.as_str() {
+        "rows" => parquet::join(kept, removed, &note.groups, &mut runs, part),
+        "lines" => lines(note, kept, removed, &mut runs, part),
+        _ => bytes(kept, removed, &mut runs, part),
+    }
+}
+
+fn lacks(kept: &Path) -> Error {
+    Error::new(Kind::Data, format!("{}: what was removed from it is not there", kept.display()))
+}
+
+/// Joins bytes as they lie in both files.
+fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -> Result<Part> {
+    let open = |path: &Path| File::open(path).map(BufReader::new).map_err(|e| Error::input("open", path, e));
+    let mut from = open(kept)?;
+    let mut out = removed.map(open).transpose()?;
+    let mut buffer = vec![0; COPY_BYTES];
+    while let Some((fate, mut left)) = runs.next()? {
+        let (file, path) = match fate {
+            Fate::Removed => (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept)),
+            Fate::Kept => (&mut from, kept),
+        };
+        while left > 0 {
+            let want = left.min(COPY_BYTES as u64) as usize;
+            file.read_exact(&mut buffer[..want]).map_err(|e| Error::io("read", path, e))?;
+            part.write_all(&buffer[..want]).map_err(|e| part.failed(e))?;
+            left -= want as u64;
+        }
+    }
+    Ok(part)
+}
+
+/// Joins the decoded lines of both files, and compresses them as one stream.
+fn lines(note: &Note, kept: &Path, removed: Option<&Path>, runs: &mut Runs, part: Part) -> Result<Part> {
+    // The files are our own, and as large as they are.
+    let limits = Limits { ratio_max: u64::MAX, ..Limits::default() };
+    let open = |path: &Path| {
+        let size = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
+        Source::open(path, 0, size, &limits)
+    };
+    let mut from = open(kept)?;
+    let mut out = removed.map(open).transpose()?;
+    let mut stream = Stream::new(from.codec(), part)?;
+    let mut digest = blake3::Hasher::new();
+    while let Some((fate, length)) = runs.next()? {
+        let source = match fate {
+            Fate::Removed => out.as_mut().ok_or_else(|| lacks(kept))?,
+            Fate::Kept => &mut from,
+        };
+        let to = source.offset() + length;
+        decode(source, Some(to), |bytes| {
+            digest.update(bytes);
+            stream.write(bytes)
+        })?;
+    }
+    if note.decoded.as_ref().is_some_and(|decoded| *decoded != digest.finalize().to_hex().as_str()) {
+        let why = "is not what it was: it was changed since it was filtered, or what was removed from it";
+        return Err(Error::new(Kind::Data, format!("{} {why}", kept.display())));
+    }
+    stream.finish()
+}

@@ -1,0 +1,223 @@
+//! Says of each record of an input what became of it.
+//!
+//! The store keeps no row for records that do not hold. They are told from those that do by their
+//! place: the row of a page names the input and the position of its record, and every other record
+//! of that URL lost to it.
+
+use crate::document::{Id, canonical_url};
+use crate::error::Result;
+use crate::export::tables::{Tables, find, sorted};
+use crate::filter::inputs::Original;
+use crate::read::record::{Body, Entry, Item};
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::store::runs::Table;
+use crate::tables::GoneRow;
+use crate::tables::pages::{EXPIRED, MISSING};
+use crate::tables::snapshot::Snapshot;
+use serde::Serialize;
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Its page represents its cluster, or is in none.
+    Kept,
+    /// Its page folds into another.
+    Folded,
+    /// Another record of the same URL holds.
+    Superseded,
+    /// It says only that the page was met.
+    Seen,
+    /// It removes its page, or its page is gone.
+    Removed,
+    /// It is sound and no page.
+    Skipped,
+    /// It is damaged, or over a limit.
+    Rejected,
+}
+
+impl Verdict {
+    /// All verdicts, in the order in which they are reported.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Kept,
+        Verdict::Folded,
+        Verdict::Superseded,
+        Verdict::Seen,
+        Verdict::Removed,
+        Verdict::Skipped,
+        Verdict::Rejected,
+    ];
+
+    /// Its name in tables and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Kept => "kept",
+            Verdict::Folded => "folded",
+            Verdict::Superseded => "superseded",
+            Verdict::Seen => "seen",
+            Verdict::Removed => "removed",
+            Verdict::Skipped => "skipped",
+            Verdict::Rejected => "rejected",
+        }
+    }
+}
+
+/// `reason` of a removed record: it says so itself.
+pub const REMOVAL: &str = "removal";
+/// `reason` of a superseded record: its file has the bytes of another.
+pub const COPY: &str = "copy";
+
+/// The cluster of a record that holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The ClusterId; of a single page its own id.
+    pub cluster: Id,
+    /// The number of its pages.
+    pub size: u32,
+    /// The URL of the page that represents it.
+    pub representative: String,
+    /// The date of that page, as `pages` has it.
+    pub representative_date: i64,
+    /// `identical` or `near`, if the page folds.
+    pub relation: Option<&'static str>,
+}
+
+/// What a record says, as far as its verdict needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Says {
+    Page,
+    Removal,
+    Seen,
+    Skip(&'static str),
+    Reject(&'static str),
+}
+
+/// A record of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Where it starts in the decoded stream; in Parquet the number of its row.
+    pub position: u64,
+    /// Where its member starts in the file, if it begins one.
+    pub member: Option<u64>,
+    /// The id that it gives itself.
+    pub id: Option<String>,
+    /// The URL or key, as the record has it.
+    pub url: Option<String>,
+    /// The DocId of the URL.
+    pub doc: Option<Id>,
+    says: Says,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why, in a fixed word.
+    pub reason: Option<&'static str>,
+    /// Its cluster, if it holds.
+    pub membership: Option<Membership>,
+}
+
+impl Record {
+    /// The record of `entry`, not judged yet.
+    pub fn of(entry: Entry, id: Option<&str>) -> Record {
+        let (says, url) = match entry.item {
+            Item::Record(record) => match record.body {
+                Body::Removed => (Says::Removal, Some(record.url)),
+                Body::Seen => (Says::Seen, Some(record.url)),
+                Body::Text(_) | Body::Plain { .. } | Body::Html { .. } => (Says::Page, Some(record.url)),
+            },
+            Item::Skip(reason) => (Says::Skip(reason), None),
+            Item::Reject { reason, url, .. } => (Says::Reject(reason), url),
+        };
+        Record {
+            position: entry.position,
+            member: entry.member,
+            id: id.map(str::to_owned),
+            doc: url.as_deref().map(|url| canonical_url(url).doc),
+            url,
+            says,
+            verdict: Verdict::Rejected,
+            reason: None,
+            membership: None,
+        }
+    }
+
+    /// The bytes of its texts.
+    pub fn bytes(&self) -> usize {
+        self.url.as_ref().map_or(0, String::len) + self.id.as_ref().map_or(0, String::len)
+    }
+}
+
+/// The tables of a head by which records are judged.
+pub struct Judge {
+    tables: Tables,
+    gone: Table<GoneRow>,
+}
+
+impl Judge {
+    /// For the records of inputs that `head` has read.
+    pub fn new(store: &Store, head: &Head) -> Result<Judge> {
+        Ok(Judge { tables: Tables::open(store, &head.manifest.tables)?, gone: Snapshot::of(store, head).table()? })
+    }
+
+    /// Sets the verdicts of `records`, which stand in `original`.
+    pub fn judge(&self, original: &Original, records: &mut [Record]) {
+        let input = original.input.key();
+        let docs = sorted(records.iter().filter(|record| record.says == Says::Page).filter_map(|record| record.doc));
+        let pages = self.tables.pages.matching(&docs);
+        let gone = self.gone.matching(&docs);
+        let holds = |record: &Record| {
+            let page = find(&pages, record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?)?;
+            ((page.input, page.position) == (input, record.position)).then_some(page)
+        };
+        let contents = sorted(records.iter().filter_map(holds).map(|page| page.content).filter(|id| !id.is_none()));
+        let clusters = self.tables.clusters_of(&contents);
+        let represented = records.iter().filter_map(holds).filter_map(|page| clusters.of(page.content));
+        let shown = self.tables.pages.matching(&sorted(represented.map(|cluster| cluster.representative)));
+        let urls = self.tables.urls(
+            records
+                .iter()
+                .filter_map(holds)
+                .map(|page| clusters.of(page.content).map_or(page.doc, |c| c.representative)),
+        );
+        for at in 0..records.len() {
+            let record = &records[at];
+            let (verdict, reason, membership) = match (&record.says, holds(record)) {
+                (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
+                (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
+                (Says::Seen, _) => (Verdict::Seen, None, None),
+                (Says::Removal, _) => (Verdict::Removed, Some(REMOVAL), None),
+                (Says::Page, Some(page)) => {
+                    let cluster = clusters.of(page.content);
+                    let representative = cluster.map_or(page.doc, |cluster| cluster.representative);
+                    let other = find(&shown, representative);
+                    let folds = representative != page.doc;
+                    let is_identical = other.is_some_and(|other| other.content == page.content);
+                    let membership = Membership {
+                        cluster: cluster.map_or(page.doc, |cluster| cluster.cluster),
+                        size: cluster.map_or(1, |cluster| cluster.pages),
+                        representative: urls.of(representative),
+                        representative_date: other.map_or(page.date, |other| other.date),
+                        relation: folds.then_some(if is_identical { "identical" } else { "near" }),
+                    };
+                    (if folds { Verdict::Folded } else { Verdict::Kept }, None, Some(membership))
+                }
+                (Says::Page, None) if original.is_copy => (Verdict::Superseded, Some(COPY), None),
+                (Says::Page, None) => match record.doc.and_then(|doc| find(&pages, doc)) {
+                    Some(_) => (Verdict::Superseded, None, None),
+                    None => (Verdict::Removed, Some(cause(record.doc.and_then(|doc| find(&gone, doc)))), None),
+                },
+            };
+            let record = &mut records[at];
+            (record.verdict, record.reason, record.membership) = (verdict, reason, membership);
+        }
+    }
+}
+
+/// Why a page is gone; `gone` if that is forgotten.
+fn cause(gone: Option<&GoneRow>) -> &'static str {
+    match gone.map(|gone| gone.cause) {
+        Some(MISSING) => "missing",
+        Some(EXPIRED) => "expired",
+        Some(_) => "removed",
+        None => "gone",
+    }
+}
