@@ -9,7 +9,7 @@ use workers::graph::representative::CRITERIA_MAX;
 use workers::job::clusters::RADIUS_MAX;
 use workers::job::pages::RETAIN_MAX;
 
-const SIGNATURES: &[&str] = &["simhash", "minhash", "super_shingles", "i_match", "spotsigs"];
+const SIGNATURES: &[&str] = &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];
 const UNITS: &[&str] = &["words", "characters"];
 const CRITERIA: &[&str] = &["https", "shortest_url", "newest", "oldest", "longest_text"];
 /// The greatest whole number that TOML has.
@@ -28,6 +28,7 @@ const fn needed(name: &'static str, takes: Takes) -> Key {
 pub const KEYS: &[Key] = &[
     needed("store", Takes::Place),
     key("minhash", Takes::Switch),
+    key("sentences", Takes::Switch),
     needed("read.inputs", Takes::Paths),
     key("read.source", Takes::Text),
     key("read.complete", Takes::Switch),
@@ -73,6 +74,8 @@ pub const KEYS: &[Key] = &[
     key("signatures.spotsigs.similarity_percent", Takes::Whole(10, 95)),
     key("signatures.spotsigs.prefix_max", Takes::Whole(1, 32)),
     key("signatures.spotsigs.spots_min", Takes::Whole(1, ANY)),
+    key("signatures.sentences.sentences", Takes::Whole(1, 8)),
+    key("signatures.sentences.letters_max", Takes::Whole(0, ANY)),
     key("contents.text", Takes::Word(&["all", "short", "none"])),
     key("pages.retain_days", Takes::Whole(1, RETAIN_MAX as u64)),
     key("pages.retain_epochs", Takes::Whole(1, RETAIN_MAX as u64)),

@@ -62,7 +62,8 @@ fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
     }
     match table.get("signatures").map(|node| (&node.value, node.at)) {
         Some((Value::List(list), at)) if list.is_empty() => {
-            let why = "signatures = []: an empty list leaves nothing out; `minhash = false` leaves SimHash alone";
+            let why = "signatures = []: an empty list leaves nothing out; `minhash = false` and \
+                       `sentences = false` leave SimHash alone";
             mistakes.push(Mistake { at: Some(at), why: why.into() });
         }
         _ => {}
@@ -213,7 +214,8 @@ mod tests {
         assert_eq!(error, expected);
     }
 
-    /// Adding a signature keeps SimHash and MinHash; only `minhash = false` leaves one out.
+    /// Adding a signature keeps SimHash, MinHash and sentences; only `minhash = false` and
+    /// `sentences = false` leave one out.
     #[test]
     fn signatures_add() {
         let names = |sets: &[&str]| {
@@ -221,11 +223,16 @@ mod tests {
             let names: Vec<&str> = job.signatures.iter().map(|options| options.name()).collect();
             (names.join(" "), job.single_signature())
         };
-        assert_eq!(names(&[]), ("minhash".into(), None));
-        assert_eq!(names(&["signatures=[{kind=\"spotsigs\"}]"]), ("minhash spotsigs".into(), None));
-        assert_eq!(names(&["signatures=[{kind=\"minhash\",bins=16}]"]), ("minhash".into(), None));
-        assert_eq!(names(&["minhash=false"]), (String::new(), Some("simhash")));
-        assert_eq!(names(&["minhash=false", "signatures=[{kind=\"spotsigs\"}]"]), ("spotsigs".into(), None));
+        assert_eq!(names(&[]), ("minhash sentences".into(), None));
+        assert_eq!(names(&["signatures=[{kind=\"spotsigs\"}]"]), ("minhash sentences spotsigs".into(), None));
+        let of_bins = "signatures=[{kind=\"minhash\",bins=16}]";
+        assert_eq!(names(&[of_bins]), ("minhash sentences".into(), None));
+        assert_eq!(names(&["minhash=false"]), ("sentences".into(), None));
+        assert_eq!(names(&["sentences=false", of_bins]), ("minhash".into(), None));
+        let neither = ["minhash=false", "sentences=false"];
+        assert_eq!(names(&neither), (String::new(), Some("simhash")));
+        let spots = [&neither[..], &["signatures=[{kind=\"spotsigs\"}]"]].concat();
+        assert_eq!(names(&spots), ("spotsigs".into(), None));
     }
 
     /// Every job that comes with pagefold is valid, and the fast one does not segment words.

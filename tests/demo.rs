@@ -115,9 +115,11 @@ fn nothing_new() {
 #[test]
 fn any_signatures_any_texts() {
     let all = "signatures=[{kind=\"minhash\",bins=16},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";
-    for (signatures, text) in [(all, "all"), (all, "short"), (all, "none"), ("minhash=false", "all")] {
+    let none = "minhash=false";
+    for (signatures, text) in [(all, "all"), (all, "short"), (all, "none"), (none, "all")] {
         let kept = format!("contents.text={text:?}");
-        let identity = ["--set", signatures, "--set", &kept];
+        let sentences = format!("sentences={}", signatures == all);
+        let identity = ["--set", signatures, "--set", &sentences, "--set", &kept];
         let bench = Bench::new(&demo_inputs(), "");
         bench.run_well(&[&identity[..], &["--threads", "2"]].concat());
         let output = bench.pagefold("verify", &[&identity[..], &["--deep"]].concat());
@@ -127,7 +129,7 @@ fn any_signatures_any_texts() {
         println!("{text}: {named:?}");
         assert!(named.iter().all(|names| !names.is_empty()));
         if signatures == all {
-            for name in ["simhash", "minhash", "super_shingles", "spotsigs"] {
+            for name in ["simhash", "minhash", "super_shingles", "spotsigs", "sentences"] {
                 assert!(
                     named.iter().any(|names| names.split('+').any(|one| one == name)),
                     "{name} proposes no pair: {named:?}"

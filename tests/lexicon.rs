@@ -9,7 +9,7 @@ use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
 use workers::text::signatures::{self, Shinglings, SignatureKind, Signer, Text};
 
-/// Chinese and English articles of made-up phrases, each with copies in which a few stop words or
+/// Chinese and English articles of made-up sentences, each with copies in which a few stop words or
 /// content words differ.
 fn crawl(random: &mut Random) -> BTreeMap<String, String> {
     let english =
@@ -39,8 +39,9 @@ fn crawl(random: &mut Random) -> BTreeMap<String, String> {
                     _ => phrases[at][0] = anchor(random),
                 }
             }
-            let words: Vec<String> = phrases.into_iter().flatten().collect();
-            pages.insert(format!("http://h{copy}.example/{article}"), words.join(if script == 0 { " " } else { "" }));
+            let (space, stop) = if script == 0 { (" ", ". ") } else { ("", "。") };
+            let sentences: Vec<String> = phrases.chunks(10).map(|phrases| phrases.concat().join(space)).collect();
+            pages.insert(format!("http://h{copy}.example/{article}"), sentences.join(stop));
         }
     }
     pages
@@ -205,8 +206,9 @@ fn each_signature_alone() {
             _ => String::new(),
         };
         let set = format!("signatures=[{{kind={:?}{more}}}]", kind.name());
-        let alone = format!("minhash={}", kind == SignatureKind::MinHash);
-        let job = ["--set", &set, "--set", &alone];
+        let [minhash, sentences] = [SignatureKind::MinHash, SignatureKind::Sentences]
+            .map(|default| format!("{}={}", default.name(), kind == default));
+        let job = ["--set", &set, "--set", &minhash, "--set", &sentences];
         // The settings that the job reads.
         let table: Value = match kind {
             SignatureKind::IMatch => {
@@ -291,6 +293,7 @@ fn the_pages_i_match_loses_nothing() {
     // What leaves a signature out is words, and each run says so.
     let bench = Bench::new(&demo_inputs(), "");
     for _ in 0..2 {
-        assert!(bench.run_well(&["--set", "minhash=false"]).contains("simhash alone proposes pairs"));
+        let without = ["--set", "minhash=false", "--set", "sentences=false"];
+        assert!(bench.run_well(&without).contains("simhash alone proposes pairs"));
     }
 }

@@ -9,6 +9,8 @@ mod chains;
 mod changes;
 /// What is consumed is not read again, and what must be read again is.
 mod consumed;
+/// Copies that a reader calls the same fold by default, also short ones.
+mod copies;
 /// After a crash at any moment the next run gives the same answer.
 mod crash;
 /// The demo crawl is folded as its known truth says.

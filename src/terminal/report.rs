@@ -161,7 +161,7 @@ impl Outcome<'_> {
         let inputs = self.plan.inputs.len() - self.left.len();
         let megabytes = self.counts.bytes as f64 / 1e6;
         if let Some(name) = self.job.single_signature() {
-            line(&mut out, "signatures", format!("{name} alone proposes pairs, as the job says minhash = false"));
+            line(&mut out, "signatures", format!("{name} alone proposes pairs, as the job leaves all others out"));
         }
         if inputs > 0 {
             let (records, files) = (counted(self.counts.read, "record"), counted(inputs as u64, "file"));

@@ -18,7 +18,8 @@ use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::Shingles;
 use workers::text::signatures::{
-    Key, Options, Shinglings, SignatureKind, Signer, Text, i_match, lexicon, minhash, spotsigs, super_shingles,
+    Key, Options, Shinglings, SignatureKind, Signer, Text, i_match, lexicon, minhash, sentences, spotsigs,
+    super_shingles,
 };
 use workers::text::simhash::simhash;
 
@@ -125,6 +126,7 @@ fn signatures(lexicon: &Path) -> Vec<(String, Options)> {
         let options = minhash::Options { bins, bins_per_key };
         list.push((format!("minhash {keys}x{bins_per_key}"), Options::MinHash(options)));
     }
+    list.push(("sentences".to_owned(), Options::Sentences(sentences::Options::default())));
     for (unit, shingle) in [(features::Unit::Characters, 5), (features::Unit::Words, 3), (features::Unit::Words, 10)] {
         let name =
             format!("super_shingles {shingle} {}", if unit == features::Unit::Words { "words" } else { "characters" });
@@ -246,8 +248,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             union.entry(kind).or_insert(candidates);
         }
     }
-    if let Some(minhash) = union.remove(&SignatureKind::MinHash) {
-        row("simhash or minhash 6x4", &near.union(&minhash).copied().collect(), "| |".into());
+    let defaults = [SignatureKind::MinHash, SignatureKind::Sentences];
+    for kind in defaults {
+        near.extend(union.remove(&kind).unwrap_or_default());
+        row(&format!("the defaults up to {}", kind.name()), &near, "| |".into());
     }
     std::fs::remove_file(file)?;
     Ok(())

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let snapshot = Snapshot::of(&store, &head);
     let table_bytes = |name: &str| head.manifest.tables.get(name).map_or(0, |table| table.bytes());
 
-    let mut key_counts = [0u64; 5];
+    let mut key_counts = [0u64; 1 + SignatureKind::ALL.len()];
     let (mut documents, mut key_bytes, mut sketch_bytes, mut text_bytes, mut texts) = (0u64, 0, 0, 0, 0u64);
     for row in snapshot.table::<EvidenceRow>()?.portions(EVIDENCE_ROWS).flatten() {
         documents += 1;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             *key_counts.get_mut(usize::from(kind)).ok_or("a key of an unknown signature")? += 1;
         }
     }
-    let mut proposed = [Proposed::default(); 5];
+    let mut proposed = [Proposed::default(); 1 + SignatureKind::ALL.len()];
     let (mut pairs, mut accepted) = (0u64, 0u64);
     for row in snapshot.table::<PairRow>()?.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
         pairs += 1;

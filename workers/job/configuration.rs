@@ -118,6 +118,6 @@ mod tests {
     #[test]
     fn the_default_identity() {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
-        assert_eq!(digest_of(&identity), "3a2bbb41fd9c75b390529ba154fd01b2a8c3ab793f56e4efbfe35a4d6edc0bf7");
+        assert_eq!(digest_of(&identity), "026b50a1f3512a11c6606a6d891acd3dcecbde450652110f8b9fa2e9c288fc4e");
     }
 }

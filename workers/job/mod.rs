@@ -52,7 +52,11 @@ pub struct Job {
     /// Whether MinHash proposes pairs. Default: true.
     #[serde(default = "yes")]
     pub minhash: bool,
-    /// The equality signatures. MinHash is always among them, unless `minhash` is false.
+    /// Whether sentences propose pairs. Default: true.
+    #[serde(default = "yes")]
+    pub sentences: bool,
+    /// The equality signatures. MinHash and sentences are always among them, unless a switch above
+    /// is false.
     #[serde(default = "signatures::default_list")]
     pub signatures: Vec<signatures::Options>,
     /// What the store keeps of texts.
@@ -95,8 +99,8 @@ impl Job {
     ///
     /// SimHash's options move from `[[signatures]]`, if they are there, to `[simhash]`: it is always
     /// computed, and its candidates are found in another way than those of equal keys. A list of
-    /// other signatures adds to MinHash, which only `minhash = false` leaves out, so that nobody
-    /// loses it by adding one.
+    /// other signatures adds to MinHash and sentences, which only `minhash = false` and `sentences =
+    /// false` leave out, so that nobody loses them by adding one.
     pub fn settled(mut self) -> std::result::Result<Job, Wrong> {
         let at = self.signatures.iter().position(|options| matches!(options, signatures::Options::SimHash(_)));
         if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at)) {
@@ -106,12 +110,19 @@ impl Job {
             }
             self.simhash = options;
         }
-        let is_minhash = |options: &signatures::Options| options.kind() == Some(SignatureKind::MinHash);
-        if !self.minhash {
-            self.signatures.retain(|options| !is_minhash(options));
-        } else if !self.signatures.iter().any(is_minhash) {
-            self.signatures.splice(..0, signatures::default_list());
+        let is_left_out = |kind| match kind {
+            Some(SignatureKind::MinHash) => !self.minhash,
+            Some(SignatureKind::Sentences) => !self.sentences,
+            _ => false,
+        };
+        let mut settled = Vec::new();
+        for default in signatures::default_list() {
+            let listed = self.signatures.iter().position(|options| options.kind() == default.kind());
+            settled.push(listed.map_or(default, |at| self.signatures.remove(at)));
         }
+        settled.append(&mut self.signatures);
+        settled.retain(|options| !is_left_out(options.kind()));
+        self.signatures = settled;
         Ok(self)
     }
 

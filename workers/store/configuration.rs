@@ -46,7 +46,8 @@ fn walk(path: &mut Vec<String>, then: &Value, now: &Value, found: &mut Vec<Diffe
     }
     let signature = path.len() == 2 && path[0] == "signatures";
     if let (true, Some(name)) = (signature && (then.is_null() || now.is_null()), path.get(1)) {
-        let leave_out = if name == "minhash" { "minhash = false".to_owned() } else { format!("no {name}") };
+        let is_default = matches!(name.as_str(), "minhash" | "sentences");
+        let leave_out = if is_default { format!("{name} = false") } else { format!("no {name}") };
         let with = format!("the signature {name}");
         let (then, now) = if then.is_null() { (leave_out, with) } else { (with, leave_out) };
         found.push(Difference { then, now });

@@ -27,6 +27,7 @@ mod tests {
         assert_eq!(names(0x0001), "simhash");
         assert_eq!(names(0x0601), "simhash+minhash");
         assert_eq!(names(0x0000_0001_0200_4000), "minhash+i_match+spotsigs");
+        assert_eq!(names(0x0100_0000_0001), "simhash+sentences");
         assert_eq!(names(0), "");
     }
 }

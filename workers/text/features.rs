@@ -76,7 +76,7 @@ pub struct Options {
     /// Default: none.
     pub stop_words: Option<PathBuf>,
     /// A text with fewer distinct features is `too_short`: it folds only with identical texts.
-    /// Default: 8.
+    /// Default: 1, so that a text without any word has no fingerprint.
     pub features_min: usize,
 }
 
@@ -88,7 +88,7 @@ impl Default for Options {
             weight: Weight::SqrtTf,
             idf: None,
             stop_words: None,
-            features_min: 8,
+            features_min: 1,
         }
     }
 }
@@ -99,7 +99,7 @@ impl Default for Options {
 /// use workers::text::features::{Featurizer, Options, Unit, WEIGHT_MAX};
 /// use workers::text::normalize;
 ///
-/// let options = Options { unit: Unit::Characters, characters: 2, ..Options::default() };
+/// let options = Options { unit: Unit::Characters, characters: 2, features_min: 3, ..Options::default() };
 /// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
 /// let mut features = Vec::new();
 /// featurizer.features("abab", &mut features);
@@ -107,7 +107,7 @@ impl Default for Options {
 /// let mut weights: Vec<u32> = features.iter().map(|feature| feature.weight).collect();
 /// weights.sort_unstable();
 /// assert_eq!(weights, [256, 362]);
-/// assert!(featurizer.is_too_short(&features), "2 features; the default minimum is 8");
+/// assert!(featurizer.is_too_short(&features), "2 features of 3");
 /// # Ok::<(), workers::error::Error>(())
 /// ```
 #[derive(Clone)]

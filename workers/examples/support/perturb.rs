@@ -99,7 +99,11 @@ fn inside(text: &str, random: &mut Random, percent: usize) -> String {
     let ends = sentence_ends(text);
     let middle: Vec<usize> = ends.iter().copied().filter(|at| *at < text.len()).collect();
     let at = match middle.is_empty() {
-        true => text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at),
+        // Not within a number.
+        true => {
+            let mut places = text.char_indices().skip(text.chars().count() / 2);
+            places.find(|(_, c)| !c.is_numeric()).map_or(text.len(), |(at, _)| at)
+        }
         false => middle[random.below(middle.len())],
     };
     format!("{}\n{}\n{}", &text[..at], filler(text, random, percent), &text[at..])

@@ -7,6 +7,8 @@
 pub mod i_match;
 pub mod lexicon;
 pub mod minhash;
+mod partitions;
+pub mod sentences;
 pub mod spotsigs;
 pub mod super_shingles;
 mod text;
@@ -18,13 +20,14 @@ use crate::text::features::frozen;
 use crate::text::{normalize, simhash};
 use i_match::IMatch;
 use minhash::MinHash;
+use sentences::Sentences;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spotsigs::SpotSigs;
 use std::path::PathBuf;
 use super_shingles::SuperShingles;
 
-/// The most keys that one signature makes for a text. A text has at most four times as many in all.
+/// The most keys that one signature makes for a text. A text has at most five times as many in all.
 pub const KEYS_MAX: usize = 64;
 
 /// An equality signature. The numbers are stored; SimHash's is 0.
@@ -43,12 +46,20 @@ pub enum SignatureKind {
     /// SpotSigs: words that follow stop words.
     #[serde(rename = "spotsigs")]
     SpotSigs = 4,
+    /// Long sentences, and parts of short texts.
+    #[serde(rename = "sentences")]
+    Sentences = 5,
 }
 
 impl SignatureKind {
     /// All equality signatures, by number.
-    pub const ALL: [SignatureKind; 4] =
-        [SignatureKind::MinHash, SignatureKind::SuperShingles, SignatureKind::IMatch, SignatureKind::SpotSigs];
+    pub const ALL: [SignatureKind; 5] = [
+        SignatureKind::MinHash,
+        SignatureKind::SuperShingles,
+        SignatureKind::IMatch,
+        SignatureKind::SpotSigs,
+        SignatureKind::Sentences,
+    ];
 
     /// The number that is stored with keys.
     pub fn number(self) -> u8 {
@@ -67,6 +78,7 @@ impl SignatureKind {
             SignatureKind::SuperShingles => "super_shingles",
             SignatureKind::IMatch => "i_match",
             SignatureKind::SpotSigs => "spotsigs",
+            SignatureKind::Sentences => "sentences",
         }
     }
 }
@@ -90,6 +102,9 @@ pub enum Options {
     /// SpotSigs.
     #[serde(rename = "spotsigs")]
     SpotSigs(spotsigs::Options),
+    /// Sentences.
+    #[serde(rename = "sentences")]
+    Sentences(sentences::Options),
 }
 
 impl Options {
@@ -101,6 +116,7 @@ impl Options {
             Options::SuperShingles(_) => Some(SignatureKind::SuperShingles),
             Options::IMatch(_) => Some(SignatureKind::IMatch),
             Options::SpotSigs(_) => Some(SignatureKind::SpotSigs),
+            Options::Sentences(_) => Some(SignatureKind::Sentences),
         }
     }
 
@@ -135,12 +151,13 @@ impl Options {
             Options::SuperShingles(options) => options.check(),
             Options::IMatch(options) => options.check(),
             Options::SpotSigs(options) => options.check(),
+            Options::Sentences(options) => options.check(),
         }
     }
 
     fn uses_words(&self) -> bool {
         match self {
-            Options::SimHash(_) | Options::MinHash(_) => false,
+            Options::SimHash(_) | Options::MinHash(_) | Options::Sentences(_) => false,
             Options::SuperShingles(options) => options.unit == crate::text::features::Unit::Words,
             Options::IMatch(_) | Options::SpotSigs(_) => true,
         }
@@ -152,6 +169,7 @@ impl Options {
             Options::MinHash(options) => json!({ "version": minhash::VERSION, "options": options }),
             Options::SuperShingles(options) => json!({ "version": super_shingles::VERSION, "options": options }),
             Options::SpotSigs(options) => json!({ "version": spotsigs::VERSION, "options": options }),
+            Options::Sentences(options) => json!({ "version": sentences::VERSION, "options": options }),
             Options::IMatch(options) => {
                 let bytes = frozen(&options.lexicon)?;
                 // The file's content is the identity, not its path.
@@ -162,9 +180,9 @@ impl Options {
     }
 }
 
-/// The equality signatures of a job that adds none: MinHash.
+/// The equality signatures of a job that adds none and leaves none out: MinHash and sentences.
 pub fn default_list() -> Vec<Options> {
-    vec![Options::MinHash(minhash::Options::default())]
+    vec![Options::MinHash(minhash::Options::default()), Options::Sentences(sentences::Options::default())]
 }
 
 /// Checks a job's `list`; the error is the signature's name and a line that names the key.
@@ -203,7 +221,7 @@ pub struct Key {
 /// use workers::text::normalize;
 /// use workers::text::signatures::{Shinglings, Signer, Text, default_list};
 ///
-/// // By default MinHash: 6 keys of 64 bits, from the 5-grams of a text.
+/// // By default MinHash, 6 keys of 64 bits from the 5-grams of a text, and sentences of short texts.
 /// let mut signer = Signer::new(&default_list(), &normalize::Options::default())?;
 /// let mut shinglings = Shinglings::default();
 /// let mut keys = |normal: &str| {
@@ -230,6 +248,7 @@ enum Maker {
     SuperShingles(SuperShingles),
     IMatch(IMatch),
     SpotSigs(SpotSigs),
+    Sentences(Sentences),
 }
 
 impl Maker {
@@ -239,6 +258,7 @@ impl Maker {
             Maker::SuperShingles(_) => SignatureKind::SuperShingles,
             Maker::IMatch(_) => SignatureKind::IMatch,
             Maker::SpotSigs(_) => SignatureKind::SpotSigs,
+            Maker::Sentences(_) => SignatureKind::Sentences,
         }
     }
 
@@ -248,6 +268,7 @@ impl Maker {
             Maker::SuperShingles(maker) => maker.keys(text, out),
             Maker::IMatch(maker) => maker.keys(text, out),
             Maker::SpotSigs(maker) => maker.keys(text, out),
+            Maker::Sentences(maker) => maker.keys(text, out),
         }
     }
 }
@@ -265,6 +286,7 @@ impl Signer {
                 Options::SuperShingles(options) => Maker::SuperShingles(SuperShingles::new(options)),
                 Options::IMatch(options) => Maker::IMatch(IMatch::new(options, normal)?),
                 Options::SpotSigs(options) => Maker::SpotSigs(SpotSigs::new(options)),
+                Options::Sentences(options) => Maker::Sentences(Sentences::new(options)),
             });
         }
         Ok(Signer { makers, uses_words: list.iter().any(Options::uses_words), keys: Vec::new() })

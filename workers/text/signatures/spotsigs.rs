@@ -25,6 +25,7 @@
 //! without that limit, and 787 of 792 with the default limit of 4. Pairs in buckets of more than 64
 //! contents of which none is a pivot are not proposed by that key either.
 
+use super::partitions::Partitions;
 use super::{KEYS_MAX, Text};
 use crate::text::features::word_hash;
 use crate::text::hash::{BuildAsIs, chain};
@@ -175,40 +176,11 @@ fn number_repetitions(spots: &mut [u64]) {
     spots.sort_unstable();
 }
 
-/// Sizes of sets, cut into partitions such that two sets of `percent` similarity lie in the same or
-/// in adjacent partitions.
-#[derive(Clone, Debug)]
-struct Partitions {
-    percent: u64,
-    /// The least size in each partition, ascending from 1.
-    starts: Vec<u64>,
-}
-
 impl Partitions {
-    fn new(percent: u64) -> Partitions {
-        let mut starts = vec![1];
-        // Sets smaller than `start` have no partner larger than start * 100 / percent. The
-        // partition that begins here reaches that far, so their partners lie in no partition after
-        // it.
-        while let Some(&start) = starts.last().filter(|start| **start < u64::from(u32::MAX)) {
-            starts.push(start * 100 / percent + 1);
-        }
-        Partitions { percent, starts }
-    }
-
     /// Appends the keys of a set of ascending `spots`: for its own partition and for the next.
     fn keys(&self, spots: &[u64], prefix_max: usize, out: &mut Vec<u64>) {
         let size = spots.len() as u64;
-        if size == 0 {
-            return;
-        }
-        let own = self.starts.partition_point(|start| *start <= size) - 1;
-        // Each partition with the least size of a partner in it.
-        let partners = [
-            (own, (size * self.percent).div_ceil(100)),
-            (own + 1, self.starts.get(own + 1).copied().unwrap_or(u64::MAX)),
-        ];
-        for (partition, least) in partners {
+        for (partition, least) in self.of(size).into_iter().flatten() {
             // A partner of `least` spots or more shares at least this many.
             let shared = (u128::from(self.percent) * (u128::from(size) + u128::from(least)))
                 .div_ceil(100 + u128::from(self.percent));
@@ -440,19 +412,6 @@ mod tests {
             let missed = f64::from(alike - found);
             assert!(missed <= missed_most + 5.0 * missed_most.sqrt(), "{missed} missed");
             assert!(prefix_max != usize::MAX || missed == 0.0);
-        }
-    }
-
-    /// Partitions start at 1 and ascend, and partners at the threshold lie in adjacent ones.
-    #[test]
-    fn partners_are_adjacent() {
-        for percent in 10..=95 {
-            let partitions = Partitions::new(percent);
-            assert!(partitions.starts.is_sorted() && partitions.starts[0] == 1);
-            let of = |size: u64| partitions.starts.partition_point(|start| *start <= size) - 1;
-            for size in 1..2000 {
-                assert!(of(size * 100 / percent) <= of(size) + 1, "{percent} %, {size} spots");
-            }
         }
     }
 }

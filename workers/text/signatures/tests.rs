@@ -56,7 +56,8 @@ const ARTICLE: &str = "the minister said in a speech to the house that the budge
 fn entries() {
     let read = list(
         r#"[{"kind": "minhash"}, {"kind": "super_shingles", "unit": "words"},
-        {"kind": "i_match", "lexicon": "words.tsv"}, {"kind": "spotsigs", "chain": 3}]"#,
+        {"kind": "i_match", "lexicon": "words.tsv"}, {"kind": "spotsigs", "chain": 3},
+        {"kind": "sentences", "letters_max": 500}]"#,
     )
     .expect("sound");
     assert_eq!(read[0], default_list()[0]);
@@ -69,7 +70,7 @@ fn entries() {
     }
     assert_eq!(SignatureKind::of_number(0), None);
     // Stored with every pair, so these must never change.
-    assert_eq!(SignatureKind::ALL.map(SignatureKind::number), [1, 2, 3, 4]);
+    assert_eq!(SignatureKind::ALL.map(SignatureKind::number), [1, 2, 3, 4, 5]);
     assert_eq!(list(&serde_json::to_string(&read).expect("JSON")), Ok(read));
 }
 
@@ -98,6 +99,7 @@ fn wrong_entries() {
         (r#"{"kind": "spotsigs", "similarity_percent": 5}"#, "spotsigs: similarity_percent"),
         (r#"{"kind": "spotsigs", "prefix_max": 33}"#, "spotsigs: prefix_max"),
         (r#"{"kind": "spotsigs", "distance": 0}"#, "spotsigs: distance"),
+        (r#"{"kind": "sentences", "sentences": 9}"#, "sentences: sentences"),
     ] {
         let why = list(&format!("[{entry}]")).expect_err(entry);
         assert!(why.contains(key), "{entry}: {why}");
@@ -168,7 +170,7 @@ fn keys_never_change() {
     };
     assert_eq!(
         SignatureKind::ALL.map(digest),
-        ["ba8f179f89c6debd", "028ffda99215a265", "9d3c844e3d879f18", "6b82621fa1d69372"]
+        ["ba8f179f89c6debd", "028ffda99215a265", "9d3c844e3d879f18", "6b82621fa1d69372", "0936e1c964c39bc4"]
     );
 }
 
@@ -187,6 +189,7 @@ proptest! {
                 (Options::SuperShingles(options), 1) => options.groups = 11,
                 (Options::IMatch(options), 1) => (options.lexicons, options.words_min) = (64, 1),
                 (Options::SpotSigs(options), 2) => (options.spots_min, options.chain) = (1, 1),
+                (Options::Sentences(options), 1) => (options.sentences, options.letters_max) = (8, usize::MAX),
                 _ => {}
             }
         }
