@@ -9,6 +9,7 @@
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
 
 use crate::text::characters::{is_han, is_letter};
+use std::borrow::Cow;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,7 +20,7 @@ pub const TOKENS_MAX: usize = 1 << 15;
 #[derive(Clone, Debug, Default)]
 pub struct Tokens<'a> {
     /// The text.
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
     /// Where each token stands, in bytes.
     pub places: Vec<Range<u32>>,
     /// A number for each token: its character, or the hash of a longer word with the top bit set.
@@ -30,12 +31,20 @@ pub struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// The tokens of `text`; `None` if there are more than [`TOKENS_MAX`].
-    pub fn of(text: &'a str) -> Option<Tokens<'a>> {
+    /// The tokens of `text`, borrowed or owned; `None` if there are more than [`TOKENS_MAX`].
+    pub fn of(text: impl Into<Cow<'a, str>>) -> Option<Tokens<'a>> {
+        let text = text.into();
+        let mut tokens = Tokens::cut(&text)?;
+        tokens.text = text;
+        Some(tokens)
+    }
+
+    /// The tokens of `text`, which has to be put in.
+    fn cut(text: &str) -> Option<Tokens<'a>> {
         // Most tokens are Chinese characters of three bytes, or longer words.
         let likely = text.len().min(3 * TOKENS_MAX) / 3 + 1;
         let mut tokens = Tokens {
-            text,
+            text: Cow::default(),
             places: Vec::with_capacity(likely),
             codes: Vec::with_capacity(likely),
             before: Vec::with_capacity(likely + 1),
@@ -49,10 +58,10 @@ impl<'a> Tokens<'a> {
                 continue;
             }
             if let Some((start, before)) = word.take() {
-                tokens.push(start, at, before);
+                tokens.push(text, start, at, before);
             }
             if alone {
-                tokens.push(at, at + c.len_utf8(), chars);
+                tokens.push(text, at, at + c.len_utf8(), chars);
                 chars += 1;
             }
             if tokens.len() > TOKENS_MAX {
@@ -60,14 +69,14 @@ impl<'a> Tokens<'a> {
             }
         }
         if let Some((start, before)) = word {
-            tokens.push(start, text.len(), before);
+            tokens.push(text, start, text.len(), before);
         }
         tokens.before.push(chars);
         (tokens.len() <= TOKENS_MAX).then_some(tokens)
     }
 
-    fn push(&mut self, start: usize, end: usize, before: u32) {
-        let token = &self.text[start..end];
+    fn push(&mut self, text: &str, start: usize, end: usize, before: u32) {
+        let token = &text[start..end];
         let mut chars = token.chars();
         self.codes.push(match (chars.next(), chars.next()) {
             (Some(c), None) => u64::from(u32::from(c)),
@@ -92,14 +101,20 @@ impl<'a> Tokens<'a> {
         (self.before[range.end] - self.before[range.start]) as usize
     }
 
+    /// The bytes that the tokens and their text take.
+    pub fn bytes(&self) -> usize {
+        let a_token = size_of::<Range<u32>>() + size_of::<u64>() + size_of::<u32>();
+        self.text.len() + self.places.capacity() * a_token
+    }
+
     /// Token number `at`.
-    pub fn token(&self, at: usize) -> &'a str {
+    pub fn token(&self, at: usize) -> &str {
         let place = &self.places[at];
         &self.text[place.start as usize..place.end as usize]
     }
 
     /// What stands between the token before `at` and token `at`: marks and white space.
-    pub fn gap(&self, at: usize) -> &'a str {
+    pub fn gap(&self, at: usize) -> &str {
         let from = if at == 0 { 0 } else { self.places[at - 1].end as usize };
         let to = self.places.get(at).map_or(self.text.len(), |place| place.start as usize);
         &self.text[from..to]
@@ -255,7 +270,7 @@ mod tests {
         row[b.len()]
     }
 
-    fn list<'a>(tokens: &Tokens<'a>) -> Vec<&'a str> {
+    fn list<'a>(tokens: &'a Tokens<'_>) -> Vec<&'a str> {
         (0..tokens.len()).map(|at| tokens.token(at)).collect()
     }
 

@@ -15,8 +15,9 @@ use crate::text::characters::is_han;
 use crate::text::features::dictionary;
 use std::ops::Range;
 
-/// The version of these rules and of the list of furniture words; part of the decision.
-pub const VERSION: u32 = 1;
+/// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
+/// part of the decision.
+pub const VERSION: u32 = 2;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

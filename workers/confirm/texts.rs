@@ -59,10 +59,9 @@ struct Sums {
 
 /// Compares two normalised texts, which share `common` of `all` their long shingles. Symmetric. Two
 /// texts without a letter are not alike.
-pub fn compare(a: &str, b: &str, (common, all): (usize, usize), options: &Options) -> Measure {
+pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, (common, all): (usize, usize), options: &Options) -> Measure {
     let plain = (common * 10_000 / all.max(1)) as u16;
     let unlike = |similarity| Measure { similarity, fact: None, headline: false };
-    let (Some(x), Some(y)) = (Tokens::of(a), Tokens::of(b)) else { return unlike(plain) };
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
     let longer = lengths[0].max(lengths[1]);
     if lengths[0].min(lengths[1]) == 0 {
@@ -75,13 +74,13 @@ pub fn compare(a: &str, b: &str, (common, all): (usize, usize), options: &Option
         true => tokens * 3 / 10 + 2 * options.leading_tokens_max as usize + 100,
         false => (lengths[0] + lengths[1]) / 12,
     };
-    let Some(found) = spans(&x, &y, edits_max) else { return unlike(plain) };
-    let found = settle(&x, &y, &found);
+    let Some(found) = spans(x, y, edits_max) else { return unlike(plain) };
+    let found = settle(x, y, &found);
     let short = longer <= options.words_chars_max as usize;
-    let headline = headline(&found, lengths, [&x, &y], options);
+    let headline = headline(&found, lengths, [x, y], options);
     let mut sums = Sums::default();
     let mut edits = Vec::new();
-    let mut number = None;
+    let (mut number, mut furniture) = (None, false);
     for (at, span) in found.iter().enumerate() {
         let chars = [x.chars(span.a.clone()), y.chars(span.b.clone())];
         let leave_out = |sums: &mut Sums| (0..2).for_each(|side| sums.left_out[side] += chars[side]);
@@ -89,26 +88,37 @@ pub fn compare(a: &str, b: &str, (common, all): (usize, usize), options: &Option
             leave_out(&mut sums);
             continue;
         }
-        match of_numbers(&x, &y, span, short) {
+        match of_numbers(x, y, span, short) {
             Difference::Variant => leave_out(&mut sums),
-            Difference::Furniture if options.furniture => leave_out(&mut sums),
+            Difference::Furniture if options.furniture => {
+                furniture = true;
+                leave_out(&mut sums);
+            }
             Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
                 number = Some(Difference::Number);
-                sums.add_edit(&x, &y, span, chars);
+                sums.add_edit(x, y, span, chars);
             }
             _ => {
-                sums.add_edit(&x, &y, span, chars);
+                sums.add_edit(x, y, span, chars);
                 edits.push(span);
             }
         }
     }
+    let left = |side: usize| lengths[side] - sums.left_out[side];
+    if furniture && left(0).min(left(1)) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
+        number = Some(Difference::Number);
+    }
     let similarity = sums.similarity(lengths, (common, all)).max(plain);
     let mut fact = number;
     if fact.is_none() && similarity >= options.similarity_min {
-        fact = replaced_word(&x, &y, &edits, sums.slips, short, options);
+        fact = replaced_word(x, y, &edits, sums.slips, short, options);
     }
     Measure { similarity, fact, headline }
 }
+
+/// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
+/// another one, and its date is a fact.
+const FRAMED_CHARS_MIN: usize = 12;
 
 /// Whether the first span is a headline: few tokens in front of one text alone, at most half as
 /// long as the rest.
@@ -118,7 +128,8 @@ fn headline(spans: &[Span], lengths: [usize; 2], tokens: [&Tokens<'_>; 2], optio
     let alone = sides.iter().any(|side| side.is_empty());
     let fits = |side: usize| {
         let chars = tokens[side].chars(sides[side].clone());
-        sides[side].len() <= options.leading_tokens_max as usize && 2 * chars <= lengths[side] - chars
+        let rest = lengths[side] - chars;
+        sides[side].len() <= options.leading_tokens_max as usize && 2 * chars <= rest && rest >= FRAMED_CHARS_MIN
     };
     alone && fits(0) && fits(1)
 }

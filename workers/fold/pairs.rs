@@ -5,8 +5,8 @@
 //! is kept while some signature proposes it, and is deleted with either content. It is stored under
 //! both contents, so that the owner of each can read its pairs ([`pairs`]).
 
-use crate::confirm::shingle_cache::ShingleCache;
-use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, long_shingles};
+use crate::confirm::prepared::{Prepared, PreparedTexts};
+use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide};
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::contents::ContentChange;
@@ -132,7 +132,7 @@ impl Due {
 pub struct Judge<'a> {
     options: Options,
     archive: OnceCell<Archive>,
-    cache: RefCell<ShingleCache>,
+    texts: RefCell<PreparedTexts>,
     open: Box<dyn Fn() -> Result<Archive> + 'a>,
 }
 
@@ -140,7 +140,7 @@ impl<'a> Judge<'a> {
     /// A judge that decides by `options`, in which every default is filled in, from the evidence
     /// that `open` opens.
     pub fn new(options: Options, open: impl Fn() -> Result<Archive> + 'a) -> Judge<'a> {
-        Judge { options, archive: OnceCell::new(), cache: RefCell::default(), open: Box::new(open) }
+        Judge { options, archive: OnceCell::new(), texts: RefCell::default(), open: Box::new(open) }
     }
 
     fn archive(&self) -> Result<&Archive> {
@@ -170,8 +170,8 @@ impl<'a> Judge<'a> {
             let at = contents.binary_search(&content).map_err(|_| damaged(content, "is missing"))?;
             self.archive()?.read(content, places[at])
         };
-        // Pairs with the same second content follow each other, so its text is unpacked once. The
-        // first contents of a portion are few, so that their shingles are kept.
+        // Pairs with the same second content follow each other, so it is looked up once. The first
+        // contents of a portion are few, so that their texts stay prepared.
         let mut order: Vec<usize> = Vec::with_capacity(pairs.len());
         for (at, pair) in pairs.iter().enumerate() {
             match by_distance(pair) {
@@ -180,14 +180,14 @@ impl<'a> Judge<'a> {
             }
         }
         order.sort_unstable_by_key(|&at| (pairs[at].1, pairs[at].0));
-        let mut second: Option<Shingled<'_>> = None;
+        let mut second: Option<Compared<'_>> = None;
         for at in order {
             let (a, b, _) = pairs[at];
             if second.as_ref().is_none_or(|known| known.id != b) {
-                second = Some(Shingled { id: b, content: read(b)?, cache: &self.cache });
+                second = Some(Compared { id: b, content: read(b)?, texts: &self.texts });
             }
             let Some(other) = &second else { continue };
-            let one = Shingled { id: a, content: read(a)?, cache: &self.cache };
+            let one = Compared { id: a, content: read(a)?, texts: &self.texts };
             let distance = (one.content.fingerprint ^ other.content.fingerprint).count_ones();
             let verdict = decide(&one, other, distance, &self.options);
             for known in [&one, other] {
@@ -201,14 +201,14 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The evidence of a content whose shingles are kept for other pairs.
-struct Shingled<'a> {
+/// The evidence of a content whose text stays prepared for other pairs.
+struct Compared<'a> {
     id: Id,
     content: Content<'a>,
-    cache: &'a RefCell<ShingleCache>,
+    texts: &'a RefCell<PreparedTexts>,
 }
 
-impl Evidence for Shingled<'_> {
+impl Evidence for Compared<'_> {
     fn chars(&self) -> u32 {
         self.content.chars()
     }
@@ -221,9 +221,8 @@ impl Evidence for Shingled<'_> {
         self.content.text()
     }
 
-    fn shingles(&self) -> Option<Rc<[u64]>> {
-        let make = || self.content.text().map(|text| long_shingles(&text));
-        self.cache.borrow_mut().get(self.id, make)
+    fn prepared(&self) -> Option<Rc<Prepared>> {
+        self.texts.borrow_mut().get(self.id, || self.content.text().map(Cow::into_owned))
     }
 }
 

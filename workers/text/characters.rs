@@ -10,7 +10,13 @@ pub fn is_han(c: char) -> bool {
 #[inline]
 pub fn is_letter(c: char) -> bool {
     // A look into Unicode's tables takes longer than hashing the character.
-    c.is_ascii_alphanumeric() || matches!(c, '\u{4e00}'..='\u{9fff}') || !c.is_ascii() && c.is_alphanumeric()
+    match c {
+        '\u{0}'..='\u{7f}' => c.is_ascii_alphanumeric(),
+        '\u{4e00}'..='\u{9fff}' => true,
+        // Dashes, quotes and dots, and Chinese punctuation.
+        '\u{2010}'..='\u{203b}' | '\u{3000}'..='\u{3002}' | '\u{3008}'..='\u{3011}' => false,
+        _ => c.is_alphanumeric(),
+    }
 }
 
 #[cfg(test)]
