@@ -366,7 +366,7 @@ pub struct Lexicon {
     #[arg(long, value_enum, default_value_t = LexiconKind::IMatch)]
     pub kind: LexiconKind,
     /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the
-    /// texts for stop-words].
+    /// texts for stop-words], lines of fewer pages of their host [default: 8 for furniture].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub docs_min: Option<u32>,
     /// Threads [default: all cores].
@@ -386,6 +386,8 @@ pub enum LexiconKind {
     Idf,
     /// `[features] stop_words = FILE`.
     StopWords,
+    /// `[extract] furniture = FILE`: lines that stand on at least half of the pages of their host.
+    Furniture,
 }
 
 impl LexiconKind {
@@ -395,6 +397,7 @@ impl LexiconKind {
             LexiconKind::IMatch => "i-match",
             LexiconKind::Idf => "idf",
             LexiconKind::StopWords => "stop-words",
+            LexiconKind::Furniture => "furniture",
         }
     }
 }

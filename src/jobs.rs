@@ -186,7 +186,6 @@ mod tests {
             (format!("simhash = false\n{JOB}"), "job.toml:1: simhash = false: SimHash is always there"),
             (JOB.replace("\"s\"", "\"~/s\""), "job.toml:1: store = \"~/s\": ~ is not expanded here"),
             (JOB.replace("\"out\"", "\"in/out\""), "job.toml:5: [output] dir: lies in [read] inputs"),
-            (format!("{JOB}[clusters]\nradius = 0\n"), "[clusters] radius"),
             (format!("{JOB}[clusters]\nradius = 9\n"), "[clusters] radius"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
             (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),

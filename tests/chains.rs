@@ -1,5 +1,5 @@
 use crate::texts;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, demo_inputs};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ fn page(number: u64, text: &str) -> String {
 
 /// A bench of 40 pages of 30 editions; those of more than 20 pages are large clusters.
 fn chain() -> Bench {
-    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[clusters]\npages_warn = 20\n");
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[clusters]\nradius = 0\npages_warn = 20\n");
     std::fs::create_dir(bench.at("in")).expect("made");
     let lines: String = (0..40).map(|n| page(n, &texts::text(0, n % 30))).collect();
     std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
@@ -19,6 +19,21 @@ fn chain() -> Bench {
 
 fn text(row: &Value, name: &str) -> String {
     row[name].as_str().expect("text").to_owned()
+}
+
+/// The pages that fold into a page whose text they neither share nor have an accepted pair with.
+pub fn strangers(bench: &Bench) -> usize {
+    let pairs: BTreeSet<(String, String)> = bench
+        .lines("pairs")
+        .iter()
+        .filter(|pair| pair["accepted"] == true)
+        .flat_map(|pair| [(text(pair, "a"), text(pair, "b")), (text(pair, "b"), text(pair, "a"))])
+        .collect();
+    let members = bench.lines("members");
+    let of = |row: &Value| row["content"].as_str().unwrap_or_default().to_owned();
+    let contents: BTreeMap<String, String> = members.iter().map(|row| (text(row, "url"), of(row))).collect();
+    let folded = members.iter().map(|row| (of(row), contents[&text(row, "representative")].clone()));
+    folded.filter(|(content, shown)| content != shown && !pairs.contains(&(content.clone(), shown.clone()))).count()
 }
 
 /// A run warns of a large cluster; its summary agrees with the exported tables, and the warning
@@ -69,34 +84,20 @@ fn a_large_cluster_is_reported() {
     assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", String::from_utf8_lossy(&quiet.stderr));
 }
 
-/// With a radius of 1 every folded text has an accepted pair with its representative, which is not
-/// so without a radius. Setting it and removing it decides no pair again, and gives what a run from
-/// scratch gives.
+/// With a radius of 1, the default, every folded text has an accepted pair with its representative,
+/// which is not so without a radius. Setting it and removing it decides no pair again, and gives
+/// what a run from scratch gives.
 #[test]
 fn a_radius_parts_a_chain() {
     let bench = chain();
     bench.run_well(&[]);
-    let (whole, rows, leaders) =
-        (bench.tables(), bench.multisets(), |bench: &Bench| bench.multisets().contains_key("leaders"));
-    let strangers = |bench: &Bench| {
-        let pairs: BTreeSet<(String, String)> = bench
-            .lines("pairs")
-            .iter()
-            .filter(|pair| pair["accepted"] == true)
-            .flat_map(|pair| [(text(pair, "a"), text(pair, "b")), (text(pair, "b"), text(pair, "a"))])
-            .collect();
-        let members = bench.lines("members");
-        let contents: BTreeMap<String, String> =
-            members.iter().map(|row| (text(row, "url"), text(row, "content"))).collect();
-        let folded = members.iter().map(|row| (text(row, "content"), contents[&text(row, "representative")].clone()));
-        folded.filter(|(content, shown)| content != shown && !pairs.contains(&(content.clone(), shown.clone()))).count()
-    };
-    assert!(strangers(&bench) > 0 && !leaders(&bench));
+    let (whole, rows) = (bench.tables(), bench.multisets());
+    assert!(strangers(&bench) > 0);
 
     let one = ["--set", "clusters.radius=1"];
     bench.run_well(&one);
     assert_eq!(strangers(&bench), 0);
-    assert!(leaders(&bench) && bench.lines("clusters").len() > 1);
+    assert!(bench.lines("clusters").len() > 1);
     assert!(bench.lines("clusters").iter().all(|row| row["diameter"].as_u64() <= Some(2)));
     assert_eq!(bench.summary()["large"]["found"], 0);
     let counters = bench.summary()["counters"].clone();
@@ -113,6 +114,19 @@ fn a_radius_parts_a_chain() {
     bench.run_well(&[]);
     assert!(bench.tables() == whole);
     assert_eq!(bench.multisets(), rows);
+}
+
+/// By default whatever folds in the demo has an accepted pair with the page that it folds into, or
+/// its text. A radius of 0 decides no pair otherwise and folds no
+/// fewer pages.
+#[test]
+fn whatever_folds_in_the_demo_is_near_what_it_folds_into() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    assert_eq!(strangers(&bench), 0);
+    let (folded, pairs) = (bench.lines("redirects").len(), bench.lines("pairs"));
+    bench.run_well(&["--set", "clusters.radius=0"]);
+    assert!(bench.lines("pairs") == pairs && bench.lines("redirects").len() >= folded);
 }
 
 /// What the pivot rule leaves unexamined is reported by the run, its summary and `status`, in every

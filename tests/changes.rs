@@ -170,7 +170,7 @@ fn night(random: &mut Random, size: u64) -> String {
 /// The radius of an epoch: none, one, two, or another in each epoch.
 fn radius(seed: u64, number: u64) -> &'static [&'static str] {
     match if seed < 7 { seed.div_ceil(2) } else { number % 3 + 1 } {
-        1 => &[],
+        1 => &["--set", "clusters.radius=0"],
         2 => &["--set", "clusters.radius=1"],
         _ => &["--set", "clusters.radius=2"],
     }

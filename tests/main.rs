@@ -34,6 +34,8 @@ mod inspect;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
 mod limits;
+/// Texts that say nothing fold nothing, and lines that hosts repeat are taken off.
+mod little;
 /// A mistake is told in words of the user, with file, line, key, value and remedy.
 mod messages;
 /// Every user's mistake gives one line and the right exit code, and nothing is written.

@@ -165,7 +165,7 @@ impl World {
             delivered: BTreeMap::new(),
             keeps_files: seed % 4 != 1,
             has_rebuilt: false,
-            settings: (!seed.is_multiple_of(3)).then(|| format!("{RADIUS}{}", seed % 3)).into_iter().collect(),
+            settings: vec![format!("{RADIUS}{}", seed % 3)],
             history: BTreeMap::new(),
         }
     }
@@ -348,10 +348,10 @@ impl World {
 
     /// Changes the radius for all later epochs.
     fn reach(&mut self) -> &'static str {
-        let others = ["", "1", "2"].into_iter().filter(|radius| *radius != self.next_radius()).collect::<Vec<_>>();
+        let others = ["0", "1", "2"].into_iter().filter(|radius| *radius != self.next_radius()).collect::<Vec<_>>();
         let radius = others[self.random.below(2) as usize];
         self.settings.retain(|set| !set.starts_with(RADIUS));
-        self.settings.extend((!radius.is_empty()).then(|| format!("{RADIUS}{radius}")));
+        self.settings.push(format!("{RADIUS}{radius}"));
         self.crawl("crawl");
         "another radius"
     }
@@ -462,7 +462,7 @@ impl World {
         bench
     }
 
-    /// The radius of the head; empty for none.
+    /// The radius of the head; 0 for none.
     pub fn radius(&self) -> &str {
         self.live.settings.iter().find_map(|set| set.strip_prefix(RADIUS)).unwrap_or_default()
     }

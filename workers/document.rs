@@ -110,6 +110,11 @@ pub fn canonical_url(raw: &str) -> PageUrl {
     PageUrl { canonical, doc, host, https }
 }
 
+/// The host of a URL, if it has one.
+pub fn host_name(url: &str) -> Option<String> {
+    Url::parse(url.trim()).ok()?.host_str().map(str::to_owned)
+}
+
 /// The key of `host` in the keep rule and in the count of hosts.
 pub fn host_key(host: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(host.to_ascii_lowercase().as_bytes())

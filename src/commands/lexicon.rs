@@ -1,6 +1,7 @@
-//! `pagefold lexicon`: makes a frozen file of words from a job's inputs.
+//! `pagefold lexicon`: makes a frozen file of words or lines from a job's inputs.
 //!
-//! The file holds document frequencies, for I-Match or as weights of words, or stop words. It is
+//! The file holds document frequencies, for I-Match or as weights of words, stop words, or the lines
+//! that hosts repeat. It is
 //! written under another name and then renamed. Its header says what made it and contains no time,
 //! so the same texts give the same bytes.
 
@@ -13,15 +14,20 @@ use std::sync::Arc;
 use std::thread;
 use workers::error::{Error, Kind, Result};
 use workers::extract;
+use workers::fold::epoch::Progress;
+use workers::fold::splits::Counts;
 use workers::job::Job;
-use workers::lexicon::{self, Inputs};
+use workers::lexicon::{self, Inputs, furniture};
 use workers::store::{digest, durable};
-use workers::text::signatures::lexicon::{Counter, Form, Limits, VERSION, write};
+use workers::text::signatures::lexicon::{Form, Limits, VERSION, write};
 use workers::text::{features, normalize};
 
 /// A word in more than one of this many texts is a stop word, unless `--docs-min` is set. I-Match
 /// has the same limit.
 const STOP_WORD_ONE_IN: u64 = 5;
+
+/// The fewest pages of a host on which a line stands that is furniture, unless `--docs-min` is set.
+const FURNITURE_PAGES_MIN: u64 = 8;
 
 /// The least number of texts with a word, of `texts` in all, for the word to be in the file.
 fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
@@ -29,22 +35,35 @@ fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
         cli::LexiconKind::IMatch => 3,
         cli::LexiconKind::Idf => 2,
         cli::LexiconKind::StopWords => texts / STOP_WORD_ONE_IN + 1,
+        cli::LexiconKind::Furniture => FURNITURE_PAGES_MIN,
     };
     arguments.docs_min.map_or(default, u64::from)
 }
 
+/// What a file is made of: its lines after the head, and how much was counted.
+struct Content {
+    /// What the file has, for its first line.
+    what: &'static str,
+    /// What it counts, in what, and in what distinct things.
+    of_what: [&'static str; 3],
+    lines: Vec<u8>,
+    words: usize,
+    texts: u64,
+    one_in: u128,
+    docs_min: u64,
+    records: Counts,
+}
+
 /// The header lines: what made the file.
-fn head(arguments: &cli::Lexicon, job: &Job, counter: &Counter, docs_min: u64, words: usize) -> Result<Vec<String>> {
-    let what = match arguments.kind {
-        cli::LexiconKind::StopWords => "words of many texts",
-        _ => "in how many distinct texts each word is",
-    };
-    let options = serde_json::to_string(&json!({ "extract": job.extract, "normalize": job.normalize }))
+fn head(job: &Job, content: &Content) -> Result<Vec<String>> {
+    let extract = json!({ "main_text": job.extract.main_text, "html_bytes_max": job.extract.html_bytes_max });
+    let options = serde_json::to_string(&json!({ "extract": extract, "normalize": job.normalize }))
         .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
-    let sample = match counter.one_in() {
+    let sample = match content.one_in {
         1 => "all there were".to_owned(),
         n => format!("one in {n} by digest"),
     };
+    let Content { what, of_what: [words, texts, distinct], words: n, docs_min, .. } = content;
     Ok(vec![
         format!("pagefold lexicon {VERSION}: {what}"),
         format!(
@@ -54,8 +73,45 @@ fn head(arguments: &cli::Lexicon, job: &Job, counter: &Counter, docs_min: u64, w
             normalize::VERSION,
             features::VERSION
         ),
-        format!("of {} distinct texts, {sample}: {words} words of {docs_min} texts or more", counter.texts()),
+        format!("of {} {distinct}, {sample}: {n} {words} of {docs_min} {texts} or more", content.texts),
     ])
+}
+
+/// Counts the words of the inputs.
+fn words(arguments: &cli::Lexicon, job: &Job, inputs: &Inputs, threads: usize, progress: &Progress) -> Result<Content> {
+    let limits = Limits::default();
+    let limits = Limits { texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize), ..limits };
+    let (counter, records) = lexicon::count(job, inputs, threads, limits, progress)?;
+    let docs_min = docs_min(arguments, counter.texts());
+    let words = counter.words(docs_min);
+    let (form, what) = match arguments.kind {
+        cli::LexiconKind::StopWords => (Form::Words, "words of many texts"),
+        _ => (Form::Frequencies, "in how many distinct texts each word is"),
+    };
+    let mut lines = Vec::new();
+    write(form, &[], counter.texts(), &words, &mut lines).map_err(|e| Error::io("write", &arguments.out, e))?;
+    let (texts, one_in, of_what) = (counter.texts(), counter.one_in(), ["words", "texts", "distinct texts"]);
+    Ok(Content { what, of_what, lines, words: words.len(), texts, one_in, docs_min, records })
+}
+
+/// Counts the lines that hosts repeat.
+fn lines(arguments: &cli::Lexicon, job: &Job, inputs: &Inputs, threads: usize, progress: &Progress) -> Result<Content> {
+    let limits = furniture::Limits::default();
+    let contexts_max = arguments.sample.map_or(limits.contexts_max, |sample| sample as usize);
+    let (limits, docs_min) = (furniture::Limits { contexts_max, ..limits }, docs_min(arguments, 0));
+    let (counter, records) = lexicon::furniture(job, inputs, threads, (limits, docs_min), progress)?;
+    let found = counter.found();
+    let lines: String = found.iter().map(|line| format!("{}\t{}\t{}\n", line.host, line.pages, line.line)).collect();
+    Ok(Content {
+        what: "lines that stand on most pages of their host",
+        of_what: ["lines", "pages", "pages of different articles"],
+        lines: lines.into_bytes(),
+        words: found.len(),
+        texts: counter.contexts(),
+        one_in: counter.one_in(),
+        docs_min,
+        records,
+    })
 }
 
 /// `pagefold lexicon`.
@@ -70,29 +126,29 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let output = |e: Error| e.with_kind(Kind::Output);
     // Find out that the file cannot be written before everything is read.
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
-    let limits = Limits::default();
-    let limits = Limits { texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize), ..limits };
     let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
     let observed = Arc::new(ObservedProcess::new("this process"));
     let bar = Bar::start(inputs.bytes(), false, 0);
     bar.follow(vec![observed.clone()]);
-    let counted = lexicon::count(&job, &inputs, threads, limits, &observed.progress);
+    let counted = match arguments.kind {
+        cli::LexiconKind::Furniture => lines(arguments, &job, &inputs, threads, &observed.progress),
+        _ => words(arguments, &job, &inputs, threads, &observed.progress),
+    };
     bar.finish();
-    let (counter, counts) = counted?;
-    let docs_min = docs_min(arguments, counter.texts());
-    let words = counter.words(docs_min);
-    if words.is_empty() {
-        let line = match counter.texts() {
+    let content = counted?;
+    let Content { of_what: [words, texts, distinct], words: n, texts: all, docs_min, .. } = content;
+    if n == 0 {
+        let line = match all {
             0 => format!("{}: the inputs have no text; nothing was written", arguments.of.job.display()),
-            n => format!("no word is in {docs_min} of {n} texts or more: lower --docs-min; nothing was written"),
+            all => format!(
+                "no {} is in {docs_min} of {all} {texts} or more: lower --docs-min; nothing was written",
+                &words[..words.len() - 1]
+            ),
         };
         return Err(Error::new(Kind::NoInput, line));
     }
-    let form = if arguments.kind == cli::LexiconKind::StopWords { Form::Words } else { Form::Frequencies };
-    let head = head(arguments, &job, &counter, docs_min, words.len())?;
-    let mut bytes = Vec::new();
-    write(form, &head, counter.texts(), &words, &mut bytes)
-        .map_err(|e| Error::io("write", &out, e).with_kind(Kind::Output))?;
+    let mut bytes: Vec<u8> = head(&job, &content)?.iter().flat_map(|line| format!("# {line}\n").into_bytes()).collect();
+    bytes.extend(&content.lines);
     durable::write(&out, &bytes).map_err(output)?;
     if arguments.of.json {
         return print_json(&json!({
@@ -101,18 +157,18 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
             "version": VERSION,
             "digest": digest::of_bytes(&bytes),
             "bytes": bytes.len(),
-            "records": counts,
-            "texts": counter.texts(),
-            "one_in": u64::try_from(counter.one_in()).unwrap_or(u64::MAX),
+            "records": content.records,
+            "texts": all,
+            "one_in": u64::try_from(content.one_in).unwrap_or(u64::MAX),
             "docs_min": docs_min,
-            "words": words.len(),
+            "words": n,
         }));
     }
     show(&format!(
-        "{}: {} words of {docs_min} texts or more, out of {} distinct texts of {} records\n",
+        "{}: {} {words} of {docs_min} {texts} or more, out of {} {distinct} of {} records\n",
         arguments.out.display(),
-        grouped(words.len() as u64),
-        grouped(counter.texts()),
-        grouped(counts.read)
+        grouped(n as u64),
+        grouped(all),
+        grouped(content.records.read)
     ))
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
-use workers::export::{Exported, LargeCluster, LargeClusters, PairCount};
+use workers::export::{Exported, LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
 use workers::fold::epoch::Receipt;
 use workers::fold::splits::Counts;
 use workers::job::Job;
@@ -230,6 +230,9 @@ impl Outcome<'_> {
                 let counts = counts.map(|(n, one)| counted(n.into(), one));
                 line(&mut out, "", format!("{}  {url}", counts.join(", ")));
             }
+            for (at, text) in little(&summary.little).into_iter().enumerate() {
+                line(&mut out, if at == 0 { "little" } else { "" }, text);
+            }
             for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "pivots" } else { "" }, left);
             }
@@ -299,6 +302,25 @@ fn warning(cluster: &LargeCluster) -> String {
         text.push_str(&format!("; a chain: {advice} would part it"));
     }
     text
+}
+
+/// Texts that say too little that are named; `summary.json` lists more.
+const LITTLE_NAMED_MAX: usize = 3;
+
+/// The texts of several pages that say too little to fold them: a line for all, and one for each of
+/// the largest.
+fn little(little: &LittleTexts) -> Vec<String> {
+    if little.texts == 0 {
+        return Vec::new();
+    }
+    let texts = if little.texts == 1 { "text that says" } else { "texts that say" };
+    let (pages, all) = (counted(little.pages, "page"), grouped(little.texts));
+    let first = format!("{pages} of {all} {texts} too little stay apart, the largest:");
+    let line = |text: &LittleText| {
+        let what = if text.notice { "a notice".into() } else { counted(text.letters.into(), "letter") };
+        format!("{}, {what}  {}", counted(text.pages, "page"), text.url)
+    };
+    std::iter::once(first).chain(little.largest.iter().take(LITTLE_NAMED_MAX).map(line)).collect()
 }
 
 /// What the pivot rule leaves unexamined, one line for each signature.

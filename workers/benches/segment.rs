@@ -14,7 +14,15 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut ids: Vec<Id> = (0..rows).map(|n| Id::of(&n.to_le_bytes())).collect();
     ids.sort_unstable();
-    let row = |&content: &Id| ContentRow { content, fingerprint: content.low, chars: 9, flags: 0, diff: 1 };
+    let row = |&content: &Id| ContentRow {
+        content,
+        fingerprint: content.low,
+        chars: 9,
+        letters: 9,
+        gathered_pages: 0,
+        flags: 0,
+        diff: 1,
+    };
     let start = Instant::now();
     let written = write(folder.path(), "bench", ids.iter().map(row)).expect("written").expect("rows");
     let seconds = start.elapsed().as_secs_f64();

@@ -97,7 +97,7 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
     if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
         return Err(Error::new(Kind::NoInput, format!("{}: the store has no page", store.root().display())));
     }
-    let world = world::gather(store, head, labels)?;
+    let world = world::gather(store, head, &job.clusters, labels)?;
     if world.unknown.urls == labels.urls.len() as u64 {
         let named = world.unknown.first.first().map_or("", String::as_str);
         let line = format!(

@@ -8,12 +8,12 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::eval::labels::Labels;
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
+use crate::job::clusters::Options;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::visits::TOO_SHORT;
 use crate::tables::{ComponentRow, ContentRow, LeaderRow, PageRow, PairRow, UrlRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub struct Text {
     pub content: Id,
     /// Its fingerprint.
     pub fingerprint: u64,
-    /// Whether it has evidence: it is neither empty nor too short.
+    /// Whether it has evidence, and may fold with others.
     pub is_known: bool,
 }
 
@@ -70,12 +70,13 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     ids
 }
 
-/// The scene of `labels` over the head of `store`.
+/// The scene of `labels` over the head of `store`, whose clusters were made with `options`. A page
+/// whose text says too little has a text of its own, as it folds with no other.
 ///
 /// # Errors
 ///
 /// `Io` if a table cannot be mapped.
-pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
+pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) -> Result<World> {
     let snapshot = Snapshot::of(store, head);
     let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
     let mut found: Vec<PageRow> = match labels.truth {
@@ -98,17 +99,18 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
     for page in &found {
         let facts = facts.get(&page.content);
         let next = texts.len() as u32;
-        let text = if page.content.is_none() { next } else { *numbers.entry(page.content).or_insert(next) };
+        let apart = page.content.is_none() || facts.is_some_and(|row| row.says_little(options));
+        let text = if apart { next } else { *numbers.entry(page.content).or_insert(next) };
         if text == next {
             chars.push(facts.map_or(0, |row| row.chars));
             texts.push(Text {
                 content: page.content,
                 fingerprint: facts.map_or(0, |row| row.fingerprint),
-                is_known: facts.is_some_and(|row| row.flags & TOO_SHORT == 0),
+                is_known: !apart && facts.is_some_and(ContentRow::is_comparable),
             });
         }
-        // A page without text is a cluster of its own, because its DocId is unique.
-        let cluster = clusters.get(&page.content).copied().unwrap_or(page.doc);
+        // A page that is apart is a cluster of its own, because its DocId is unique.
+        let cluster = clusters.get(&page.content).copied().filter(|_| !apart).unwrap_or(page.doc);
         let next = cluster_numbers.len() as u32;
         placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(cluster).or_insert(next) });
     }
@@ -131,7 +133,7 @@ pub fn gather(store: &Store, head: &Head, labels: &Labels) -> Result<World> {
 fn clusters_of(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
     let mut clusters: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
     clusters.extend(rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)));
-    // If a radius is set, a component may have several clusters.
+    // A component may have several clusters.
     clusters.extend(rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)));
     Ok(clusters)
 }

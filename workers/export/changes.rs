@@ -7,8 +7,7 @@
 //!
 //! `transitions` decides what happened to clusters from the number of pages that they share. This
 //! module counts those pages without reading what stayed. A cluster keeps its key (component,
-//! leader) until the component's least content changes or, if a radius is set, until another
-//! content leads it. So two clusters with the same key share all pages of the later one except
+//! leader) until the component's least content changes or another content leads it. So two clusters with the same key share all pages of the later one except
 //! those that came to it.
 
 use crate::document::Id;

@@ -138,9 +138,6 @@ fn contents_of(tables: &Tables, row: &ClusterRow) -> Vec<Id> {
     }
     let contents = sorted(members.iter().map(|member| member.content));
     let leaders = tables.leaders.matching(&contents);
-    if leaders.is_empty() {
-        return contents;
-    }
     leaders.iter().filter(|led| led.leader == row.leader).map(|led| led.content).collect()
 }
 

@@ -3,9 +3,11 @@
 
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
+use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
+use crate::job::clusters::Options;
 use crate::tables::PageRow;
 
 /// How many pages there are and how they fold.
@@ -17,12 +19,15 @@ pub(super) struct Folds {
     pub(super) near: u64,
 }
 
-/// Writes all pages with their clusters, and where the folded ones lead to.
-pub(super) fn write(tables: &Tables, place: &Place<'_>) -> Result<(Folds, Files)> {
+/// Writes all pages with their clusters, and where the folded ones lead to. Returns also the texts
+/// that fold no pages.
+pub(super) fn write(tables: &Tables, options: &Options, place: &Place<'_>) -> Result<(Folds, LittleTexts, Files)> {
+    let mut little = little::Largest::find(tables, options);
     let mut members = Sink::<Member>::create(place)?;
     let mut redirects = Sink::<Redirect>::create(place)?;
     let mut folds = Folds::default();
     for pages in tables.pages.portions(PORTION_ROWS) {
+        pages.iter().for_each(|page| little.see(page));
         let contents = sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
         let content_clusters = tables.clusters_of(&contents);
         let contents = tables.contents.matching(&contents);
@@ -67,5 +72,5 @@ pub(super) fn write(tables: &Tables, place: &Place<'_>) -> Result<(Folds, Files)
     }
     let mut files = members.finish()?;
     files.extend(redirects.finish()?);
-    Ok((folds, files))
+    Ok((folds, little.finish(tables), files))
 }

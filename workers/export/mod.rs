@@ -10,6 +10,7 @@ mod changes;
 mod clusters;
 mod current;
 mod large;
+mod little;
 mod members;
 mod pairs;
 mod rows;
@@ -29,6 +30,7 @@ use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow};
 pub use current::is_current;
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
+pub use little::{LittleText, LittleTexts};
 use rows::{Change, Cluster, Member, Pair, Redirect};
 use sink::{Place, is_aside};
 use std::path::Path;
@@ -55,10 +57,10 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         let pairs = scope.spawn(|| pairs::write(&tables, &rule, &place));
         let clusters = scope.spawn(|| clusters::write(&tables, job.clusters.pages_warn, &place));
         let changes = scope.spawn(|| changes::write(store, &before(store, head)?, states, &is_expired, &place));
-        let members = members::write(&tables, &place).map_err(output);
+        let members = members::write(&tables, &job.clusters, &place).map_err(output);
         (members, joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
-    let (folds, mut files) = members?;
+    let (folds, little, mut files) = members?;
     let (pairs, pair_files) = pairs?;
     let (clusters, largest, large, cluster_files) = clusters?;
     files.extend(pair_files);
@@ -77,6 +79,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         pairs,
         unexamined: head.manifest.unexamined.clone(),
         large,
+        little,
         counters: head.manifest.counters.clone(),
         files: files.into_iter().collect(),
     };

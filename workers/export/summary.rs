@@ -3,6 +3,7 @@
 use crate::candidates::pivots;
 use crate::export::clusters::Largest;
 use crate::export::large::LargeClusters;
+use crate::export::little::LittleTexts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +32,8 @@ pub struct Summary {
     pub unexamined: pivots::BySignature,
     /// The clusters with more pages than the job's `[clusters] pages_warn`.
     pub large: LargeClusters,
+    /// The texts of several pages that say too little to fold them.
+    pub little: LittleTexts,
     /// What happened to the last epoch's records, and what its stages counted.
     pub counters: BTreeMap<String, u64>,
     /// The blake3 digests of the exported files in hex, by file name.

@@ -90,7 +90,6 @@ impl Urls {
 /// The clusters of some contents.
 pub(crate) struct ContentClusters {
     components: Vec<ComponentRow>,
-    /// Empty if no radius is set.
     leaders: Vec<LeaderRow>,
     /// All clusters of the contents' components.
     pub(crate) clusters: Vec<ClusterRow>,

@@ -26,6 +26,7 @@ mod tokens;
 mod tree;
 
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
@@ -40,6 +41,9 @@ pub struct Options {
     /// Bytes of a page that are read, before decoding; the rest is cut off. At most
     /// [`HTML_BYTES_LIMIT`].
     pub html_bytes_max: u64,
+    /// A frozen file of lines that hosts repeat, which are taken off their pages, those of plain
+    /// text, too. Whoever has a text and its host obeys it. Default: none.
+    pub furniture: Option<PathBuf>,
 }
 
 /// The greatest `html_bytes_max`, in bytes.
@@ -47,7 +51,7 @@ pub const HTML_BYTES_LIMIT: u64 = 1 << 30;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { main_text: true, html_bytes_max: 8 << 20 }
+        Options { main_text: true, html_bytes_max: 8 << 20, furniture: None }
     }
 }
 

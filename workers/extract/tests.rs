@@ -206,7 +206,7 @@ fn all_text_on_request() {
 
 fn assert_linear(name: &str, page: &[u8]) {
     for main_text in [true, false] {
-        let (_, steps) = counted_html(page, None, &Options { main_text, html_bytes_max: 1 << 30 });
+        let (_, steps) = counted_html(page, None, &Options { main_text, html_bytes_max: 1 << 30, furniture: None });
         let allowed = STEPS_MIN + STEPS_PER_BYTE * page.len() as u64;
         assert!(steps <= allowed, "{name}: {steps} steps for {} bytes", page.len());
     }

@@ -1,22 +1,27 @@
-//! Computes the clusters that users see, for the components that an epoch touched.
+//! Names the clusters, and the page that represents each.
 //!
-//! A cluster is the set of pages of a component's contents. If the job sets a radius, it is the set
-//! of pages of the contents with the same leader ([`crate::fold::leaders`]). A content with several
-//! pages and no accepted pair is a cluster of its own. A cluster is named after its least DocId and
-//! represented by the page that the keep rule prefers; a cluster of one page has no row. Touched
-//! components are computed again as a whole.
+//! A cluster is the set of pages of the contents with one leader ([`crate::fold::leaders`]). A
+//! content with several pages and no accepted pair is a cluster of its own. A cluster is named
+//! after its least DocId. Of the pages whose contents have an accepted pair with each other content
+//! of the cluster, which those of the leader have, the one that the keep rule prefers represents
+//! it: whatever folds is near what it folds into. A cluster of one page has no row. The pages of a
+//! text that says too little ([`ContentRow::says_little`]) are in no cluster; it leads itself and
+//! joins nothing. Touched components are computed again as a whole.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::leaders::{self, Led, Precedence};
+use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::graph::Graph;
 use crate::graph::representative::{KeepRule, Rank};
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The rows that are held in memory at once where every cluster is made again.
+const PORTION_ROWS: usize = 1 << 16;
 
 /// A content of a touched component, sent to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -68,6 +73,8 @@ pub struct AcceptedPair {
     pub a: Id,
     /// The other.
     pub b: Id,
+    /// Their similarity in 1/10,000.
+    pub similarity: u64,
 }
 
 /// Emits the content of each page whose date changed and whose text did not, because another page
@@ -90,11 +97,23 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 ///
 /// Those are the components, before and after the epoch, of every content with changed pages, a
 /// changed component or changed accepted pairs. A content that is in no component counts as its own
-/// component. If the view changed, every cluster is touched.
+/// component. If the view changed, every component and every content of several pages is touched:
+/// what was no cluster may be one now.
 pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     if epoch.shared.plan.view_changed {
         let (from, to) = epoch.id_range();
         epoch.before::<ClusterRow>()?.range(from, to).into_iter().for_each(|row| emit(row.component));
+        for rows in epoch.before::<MemberRow>()?.portions_in(from, to, PORTION_ROWS) {
+            rows.chunk_by(|a, b| a.component == b.component).for_each(|rows| emit(rows[0].component));
+        }
+        let (contents, components) = (epoch.before::<ContentRow>()?, epoch.before::<ComponentRow>()?);
+        let pages = epoch.before::<ContentPageRow>()?;
+        for rows in contents.portions_in(from, to, PORTION_ROWS) {
+            let contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
+            let joined: BTreeSet<Id> = components.matching(&contents).into_iter().map(|row| row.content).collect();
+            let several = contents.iter().zip(pages.counts(&contents)).filter(|(_, pages)| *pages > 1);
+            several.filter(|(content, _)| !joined.contains(content)).for_each(|(content, _)| emit(*content));
+        }
     }
     let mut contents: Vec<Id> = redated.iter().copied().filter(|content| !content.is_none()).collect();
     if let Some(fresh) = epoch.fresh::<ContentPageRow>()? {
@@ -152,15 +171,18 @@ pub fn current(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(T
     Ok(())
 }
 
-/// Emits the pages of touched contents.
+/// Emits the pages of touched contents that do not say too little.
 pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(TouchedPage)) -> Result<()> {
-    let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
-    let chars = epoch.after::<ContentRow>()?.matching(&contents);
-    let chars: BTreeMap<Id, u32> = chars.into_iter().map(|row| (row.content, row.chars)).collect();
+    let options = &epoch.shared.job.clusters;
+    let mut contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
+    let rows = epoch.after::<ContentRow>()?.matching(&contents).into_iter();
+    let chars: BTreeMap<Id, u32> =
+        rows.filter(|row| !row.says_little(options)).map(|row| (row.content, row.chars)).collect();
+    contents.retain(|content| chars.contains_key(content));
     let pages = epoch.after::<ContentPageRow>()?.matching(&contents);
     let mut pages = pages.chunk_by(|a, b| a.content == b.content).peekable();
     for &TouchedContent { component, content } in touched {
-        let chars = u64::from(chars.get(&content).copied().unwrap_or(0));
+        let Some(chars) = chars.get(&content).copied().map(u64::from) else { continue };
         let rows = pages.next_if(|rows| rows[0].content == content).unwrap_or_default();
         rows.iter().for_each(|row| emit(TouchedPage { doc: row.doc, component, content, chars }));
     }
@@ -175,7 +197,7 @@ pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn 
     for &TouchedContent { component, content } in touched {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
         for row in rows.iter().filter(|row| row.accepted == 1 && content < row.other) {
-            emit(AcceptedPair { component, a: content, b: row.other });
+            emit(AcceptedPair { component, a: content, b: row.other, similarity: row.similarity.into() });
         }
     }
     Ok(())
@@ -202,32 +224,35 @@ pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedP
 pub(crate) struct ComponentClusters {
     /// The clusters of two or more pages, in order of leader.
     pub(crate) rows: Vec<ClusterRow>,
-    /// The leader of each content, in order of content. Empty without a radius, and for a content
-    /// that is its own component.
+    /// The leader of each content, in order of content. Empty for a content that is in no
+    /// component.
     pub(crate) led: Vec<Led>,
 }
 
-/// Computes the clusters of `component` from all its `pages` and accepted `pairs`, both sorted.
+/// Computes the clusters of `component` from its `pages`, without those of contents that say too
+/// little, and all its accepted `pairs`, both sorted.
 pub(crate) fn clusters_of(
     component: Id,
     pages: &[RankedPage],
     pairs: &[AcceptedPair],
-    radius: Option<u8>,
+    radius: u8,
 ) -> ComponentClusters {
     let mut contents: BTreeMap<Id, Precedence> = BTreeMap::new();
     for page in pages {
         let precedence = (page.rank, page.doc);
         contents.entry(page.content).and_modify(|best| *best = precedence.min(*best)).or_insert(precedence);
     }
-    let radius = match radius {
-        Some(radius) if contents.len() > 1 => radius,
-        _ => {
-            let cluster =
-                cluster(component, component, &Vec::from_iter(pages), pairs.iter().map(|pair| (pair.a, pair.b)));
-            return ComponentClusters { rows: cluster.into_iter().collect(), led: Vec::new() };
-        }
-    };
-    let led = leaders::lead(contents.into_iter().collect(), pairs.iter().map(|pair| (pair.a, pair.b)), radius);
+    if pairs.is_empty() {
+        // A content in no component.
+        let cluster = cluster(component, component, &Vec::from_iter(pages), &[], radius);
+        return ComponentClusters { rows: cluster.into_iter().collect(), led: Vec::new() };
+    }
+    let all = pairs.iter().flat_map(|pair| [pair.a, pair.b]);
+    let apart: BTreeSet<Id> = all.filter(|content| !contents.contains_key(content)).collect();
+    let joined: Vec<Joined> = pairs.iter().map(|pair| (pair.a, pair.b, pair.similarity)).collect();
+    let mut led = leaders::lead(contents.into_iter().collect(), &joined, radius);
+    led.extend(apart.into_iter().map(|content| Led { content, leader: content }));
+    led.sort_unstable();
     let number = |content: Id| led.binary_search_by_key(&content, |led| led.content).ok();
     let leader = |content: Id| number(led[number(content)?].leader);
     // In order of leader: its pages, and the pairs of which it leads both contents.
@@ -243,20 +268,17 @@ pub(crate) fn clusters_of(
     for pages in led_pages.chunk_by(|a, b| a.0 == b.0) {
         let at = pages[0].0;
         let (pairs, later) = rest.split_at(rest.partition_point(|pair| pair.0 <= at));
+        // Leaders without pages, which say too little, have no pairs of their own.
         rest = later;
         let pages: Vec<&RankedPage> = pages.iter().map(|(_, page)| *page).collect();
-        rows.extend(cluster(component, led[at].content, &pages, pairs.iter().map(|(_, a, b)| (*a, *b))));
+        let pairs: Vec<(Id, Id)> = pairs.iter().map(|(_, a, b)| (*a, *b)).collect();
+        rows.extend(cluster(component, led[at].content, &pages, &pairs, radius));
     }
     ComponentClusters { rows, led }
 }
 
 /// The cluster of `pages`, whose contents are connected by `pairs`. None for fewer than two pages.
-fn cluster(
-    component: Id,
-    leader: Id,
-    pages: &[&RankedPage],
-    pairs: impl Iterator<Item = (Id, Id)>,
-) -> Option<ClusterRow> {
+fn cluster(component: Id, leader: Id, pages: &[&RankedPage], pairs: &[(Id, Id)], radius: u8) -> Option<ClusterRow> {
     if pages.len() < 2 {
         return None;
     }
@@ -267,6 +289,13 @@ fn cluster(
     }
     let contents = distinct(pages.iter().map(|page| page.content).collect());
     let hosts = distinct(pages.iter().map(|page| page.host).collect());
+    let graph = Graph::new(&contents, pairs.iter().copied());
+    // Pairs are distinct, so that a content with one fewer neighbours than contents has all others.
+    let covers = |content: Id| {
+        let neighbours = |at| graph.neighbours(at).count() + 1;
+        contents.binary_search(&content).is_ok_and(|at| neighbours(at) == contents.len())
+    };
+    let may_represent = |page: &&&RankedPage| radius == 0 || page.content == leader || covers(page.content);
     Some(ClusterRow {
         component,
         leader,
@@ -274,8 +303,8 @@ fn cluster(
         pages: pages.len() as u32,
         contents: contents.len() as u32,
         hosts: hosts.len() as u32,
-        diameter: Graph::new(&contents, pairs).diameter(),
-        representative: pages.iter().min_by_key(|page| (page.rank, page.doc))?.doc,
+        diameter: graph.diameter(),
+        representative: pages.iter().filter(may_represent).min_by_key(|page| (page.rank, page.doc))?.doc,
         diff: 1,
     })
 }
@@ -322,21 +351,47 @@ mod tests {
         Id { high, low: 0 }
     }
 
+    fn page(content: u64, doc: u64, rank: u64) -> RankedPage {
+        let (component, content, doc) = (id(1), id(content), id(doc));
+        RankedPage { component, content, doc, host: 0, rank: [0, rank, 0, 0] }
+    }
+
+    fn pair(a: u64, b: u64) -> AcceptedPair {
+        AcceptedPair { component: id(1), a: id(a), b: id(b), similarity: 9000 }
+    }
+
     /// A cluster is named after its least DocId and represented by the page of least rank, ties by
     /// DocId. A single page is not a cluster.
     #[test]
     fn least_rank_represents() {
-        let page = |content, doc, rank| RankedPage {
-            component: id(1),
-            content: id(content),
-            doc: id(doc),
-            host: 0,
-            rank: [0, rank, 0, 0],
-        };
         let pages = [page(1, 5, 7), page(1, 9, 3), page(2, 8, 3)];
-        let rows = |pages: &[RankedPage]| clusters_of(id(1), pages, &[], None).rows;
-        let row = &rows(&pages)[0];
+        let rows = |pages: &[RankedPage], pairs: &[AcceptedPair]| clusters_of(id(1), pages, pairs, 1).rows;
+        let row = &rows(&pages, &[pair(1, 2)])[0];
         assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
-        assert_eq!(rows(&pages[..1]), []);
+        assert_eq!(rows(&pages[..1], &[]), []);
+        assert_eq!(rows(&pages[..2], &[])[0].representative, id(9));
+    }
+
+    /// The page that the keep rule prefers was shown for texts that it has no accepted pair with.
+    /// It represents its cluster only if it has one with each, and the leader's page does otherwise.
+    #[test]
+    fn the_representative_is_near_all_that_fold() {
+        let pages = [page(1, 5, 0), page(2, 6, 9), page(3, 7, 8)];
+        let shown = |pairs: &[AcceptedPair], radius| clusters_of(id(1), &pages, pairs, radius).rows[0].representative;
+        assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 1), id(6));
+        assert_eq!(shown(&[pair(1, 2), pair(1, 3), pair(2, 3)], 1), id(5));
+        assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 0), id(5));
+    }
+
+    /// A content that says too little has no pages here. It joins no others, and leads itself, so
+    /// that its pages are found in no cluster.
+    #[test]
+    fn a_content_without_pages_joins_nothing() {
+        let pages = [page(2, 6, 9), page(3, 7, 8), page(3, 8, 8)];
+        for radius in [0, 1, 2] {
+            let ComponentClusters { rows, led } = clusters_of(id(1), &pages, &[pair(1, 2), pair(1, 3)], radius);
+            assert_eq!(led, [1, 2, 3].map(|n| Led { content: id(n), leader: id(n) }));
+            assert_eq!(rows.iter().map(|row| (row.leader, row.pages)).collect::<Vec<_>>(), [(id(3), 2)]);
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Keeps the contents that pages have, and their evidence.
 //!
-//! A content is live while at least one page has it. When a content appears, its evidence is copied
-//! from the finished splits to the store; when it disappears, its evidence is deleted.
+//! A content is live while at least one page has it, and comparable unless it is too short or was
+//! gathered from the whole page on each of its pages. A page on which extraction found the same
+//! text as main text makes it comparable; so which contents are compared depends on the live pages
+//! alone. When a content becomes comparable, its evidence is copied from the finished splits to the
+//! store; when it ceases to be, its evidence is deleted.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -10,10 +13,10 @@ use crate::fold::epoch::Epoch;
 use crate::fold::pages::PageContent;
 use crate::store::lookup::Lookup;
 use crate::tables::evidence::Archive;
-use crate::tables::visits::TOO_SHORT;
+use crate::tables::visits::GATHERED;
 use crate::tables::{ContentPageRow, ContentRow, EvidenceRow};
 
-/// A content that appeared (+1) or disappeared (-1).
+/// A comparable content that appeared (+1) or disappeared (-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct ContentChange {
@@ -22,22 +25,38 @@ pub struct ContentChange {
     /// The content.
     pub content: Id,
     /// +1 or -1.
-    pub diff: i32,
-    /// 1 if it is too short to be compared by its fingerprint.
-    pub too_short: u32,
+    pub diff: i64,
 }
 
 /// The net changes of one content's pages. `changes` ascend by page.
 pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_ {
     changes.chunk_by(|a, b| a.doc == b.doc).filter_map(|of_page| {
-        let sum: i16 = of_page.iter().map(|change| change.diff).sum();
+        let sum: i32 = of_page.iter().map(|change| change.diff).sum();
         let (content, doc) = (of_page[0].content, of_page[0].doc);
         (sum != 0).then_some(ContentPageRow { content, doc, diff: sum as i8 })
     })
 }
 
-/// Stores the changed pages of contents, and the contents that appeared or disappeared with their
-/// evidence. Returns those contents, in order.
+/// What `changes` of its pages make of a content that was `old`, and has `pages` pages after them.
+/// None if it is not live.
+fn after(old: Option<&ContentRow>, changes: &[PageContent], pages: i64) -> Option<ContentRow> {
+    let gathered = |change: &&PageContent| change.flags & u32::from(GATHERED) != 0;
+    let gathered: i32 = changes.iter().filter(gathered).map(|change| change.diff).sum();
+    let row = match (old, changes.iter().find(|change| change.diff > 0)) {
+        _ if pages == 0 => return None,
+        (Some(row), _) => row.clone(),
+        (None, Some(&PageContent { content, fingerprint, chars, letters, flags, .. })) => {
+            ContentRow { content, fingerprint, chars, letters, gathered_pages: 0, flags: flags as u8, diff: 1 }
+        }
+        (None, None) => return None,
+    };
+    let gathered_pages = row.gathered_pages.saturating_add_signed(gathered);
+    let flag = if i64::from(gathered_pages) == pages { GATHERED } else { 0 };
+    Some(ContentRow { gathered_pages, flags: row.flags & !GATHERED | flag, ..row })
+}
+
+/// Stores the changed pages of contents, and the contents that changed, with their evidence.
+/// Returns the comparable contents that appeared or disappeared, in order.
 pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentChange>> {
     let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
     touched.dedup();
@@ -53,29 +72,24 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
         let old = old_contents.next_if(|row| row.content == content);
         let from = page_rows.len();
         page_rows.extend(net(changes));
-        let after = before as i64 + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
-        let change = |row: &ContentRow, diff: i8| ContentChange {
-            fingerprint: row.fingerprint,
-            content,
-            diff: i32::from(diff),
-            too_short: u32::from(row.flags & TOO_SHORT != 0),
-        };
-        match (old, after > 0) {
-            (None, true) => {
-                if let Some(facts) = changes.iter().find(|change| change.diff > 0) {
-                    let (fingerprint, chars, flags) = (facts.fingerprint, facts.chars, facts.flags as u8);
-                    let row = ContentRow { content, fingerprint, chars, flags, diff: 1 };
-                    changed.push(change(&row, 1));
-                    content_rows.push(row);
-                    epoch.count(Counter::ContentsNew, 1);
-                }
-            }
-            (Some(row), false) => {
-                changed.push(change(&row, -1));
-                content_rows.push(ContentRow { diff: -1, ..row });
-                epoch.count(Counter::ContentsGone, 1);
-            }
+        let pages = before as i64 + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
+        let new = after(old.as_ref(), changes, pages);
+        match (&old, &new) {
+            (None, Some(_)) => epoch.count(Counter::ContentsNew, 1),
+            (Some(_), None) => epoch.count(Counter::ContentsGone, 1),
             _ => {}
+        }
+        let fingerprint = |row: &ContentRow| row.is_comparable().then_some(row.fingerprint);
+        match (old.as_ref().and_then(fingerprint), new.as_ref().and_then(fingerprint)) {
+            (None, Some(fingerprint)) => changed.push(ContentChange { fingerprint, content, diff: 1 }),
+            (Some(fingerprint), None) => changed.push(ContentChange { fingerprint, content, diff: -1 }),
+            _ => {}
+        }
+        if old != new {
+            let from = content_rows.len();
+            content_rows.extend(old.map(|row| ContentRow { diff: -1, ..row }));
+            content_rows.extend(new);
+            content_rows[from..].sort_unstable();
         }
     }
     epoch.write(page_rows)?;
@@ -87,14 +101,13 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
 /// Content changes whose evidence is looked up at once.
 const PORTION_CHANGES: usize = 1 << 16;
 
-/// Copies the evidence of contents that appeared from the splits, and deletes that of contents that
-/// disappeared. One row is in memory at a time, and only rows of changed contents are read.
+/// Copies the evidence of comparable contents that appeared from the splits, and deletes that of
+/// those that disappeared. One row is in memory at a time, and only rows of changed contents are read.
 fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
-    let changed: Vec<&ContentChange> = changed.iter().filter(|change| change.too_short == 0).collect();
     if changed.is_empty() {
         return Ok(());
     }
-    let of = |changed: &[&ContentChange], diff: i32| -> Vec<Id> {
+    let of = |changed: &[ContentChange], diff: i64| -> Vec<Id> {
         changed.iter().filter(|change| change.diff == diff).map(|change| change.content).collect()
     };
     let read = epoch.split_evidence()?;

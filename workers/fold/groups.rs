@@ -46,14 +46,14 @@ pub fn bits(change: GroupChange) -> u64 {
 }
 
 /// Stores the changed members of groups, and emits each changed group to the bands that it
-/// concerns. Contents that are too short to be compared are in no group.
+/// concerns. Contents that are not comparable are in no group.
 pub fn groups(epoch: &Epoch, bands: &Bands, changes: &[ContentChange], emit: &mut dyn FnMut(Touched)) -> Result<()> {
     let row = |change: &ContentChange| GroupRow {
         key: bands.key(0, change.fingerprint),
         content: change.content,
         diff: change.diff as i8,
     };
-    let mut rows: Vec<GroupRow> = changes.iter().filter(|change| change.too_short == 0).map(row).collect();
+    let mut rows: Vec<GroupRow> = changes.iter().map(row).collect();
     rows.sort_unstable();
     let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();
     keys.dedup();

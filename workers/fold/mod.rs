@@ -112,6 +112,7 @@ pub fn run(
     // Each worker clones these. They are locked because threads share the closure.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
+    let furniture = Mutex::new(visit_maker::furniture(&job)?);
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());
@@ -120,9 +121,10 @@ pub fn run(
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = lock(&featurizer).clone();
         let signer = lock(&signer).clone();
+        let furniture = lock(&furniture).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
         // Without a maker the worker still builds the dataflows.
-        let maker = epoch.attempt(|| VisitMaker::new(&epoch.shared.job, featurizer, signer).map(Some));
+        let maker = epoch.attempt(|| VisitMaker::new(&epoch.shared.job, furniture, featurizer, signer).map(Some));
         stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
     })?;

@@ -17,7 +17,7 @@ use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{Row, consolidate};
 use crate::tables::pages::{LapseRule, has_expired, out_of_time};
-use crate::tables::visits::{PAGE, SEEN, dedup};
+use crate::tables::visits::{GATHERED, PAGE, SEEN, dedup};
 use crate::tables::{GoneRow, PageRow, UrlRow, Visit};
 
 /// A page that gained (+1) or lost (-1) a content, sent to the content's owner.
@@ -32,10 +32,12 @@ pub struct PageContent {
     pub fingerprint: u64,
     /// The content's length in characters; 0 if the page lost it.
     pub chars: u32,
-    /// The content's flags; 0 if the page lost it.
-    pub flags: u16,
+    /// The content's length in letters; 0 if the page lost it.
+    pub letters: u32,
+    /// The content's flags; if the page lost it, [`GATHERED`] alone or 0.
+    pub flags: u32,
     /// +1 or -1.
-    pub diff: i16,
+    pub diff: i32,
 }
 
 /// Visits that a worker has in memory at once.
@@ -181,7 +183,8 @@ fn in_range(visits: &SplitVisits, from: u64, to: Option<u64>) -> Result<Vec<Visi
     Ok(rows)
 }
 
-/// Emits the content that a page lost and the content that it gained, unless they are the same.
+/// Emits the content that a page lost and the content that it gained, unless they are the same and
+/// were found in the same way.
 fn emit_changes(
     doc: Id,
     old: Option<&PageRow>,
@@ -189,18 +192,23 @@ fn emit_changes(
     visits: &[Visit],
     emit: &mut dyn FnMut(PageContent),
 ) {
-    let (before, after) = (old.map(|page| page.content), new.map(|page| page.content));
+    let of =
+        |page: Option<&PageRow>| page.filter(|page| !page.content.is_none()).map(|page| (page.content, page.gathered));
+    let (before, after) = (of(old), of(new));
     if before == after {
         return;
     }
-    if let Some(content) = before.filter(|content| !content.is_none()) {
-        emit(PageContent { content, doc, fingerprint: 0, chars: 0, flags: 0, diff: -1 });
+    let gathered = |gathered: u8| if gathered == 1 { u32::from(GATHERED) } else { 0 };
+    if let Some((content, how)) = before {
+        let flags = gathered(how);
+        emit(PageContent { content, doc, fingerprint: 0, chars: 0, letters: 0, flags, diff: -1 });
     }
-    if let Some(content) = after.filter(|content| !content.is_none())
+    if let Some((content, how)) = after
         && let Some(visit) = visits.iter().find(|visit| visit.kind == PAGE && visit.content == content)
     {
-        let (fingerprint, chars, flags) = (visit.fingerprint, visit.chars, u16::from(visit.flags));
-        emit(PageContent { content, doc, fingerprint, chars, flags, diff: 1 });
+        let &Visit { fingerprint, chars, letters, .. } = visit;
+        let flags = u32::from(visit.flags & !GATHERED) | gathered(how);
+        emit(PageContent { content, doc, fingerprint, chars, letters, flags, diff: 1 });
     }
 }
 

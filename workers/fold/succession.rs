@@ -9,7 +9,7 @@
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::tables::pages::{self, LapseRule, has_expired};
-use crate::tables::visits::{PAGE, REMOVED, SEEN};
+use crate::tables::visits::{GATHERED, PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
 
 /// What the store knows of a URL: a live page, or that it is gone; never both.
@@ -114,6 +114,7 @@ impl Now {
             host: visit.host,
             https: visit.https,
             url_bytes: visit.url.len() as u32,
+            gathered: u8::from(visit.flags & GATHERED != 0),
             first_epoch: before.page.as_ref().map_or(self.epoch, |page| page.first_epoch),
             last_epoch: self.epoch,
             last_time: self.time,
@@ -168,6 +169,7 @@ mod tests {
             content: Id { high: content, low: 0 },
             fingerprint: content,
             chars: 1,
+            letters: 1,
             flags: 0,
             host: 0,
             https: 0,

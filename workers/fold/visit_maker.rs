@@ -9,12 +9,13 @@ use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
 use crate::job::Job;
 use crate::read::record::{Body, Record};
-use crate::tables::visits::{PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT};
+use crate::tables::visits::{GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT};
 use crate::tables::{EvidenceRow, Visit};
 use crate::text::features::{Feature, Featurizer};
-use crate::text::normalize;
+use crate::text::furniture::Furniture;
 use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
+use crate::text::{little, normalize};
 
 /// The text of a record's body; none if the record says that the page was removed or only seen.
 pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
@@ -24,6 +25,11 @@ pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
         Body::Plain { bytes, charset } => Some(extract::plain(&bytes, charset.as_deref())),
         Body::Html { bytes, charset } => Some(extract::html(&bytes, charset.as_deref(), options)),
     }
+}
+
+/// The lines that `job` takes off pages, if it names a file of them.
+pub fn furniture(job: &Job) -> Result<Option<Furniture>> {
+    job.extract.furniture.as_deref().map(|path| Furniture::read(path, &job.normalize)).transpose()
 }
 
 /// A visit of `url` that only saw it.
@@ -36,6 +42,7 @@ fn blank(url: &str, date: i64) -> Visit {
         content: Id::NONE,
         fingerprint: 0,
         chars: 0,
+        letters: 0,
         flags: 0,
         host: url.host,
         https: u8::from(url.https),
@@ -49,6 +56,7 @@ fn blank(url: &str, date: i64) -> Visit {
 /// Makes visits. Each worker has one, and reuses its buffers.
 pub struct VisitMaker {
     extract: extract::Options,
+    furniture: Option<Furniture>,
     normalize: normalize::Options,
     featurizer: Featurizer,
     evidence: EvidenceBuilder,
@@ -59,9 +67,10 @@ pub struct VisitMaker {
 
 impl VisitMaker {
     /// A maker for the records of `job`.
-    pub fn new(job: &Job, featurizer: Featurizer, signer: Signer) -> Result<VisitMaker> {
+    pub fn new(job: &Job, furniture: Option<Furniture>, featurizer: Featurizer, signer: Signer) -> Result<VisitMaker> {
         Ok(VisitMaker {
             extract: job.extract.clone(),
+            furniture,
             normalize: job.normalize.clone(),
             featurizer,
             evidence: EvidenceBuilder::new(&job.contents, signer)?,
@@ -78,8 +87,8 @@ impl VisitMaker {
 
     /// The visit of `record`, and the evidence of its text.
     ///
-    /// There is no evidence if the text is too short to be compared or if `has_evidence` says that
-    /// it is known already. Calls `note` with a word for each note about the record.
+    /// There is no evidence if the text is too short to be compared, if it was gathered from the
+    /// whole page, or if `has_evidence` says that it is known already. Calls `note` with a word for each note about the record.
     pub fn visit(
         &mut self,
         record: Record,
@@ -89,12 +98,19 @@ impl VisitMaker {
         let mut visit = blank(&record.url, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;
         let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
-        let Some(extracted) = text_of(record.body, &self.extract) else {
+        let Some(mut extracted) = text_of(record.body, &self.extract) else {
             visit.kind = without_text;
             return Ok((visit, None));
         };
-        if extracted.flags.contains(Flags::FALLBACK) {
+        let gathered = extracted.flags.contains(Flags::FALLBACK);
+        if gathered {
             note("extracted_by_fallback");
+            visit.flags |= GATHERED;
+        }
+        if let Some(furniture) = &mut self.furniture
+            && furniture.take_off(visit.host, &mut extracted.text) > 0
+        {
+            note("furniture");
         }
         if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
             note("text_cut");
@@ -105,6 +121,10 @@ impl VisitMaker {
         }
         visit.content = Id::of(self.normal.as_bytes());
         visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
+        visit.letters = little::letters(&self.normal);
+        if little::is_notice(&self.normal, visit.letters) {
+            visit.flags |= NOTICE;
+        }
         // Counted in the normalised text, so that all pages with this content get the same flag.
         let replaced = memchr::memmem::find_iter(self.normal.as_bytes(), "\u{FFFD}").count() as u64;
         if replaced * 10 > u64::from(visit.chars) {
@@ -122,7 +142,7 @@ impl VisitMaker {
             note("too_short");
             return Ok((visit, None));
         }
-        if has_evidence(visit.content) {
+        if gathered || has_evidence(visit.content) {
             return Ok((visit, None));
         }
         let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);

@@ -1,17 +1,21 @@
-//! The job file's `[clusters]`: limits for clusters that grow along chains of pairs.
+//! The job file's `[clusters]`: how far a cluster reaches, and which texts make none.
 
 use serde::{Deserialize, Serialize};
 
 /// The greatest radius that a job can set.
 pub const RADIUS_MAX: u8 = 8;
 
-/// The job file's `[clusters]`.
+/// The job file's `[clusters]`. View configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// The greatest distance of a content from the leader of its cluster, in accepted pairs, 1 to
-    /// [`RADIUS_MAX`]. Default: any distance, so that a component is one cluster.
-    pub radius: Option<u8>,
+    /// The greatest distance of a content from the leader of its cluster, in accepted pairs, up to
+    /// [`RADIUS_MAX`]; 0 is any distance, so that a component is one cluster. Default: 1, so that
+    /// what folds has an accepted pair with what it folds into.
+    pub radius: u8,
+    /// Texts of fewer letters fold no pages, nor do error pages, login and consent walls; 0: all
+    /// texts fold. Letters are those of [`crate::text::little::letters`]. Default: 10.
+    pub letters_min: u32,
     /// A run warns of clusters with more pages than this; 0 is never. Default: 1,000. A text shared
     /// by so many pages is rare, but a template, a licence or an error page is not.
     pub pages_warn: u32,
@@ -19,7 +23,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { radius: None, pages_warn: 1000 }
+        Options { radius: 1, letters_min: 10, pages_warn: 1000 }
     }
 }
 
@@ -27,10 +31,14 @@ impl Options {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         match self.radius {
-            Some(radius) if !(1..=RADIUS_MAX).contains(&radius) => {
-                Err(format!("radius: {radius} is not within 1 to {RADIUS_MAX}"))
-            }
+            radius if radius > RADIUS_MAX => Err(format!("radius: {radius} is not within 0 to {RADIUS_MAX}")),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the pages of a text stay apart, because it says too little to tell pages by. It has
+    /// `letters`, and `is_notice` says whether it is a notice ([`crate::text::little::is_notice`]).
+    pub fn says_little(&self, letters: u32, is_notice: bool) -> bool {
+        self.letters_min > 0 && (is_notice || letters < self.letters_min)
     }
 }

@@ -1,11 +1,11 @@
 //! The configuration of a job as stores keep it: identity, decision and view.
 
 use crate::error::{Error, Result};
-use crate::job::Job;
+use crate::job::{Job, clusters};
 use crate::store::configuration::{all_of, differences};
 use crate::store::digest_of;
 use crate::store::manifest::Manifest;
-use crate::text::{features, numerals, shingles, signatures, simhash, sketch};
+use crate::text::{features, furniture, little, numerals, shingles, signatures, simhash, sketch};
 use crate::{confirm, document, extract, text::normalize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -29,11 +29,14 @@ impl Job {
             "stop_words": digest(&self.features.stop_words)?,
             "features_min": self.features.features_min,
         });
+        let extract::Options { main_text, html_bytes_max, furniture } = &self.extract;
+        let extracted = json!({ "main_text": main_text, "html_bytes_max": html_bytes_max });
         Ok(json!({
             "canonical_url": document::CANONICAL_URL_VERSION,
-            "extract": { "version": extract::VERSION, "options": self.extract },
+            "extract": { "version": extract::VERSION, "options": extracted, "furniture": digest(furniture)?, "lines": furniture::VERSION },
             "normalize": { "version": normalize::VERSION, "options": self.normalize },
             "features": features,
+            "little": little::VERSION,
             "simhash": simhash,
             "signatures": signatures::identity(&self.signatures)?,
             "contents": {
@@ -56,7 +59,8 @@ impl Job {
 
     /// The view configuration.
     pub fn view(&self) -> Value {
-        json!({ "keep": self.keep, "clusters": { "radius": self.clusters.radius } })
+        let clusters::Options { radius, letters_min, .. } = self.clusters;
+        json!({ "keep": self.keep, "clusters": { "radius": radius, "letters_min": letters_min } })
     }
 
     /// Decision and view, as a manifest keeps them so that a later run can name what differs.
@@ -118,6 +122,6 @@ mod tests {
     #[test]
     fn the_default_identity() {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
-        assert_eq!(digest_of(&identity), "026b50a1f3512a11c6606a6d891acd3dcecbde450652110f8b9fa2e9c288fc4e");
+        assert_eq!(digest_of(&identity), "0052426452faec613f1db9364472b7899dd5f384d904057b77817b5836783ebd");
     }
 }

@@ -134,7 +134,7 @@ impl Job {
     /// The files that the job reads in addition to its inputs.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let signatures = self.signatures.iter().filter_map(signatures::Options::path);
-        [&self.features.idf, &self.features.stop_words].into_iter().flatten().chain(signatures)
+        [&self.features.idf, &self.features.stop_words, &self.extract.furniture].into_iter().flatten().chain(signatures)
     }
 
     /// Makes relative paths relative to `folder`, the folder of the job file.
@@ -148,6 +148,7 @@ impl Job {
         let paths = [&mut self.store, &mut self.output.dir].into_iter();
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
         let paths = paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words);
+        let paths = paths.chain(&mut self.extract.furniture);
         for path in paths.chain(&mut self.output.metrics) {
             *path = places::tidy(&folder.join(&path));
         }

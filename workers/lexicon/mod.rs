@@ -1,14 +1,18 @@
-//! Counts in how many distinct texts of a job's inputs each word occurs.
+//! Counts in how many distinct texts of a job's inputs each word occurs, and on how many pages of its
+//! host each line.
 //!
 //! Records are read, extracted, normalised and cut into words in the same way as in an epoch
 //! ([`crate::fold::ingest`]), so the words are those of the store's texts. No store is needed. All
 //! inputs count, consumed or not, and all versions of a page. The result is a function of the set
 //! of texts, in any order and with any number of threads ([`crate::text::signatures::lexicon`]).
+//! Lines that hosts repeat are counted likewise ([`mod@furniture`]).
 //!
 //! Memory: the limits of the counter and, for each thread, `BATCH_WORDS` words, the window of a
 //! reader and one record.
 
-use crate::document::Id;
+pub mod furniture;
+
+use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
 use crate::fold::epoch::Progress;
 use crate::fold::splits::Counts;
@@ -20,6 +24,7 @@ use crate::plan::inputs::{self, Input};
 use crate::read::record::Item;
 use crate::read::{self, Split};
 use crate::text::features::{self, Featurizer, Unit};
+use crate::text::furniture::{Furniture, lines};
 use crate::text::normalize;
 use crate::text::signatures::lexicon::{Batch, Counter, Limits};
 use std::sync::Mutex;
@@ -67,34 +72,40 @@ impl Inputs {
     }
 }
 
-/// The state that the threads share.
-struct CountingTask<'a> {
+/// Reads the texts of all records as an epoch does, with some threads.
+struct Reading<'a> {
     job: &'a Job,
     inputs: &'a Inputs,
     progress: &'a Progress,
+    furniture: Option<Furniture>,
     next: AtomicUsize,
     has_failed: AtomicBool,
-    counter: Mutex<Counter>,
 }
 
-impl CountingTask<'_> {
-    /// Counts splits until none is left or one has failed. The error has the number of the split.
-    fn work(&self, featurizer: &Featurizer) -> std::result::Result<Counts, (usize, Error)> {
-        let (mut counts, mut batch) = (Counts::default(), Batch::default());
+impl Reading<'_> {
+    /// Calls `found` with the URL and the text of each record of some splits, until no split is left
+    /// or one has failed. The error has the number of the split.
+    fn work(&self, mut found: impl FnMut(&str, &str)) -> std::result::Result<Counts, (usize, Error)> {
+        let (mut counts, mut furniture) = (Counts::default(), self.furniture.clone());
         while !self.has_failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some((input, split)) = self.inputs.splits.get(number) else { break };
-            let read = self.read(split, featurizer, &mut batch, &mut counts);
+            let read = self.read(split, &mut furniture, &mut counts, &mut found);
             if let Err(error) = read.and_then(|()| self.inputs.inputs[*input].check_unchanged()) {
                 self.has_failed.store(true, Ordering::Relaxed);
                 return Err((number, error));
             }
         }
-        lock(&self.counter).add(&mut batch);
         Ok(counts)
     }
 
-    fn read(&self, split: &Split, featurizer: &Featurizer, batch: &mut Batch, counts: &mut Counts) -> Result<()> {
+    fn read(
+        &self,
+        split: &Split,
+        furniture: &mut Option<Furniture>,
+        counts: &mut Counts,
+        found: &mut impl FnMut(&str, &str),
+    ) -> Result<()> {
         let mut reader = ingest::open(self.job, split)?;
         let (bytes, mut reported, mut records) = (split.end - split.start, 0, 0);
         let mut report = |consumed: u64, records: &mut u64| {
@@ -103,16 +114,17 @@ impl CountingTask<'_> {
             self.progress.records.fetch_add(std::mem::take(records), Ordering::Relaxed);
             reported = reported.max(consumed);
         };
-        let mut normal = String::new();
         while let Some(entry) = reader.next()? {
             counts.read += 1;
             records += 1;
             match entry.item {
                 Item::Record(record) => {
                     counts.accepted += 1;
-                    if let Some(extracted) = visit_maker::text_of(record.body, &self.job.extract) {
-                        normalize::normalize(&extracted.text, &self.job.normalize, &mut normal);
-                        self.text(&normal, featurizer, batch);
+                    if let Some(mut extracted) = visit_maker::text_of(record.body, &self.job.extract) {
+                        if let Some(furniture) = furniture {
+                            furniture.take_off(canonical_url(&record.url).host, &mut extracted.text);
+                        }
+                        found(&record.url, &extracted.text);
                     }
                 }
                 Item::Skip(reason) => *counts.skipped.entry(reason.to_owned()).or_default() += 1,
@@ -126,50 +138,31 @@ impl CountingTask<'_> {
         report(bytes, &mut records);
         Ok(())
     }
-
-    fn text(&self, normal: &str, featurizer: &Featurizer, batch: &mut Batch) {
-        if normal.is_empty() {
-            return;
-        }
-        let claimed = lock(&self.counter).claim(Id::of(normal.as_bytes()));
-        let Some(level) = claimed else { return };
-        batch.text(level);
-        featurizer.each_word(normal, |word| batch.word(word));
-        if batch.held() >= BATCH_WORDS {
-            lock(&self.counter).add(batch);
-        }
-    }
 }
 
-/// Counts the words of `inputs` within `limits`, and updates `progress`.
+/// Reads `inputs` with so many threads, each of which runs `work` over its part.
 ///
 /// # Errors
 ///
 /// If an input cannot be read or has changed; of several errors, that of the first split. If more
 /// records are rejected than `[read] rejects_max` allows.
-pub fn count(
+fn read_all(
     job: &Job,
     inputs: &Inputs,
     threads: usize,
-    limits: Limits,
     progress: &Progress,
-) -> Result<(Counter, Counts)> {
-    // No weights and no stop words: they are what is made of these counts.
-    let plain = features::Options { unit: Unit::Words, idf: None, stop_words: None, ..job.features.clone() };
-    let featurizer = Featurizer::new(&plain, &job.normalize)?;
-    let task = CountingTask {
+    work: impl Fn(&Reading<'_>) -> std::result::Result<Counts, (usize, Error)> + Sync,
+) -> Result<Counts> {
+    let reading = Reading {
         job,
         inputs,
         progress,
+        furniture: visit_maker::furniture(job)?,
         next: AtomicUsize::new(0),
         has_failed: AtomicBool::new(false),
-        counter: Mutex::new(Counter::new(limits)),
     };
     let outcomes = thread::scope(|scope| {
-        let start = |_| {
-            let (task, featurizer) = (&task, featurizer.clone());
-            scope.spawn(move || task.work(&featurizer))
-        };
+        let start = |_| scope.spawn(|| work(&reading));
         let threads: Vec<_> = (0..threads.max(1)).map(start).collect();
         let fault = |_| (usize::MAX, Error::internal("a thread that counts words has panicked"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| Err(fault(panic)))).collect::<Vec<_>>()
@@ -195,5 +188,66 @@ pub fn count(
             format!("{line}: look at them with a run, or raise [read] rejects_max = {max}"),
         ));
     }
-    Ok((into_inner(task.counter), counts))
+    Ok(counts)
+}
+
+/// Counts the words of `inputs` within `limits`, and updates `progress`.
+///
+/// # Errors
+///
+/// As [`furniture`].
+pub fn count(
+    job: &Job,
+    inputs: &Inputs,
+    threads: usize,
+    limits: Limits,
+    progress: &Progress,
+) -> Result<(Counter, Counts)> {
+    // No weights and no stop words: they are what is made of these counts.
+    let plain = features::Options { unit: Unit::Words, idf: None, stop_words: None, ..job.features.clone() };
+    let featurizer = Featurizer::new(&plain, &job.normalize)?;
+    let counter = Mutex::new(Counter::new(limits));
+    let counts = read_all(job, inputs, threads, progress, |reading| {
+        let (mut batch, mut normal) = (Batch::default(), String::new());
+        let counts = reading.work(|_, text| {
+            normalize::normalize(text, &job.normalize, &mut normal);
+            let claimed = if normal.is_empty() { None } else { lock(&counter).claim(Id::of(normal.as_bytes())) };
+            let Some(level) = claimed else { return };
+            batch.text(level);
+            featurizer.each_word(&normal, |word| batch.word(word));
+            if batch.held() >= BATCH_WORDS {
+                lock(&counter).add(&mut batch);
+            }
+        })?;
+        lock(&counter).add(&mut batch);
+        Ok(counts)
+    })?;
+    Ok((into_inner(counter), counts))
+}
+
+/// Counts the lines of `inputs` that hosts repeat, on `pages_min` pages or more, within `limits`,
+/// and updates `progress`. Lines that `job` takes off already count, too.
+///
+/// # Errors
+///
+/// If an input cannot be read or has changed; of several errors, that of the first split. If more
+/// records are rejected than `[read] rejects_max` allows.
+pub fn furniture(
+    job: &Job,
+    inputs: &Inputs,
+    threads: usize,
+    (limits, pages_min): (furniture::Limits, u64),
+    progress: &Progress,
+) -> Result<(furniture::Counter, Counts)> {
+    let mut job = job.clone();
+    job.extract.furniture = None;
+    let counter = Mutex::new(furniture::Counter::new(limits, pages_min));
+    let counts = read_all(&job, inputs, threads, progress, |reading| {
+        reading.work(|url, text| {
+            let Some(host) = host_name(url) else { return };
+            let lines = lines(text, &job.normalize);
+            lock(&counter).add(&host, host_key(&host), &lines);
+        })
+    })?;
+    Ok((into_inner(counter), counts))
 }

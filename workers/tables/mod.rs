@@ -22,8 +22,10 @@
 //! - A **page** is named by its DocId, the [`Id`] of its canonical URL. A **content** is a distinct
 //!   normalised text, named by its digest, the [`Id`] of that text.
 //! - A content is **too short** if it has too few features for a meaningful fingerprint
-//!   ([`visits::TOO_SHORT`]). It is in `contents` and `content_pages` only, and its pages fold only
-//!   with each other.
+//!   ([`visits::TOO_SHORT`]). It is **gathered** if extraction found no main text on any page that
+//!   has it, so that the text is what the site's chrome left ([`visits::GATHERED`]). Both are in
+//!   `contents` and `content_pages` only, and their pages fold only with each other. A content
+//!   that is neither is **comparable** ([`ContentRow::is_comparable`]).
 //! - Rows sort by all columns in the order below and are looked up by the first. The last one is
 //!   `diff`: +1 if a run added the row, -1 if it retracted it. To change a row is to retract it and
 //!   to add another.
@@ -40,6 +42,7 @@ pub mod snapshot;
 pub mod visits;
 
 use crate::document::Id;
+use crate::job::clusters;
 use crate::store::table::{Row, table};
 
 table! {
@@ -60,6 +63,8 @@ table! {
             https: u8,
             /// The length of its canonical URL in bytes.
             url_bytes: u32,
+            /// 1 if its text was gathered from the whole page, see [`visits::GATHERED`], else 0.
+            gathered: u8,
         }
         history {
             /// The first epoch that saw the page.
@@ -159,17 +164,34 @@ table! {
             fingerprint: u64,
             /// Its length in characters.
             chars: u32,
-            /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`].
+            /// Its length in letters, see [`crate::text::little::letters`].
+            letters: u32,
+            /// The number of its pages on which the text was gathered.
+            gathered_pages: u32,
+            /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
+            /// [`visits::GATHERED`].
             flags: u8,
         }
         history {}
     }
 }
 
+impl ContentRow {
+    /// Whether the content is compared with others: it is neither too short nor gathered.
+    pub fn is_comparable(&self) -> bool {
+        self.flags & (visits::TOO_SHORT | visits::GATHERED) == 0
+    }
+
+    /// Whether its pages fold with none by `clusters`: it says too little to tell pages by.
+    pub fn says_little(&self, clusters: &clusters::Options) -> bool {
+        clusters.says_little(self.letters, self.flags & visits::NOTICE != 0)
+    }
+}
+
 table! {
     /// The evidence by which the pairs of a content are decided. A row has a few hundred bytes and
     /// a text. Ingest makes it (`fold/evidence.rs`); `fold/contents.rs` copies it to the store when
-    /// the content appears. Contents that are too short have none.
+    /// the content becomes comparable. Other contents have none.
     pub struct EvidenceRow in "evidence", columns EvidenceColumns, batch 1024 {
         key {
             /// The content.
@@ -197,7 +219,7 @@ table! {
 }
 
 table! {
-    /// A live content under its fingerprint, unless it is too short. It is the table of band 0,
+    /// A comparable content under its fingerprint. It is the table of band 0,
     /// too: a distinct key is a fingerprint. `fold/groups.rs` writes it.
     pub struct GroupRow in "fingerprint_contents", columns GroupColumns {
         key {
@@ -213,7 +235,7 @@ table! {
 }
 
 table! {
-    /// A distinct fingerprint of live contents that are not too short. Each band above 0 has a
+    /// A distinct fingerprint of comparable contents. Each band above 0 has a
     /// table of such rows, see [`band_table`]. `fold/buckets.rs` writes them.
     pub struct BandRow in "band", columns BandColumns {
         key {
@@ -310,8 +332,7 @@ table! {
 }
 
 table! {
-    /// The leader of a content of a component. There are rows only if the job sets a radius.
-    /// `fold/leaders.rs` writes it.
+    /// The leader of a content of a component. `fold/leaders.rs` writes it.
     pub struct LeaderRow in "leaders", columns LeaderColumns {
         key {
             /// The content.
@@ -326,14 +347,13 @@ table! {
 }
 
 table! {
-    /// A cluster of at least two pages. Its contents are a component; or, with a radius, the part
-    /// of a component that one content leads; or one content in no component. `fold/clusters.rs`
-    /// writes it.
+    /// A cluster of at least two pages. Its contents are the part of a component that one content
+    /// leads, or one content in no component. `fold/clusters.rs` writes it.
     pub struct ClusterRow in "clusters", columns ClusterColumns {
         key {
             /// Its component, or its only content if that is in no component.
             component: Id,
-            /// Its leader; without a radius the same as `component`.
+            /// Its leader, or its only content.
             leader: Id,
         }
         value {
@@ -376,7 +396,10 @@ table! {
             fingerprint: u64,
             /// The length of the text in characters.
             chars: u32,
-            /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`].
+            /// Its length in letters, see [`crate::text::little::letters`].
+            letters: u32,
+            /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
+            /// [`visits::GATHERED`].
             flags: u8,
             /// The hash of the host, see [`crate::document::host_key`].
             host: u64,

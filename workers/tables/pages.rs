@@ -125,6 +125,7 @@ mod tests {
             host,
             https,
             url_bytes,
+            gathered: 0,
             first_epoch: 1,
             last_epoch: 3,
             last_time: NOW,

@@ -13,6 +13,11 @@ pub const REMOVED: u8 = 2;
 pub const TOO_SHORT: u8 = 1;
 /// A bit of `flags`: more than a tenth of the text could not be decoded.
 pub const REPLACED: u8 = 2;
+/// A bit of `flags`: the text is an error page, a login or consent wall, or the like.
+pub const NOTICE: u8 = 4;
+/// A bit of `flags`. Of a visit: extraction gathered the text from the whole page, because it found
+/// no main text. Of a content: so it is on all pages that have it.
+pub const GATHERED: u8 = 8;
 
 impl Visit {
     /// Whether both say the same of a URL, wherever their records stand.
@@ -50,6 +55,7 @@ mod tests {
             content: Id { high: 1, low: 0 },
             fingerprint: 1,
             chars: 1,
+            letters: 1,
             flags: 0,
             host: 0,
             https: 0,

@@ -292,7 +292,8 @@ pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-fn read(path: &Path) -> Result<String> {
+/// The same as text.
+pub(crate) fn read(path: &Path) -> Result<String> {
     String::from_utf8(frozen(path)?).map_err(|_| Error::new(Kind::Config, format!("{}: not UTF-8", path.display())))
 }
 

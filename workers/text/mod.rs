@@ -6,7 +6,9 @@
 
 pub mod characters;
 pub mod features;
+pub mod furniture;
 pub(crate) mod hash;
+pub mod little;
 mod log2;
 pub mod normalize;
 pub mod numerals;

@@ -2,17 +2,16 @@
 //! fingerprints of the live contents.
 
 use crate::store::manifest::Head;
-use crate::tables::visits::TOO_SHORT;
-use crate::tables::{GroupRow, band_table};
+use crate::tables::{ContentRow, GroupRow, band_table};
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, Tables, distinct, look_up, missing};
 
-/// `fingerprint_contents` has exactly the contents that are not too short, each under its
+/// `fingerprint_contents` has exactly the comparable contents, each under its
 /// fingerprint.
 pub fn fingerprint_contents(tables: &Tables) -> Check {
     let bands = &tables.bands;
     let mut check = Check::new("fingerprint_contents");
-    let comparable = Live::of(&tables.contents).filter(|row| row.flags & TOO_SHORT == 0);
+    let comparable = Live::of(&tables.contents).filter(ContentRow::is_comparable);
     let keys = comparable.map(|row| (bands.key(0, row.fingerprint), row.content));
     missing(
         &tables.groups,
@@ -32,7 +31,7 @@ pub fn fingerprint_contents(tables: &Tables) -> Check {
             let fingerprint = bands.unkey(0, key);
             let what = match row {
                 None => "of no live content",
-                Some(row) if row.flags & TOO_SHORT != 0 => "its content is too short to be compared",
+                Some(row) if !row.is_comparable() => "its content is not compared: too short, or gathered",
                 Some(row) if row.fingerprint != fingerprint => "its content has another fingerprint",
                 Some(_) => return,
             };

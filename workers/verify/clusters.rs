@@ -8,8 +8,8 @@
 use crate::document::Id;
 use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
 use crate::fold::leaders::Led;
-use crate::graph::DIAMETER_CONTENTS_MAX;
 use crate::graph::representative::KeepRule;
+use crate::job::clusters::Options;
 use crate::tables::{ClusterRow, LeaderRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
@@ -38,33 +38,37 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
 
 /// Each cluster has the row that its pages give, and each content the leader that the rule gives.
 /// No row is missing and none is too many.
-pub fn clusters(tables: &Tables, rule: &KeepRule, radius: Option<u8>) -> [Check; 2] {
+pub fn clusters(tables: &Tables, rule: &KeepRule, options: &Options) -> [Check; 2] {
     let mut checks = Checks { clusters: Check::new("clusters"), leaders: Check::new("leaders") };
-    let mut members = Live::of(&tables.members);
-    let mut components = Components { rows: Vec::new(), contents: Vec::new(), pages: 0, radius };
-    for row in Live::of(&tables.clusters) {
-        let component = row.component;
-        if components.rows.last().is_none_or(|last| last.component != component) {
-            if components.contents.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
-                components.compare(tables, rule, &mut checks);
-            }
-            let before = components.contents.len();
-            members.seek(|member| member.component.cmp(&component));
-            while let Some(member) = members.next_if(|member| member.component.cmp(&component)) {
-                components.contents.push(TouchedContent { component, content: member.content });
-            }
-            if components.contents.len() == before {
-                components.contents.push(TouchedContent { component, content: component });
-            }
+    let (mut members, mut stored) = (Live::of(&tables.members), Live::of(&tables.clusters));
+    let mut components = Components { asked: Vec::new(), rows: Vec::new(), contents: Vec::new(), pages: 0, options };
+    let with_members = distinct(Live::of(&tables.members).map(|row| row.component));
+    let with_rows = distinct(Live::of(&tables.clusters).map(|row| row.component));
+    for sides in joined(with_members, with_rows, |component| *component, |component| *component) {
+        let ((Some(component), _) | (_, Some(component))) = sides else { continue };
+        if components.contents.len() >= CONTENTS_MAX || components.pages >= PORTION_ROWS {
+            components.compare(tables, rule, &mut checks);
         }
-        // The stored number of pages limits what is held in memory. If it is wrong the check still
-        // finds it.
-        components.pages += row.pages as usize;
-        components.rows.push(row);
+        components.asked.push(component);
+        let before = components.contents.len();
+        members.seek(|member| member.component.cmp(&component));
+        while let Some(member) = members.next_if(|member| member.component.cmp(&component)) {
+            components.contents.push(TouchedContent { component, content: member.content });
+        }
+        if components.contents.len() == before {
+            components.contents.push(TouchedContent { component, content: component });
+        }
+        stored.seek(|row| row.component.cmp(&component));
+        while let Some(row) = stored.next_if(|row| row.component.cmp(&component)) {
+            // The stored number of pages limits what is held in memory. If it is wrong the check
+            // still finds it.
+            components.pages += row.pages as usize;
+            components.rows.push(row);
+        }
     }
     components.compare(tables, rule, &mut checks);
-    missing(tables, &mut checks.clusters);
-    led(tables, radius, &mut checks.leaders);
+    missing(tables, options, &mut checks.clusters);
+    led(tables, &mut checks.leaders);
     [checks.clusters, checks.leaders]
 }
 
@@ -74,30 +78,28 @@ struct Checks {
 }
 
 /// Some whole components and their stored rows.
-struct Components {
+struct Components<'a> {
+    asked: Vec<Id>,
     rows: Vec<ClusterRow>,
     contents: Vec<TouchedContent>,
     pages: usize,
-    radius: Option<u8>,
+    options: &'a Options,
 }
 
-impl Components {
+impl Components<'_> {
     /// Compares the rows with computed ones, then forgets them.
     fn compare(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
-        let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.radius);
+        let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.options);
         let mut all_led: Vec<Led> = Vec::new();
-        for stored in self.rows.chunk_by(|a, b| a.component == b.component) {
-            let component = stored[0].component;
+        for component in self.asked.drain(..) {
+            let stored = of_component(&self.rows, component, |row| row.component);
             let pages = of_component(&pages, component, |page| page.component);
             let pairs = of_component(&pairs, component, |pair| pair.component);
-            let ComponentClusters { rows: anew, led } = clusters_of(component, pages, pairs, self.radius);
+            let ComponentClusters { rows: anew, led } = clusters_of(component, pages, pairs, self.options.radius);
             all_led.extend(led);
             for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader) {
                 match sides {
-                    (Some(stored), Some(mut anew)) => {
-                        if self.radius.is_none() && anew.contents as usize > DIAMETER_CONTENTS_MAX {
-                            anew.diameter = stored.diameter;
-                        }
+                    (Some(stored), Some(anew)) => {
                         if anew != *stored {
                             checks.clusters.find::<ClusterRow>(name(stored), differences(stored, &anew));
                         }
@@ -141,16 +143,14 @@ fn name(row: &ClusterRow) -> String {
     format!("{} {}", row.component, row.leader)
 }
 
-/// The ranked pages and the accepted pairs of the contents `asked`, both sorted.
+/// The ranked pages of the contents `asked`, without those that say too little, and the accepted
+/// pairs of all, both sorted.
 fn parts(
     tables: &Tables,
     rule: &KeepRule,
     mut asked: Vec<TouchedContent>,
-    radius: Option<u8>,
+    options: &Options,
 ) -> (Vec<RankedPage>, Vec<AcceptedPair>) {
-    let sizes: Vec<(Id, usize)> =
-        asked.chunk_by(|a, b| a.component == b.component).map(|of| (of[0].component, of.len())).collect();
-    let size = |component: Id| sizes.binary_search_by_key(&component, |size| size.0).map_or(0, |at| sizes[at].1);
     asked.sort_unstable_by_key(|asked| asked.content);
     let mut pages: Vec<TouchedPage> = Vec::new();
     let mut accepted: Vec<AcceptedPair> = Vec::new();
@@ -163,19 +163,19 @@ fn parts(
         if of.iter().all(|asked| asked.component != component) {
             continue;
         }
-        let chars = contents.find(|row| row.content.cmp(&content)).map_or(0, |row| u64::from(row.chars));
-        content_pages.seek(|row| row.content.cmp(&content));
-        while let Some(row) = content_pages.next_if(|row| row.content.cmp(&content)) {
-            pages.push(TouchedPage { doc: row.doc, component, content, chars });
-        }
-        // Without a radius, pairs only determine the diameter.
-        if radius.is_none() && size(component) > DIAMETER_CONTENTS_MAX {
-            continue;
+        let row = contents.find(|row| row.content.cmp(&content));
+        if row.as_ref().is_none_or(|row| !row.says_little(options)) {
+            let chars = row.map_or(0, |row| u64::from(row.chars));
+            content_pages.seek(|row| row.content.cmp(&content));
+            while let Some(row) = content_pages.next_if(|row| row.content.cmp(&content)) {
+                pages.push(TouchedPage { doc: row.doc, component, content, chars });
+            }
         }
         pairs.seek(|row| row.content.cmp(&content));
         while let Some(row) = pairs.next_if(|row| row.content.cmp(&content)) {
             if row.accepted == 1 && content < row.other {
-                accepted.push(AcceptedPair { component, a: content, b: row.other });
+                let similarity = row.similarity.into();
+                accepted.push(AcceptedPair { component, a: content, b: row.other, similarity });
             }
         }
     }
@@ -194,16 +194,10 @@ fn parts(
     (ranked, accepted)
 }
 
-/// Finds components, and contents with several pages and no accepted pair, that have no row.
-fn missing(tables: &Tables, check: &mut Check) {
-    let components = distinct(Live::of(&tables.members).map(|row| row.component));
-    let clusters = distinct(Live::of(&tables.clusters).map(|row| row.component));
-    for sides in joined(components, clusters, |component| *component, |component| *component) {
-        if let (Some(component), None) = sides {
-            check.find::<ClusterRow>(component, "missing, though there is such a component");
-        }
-    }
+/// Finds contents with several pages and no accepted pair that have no row.
+fn missing(tables: &Tables, options: &Options, check: &mut Check) {
     let (mut joined, mut clusters) = (Live::of(&tables.components), Live::of(&tables.clusters));
+    let mut contents = Live::of(&tables.contents);
     let mut last = (Id::NONE, 0u64);
     for row in Live::of(&tables.content_pages) {
         last = (row.content, if row.content == last.0 { last.1 + 1 } else { 1 });
@@ -211,23 +205,22 @@ fn missing(tables: &Tables, check: &mut Check) {
         let (content, 2) = last else { continue };
         if joined.find(|row| row.content.cmp(&content)).is_none()
             && clusters.find(|row| row.component.cmp(&content)).is_none()
+            && contents.find(|row| row.content.cmp(&content)).is_some_and(|row| !row.says_little(options))
         {
             check.find::<ClusterRow>(content, "missing, though the content has several pages");
         }
     }
 }
 
-/// Finds contents of components that have no leader though a radius is set, and leaders of other
-/// contents or without a radius.
-fn led(tables: &Tables, radius: Option<u8>, check: &mut Check) {
+/// Finds contents of components that have no leader, and leaders of other contents.
+fn led(tables: &Tables, check: &mut Check) {
     let (components, leaders) = (Live::of(&tables.components), Live::of(&tables.leaders));
     for sides in joined(components, leaders, |row| row.content, |row| row.content) {
         match sides {
-            (Some(row), None) if radius.is_some() => {
+            (Some(row), None) => {
                 check.find::<LeaderRow>(row.content, "missing, though the content is in a component");
             }
             (None, Some(row)) => check.find::<LeaderRow>(row.content, "of a content in no component"),
-            (Some(_), Some(row)) if radius.is_none() => check.find::<LeaderRow>(row.content, "though no radius is set"),
             _ => {}
         }
     }
@@ -242,7 +235,7 @@ mod tests {
     fn fields_that_differ() {
         let id = |high| Id { high, low: 0 };
         let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host: 0, rank: Default::default() };
-        let anew = clusters_of(id(1), &[page(4), page(5)], &[], None).rows.remove(0);
+        let anew = clusters_of(id(1), &[page(4), page(5)], &[], 1).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };
         assert_eq!(differences(&stored, &anew), "pages 7, its pages say 2");

@@ -4,7 +4,7 @@
 //! [`crate::verify::verify`] has found the bytes sound before. Tables are streamed. A check holds
 //! one row of each segment and a portion of at most 65,536 rows or keys of at most 96 bytes. The
 //! check of clusters holds up to 100 MB of pairs, or the largest component: about 256 bytes for
-//! each of its pages and, if a radius is set, 100 for each accepted pair.
+//! each of its pages and 100 for each accepted pair.
 
 use crate::candidates::near::NearRule;
 use crate::document::Id;
@@ -41,7 +41,7 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
     checks.extend(pairs::pairs(store, head, &tables, &near, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
-    checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), job.clusters.radius));
+    checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), &job.clusters));
     checks.extend([folded(&tables, head), unexamined(&tables, &near, head)]);
     let (missing, recall) = recall::recall(&tables, &near, &head.digest, sample);
     checks.push(missing);

@@ -5,7 +5,6 @@
 
 use crate::document::Id;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
-use crate::tables::visits::TOO_SHORT;
 use crate::tables::{ContentRow, EvidenceRow, KeyRow};
 use crate::text::signatures::SignatureKind;
 use crate::text::sketch::Sketches;
@@ -32,18 +31,18 @@ fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     }
 }
 
-/// `evidence` has exactly the contents that are not too short.
+/// `evidence` has exactly the comparable contents.
 pub fn evidence(tables: &Tables) -> Check {
     let mut check = Check::new("evidence");
-    let comparable = Live::of(&tables.contents).filter(|row| row.flags & TOO_SHORT == 0);
+    let comparable = Live::of(&tables.contents).filter(ContentRow::is_comparable);
     for sides in joined(comparable, Live::of(&tables.evidence), |row| row.content, |row| row.content) {
         let (content, what) = match sides {
             (Some(content), Some(row)) => match wrong(&content, &row) {
                 Some(what) => (row.content, what),
                 None => continue,
             },
-            (Some(content), None) => (content.content, "missing, though the content is long enough"),
-            (None, Some(row)) => (row.content, "of no live content that is long enough"),
+            (Some(content), None) => (content.content, "missing, though the content is compared"),
+            (None, Some(row)) => (row.content, "of no live content that is compared"),
             (None, None) => continue,
         };
         check.find::<EvidenceRow>(content, what);

@@ -27,7 +27,7 @@ use crate::store::table::Row;
 use crate::store::{durable, segment};
 use crate::tables::evidence::KEY_BYTES;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::visits::TOO_SHORT;
+use crate::tables::visits::{GATHERED, TOO_SHORT};
 use crate::tables::{ComponentRow, EvidenceRow, GroupRow, KeyRow, PairRow};
 use crate::text::signatures::{self, Shinglings, Signer, Text, minhash};
 use crate::verify::large_buckets;
@@ -179,6 +179,8 @@ fn watched_epoch(
 #[derive(Clone, Default)]
 struct Live {
     pages: BTreeMap<u64, u64>,
+    /// Texts of every so many pages were gathered; 0: of none.
+    gathered_every: u64,
     facts: BTreeMap<u64, (u64, bool)>,
     keys: BTreeMap<u64, BTreeSet<(u8, u64)>>,
 }
@@ -197,10 +199,15 @@ impl Live {
         })
     }
 
-    fn change(&self, page: u64, content: u64, diff: i16) -> PageContent {
+    fn is_gathered(&self, page: u64) -> bool {
+        self.gathered_every > 0 && page.is_multiple_of(self.gathered_every)
+    }
+
+    fn change(&self, page: u64, content: u64, diff: i32) -> PageContent {
         let (fingerprint, short) = if diff > 0 { self.facts[&content] } else { (0, false) };
-        let flags = if short { TOO_SHORT.into() } else { 0 };
-        PageContent { content: id(content), doc: id(page), fingerprint, chars: 9 * u32::from(diff > 0), flags, diff }
+        let flags = if short { TOO_SHORT } else { 0 } | if self.is_gathered(page) { GATHERED } else { 0 };
+        let (content, doc, chars, flags) = (id(content), id(page), 9 * u32::from(diff > 0), flags.into());
+        PageContent { content, doc, fingerprint, chars, letters: chars, flags, diff }
     }
 
     /// Sets or removes the content of `page`, and adds the changes that follow.
@@ -224,9 +231,11 @@ impl Live {
     ///
     /// SimHash proposes a pair of fingerprints within k, another signature proposes it once for
     /// each common key. The product of the contents' ranks, among those with their fingerprint or
-    /// key, must be small. Of very many near fingerprints the near rule leaves pairs out.
+    /// key, must be small. Of very many near fingerprints the near rule leaves pairs out. A content
+    /// that is gathered on all its pages is not compared.
     fn proposed(&self, bands: &Bands) -> BTreeMap<(Id, Id), (u64, u32)> {
-        let contents: BTreeSet<u64> = self.pages.values().copied().filter(|content| !self.facts[content].1).collect();
+        let comparable = |&(page, content): &(&u64, &u64)| !self.is_gathered(*page) && !self.facts[content].1;
+        let contents: BTreeSet<u64> = self.pages.iter().filter(comparable).map(|(_, content)| *content).collect();
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
         let mut buckets: BTreeMap<(u8, u64), BTreeSet<Id>> = BTreeMap::new();
         let mut fingerprints: BTreeMap<Id, u64> = BTreeMap::new();
@@ -366,7 +375,9 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
     let store = folder.path().to_owned();
     let job = job(&store, k, bands);
     let mut random = Random(seed);
-    let (mut live, mut tables, mut left) = (Live::default(), Tables::new(), BySignature::new());
+    // A page here and there has its text from the whole page.
+    let (mut live, mut tables, mut left) =
+        (Live { gathered_every: 2 * (seed % 3), ..Live::default() }, Tables::new(), BySignature::new());
     for number in 1..=epochs {
         let mut changes = Vec::new();
         let share = if number == 1 { pages } else { pages / 4 };

@@ -4,9 +4,10 @@
 //! in the other in sorted portions.
 
 use crate::document::{Id, canonical_url};
+use crate::tables::visits::GATHERED;
 use crate::tables::{ContentPageRow, ContentRow, GoneRow, PageRow, UrlRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, Tables, distinct, joined, look_up, missing};
+use crate::verify::live::{Live, Tables, distinct, joined, look_up, missing, portions};
 
 /// What is wrong between a page and its URL.
 fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
@@ -86,7 +87,8 @@ pub fn content_pages(tables: &Tables) -> Check {
     check
 }
 
-/// `contents` has exactly the contents of `content_pages`.
+/// `contents` has exactly the contents of `content_pages`, with the number of pages on which each
+/// was gathered.
 pub fn contents(tables: &Tables) -> Check {
     let mut check = Check::new("contents");
     let with_pages = distinct(Live::of(&tables.content_pages).map(|row| row.content));
@@ -97,5 +99,41 @@ pub fn contents(tables: &Tables) -> Check {
             _ => {}
         }
     }
+    gathered(tables, &mut check);
     check
+}
+
+/// The contents of gathered pages have their number, and others have none. All pages of a content
+/// that is gathered are.
+fn gathered(tables: &Tables, check: &mut Check) {
+    let pages = || Live::of(&tables.pages).filter(|page| page.gathered == 1 && !page.content.is_none());
+    let mut counted = 0u64;
+    for portion in portions(pages().map(|page| (page.content, page.doc))) {
+        let mut contents = Live::of(&tables.contents);
+        for pages in portion.chunk_by(|a, b| a.0 == b.0) {
+            counted += pages.len() as u64;
+            let row = contents.find(|row| row.content.cmp(&pages[0].0));
+            if row.is_some_and(|row| u64::from(row.gathered_pages) < pages.len() as u64) {
+                check.find::<ContentRow>(pages[0].0, "more of its pages are gathered than it says");
+            }
+        }
+    }
+    let (mut said, mut content_pages) = (0u64, Live::of(&tables.content_pages));
+    for row in Live::of(&tables.contents) {
+        said += u64::from(row.gathered_pages);
+        if row.gathered_pages == 0 && row.flags & GATHERED == 0 {
+            continue;
+        }
+        content_pages.seek(|page| page.content.cmp(&row.content));
+        let mut all = 0;
+        while content_pages.next_if(|page| page.content.cmp(&row.content)).is_some() {
+            all += 1;
+        }
+        if (row.gathered_pages == all) != (row.flags & GATHERED != 0) {
+            check.find::<ContentRow>(row.content, "gathered on all its pages, or not, against its flag");
+        }
+    }
+    if said != counted {
+        check.find::<ContentRow>("all", format_args!("{said} gathered pages by contents, {counted} by pages"));
+    }
 }

@@ -16,7 +16,6 @@ use crate::tables::evidence;
 use crate::tables::evidence::Archive;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::visits::TOO_SHORT;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
 use std::cmp::Ordering;
@@ -30,7 +29,7 @@ const KEYED_PAIRS_MAX: usize = PORTION_ROWS.div_ceil(16);
 struct Standing {
     content: Id,
     fingerprint: u64,
-    too_short: bool,
+    is_comparable: bool,
     /// The rank by digest in the group.
     rank: usize,
 }
@@ -56,8 +55,8 @@ fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, near
     if row.content == row.other {
         return Some("a content and itself".into());
     }
-    if a.too_short || b.too_short {
-        return Some("of a content that is too short to be compared".into());
+    if !a.is_comparable || !b.is_comparable {
+        return Some("of a content that is not compared: too short, or gathered".into());
     }
     let distance = (a.fingerprint ^ b.fingerprint).count_ones();
     match proposed_by(row.proposals, 0) {
@@ -85,7 +84,7 @@ fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
         .map(|row| Standing {
             content: row.content,
             fingerprint: row.fingerprint,
-            too_short: row.flags & TOO_SHORT != 0,
+            is_comparable: row.is_comparable(),
             rank: 0,
         })
         .collect();
@@ -264,7 +263,7 @@ mod tests {
     #[test]
     fn wrong_pairs_are_named() {
         let id = |high| Id { high, low: 0 };
-        let standing = |high, fingerprint| Standing { content: id(high), fingerprint, too_short: false, rank: 0 };
+        let standing = |high, fingerprint| Standing { content: id(high), fingerprint, is_comparable: true, rank: 0 };
         let row = PairRow {
             content: id(1),
             other: id(2),
@@ -281,7 +280,7 @@ mod tests {
         assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1, &near), None);
         let what = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k, &near).expect("wrong");
         assert!(what(&row, None, 3).contains("not live"));
-        assert!(what(&row, Some(Standing { too_short: true, ..a }), 3).contains("too short"));
+        assert!(what(&row, Some(Standing { is_comparable: false, ..a }), 3).contains("not compared"));
         assert!(what(&row, Some(a), 1).contains("k is 1"));
         assert!(what(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
         assert!(what(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));

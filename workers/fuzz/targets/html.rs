@@ -40,7 +40,7 @@ fuzz_target!(|input: &[u8]| {
     let charset = Some(&*charset).filter(|charset| !charset.is_empty());
     let page = rest.get(line + 1..).unwrap_or_default();
     let page = if form.grown { grown(page) } else { page.to_vec() };
-    let options = Options { main_text: form.main_text, html_bytes_max: form.html_bytes_max };
+    let options = Options { main_text: form.main_text, html_bytes_max: form.html_bytes_max, ..Options::default() };
     let say = || if form.plain { plain(&page, charset) } else { html(&page, charset, &options) };
     let said = say();
     if !form.grown {

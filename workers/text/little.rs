@@ -1,0 +1,158 @@
+//! Says which texts say too little to tell pages apart: a headline alone, an error page, a login
+//! or consent wall.
+//!
+//! Such a text stands under many addresses that have nothing else in common. That their texts are
+//! identical is no sign that the pages are copies. Two properties of a text tell: its length in
+//! letters, against a limit of the job, and the phrases of a frozen list. Both are functions of the
+//! text alone, so that which pages stay apart does not depend on other pages.
+
+use crate::text::characters::{is_han, is_letter};
+use memchr::memmem::Finder;
+use std::sync::OnceLock;
+
+/// The version of these rules and of the list; part of a store's identity.
+pub const VERSION: u32 = 1;
+
+/// A longer text, in letters, is no notice, whatever it says.
+const NOTICE_LETTERS_MAX: u32 = 200;
+
+/// The phrases of notices, one a line.
+const NOTICES: &str = include_str!("notices.txt");
+
+/// The letters of the normalised text `normal`: one for each Chinese character or kana, and two for
+/// each word of another script, as a Chinese word has about two characters.
+///
+/// ```
+/// use workers::text::little::letters;
+///
+/// assert_eq!(letters("国际联播快讯"), 6);
+/// assert_eq!(letters("breaking news, 12:30"), 8);
+/// ```
+pub fn letters(normal: &str) -> u32 {
+    let (mut letters, mut in_word) = (0u32, false);
+    for c in normal.chars() {
+        let alone = is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}');
+        let in_next = !alone && is_letter(c);
+        letters += match (alone, in_next) {
+            (true, _) => 1,
+            (_, true) if !in_word => 2,
+            _ => 0,
+        };
+        in_word = in_next;
+    }
+    letters
+}
+
+/// Whether the normalised text `normal`, of so many `letters`, is a notice: an error page, a page
+/// that waits, a login or consent wall. It is if it is short and most of its sentences have a
+/// phrase of the list.
+///
+/// ```
+/// use workers::text::little::{is_notice, letters};
+///
+/// let is_notice = |normal| is_notice(normal, letters(normal));
+/// assert!(is_notice("404 not found nginx/1.18.0"));
+/// assert!(is_notice("抱歉,您访问的页面不存在或已被删除。请稍后再试!"));
+/// assert!(!is_notice("they went home. the door was locked, page not found? no."));
+/// ```
+pub fn is_notice(normal: &str, letters: u32) -> bool {
+    if letters > NOTICE_LETTERS_MAX {
+        return false;
+    }
+    let (mut sentences, mut notices) = (0, 0);
+    for sentence in sentences_of(normal) {
+        sentences += 1;
+        notices += usize::from(phrases().iter().any(|phrase| has_phrase(sentence.as_bytes(), phrase)));
+    }
+    notices * 2 > sentences
+}
+
+/// Whether `sentence` has `phrase`, and not inside a longer word of ASCII letters.
+fn has_phrase(sentence: &[u8], phrase: &Finder<'_>) -> bool {
+    let word = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphanumeric);
+    let needle = phrase.needle();
+    phrase.find_iter(sentence).any(|at| {
+        let (before, after) = (at.checked_sub(1).and_then(|at| sentence.get(at)), sentence.get(at + needle.len()));
+        !(word(before) && word(needle.first())) && !(word(after) && word(needle.last()))
+    })
+}
+
+fn phrases() -> &'static [Finder<'static>] {
+    static PHRASES: OnceLock<Vec<Finder<'static>>> = OnceLock::new();
+    PHRASES.get_or_init(|| NOTICES.lines().filter(|line| !line.starts_with('#')).map(Finder::new).collect())
+}
+
+/// The sentences of a text: what stands between end marks and has a letter. A full stop ends one
+/// only before a space or at the end, as numbers and names have points.
+fn sentences_of(normal: &str) -> impl Iterator<Item = &str> {
+    let mut rest = normal;
+    let sentences = std::iter::from_fn(move || {
+        let mut marks = rest.char_indices().filter(|&(at, c)| match c {
+            '。' | '!' | '?' | ';' | '…' => true,
+            '.' => rest[at + 1..].chars().next().is_none_or(|next| next == ' '),
+            _ => false,
+        });
+        let end = marks.next().map_or(rest.len(), |(at, c)| at + c.len_utf8());
+        let sentence;
+        (sentence, rest) = rest.split_at(end);
+        (!sentence.is_empty()).then_some(sentence)
+    });
+    sentences.filter(|sentence| sentence.chars().any(is_letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::normalize::{Options, normalize};
+
+    /// Words of scripts with spaces count two letters each, characters of others one; what is no
+    /// letter counts nothing.
+    #[test]
+    fn letters_of_scripts() {
+        for (text, expected) in [
+            ("", 0),
+            ("... 。", 0),
+            ("page not found", 6),
+            ("早安!", 2),
+            ("iphone 15发布", 6),
+            ("ひらがな", 4),
+            ("привет, мир", 4),
+            ("한국어 문장", 4),
+        ] {
+            assert_eq!(letters(text), expected, "{text}");
+        }
+    }
+
+    /// A phrase that is not in normal form is found in no text. So each phrase alone is a notice.
+    #[test]
+    fn phrases_are_in_normal_form() {
+        let phrases: Vec<&str> = NOTICES.lines().filter(|line| !line.starts_with('#')).collect();
+        let mut normal = String::new();
+        for phrase in &phrases {
+            normalize(phrase, &Options::default(), &mut normal);
+            assert_eq!(normal, *phrase);
+            assert!(is_notice(phrase, letters(phrase)), "{phrase}");
+        }
+        assert_eq!(phrases.iter().collect::<std::collections::BTreeSet<_>>().len(), phrases.len(), "each once");
+    }
+
+    /// Most sentences decide: an article that mentions a phrase, a poem and a short message are no
+    /// notices, and walls of several sentences are.
+    #[test]
+    fn most_sentences_decide() {
+        for (text, expected) in [
+            ("we use cookies. accept all cookies or open cookie settings. more.", true),
+            ("just a moment... please wait while we check your browser.", true),
+            ("请先登录!还没有账号?立即注册。", true),
+            ("空山不见人,但闻人语响。返景入深林,复照青苔上。", false),
+            ("今天上班路上又堵车了,请稍等我十分钟。到了给你打电话。晚饭吃什么?", false),
+            ("the ministry said the page not found on its site was moved. it is back. readers may go on.", false),
+            ("import reloading from './loadings'", false),
+            ("", false),
+        ] {
+            assert_eq!(is_notice(text, letters(text)), expected, "{text}");
+        }
+        let long = "the page you requested is gone. ".repeat(40);
+        assert!(!is_notice(&long, letters(&long)));
+    }
+}
