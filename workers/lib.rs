@@ -36,4 +36,7 @@ pub mod eval;
 pub mod export;
 pub mod filter;
 pub mod upkeep;
+
 pub mod verify;
+
+pub mod ask;

@@ -16,7 +16,7 @@ use workers::job::Job;
 use workers::plan;
 use workers::store::Store;
 use workers::store::manifest::Head;
-use workers::text::features::Featurizer;
+use workers::text::features::dictionary;
 
 /// About 1 KB of made-up words of two Chinese characters, another text for each document and
 /// edition; every fifth document is its predecessor with one word in fifty replaced. The recorded
@@ -91,7 +91,7 @@ fn main() {
     }
     let job = job(folder.path(), "store");
     let start = Instant::now();
-    drop(Featurizer::new(&job.features, &job.normalize).expect("a featurizer"));
+    dictionary();
     let start_up = start.elapsed().as_secs_f64();
     let (full, _, head) = epoch(&job);
     let bytes: u64 = head.manifest.tables.values().map(|table| table.bytes()).sum();

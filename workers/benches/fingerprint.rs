@@ -59,9 +59,9 @@ fn main() {
             out
         })
         .collect();
-    let mut words = Featurizer::new(&features::Options::default(), &options).expect("the dictionary");
+    let mut words = Featurizer::new(&features::Options::default(), &options).expect("no files");
     let grams = features::Options { unit: features::Unit::Characters, ..features::Options::default() };
-    let mut grams = Featurizer::new(&grams, &options).expect("no dictionary");
+    let mut grams = Featurizer::new(&grams, &options).expect("no files");
     let features: Vec<_> = normal
         .iter()
         .map(|text| {

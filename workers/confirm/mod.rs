@@ -27,6 +27,7 @@ pub mod alignment;
 pub mod differences;
 pub mod lcs;
 pub mod numbers;
+pub mod parts;
 pub mod prepared;
 pub mod texts;
 

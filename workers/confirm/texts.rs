@@ -67,14 +67,7 @@ pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, (common, all): (usize, usize), op
     if lengths[0].min(lengths[1]) == 0 {
         return unlike(0);
     }
-    // Of every ten tokens three may be edited before the least similarity is out of reach. In a text
-    // so long that its facts do not matter only slips do, and many edits would take long.
-    let tokens = x.len() + y.len();
-    let edits_max = match longer <= options.facts_chars_max as usize {
-        true => tokens * 3 / 10 + 2 * options.leading_tokens_max as usize + 100,
-        false => (lengths[0] + lengths[1]) / 12,
-    };
-    let Some(found) = spans(x, y, edits_max) else { return unlike(plain) };
+    let Some(found) = spans(x, y, edits_max([x, y], lengths, options)) else { return unlike(plain) };
     let found = settle(x, y, &found);
     let short = longer <= options.words_chars_max as usize;
     let headline = headline(&found, lengths, [x, y], options);
@@ -118,11 +111,22 @@ pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, (common, all): (usize, usize), op
 
 /// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
 /// another one, and its date is a fact.
-const FRAMED_CHARS_MIN: usize = 12;
+pub(super) const FRAMED_CHARS_MIN: usize = 12;
+
+/// The most tokens that are deleted and inserted in two texts of these `lengths`.
+///
+/// Of every ten tokens three may be edited before the least similarity is out of reach. In a text so
+/// long that its facts do not matter only slips do, and many edits would take long.
+pub(super) fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
+    match lengths[0].max(lengths[1]) <= options.facts_chars_max as usize {
+        true => (tokens[0].len() + tokens[1].len()) * 3 / 10 + 2 * options.leading_tokens_max as usize + 100,
+        false => (lengths[0] + lengths[1]) / 12,
+    }
+}
 
 /// Whether the first span is a headline: few tokens in front of one text alone, at most half as
 /// long as the rest.
-fn headline(spans: &[Span], lengths: [usize; 2], tokens: [&Tokens<'_>; 2], options: &Options) -> bool {
+pub(super) fn headline(spans: &[Span], lengths: [usize; 2], tokens: [&Tokens<'_>; 2], options: &Options) -> bool {
     let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else { return false };
     let sides = [&first.a, &first.b];
     let alone = sides.iter().any(|side| side.is_empty());
@@ -137,7 +141,7 @@ fn headline(spans: &[Span], lengths: [usize; 2], tokens: [&Tokens<'_>; 2], optio
 /// The kind of a replaced name or word among the edits.
 ///
 /// A text with slips all over has some that look like other names. Short ones count only if slips
-/// are rare. Three edits close to each other are a clause that was rewritten, not facts.
+/// are rare.
 fn replaced_word(
     a: &Tokens<'_>,
     b: &Tokens<'_>,
@@ -146,20 +150,31 @@ fn replaced_word(
     short: bool,
     options: &Options,
 ) -> Option<Difference> {
-    if options.facts < Facts::Names {
-        return None;
-    }
     let mut small_names = 0;
-    let near = |left: &Span, right: &Span| right.a.start - left.a.end <= CLAUSE_GAP_TOKENS;
-    let clauses = edits.chunk_by(|left, right| near(left, right)).filter(|clause| clause.len() < CLAUSE_EDITS);
-    for span in clauses.flatten() {
-        match of_words(a, b, span, short && options.facts >= Facts::Words) {
+    for (span, difference) in replaced_words(a, b, edits, short, options) {
+        match difference {
             Difference::Name if is_small(span) => small_names += 1,
-            difference @ (Difference::Name | Difference::Word) => return Some(difference),
-            _ => {}
+            difference => return Some(difference),
         }
     }
     (small_names > 0 && slips < 5 * small_names).then_some(Difference::Name)
+}
+
+/// The edits that replace a name or a word by another. Three edits close to each other are a clause
+/// that was rewritten, not facts.
+pub(super) fn replaced_words<'s>(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    edits: &[&'s Span],
+    short: bool,
+    options: &Options,
+) -> impl Iterator<Item = (&'s Span, Difference)> {
+    let near = |left: &Span, right: &Span| right.a.start - left.a.end <= CLAUSE_GAP_TOKENS;
+    let edits = if options.facts < Facts::Names { &[] } else { edits };
+    let clauses = edits.chunk_by(move |left, right| near(left, right)).filter(|clause| clause.len() < CLAUSE_EDITS);
+    let words = short && options.facts >= Facts::Words;
+    let found = clauses.flatten().map(move |span| (*span, of_words(a, b, span, words)));
+    found.filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
 }
 
 impl Sums {

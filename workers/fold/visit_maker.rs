@@ -88,22 +88,33 @@ impl VisitMaker {
     /// The visit of `record`, and the evidence of its text.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
-    /// whole page, or if `has_evidence` says that it is known already. Calls `note` with a word for each note about the record.
+    /// whole page, or if `has_evidence` says that it is known already. Calls `note` with a word for
+    /// each note about the record.
     pub fn visit(
         &mut self,
         record: Record,
         has_evidence: impl FnOnce(Id) -> bool,
         mut note: impl FnMut(&str),
     ) -> Result<(Visit, Option<EvidenceRow>)> {
+        let mut visit = self.read(record, &mut note);
+        if visit.content.is_none() {
+            return Ok((visit, None));
+        }
+        let evidence = self.sign(&mut visit, has_evidence, &mut note)?;
+        Ok((visit, evidence))
+    }
+
+    /// The first part of [`VisitMaker::visit`]: which text the record has. No word is cut, so no
+    /// dictionary is needed.
+    pub fn read(&mut self, record: Record, mut note: impl FnMut(&str)) -> Visit {
         let mut visit = blank(&record.url, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;
         let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
         let Some(mut extracted) = text_of(record.body, &self.extract) else {
             visit.kind = without_text;
-            return Ok((visit, None));
+            return visit;
         };
-        let gathered = extracted.flags.contains(Flags::FALLBACK);
-        if gathered {
+        if extracted.flags.contains(Flags::FALLBACK) {
             note("extracted_by_fallback");
             visit.flags |= GATHERED;
         }
@@ -117,7 +128,7 @@ impl VisitMaker {
         }
         if self.normal.is_empty() {
             note("empty");
-            return Ok((visit, None));
+            return visit;
         }
         visit.content = Id::of(self.normal.as_bytes());
         visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
@@ -131,6 +142,17 @@ impl VisitMaker {
             visit.flags |= REPLACED;
             note("replaced_characters");
         }
+        visit
+    }
+
+    /// The second part: the fingerprint and the evidence of the text of the last visit that
+    /// [`VisitMaker::read`] returned.
+    pub fn sign(
+        &mut self,
+        visit: &mut Visit,
+        has_evidence: impl FnOnce(Id) -> bool,
+        mut note: impl FnMut(&str),
+    ) -> Result<Option<EvidenceRow>> {
         if self.evidence.uses_words() {
             self.featurizer.words_and_features(&self.normal, &mut self.words, &mut self.features);
         } else {
@@ -140,13 +162,12 @@ impl VisitMaker {
         if self.featurizer.is_too_short(&self.features) {
             visit.flags |= TOO_SHORT;
             note("too_short");
-            return Ok((visit, None));
+            return Ok(None);
         }
-        if gathered || has_evidence(visit.content) {
-            return Ok((visit, None));
+        if visit.flags & GATHERED != 0 || has_evidence(visit.content) {
+            return Ok(None);
         }
         let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);
-        let evidence = self.evidence.evidence(content, fingerprint, chars, &self.normal, &self.words)?;
-        Ok((visit, Some(evidence)))
+        self.evidence.evidence(content, fingerprint, chars, &self.normal, &self.words).map(Some)
     }
 }

@@ -192,6 +192,11 @@ pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
     !attempt.join(REFUSED).exists() && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
 }
 
+/// Whether a guard refused the attempt.
+pub fn is_refused(attempt: &Path) -> bool {
+    attempt.join(REFUSED).exists()
+}
+
 /// Deletes an attempt. What cannot be deleted takes space and is never read.
 fn give_up(attempt: &Path) {
     if let Err(error) = std::fs::remove_dir_all(attempt) {
@@ -327,7 +332,28 @@ pub fn plan_at_most(
     clock: Clock,
     inputs_max: usize,
 ) -> Result<Option<Plan>> {
-    let found = found(job, store, head, inputs_max)?;
+    let (plan, kept) = planned(job, store, head, clock, inputs_max)?;
+    if plan.is_none() {
+        kept.keep();
+    }
+    Ok(plan)
+}
+
+/// [`plan_at_most`] that leaves nothing in the store, which may not be there yet.
+pub fn preview(job: &Job, store: &Store, head: Option<&Head>, clock: Clock, inputs_max: usize) -> Result<Option<Plan>> {
+    planned(job, store, head, clock, inputs_max).map(|(plan, _)| plan)
+}
+
+/// The plan, and the digests that are to be kept if there is none.
+fn planned(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    clock: Clock,
+    inputs_max: usize,
+) -> Result<(Option<Plan>, Digests)> {
+    let mut found = found(job, store, head, inputs_max)?;
+    let kept = std::mem::take(&mut found.kept);
     if head.is_none() && found.inputs.is_empty() {
         // Files that are there and cannot be read as they are say more than that there is none.
         return Err(match found.passed.first() {
@@ -335,7 +361,7 @@ pub fn plan_at_most(
             None => inputs::none_found(&job.read.inputs),
         });
     }
-    plan_of(job, store, head, found, clock, None)
+    Ok((plan_of(job, store, head, found, clock, None)?, kept))
 }
 
 /// The plan of an epoch that takes `again` what an epoch of another store took, under its number,
@@ -380,7 +406,6 @@ fn plan_of(
     let changed = decision_changed || view_changed || comes_back;
     let due = replayed.is_some() || !found.inputs.is_empty() || changed || expires(store, head, retention)?;
     if !due {
-        found.kept.keep();
         return Ok(None);
     }
     let sources = manifest.map_or(&[][..], |manifest| &manifest.sources);

@@ -122,6 +122,11 @@ impl Store {
         Ok(Store { root: root.to_owned(), uuid: format.store })
     }
 
+    /// The store that a first run would make at `root`. Nothing is there, and nothing may be written.
+    pub fn to_be_made(root: &Path) -> Store {
+        Store { root: root.to_owned(), uuid: String::new() }
+    }
+
     /// Opens a store of this or an older format and of any identity, for a rebuild. Only its
     /// [`past`] and its lists of lines may be read.
     pub fn open_any(root: &Path) -> Result<Store> {

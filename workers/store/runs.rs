@@ -140,6 +140,40 @@ impl<R: Row> Table<R> {
         consolidate(rows)
     }
 
+    /// The first live rows with `key`, at most `rows_max`, in order. The others of a key that has
+    /// millions of rows are not read.
+    pub fn first(&self, key: R::Key, rows_max: usize) -> Vec<R> {
+        let mut heads: Vec<(&Segment<R>, i8, usize, R)> = Vec::new();
+        let read = |segment: &Segment<R>, position: usize| {
+            let is_there = position < segment.len() && segment.key(position) == key;
+            is_there.then(|| segment.row(position))
+        };
+        for (segment, sign) in self.signed() {
+            let position = segment.seek(key, 0);
+            heads.extend(read(segment, position).map(|row| (segment, sign, position, row)));
+        }
+        let (mut rows, mut sum) = (Vec::new(), 0);
+        let mut current: Option<R> = None;
+        loop {
+            let least = (0..heads.len()).map(|at| (heads[at].3.clone().with_diff(1), at)).min();
+            let next = least.as_ref().map(|(row, _)| row);
+            if current.as_ref() != next {
+                rows.extend(current.filter(|_| sum > 0));
+                (current, sum) = (next.cloned(), 0);
+            }
+            let Some((_, at)) = least.filter(|_| rows.len() < rows_max) else { break };
+            let (segment, sign, position, row) = &mut heads[at];
+            sum += i32::from(row.diff() * *sign);
+            *position += 1;
+            match read(segment, *position) {
+                Some(next) => *row = next,
+                None => drop(heads.swap_remove(at)),
+            }
+        }
+        self.rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        rows
+    }
+
     /// The number of live rows of each of the ascending `keys`, without reading them: the diffs of a
     /// row sum to 0 or 1 over all runs, so those of all rows of a key sum to this number.
     pub fn counts(&self, keys: &[R::Key]) -> Vec<u64> {
@@ -265,6 +299,11 @@ mod tests {
             };
             let sums: Vec<u64> = keys.iter().map(|key| sum(key).max(0) as u64).collect();
             assert_eq!(table.counts(&keys), sums, "case {n}");
+            for (key, rows_max) in keys.iter().flat_map(|key| (0..4).map(move |rows_max| (key, rows_max))) {
+                let added = matching.iter().filter(|row| row.content == *key && row.diff > 0);
+                let added: Vec<_> = added.take(rows_max).cloned().collect();
+                assert_eq!(table.first(*key, rows_max), added, "case {n}, {key}, {rows_max}");
+            }
         }
         // Added, retracted and added again: two runs name the same file.
         let (added, retracted) = ([row(40, 1)], [row(40, -1)]);

@@ -11,6 +11,7 @@ use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
 use crate::tables::{GoneRow, PageColumns, PageRow};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// `cause` of a gone page: a record said that it was removed.
@@ -103,6 +104,22 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     let live =
         |segment: &Arc<Segment<PageRow>>| rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
     pages.segments().iter().map(live).sum::<i64>() > 0
+}
+
+/// The number of live pages by the epoch and the time that saw them last. Both columns and the diffs
+/// are read through: the diffs of a row sum to 0 or 1, so those of all rows with one pair of values
+/// sum to the pages that have it.
+pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
+    let mut sums: BTreeMap<(u32, i64), i64> = BTreeMap::new();
+    for segment in pages.segments() {
+        for columns in (0..segment.batches()).map(|batch| segment.batch(batch)) {
+            let values = columns.last_epoch.values().iter().zip(columns.last_time.values());
+            for (seen, diff) in values.zip(columns.diff.values()) {
+                *sums.entry((*seen.0, *seen.1)).or_default() += i64::from(*diff);
+            }
+        }
+    }
+    sums.into_iter().filter(|(_, pages)| *pages > 0).map(|(seen, pages)| (seen, pages as u64)).collect()
 }
 
 #[cfg(test)]

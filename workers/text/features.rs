@@ -126,7 +126,7 @@ pub fn dictionary() -> &'static Jieba {
 }
 
 impl Featurizer {
-    /// Loads the dictionary and the files that `options` name, whose words are normalised as texts.
+    /// Loads the files that `options` name, whose words are normalised as texts.
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<Featurizer> {
         let idf = options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
         let stop_words = match &options.stop_words {
@@ -137,9 +137,6 @@ impl Featurizer {
             }
             None => HashSet::new(),
         };
-        if options.unit == Unit::Words {
-            dictionary();
-        }
         Ok(Featurizer { options: options.clone(), idf, stop_words: Arc::new(stop_words), hashes: Vec::new() })
     }
 

@@ -10,6 +10,11 @@ use crate::store::{Store, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The last epochs whose commits are kept by default.
+pub const KEEP_EPOCHS: u64 = 8;
+/// The last days whose commits are kept by default.
+pub const KEEP_DAYS: u32 = 7;
+
 /// The commits that are kept besides the head: those that satisfy one of the fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep {

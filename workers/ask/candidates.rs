@@ -1,0 +1,172 @@
+//! Which stored contents an epoch would compare with a text that is added.
+//!
+//! These are look-ups of the text's fingerprint in one bucket of each band, and of its keys. The
+//! near rule is that of epochs, run by their code on the same buckets. The pivot rule ranks the
+//! text among those that are there, as an epoch would rank it.
+
+use crate::ask::tables::Tables;
+use crate::candidates::hamming::Scratch;
+use crate::candidates::pivots::{PIVOTS, PIVOTS_LEAST, examined_before, examined_between};
+use crate::document::Id;
+use crate::fold::buckets::{Found, near};
+use crate::fold::groups::{CREATED, PROBE, Touched};
+use std::collections::BTreeMap;
+
+/// The first contents of a group or bucket that are read. Only one of the first
+/// [`PIVOTS_LEAST`] by digest is compared with more.
+pub const BUCKET_CONTENTS_MAX: usize = 4096;
+
+/// What a text would be compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proposed {
+    /// The contents, with [`crate::tables::PairRow::proposals`].
+    pub contents: BTreeMap<Id, u64>,
+    /// Whether the text would move ranks by which other contents are compared, or are not.
+    pub moves_others: bool,
+    /// Whether a bucket has more contents than were read, and the text is compared with all.
+    pub is_cut: bool,
+}
+
+impl Proposed {
+    fn add(&mut self, content: Id, signature: u8) {
+        let byte = 8 * u32::from(signature);
+        *self.contents.entry(content).or_default() += 1 << byte;
+    }
+
+    /// Adds those of one group or bucket with which `added` is compared. `first` are its first
+    /// contents, ascending.
+    fn add_bucket(&mut self, first: &[Id], added: Id, signature: u8) {
+        let is_whole = first.len() < BUCKET_CONTENTS_MAX;
+        let rank = first.partition_point(|content| *content < added);
+        let before = &first[..examined_before(rank)];
+        // Those after it move up by one.
+        let after = first[rank..].iter().enumerate().filter(|(at, _)| rank < examined_before(rank + at + 1));
+        before.iter().chain(after.map(|(_, content)| content)).for_each(|content| self.add(*content, signature));
+        self.moves_others |= first.len() >= PIVOTS && rank < first.len();
+        self.is_cut |= !is_whole && rank < PIVOTS_LEAST;
+    }
+
+    /// Adds those of a group of a near fingerprint with which a content, of this `rank` in a group
+    /// with `others` other contents, is compared.
+    fn add_near(&mut self, first: &[Id], rank: usize, others: usize, product_max: usize) {
+        let compared = first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
+        compared.for_each(|(_, content)| self.add(*content, 0));
+        // Those behind it are compared with fewer.
+        self.moves_others |= rank < others && (others + 1) * first.len() > product_max;
+    }
+}
+
+/// The near fingerprints of one, in one band.
+struct NearOf {
+    key: u64,
+    /// Each with the greatest product of ranks.
+    found: Vec<(u64, usize)>,
+    /// Other pairs whose products change, with the lesser product.
+    others: Vec<(u64, u64, usize)>,
+}
+
+impl Found for NearOf {
+    fn pair(&mut self, a: u64, b: u64, [before, after]: [usize; 2]) {
+        if a != self.key && b != self.key {
+            self.others.push((a, b, before.min(after)));
+        } else if after > 0 && a != b {
+            self.found.push((if a == self.key { b } else { a }, after));
+        }
+    }
+
+    fn earlier(&mut self, _before: usize, _after: usize) {}
+}
+
+/// The contents with which a text is compared that has this digest, fingerprint and keys. It is in
+/// no table yet.
+pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterator<Item = (u8, u64)>) -> Proposed {
+    let mut proposed = Proposed::default();
+    let bands = &tables.bands;
+    let group = |key: u64, contents_max: usize| -> Vec<Id> {
+        tables.groups.first(key, contents_max).into_iter().map(|row| row.content).collect()
+    };
+    let own = group(bands.key(0, fingerprint), BUCKET_CONTENTS_MAX);
+    proposed.add_bucket(&own, added, 0);
+    let rank = own.partition_point(|content| *content < added);
+    let mut scratch = Scratch::new();
+    for band in 0..bands.count() {
+        let key = bands.key(band, fingerprint);
+        let touched = [Touched { band: band as u64, key, bits: if own.is_empty() { CREATED | PROBE } else { PROBE } }];
+        let mut found = NearOf { key, found: Vec::new(), others: Vec::new() };
+        match band {
+            0 => near(&tables.groups, &touched, bands, band, &mut scratch, &mut found),
+            _ => near(&tables.band[band - 1], &touched, bands, band, &mut scratch, &mut found),
+        }
+        let in_band_0 = |key: u64| bands.key(0, bands.unkey(band, key));
+        for (other, product_max) in found.found {
+            // Of another group at most the pivots are compared.
+            proposed.add_near(&group(in_band_0(other), PIVOTS), rank, own.len(), product_max);
+        }
+        for (a, b, product_max) in found.others {
+            let contents = [a, b].map(|key| group(in_band_0(key), PIVOTS).len());
+            proposed.moves_others |= contents[0] * contents[1] > product_max;
+        }
+    }
+    for (kind, key) in keys {
+        let rows = tables.keys.first(key, BUCKET_CONTENTS_MAX);
+        let first: Vec<Id> = rows.into_iter().filter(|row| row.kind == kind).map(|row| row.content).collect();
+        proposed.add_bucket(&first, added, kind);
+    }
+    proposed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::ranks::{changes_between, changes_within, members};
+    use proptest::prelude::*;
+
+    fn id(high: u64) -> Id {
+        Id { high, low: 0 }
+    }
+
+    proptest! {
+        /// What is compared with a text that is added to a bucket, or near a group, is what an
+        /// epoch begins to compare with it; and if the epoch begins or ceases to compare others,
+        /// the answer says so.
+        #[test]
+        fn added_as_by_an_epoch(count in 0u64..200, at in 0u64..201, others in 0u64..80, doublings in 0u32..6) {
+            let product_max = PIVOTS >> doublings;
+            let before: Vec<Id> = (0..count).map(|n| id(2 * n + 1)).collect();
+            let added = id(2 * at.min(count));
+            let mut after = before.clone();
+            after.insert(at.min(count) as usize, added);
+            let changed = members(&before, &after, |content| *content);
+            let near: Vec<Id> = (0..others).map(|n| id(1000 + n)).collect();
+            let of = |proposed: &Proposed| proposed.contents.keys().copied().collect::<Vec<Id>>();
+
+            let (mut with, mut elsewhere) = (Vec::new(), false);
+            let mut note = |a: Id, b: Id, diff: i32| match diff {
+                1 if a == added => with.push(b),
+                1 if b == added => with.push(a),
+                _ => elsewhere = true,
+            };
+            changes_within(&changed, &mut note);
+            with.sort_unstable();
+            let mut proposed = Proposed::default();
+            proposed.add_bucket(&before, added, 1);
+            prop_assert_eq!(of(&proposed), with);
+            prop_assert!(proposed.moves_others || !elsewhere);
+
+            let (mut with, mut elsewhere) = (Vec::new(), false);
+            let mut note = |a: Id, b: Id, diff: i32| match diff {
+                1 if a == added => with.push(b),
+                1 if b == added => with.push(a),
+                _ => elsewhere = true,
+            };
+            let others = members(&near, &near, |content| *content);
+            changes_between(&changed, &others, [product_max; 2], &mut note);
+            with.sort_unstable();
+            let mut proposed = Proposed::default();
+            let rank = before.partition_point(|content| *content < added);
+            proposed.add_near(&near[..near.len().min(PIVOTS)], rank, before.len(), product_max);
+            prop_assert_eq!(of(&proposed), with);
+            prop_assert!(proposed.moves_others || !elsewhere);
+        }
+    }
+}

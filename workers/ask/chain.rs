@@ -1,0 +1,49 @@
+//! Finds the shortest chain of accepted pairs between two contents, by breadth-first search.
+//!
+//! Of several shortest chains the one is taken that a search in the order of digests meets first.
+
+use crate::ask::tables::Tables;
+use crate::document::Id;
+use crate::tables::PairRow;
+use std::collections::BTreeMap;
+
+/// The contents that a search meets at most.
+pub const CONTENTS_MAX: usize = 65_536;
+
+/// The outcome of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chain {
+    /// The pairs of the chain, from the first content to the last.
+    Found(Vec<PairRow>),
+    /// No chain joins the two.
+    None,
+    /// More than [`CONTENTS_MAX`] contents were met.
+    TooFar,
+}
+
+/// The shortest chain from `a` to `b`.
+pub fn chain(tables: &Tables, a: Id, b: Id) -> Chain {
+    let mut met: BTreeMap<Id, Option<PairRow>> = BTreeMap::from([(a, None)]);
+    let mut edge = vec![a];
+    while !edge.is_empty() && !met.contains_key(&b) {
+        let mut next = Vec::new();
+        for row in tables.pairs.matching(&edge).into_iter().filter(|row| row.accepted == 1) {
+            if met.len() >= CONTENTS_MAX {
+                return Chain::TooFar;
+            }
+            if !met.contains_key(&row.other) {
+                next.push(row.other);
+                met.insert(row.other, Some(row));
+            }
+        }
+        next.sort_unstable();
+        edge = next;
+    }
+    let (mut pairs, mut at) = (Vec::new(), b);
+    while let Some(Some(row)) = met.get(&at) {
+        pairs.push(row.clone());
+        at = row.content;
+    }
+    pairs.reverse();
+    if at == a { Chain::Found(pairs) } else { Chain::None }
+}

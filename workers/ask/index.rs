@@ -1,0 +1,422 @@
+//! Asks the index what a text would fold with, by the rules of an epoch.
+//!
+//! The text is normalised, signed, compared and decided by the code that an epoch uses, against the
+//! look-ups of [`crate::ask::candidates`]. What an epoch may see otherwise is said, with the reason:
+//! the answer is provisional then.
+
+use crate::ask::candidates::proposed;
+use crate::ask::tables::{Cluster, Tables, share};
+use crate::confirm::{self, Known, Reason, Verdict, decide};
+use crate::document::Id;
+use crate::error::Result;
+use crate::fold::visit_maker::VisitMaker;
+use crate::graph::representative::KeepRule;
+use crate::job::Job;
+use crate::locks::lock;
+use crate::read::record::{Body, Record};
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::tables::evidence::{damaged, unpack_text};
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{EvidenceRow, PairRow, Visit, pairs};
+use crate::text::features::Featurizer;
+use crate::text::signatures::Signer;
+use crate::text::sketch::Sketches;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// The pages with the identical text that an answer names; it counts all.
+pub const URLS_MAX: usize = 10;
+/// The stored pairs of a text that an answer lists.
+pub const STORED_PAIRS_MAX: usize = 1000;
+
+/// The tables of a head, ready to be asked.
+pub struct Index {
+    /// The epoch of the head.
+    pub epoch: u64,
+    pub(super) tables: Tables,
+    pub(super) options: confirm::Options,
+    pub(super) rule: KeepRule,
+    has_radius: bool,
+    job: Job,
+    /// Makers that no thread uses now. Each has the buffers of one thread.
+    makers: Mutex<Vec<VisitMaker>>,
+}
+
+/// What becomes of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// It folds with no stored page.
+    New,
+    /// A stored page has the same text.
+    Identical,
+    /// Stored pages have a similar text.
+    Near,
+}
+
+impl Found {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Found::New => "new",
+            Found::Identical => "identical",
+            Found::Near => "near",
+        }
+    }
+}
+
+/// A stored text that was compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Match {
+    /// The content.
+    pub content: String,
+    /// A page that has it.
+    pub url: String,
+    /// The number of its pages.
+    pub pages: u64,
+    /// The signatures that propose the pair, joined by `+`.
+    pub signature: String,
+    /// The number of bits in which the fingerprints differ.
+    pub distance: u32,
+    /// The similarity by the rule that decided.
+    pub similarity: f64,
+    /// Whether the pair is accepted.
+    pub accepted: bool,
+    /// The rule that decided.
+    pub reason: &'static str,
+    /// The cluster of its pages.
+    pub cluster: String,
+    /// The pages of that cluster.
+    pub cluster_pages: u32,
+    /// The URL of the page that represents it.
+    pub representative: String,
+    /// The DocId of that page.
+    #[serde(skip)]
+    representative_doc: Id,
+}
+
+/// What an index says about a text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The URL that the text came with, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What becomes of the text.
+    pub verdict: Found,
+    /// The URL of the page that represents the cluster that it belongs to.
+    pub representative: Option<String>,
+    /// That cluster.
+    pub cluster: Option<String>,
+    /// The pages of that cluster.
+    pub cluster_pages: Option<u32>,
+    /// The similarity with the most similar text; 1 if identical.
+    pub similarity: Option<f64>,
+    /// The rule that accepted that pair.
+    pub reason: Option<&'static str>,
+    /// Whether the next epoch may see it otherwise.
+    pub provisional: bool,
+    /// Why: see [`because`].
+    pub because: Vec<&'static str>,
+    /// The content: the digest of the normalised text; none if it is empty.
+    pub content: Option<String>,
+    /// The characters of the normalised text.
+    pub chars: u32,
+    /// What is odd about the text, such as `too_short`.
+    pub notes: Vec<String>,
+    /// The number of stored pages with the identical text.
+    pub pages: u64,
+    /// The first of them by DocId.
+    pub urls: Vec<String>,
+    /// The stored texts with which it is accepted, the most similar first.
+    pub matches: Vec<Match>,
+    /// Those with which it is refused, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Match>,
+}
+
+/// Why an answer is provisional.
+pub mod because {
+    /// It moves ranks in large groups, so other contents are compared than now.
+    pub const PIVOTS: &str = "pivots";
+    /// It would be compared with more contents of a bucket than were read.
+    pub const LIMIT: &str = "limit";
+    /// It joins several clusters.
+    pub const JOINS: &str = "joins";
+    /// With a radius clusters are made anew.
+    pub const RADIUS: &str = "radius";
+    /// The page that it came from would represent the cluster, by the keep rule.
+    pub const REPRESENTS: &str = "represents";
+    /// The page that it came from would name the cluster.
+    pub const NAMES: &str = "names";
+    /// Its URL has another text now, which would go.
+    pub const REPLACES: &str = "replaces";
+}
+
+impl Index {
+    /// Opens the tables of `head`. No dictionary is loaded before a text needs it.
+    ///
+    /// # Errors
+    ///
+    /// `Config` if the head was decided with another configuration than the job's, `Io` if a table
+    /// cannot be mapped.
+    pub fn open(job: &Job, store: &Store, head: &Head) -> Result<Index> {
+        job.check_decided(store.root(), &head.manifest, true)?;
+        Ok(Index {
+            epoch: head.manifest.epoch,
+            tables: Tables::open(store, head, job.bands()?)?,
+            options: job.verdicts(),
+            rule: KeepRule::new(&job.keep),
+            has_radius: job.clusters.radius.is_some(),
+            job: job.clone(),
+            makers: Mutex::default(),
+        })
+    }
+
+    /// What becomes of `body`, which has no URL. With `all` refused candidates are listed.
+    pub fn ask(&self, body: Body, all: bool) -> Result<Answer> {
+        let record = Record { url: String::new(), date: None, bad_date: false, body };
+        Ok(Answer { url: None, ..self.answer(record, None, all)? })
+    }
+
+    /// What becomes of `record`, as a run reads it.
+    pub fn ask_record(&self, record: Record, all: bool) -> Result<Answer> {
+        let url = record.url.clone();
+        self.answer(record, Some(url), all)
+    }
+
+    fn answer(&self, record: Record, url: Option<String>, all: bool) -> Result<Answer> {
+        let pooled = lock(&self.makers).pop();
+        let mut maker = match pooled {
+            Some(maker) => maker,
+            None => {
+                let featurizer = Featurizer::new(&self.job.features, &self.job.normalize)?;
+                VisitMaker::new(&self.job, featurizer, Signer::new(&self.job.signatures, &self.job.normalize)?)?
+            }
+        };
+        let answer = self.answer_with(&mut maker, record, url, all);
+        lock(&self.makers).push(maker);
+        answer
+    }
+
+    fn answer_with(&self, maker: &mut VisitMaker, record: Record, url: Option<String>, all: bool) -> Result<Answer> {
+        let mut notes = Vec::new();
+        let mut visit = maker.read(record, |word| notes.push(word.to_owned()));
+        let has_url = url.is_some();
+        let mut answer = Answer::about(url, &visit);
+        if visit.content.is_none() {
+            return Ok(Answer { notes, ..answer });
+        }
+        let mut evidence = None;
+        if let Some(row) = self.tables.content(visit.content) {
+            notes.extend((row.flags & TOO_SHORT != 0).then(|| "too_short".to_owned()));
+            self.identical(visit.content, &mut answer);
+            if all {
+                self.stored_pairs(visit.content, &mut answer);
+            }
+        } else {
+            evidence = maker.sign(&mut visit, |_| false, |word| notes.push(word.to_owned()))?;
+        }
+        if let Some(evidence) = &evidence {
+            self.compare(evidence, all, &mut answer)?;
+        }
+        if has_url {
+            self.replace(&visit, &mut answer);
+        }
+        answer.provisional = !answer.because.is_empty();
+        Ok(Answer { notes, ..answer })
+    }
+
+    /// What becomes of the text of the live page `doc`: the pages that share it, and its decided
+    /// pairs. None if there is no such page.
+    pub fn ask_page(&self, doc: Id, all: bool) -> Option<Answer> {
+        let page = self.tables.page(doc)?;
+        let chars = self.tables.content(page.content).map_or(0, |row| row.chars);
+        let mut answer = Answer::new(Some(self.tables.url(doc)), page.content, chars);
+        if !page.content.is_none() {
+            self.identical(page.content, &mut answer);
+            self.stored_pairs(page.content, &mut answer);
+            if !all {
+                answer.refused.clear();
+            }
+        }
+        Some(answer)
+    }
+
+    fn identical(&self, content: Id, answer: &mut Answer) {
+        let docs = self.tables.first_pages(content, URLS_MAX);
+        let cluster = self.tables.cluster(content, docs.first().copied().unwrap_or(Id::NONE));
+        answer.verdict = Found::Identical;
+        answer.similarity = Some(1.0);
+        answer.pages = self.tables.pages_of(content);
+        answer.urls = docs.iter().map(|doc| self.tables.url(*doc)).collect();
+        answer.belongs_to(&cluster);
+    }
+
+    fn stored_pairs(&self, content: Id, answer: &mut Answer) {
+        for row in self.tables.pairs.first(content, STORED_PAIRS_MAX) {
+            let PairRow { other, distance, similarity, reason, accepted, proposals, .. } = row;
+            let found = self.matched(other, proposals, distance.into(), (similarity, reason, accepted == 1));
+            answer.push(found);
+        }
+        answer.sort();
+    }
+
+    /// Compares a text that no stored page has with those that an epoch would compare it with.
+    fn compare(&self, evidence: &EvidenceRow, all: bool, answer: &mut Answer) -> Result<()> {
+        let own_keys = crate::tables::evidence::keys(&evidence.keys);
+        let proposed = proposed(&self.tables, evidence.content, evidence.fingerprint, own_keys);
+        let text = if evidence.text.is_empty() { None } else { unpack_text(&evidence.text) };
+        let sketches = Sketches::parse(&evidence.sketches).ok_or_else(|| damaged(evidence.content, "is damaged"))?;
+        let known = Known { chars: evidence.chars, sketches, text: text.as_deref() };
+        let contents: Vec<Id> = proposed.contents.keys().copied().collect();
+        let places = self.tables.evidence.places(&contents)?;
+        for ((content, proposals), place) in proposed.contents.into_iter().zip(places) {
+            let other = self.tables.evidence.read(content, place)?;
+            let distance = (other.fingerprint ^ evidence.fingerprint).count_ones();
+            let Verdict { accepted, similarity, reason } = decide(&known, &other, distance, &self.options);
+            if other.is_damaged() {
+                return Err(damaged(content, "is damaged"));
+            }
+            if accepted || all {
+                answer.push(self.matched(content, proposals, distance, (similarity, reason as u8, accepted)));
+            }
+        }
+        answer.sort();
+        if let Some(first) = answer.matches.first().cloned() {
+            answer.verdict = Found::Near;
+            answer.similarity = Some(first.similarity);
+            answer.reason = Some(first.reason);
+            answer.cluster = Some(first.cluster);
+            answer.cluster_pages = Some(first.cluster_pages);
+            answer.representative = Some(first.representative);
+        }
+        let clusters: BTreeSet<&str> = answer.matches.iter().map(|one| one.cluster.as_str()).collect();
+        let joins = clusters.len() > 1;
+        let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
+        because(proposed.moves_others, because::PIVOTS);
+        because(proposed.is_cut, because::LIMIT);
+        because(joins, because::JOINS);
+        because(self.has_radius && answer.verdict == Found::Near, because::RADIUS);
+        Ok(())
+    }
+
+    fn matched(
+        &self,
+        content: Id,
+        proposals: u64,
+        distance: u32,
+        (similarity, reason, accepted): (u16, u8, bool),
+    ) -> Match {
+        let doc = self.tables.first_pages(content, 1).first().copied().unwrap_or(Id::NONE);
+        let cluster = self.tables.cluster(content, doc);
+        Match {
+            content: content.to_string(),
+            url: self.tables.url(doc),
+            pages: self.tables.pages_of(content),
+            signature: pairs::names(proposals),
+            distance,
+            similarity: share(similarity),
+            accepted,
+            reason: Reason::name(reason),
+            cluster: cluster.id,
+            cluster_pages: cluster.pages,
+            representative: cluster.representative,
+            representative_doc: cluster.representative_doc,
+        }
+    }
+
+    /// What the URL of a text changes: it may have another text now, and its page may come first in
+    /// its cluster.
+    fn replace(&self, visit: &Visit, answer: &mut Answer) {
+        let stored = self.tables.page(visit.doc);
+        if stored.as_ref().is_some_and(|page| page.content != visit.content) {
+            answer.because.push(because::REPLACES);
+        }
+        if answer.verdict == Found::New
+            || stored.is_some_and(|page| page.content == visit.content && page.date == visit.date)
+        {
+            return;
+        }
+        let docs = answer.matches.iter().map(|one| one.representative_doc);
+        let own = (answer.verdict == Found::Identical)
+            .then(|| self.tables.first_pages(visit.content, 1).first().copied())
+            .flatten()
+            .map(|doc| self.tables.cluster(visit.content, doc).representative_doc);
+        let rank = |doc: Id| {
+            let page = self.tables.page(doc)?;
+            let chars = self.tables.content(page.content)?.chars;
+            Some((self.rule.rank(page.facts(chars)), doc))
+        };
+        let first = own.into_iter().chain(docs).filter_map(rank).min();
+        let facts = crate::graph::representative::Facts {
+            host: visit.host,
+            https: visit.https == 1,
+            url_bytes: u32::try_from(visit.url.len()).unwrap_or(u32::MAX),
+            date: visit.date,
+            chars: visit.chars,
+        };
+        if first.is_some_and(|first| (self.rule.rank(facts), visit.doc) < first) {
+            answer.because.push(because::REPRESENTS);
+        }
+        if answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster) {
+            answer.because.push(because::NAMES);
+        }
+    }
+}
+
+impl Answer {
+    fn about(url: Option<String>, visit: &Visit) -> Answer {
+        Answer::new(url, visit.content, visit.chars)
+    }
+
+    fn new(url: Option<String>, content: Id, chars: u32) -> Answer {
+        Answer {
+            url,
+            verdict: Found::New,
+            representative: None,
+            cluster: None,
+            cluster_pages: None,
+            similarity: None,
+            reason: None,
+            provisional: false,
+            because: Vec::new(),
+            content: (!content.is_none()).then(|| content.to_string()),
+            chars,
+            notes: Vec::new(),
+            pages: 0,
+            urls: Vec::new(),
+            matches: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    fn belongs_to(&mut self, cluster: &Cluster) {
+        self.cluster = Some(cluster.id.clone());
+        self.cluster_pages = Some(cluster.pages);
+        self.representative = Some(cluster.representative.clone());
+    }
+
+    fn push(&mut self, found: Match) {
+        if found.accepted { &mut self.matches } else { &mut self.refused }.push(found);
+    }
+
+    fn sort(&mut self) {
+        for list in [&mut self.matches, &mut self.refused] {
+            list.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.content.cmp(&b.content)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads of a server ask one index at once.
+    #[test]
+    fn an_index_is_shared() {
+        fn is_shared<T: Send + Sync>() {}
+        is_shared::<Index>();
+    }
+}

@@ -1,0 +1,113 @@
+//! Says why a page represents its cluster: which step of the keep rule decided, and against whom.
+
+use crate::ask::index::Index;
+use crate::ask::tables::time;
+use crate::document::Id;
+use crate::graph::representative::{Criterion, Options, Rank};
+use crate::tables::PageRow;
+use serde::Serialize;
+
+/// The pages of a cluster that are ranked to find the one after the representative.
+pub const PAGES_MAX: usize = 16_384;
+
+/// Why a page represents a cluster and another one does not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The page that represents.
+    pub representative: String,
+    /// The page that it was compared with: the one that was asked for, or the next best.
+    pub against: String,
+    /// The step that decided: `hosts`, a criterion of `[keep] by`, or `doc` if all are equal.
+    pub by: &'static str,
+    /// What that step looks at, of the page that represents.
+    pub value: String,
+    /// The same of the other page.
+    pub other: String,
+    /// Whether every page of the cluster was looked at to find the next best.
+    pub is_whole: bool,
+}
+
+/// Why `representative` comes before `doc`; if both are the same page, before the next best of its
+/// cluster. None if it is alone.
+pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id) -> Option<Kept> {
+    let first = ranked(index, representative)?;
+    let (second, is_whole) = match doc == representative {
+        true => next_best(index, &first.page, representative)?,
+        false => (ranked(index, doc)?, true),
+    };
+    let slot = (0..first.rank.len()).find(|slot| first.rank[*slot] != second.rank[*slot]);
+    let value = |page: &Ranked| match slot {
+        None => page.page.doc.to_string(),
+        Some(0) => match page.rank[0] as usize {
+            at if at < options.hosts.len() => format!("number {} of the list", at + 1),
+            _ => "not in the list".into(),
+        },
+        Some(slot) => match options.by[slot - 1] {
+            Criterion::Https => if page.page.https == 1 { "https" } else { "http" }.into(),
+            Criterion::ShortestUrl => format!("{} bytes", page.page.url_bytes),
+            Criterion::Newest | Criterion::Oldest => time(page.page.date).unwrap_or_else(|| "no date".into()),
+            Criterion::LongestText => format!("{} characters", page.chars),
+        },
+    };
+    let by = match slot {
+        None => "doc",
+        Some(0) => "hosts",
+        Some(slot) => match options.by[slot - 1] {
+            Criterion::Https => "https",
+            Criterion::ShortestUrl => "shortest_url",
+            Criterion::Newest => "newest",
+            Criterion::Oldest => "oldest",
+            Criterion::LongestText => "longest_text",
+        },
+    };
+    Some(Kept {
+        representative: index.tables.url(representative),
+        against: index.tables.url(second.page.doc),
+        by,
+        value: value(&first),
+        other: value(&second),
+        is_whole,
+    })
+}
+
+/// A page and its rank.
+struct Ranked {
+    page: PageRow,
+    chars: u32,
+    rank: Rank,
+}
+
+fn ranked(index: &Index, doc: Id) -> Option<Ranked> {
+    let page = index.tables.page(doc)?;
+    let chars = index.tables.content(page.content).map_or(0, |row| row.chars);
+    Some(Ranked { rank: index.rule.rank(page.facts(chars)), page, chars })
+}
+
+/// The best page but `representative` of its cluster, and whether all pages were looked at.
+fn next_best(index: &Index, page: &PageRow, representative: Id) -> Option<(Ranked, bool)> {
+    let tables = &index.tables;
+    let leader = tables.leader(page.content);
+    let contents: Vec<Id> = match tables.component(page.content) {
+        Some(component) => {
+            let members = tables.members.first(component, PAGES_MAX).into_iter().map(|row| row.content);
+            members.filter(|content| leader.is_none() || tables.leader(*content) == leader).collect()
+        }
+        None => vec![page.content],
+    };
+    let (mut best, mut seen): (Option<Ranked>, usize) = (None, 0);
+    let is_whole_list = contents.len() < PAGES_MAX;
+    for content in contents {
+        for doc in tables.first_pages(content, PAGES_MAX - seen) {
+            seen += 1;
+            let Some(other) = (doc != representative).then(|| ranked(index, doc)).flatten() else { continue };
+            let key = |one: &Ranked| (one.rank, one.page.doc);
+            if best.as_ref().is_none_or(|best| key(&other) < key(best)) {
+                best = Some(other);
+            }
+        }
+        if seen >= PAGES_MAX {
+            break;
+        }
+    }
+    best.map(|best| (best, is_whole_list && seen < PAGES_MAX))
+}

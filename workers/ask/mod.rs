@@ -1,0 +1,18 @@
+//! Answers questions about a store's head: what a text would fold with, and why pages are together
+//! or not.
+//!
+//! It reads look-ups by key only, and writes nothing. [`index::Index`] is opened once over a head
+//! and may be asked by many threads at once; [`page`] and [`pair`] explain what is stored.
+
+pub mod candidates;
+pub mod chain;
+pub mod history;
+pub mod index;
+pub mod keep;
+pub mod nearest;
+pub mod page;
+pub mod pair;
+pub mod report;
+pub mod rules;
+pub mod state;
+pub mod tables;

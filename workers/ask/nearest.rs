@@ -1,0 +1,124 @@
+//! Finds the page that a URL means if the store does not have that URL itself.
+//!
+//! The store knows URLs by their digest, so only a few other spellings can be looked up: http or
+//! https, with or without `www.`, with or without a slash at the end, without the query. Another
+//! host with the same path cannot be found without reading the table through, and is not.
+
+use crate::ask::tables::Tables;
+use crate::document::{Id, PageUrl, canonical_url};
+use url::Url;
+
+/// What the store has of a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// The canonical URL of the page.
+    pub url: String,
+    /// Its DocId.
+    pub doc: Id,
+    /// Whether the page is live; otherwise it is remembered as gone.
+    pub is_live: bool,
+    /// What differs from the URL that was asked for; empty if it is the same.
+    pub differs_by: Vec<&'static str>,
+}
+
+/// A live page of `url`; else of the nearest other spelling; else one that is gone, likewise.
+pub fn nearest(tables: &Tables, url: &str) -> Option<Nearest> {
+    let spellings = spellings(url);
+    let found = |is_live: bool| {
+        let is_there = |doc: Id| if is_live { tables.page(doc).is_some() } else { tables.gone(doc).is_some() };
+        let found = spellings.iter().find(|(spelling, _)| is_there(spelling.doc));
+        found.map(|(PageUrl { canonical, doc, .. }, differs_by)| Nearest {
+            url: canonical.clone(),
+            doc: *doc,
+            is_live,
+            differs_by: differs_by.clone(),
+        })
+    };
+    // The URL itself comes before any other, even if it is gone.
+    let own = found(true).filter(|found| found.differs_by.is_empty());
+    own.or_else(|| found(false).filter(|found| found.differs_by.is_empty()))
+        .or_else(|| found(true))
+        .or_else(|| found(false))
+}
+
+/// A change of a URL; none if it does not apply.
+type Change = fn(&mut Url) -> Option<()>;
+
+/// The changes that are tried, alone and together.
+const CHANGES: [(&str, Change); 4] = [
+    ("http or https", |url| {
+        let other = match url.scheme() {
+            "http" => "https",
+            "https" => "http",
+            _ => return None,
+        };
+        url.set_scheme(other).ok()
+    }),
+    ("www.", |url| {
+        let host = url.host_str()?;
+        let other = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
+        url.set_host(Some(&other)).ok()
+    }),
+    ("a slash at the end", |url| {
+        let path = url.path();
+        let other = match path.strip_suffix('/') {
+            Some("") => return None,
+            Some(without) => without.to_owned(),
+            None => format!("{path}/"),
+        };
+        url.set_path(&other);
+        Some(())
+    }),
+    ("the query", |url| {
+        url.query()?;
+        url.set_query(None);
+        Some(())
+    }),
+];
+
+/// `url` itself, then the other spellings, those with the fewest changes first.
+fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
+    let own = canonical_url(url);
+    let mut all = vec![(own.clone(), Vec::new())];
+    let Ok(parsed) = Url::parse(&own.canonical) else { return all };
+    if !parsed.has_host() {
+        return all;
+    }
+    let mut sets: Vec<u32> = (1..1 << CHANGES.len()).collect();
+    sets.sort_by_key(|set| set.count_ones());
+    for set in sets {
+        let chosen = || CHANGES.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, change)| change);
+        let mut changed = parsed.clone();
+        if chosen().all(|(_, change)| change(&mut changed).is_some()) {
+            all.push((canonical_url(changed.as_str()), chosen().map(|(name, _)| *name).collect()));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The URL itself comes first, then single changes, then several; what is no URL has no other
+    /// spelling.
+    #[test]
+    fn spellings_of_a_url() {
+        let list = |url: &str| spellings(url).into_iter().map(|(of, _)| of.canonical).collect::<Vec<_>>();
+        let all = list("http://a.example/x?q");
+        assert_eq!(
+            all[..5],
+            [
+                "http://a.example/x?q",
+                "https://a.example/x?q",
+                "http://www.a.example/x?q",
+                "http://a.example/x/?q",
+                "http://a.example/x"
+            ]
+        );
+        assert_eq!(all.len(), 16);
+        assert!(all.contains(&"https://www.a.example/x/".to_owned()));
+        assert_eq!(list("https://www.a.example/").len(), 4);
+        assert_eq!(list("corpus/12"), ["corpus/12"]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Explains one page: its text, its cluster, why that has the representative that it has, what
+//! became of the page over the kept epochs and, if it is gone, when, why and where its text lives on.
+
+use crate::ask::history::{self, Step};
+use crate::ask::index::Index;
+use crate::ask::keep::{Kept, kept};
+use crate::ask::nearest::{Nearest, nearest};
+use crate::ask::tables::{Cluster, time};
+use crate::document::{Id, canonical_url};
+use crate::error::{Error, Kind, Result};
+use crate::graph::representative;
+use crate::job::Job;
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::tables::pages::{EXPIRED, MISSING, REMOVED};
+use crate::tables::visits::TOO_SHORT;
+use serde::Serialize;
+
+/// The other pages with the same text that are named.
+pub const SAME_TEXT_MAX: usize = 10;
+
+/// A page, explained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page {
+    /// The epoch of the head.
+    pub epoch: u64,
+    /// The canonical URL that was asked for.
+    pub asked: String,
+    /// The canonical URL of the page that is explained.
+    pub url: String,
+    /// In what both differ; empty if they are the same.
+    pub differs_by: Vec<&'static str>,
+    /// Whether the page is live.
+    pub is_live: bool,
+    /// The DocId.
+    pub doc: String,
+    /// The text.
+    pub text: Option<Text>,
+    /// The date of the record, as the crawl has it.
+    pub date: Option<String>,
+    /// The source that it was last seen in.
+    pub source: Option<String>,
+    /// The first epoch that saw it.
+    pub first_epoch: Option<u32>,
+    /// The last epoch that saw it.
+    pub last_epoch: Option<u32>,
+    /// The time of that.
+    pub last_seen: Option<String>,
+    /// Its cluster; of a page that is gone that of its text, if it lives on.
+    pub cluster: Option<Cluster>,
+    /// Why the representative is what it is; none if the page is alone.
+    pub kept: Option<Kept>,
+    /// Since when and why it is gone.
+    pub gone: Option<Gone>,
+    /// What the kept epochs changed about it.
+    pub history: Vec<Step>,
+}
+
+/// The text of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Text {
+    /// The content.
+    pub content: String,
+    /// Its characters; none if no live page has it any more.
+    pub chars: Option<u32>,
+    /// Its fingerprint in hex.
+    pub fingerprint: Option<String>,
+    /// Whether it has too few words to be compared, so that it folds with identical ones only.
+    pub too_short: bool,
+    /// The live pages that have it.
+    pub pages: u64,
+    /// The first of the others by DocId.
+    pub same_text: Vec<String>,
+}
+
+/// Why a page is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gone {
+    /// `removed` by a record, `missing` in a complete snapshot, or `expired`.
+    pub cause: &'static str,
+    /// The epoch since which it is gone.
+    pub epoch: u32,
+    /// The time of the last epoch that said so.
+    pub time: Option<String>,
+    /// The date of the removal, as the crawl has it.
+    pub date: Option<String>,
+}
+
+/// What the store has of `url`, or of its nearest other spelling.
+///
+/// # Errors
+///
+/// `NoInput` if it has none of them.
+pub fn find(index: &Index, url: &str) -> Result<Nearest> {
+    nearest(&index.tables, url).ok_or_else(|| {
+        let asked = canonical_url(url).canonical;
+        let tried = "http and https, with and without www., a slash at the end and the query were tried";
+        Error::new(Kind::NoInput, format!("{asked}: the store has no such page; {tried}"))
+    })
+}
+
+/// Explains `found`, which was asked for as `url`.
+pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, found: &Nearest) -> Result<Page> {
+    let mut page = Page {
+        epoch: index.epoch,
+        asked: canonical_url(url).canonical,
+        url: found.url.clone(),
+        differs_by: found.differs_by.clone(),
+        is_live: found.is_live,
+        doc: found.doc.to_string(),
+        text: None,
+        date: None,
+        source: None,
+        first_epoch: None,
+        last_epoch: None,
+        last_seen: None,
+        cluster: None,
+        kept: None,
+        gone: None,
+        history: history::history(store, found.doc)?,
+    };
+    if let Some(row) = index.tables.page(found.doc) {
+        page.text = text(index, row.content, found.doc);
+        page.date = time(row.date);
+        page.source = head.manifest.sources.get(usize::from(row.source)).map(|source| source.name.clone());
+        (page.first_epoch, page.last_epoch) = (Some(row.first_epoch), Some(row.last_epoch));
+        page.last_seen = time(row.last_time);
+        page.settle(index, &job.keep, row.content, found.doc);
+    } else if let Some(row) = index.tables.gone(found.doc) {
+        page.text = text(index, row.content, found.doc);
+        let cause = match row.cause {
+            REMOVED => "removed",
+            MISSING => "missing",
+            EXPIRED => "expired",
+            _ => "unknown",
+        };
+        page.gone = Some(Gone { cause, epoch: row.epoch, time: time(row.last_time), date: time(row.date) });
+        if let Some(heir) = index.tables.first_pages(row.content, 1).first() {
+            page.cluster = Some(index.tables.cluster(row.content, *heir));
+        }
+    }
+    Ok(page)
+}
+
+impl Page {
+    fn settle(&mut self, index: &Index, options: &representative::Options, content: Id, doc: Id) {
+        let cluster = index.tables.cluster(content, doc);
+        self.kept = (cluster.pages > 1).then(|| kept(index, options, cluster.representative_doc, doc)).flatten();
+        self.cluster = Some(cluster);
+    }
+}
+
+/// What is known of the text of the page `doc`; none if it has none.
+fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
+    if content.is_none() {
+        return None;
+    }
+    let row = index.tables.content(content);
+    let others = index.tables.first_pages(content, SAME_TEXT_MAX + 1).into_iter().filter(|other| *other != doc);
+    Some(Text {
+        content: content.to_string(),
+        chars: row.as_ref().map(|row| row.chars),
+        fingerprint: row.as_ref().map(|row| format!("{:016x}", row.fingerprint)),
+        too_short: row.as_ref().is_some_and(|row| row.flags & TOO_SHORT != 0),
+        pages: index.tables.pages_of(content),
+        same_text: others.take(SAME_TEXT_MAX).map(|other| index.tables.url(other)).collect(),
+    })
+}

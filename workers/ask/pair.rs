@@ -1,0 +1,397 @@
+//! Explains why two pages are together, or are not.
+//!
+//! What is stored is told as it is stored. If no verdict is stored, the reason is found by the rules
+//! that propose pairs, and the verdict that the texts would get is told, too.
+
+use crate::ask::candidates::BUCKET_CONTENTS_MAX;
+use crate::ask::chain::{self, Chain};
+use crate::ask::index::Index;
+use crate::ask::nearest::Nearest;
+use crate::ask::rules::{Rule, rule};
+use crate::ask::tables::Cluster;
+use crate::candidates::near::NearRule;
+use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
+use crate::confirm::parts::{Part, parts};
+use crate::confirm::{Evidence as _, decide};
+use crate::document::Id;
+use crate::error::{Error, Kind, Result};
+use crate::store::cursor::Keys;
+use crate::tables::evidence::{Content, damaged};
+use crate::tables::{PageRow, PairRow, pairs};
+use crate::text::signatures::SignatureKind;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The characters of a text that are shown if it cannot be aligned with the other.
+const HEAD_CHARS: usize = 300;
+/// The parts that an answer lists.
+pub const PARTS_MAX: usize = 1000;
+
+/// How two pages belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// They are one page.
+    SamePage,
+    /// Their texts are identical.
+    Identical,
+    /// Their texts have an accepted pair.
+    Near,
+    /// Others join their texts.
+    Chain,
+    /// They are in two clusters.
+    Apart,
+}
+
+impl Relation {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Relation::SamePage => "same_page",
+            Relation::Identical => "identical",
+            Relation::Near => "near",
+            Relation::Chain => "chain",
+            Relation::Apart => "apart",
+        }
+    }
+}
+
+/// Two pages, explained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The epoch of the head.
+    pub epoch: u64,
+    /// The first page.
+    pub a: Side,
+    /// The second.
+    pub b: Side,
+    /// Whether they are in one cluster.
+    pub together: bool,
+    /// How.
+    pub relation: Relation,
+    /// The stored verdict; none if the two were not compared.
+    pub verdict: Option<Rule>,
+    /// The signatures that propose the stored pair, joined by `+`.
+    pub proposed_by: Option<String>,
+    /// Why no verdict is stored, see [`why`]; none if one is, or if none is needed.
+    pub not_compared: Option<&'static str>,
+    /// The verdict that they would get, if none is stored.
+    pub if_compared: Option<Rule>,
+    /// What the fingerprints say; none if a text is empty or too short.
+    pub simhash: Option<Fingerprints>,
+    /// What the other signatures say.
+    pub signatures: Vec<Signature>,
+    /// The shortest chain of accepted pairs, if they are in one component and have no accepted pair.
+    pub chain: Vec<Link>,
+    /// Whether the search for the chain was given up.
+    pub chain_is_cut: bool,
+    /// What differs between the texts; none if they are not kept, or too different to be aligned.
+    pub parts: Option<Vec<Part>>,
+    /// The number of parts.
+    pub parts_all: usize,
+}
+
+/// One of two pages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Its canonical URL.
+    pub url: String,
+    /// In what it differs from the URL that was asked for; empty if in nothing.
+    pub differs_by: Vec<&'static str>,
+    /// Its content; none if it has no text.
+    pub content: Option<String>,
+    /// The characters of its text.
+    pub chars: u32,
+    /// How its text begins, if the texts are kept and cannot be aligned.
+    pub begins: Option<String>,
+    /// Its cluster.
+    pub cluster: Cluster,
+}
+
+/// Why a pair has no verdict.
+pub mod why {
+    /// A text is empty.
+    pub const EMPTY: &str = "empty";
+    /// A text has too few words, so that it folds with identical ones only.
+    pub const TOO_SHORT: &str = "too_short";
+    /// The fingerprints are farther apart than k, and no key is equal.
+    pub const NOT_PROPOSED: &str = "not_proposed";
+    /// The pivot rule leaves the pair out of each large group or bucket that has both.
+    pub const PIVOT_RULE: &str = "pivot_rule";
+    /// The near rule leaves the two fingerprints out, as very many are near them.
+    pub const NEAR_RULE: &str = "near_rule";
+    /// A rule compares them, but the pair is not stored.
+    pub const LOST: &str = "lost";
+}
+
+/// What two fingerprints say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fingerprints {
+    /// The first, in hex.
+    pub a: String,
+    /// The second.
+    pub b: String,
+    /// The number of bits in which they differ.
+    pub distance: u32,
+    /// The most bits with which SimHash proposes a pair.
+    pub k: u32,
+    /// The bands, from the lowest bits up; the number of bits of each, and whether they are equal.
+    pub bands: Vec<(u32, bool)>,
+    /// Whether SimHash compares the two.
+    pub compared: bool,
+    /// The rule that leaves the two out, if they are within k bits.
+    pub left_out_by: Option<&'static str>,
+}
+
+/// What an equality signature says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Signature {
+    /// Its name.
+    pub signature: &'static str,
+    /// The number of keys of each text.
+    pub keys: [usize; 2],
+    /// The keys that both have, in hex.
+    pub shared: Vec<String>,
+    /// Whether the pivot rule compares the two in one of these buckets.
+    pub compared: bool,
+}
+
+/// A step of a chain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// A page of the text before it.
+    pub from: String,
+    /// A page of the text after it.
+    pub to: String,
+    /// The verdict.
+    #[serde(flatten)]
+    pub rule: Rule,
+}
+
+/// Explains two live pages.
+///
+/// # Errors
+///
+/// `NoInput` if one is not live.
+pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
+    let page = |found: &Nearest| {
+        index.tables.page(found.doc).ok_or_else(|| {
+            let line = format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url);
+            Error::new(Kind::NoInput, line)
+        })
+    };
+    let (a, b) = (page(found[0])?, page(found[1])?);
+    let mut pair = Pair {
+        epoch: index.epoch,
+        a: side(index, &a, found[0]),
+        b: side(index, &b, found[1]),
+        together: false,
+        relation: Relation::Apart,
+        verdict: None,
+        proposed_by: None,
+        not_compared: None,
+        if_compared: None,
+        simhash: None,
+        signatures: Vec::new(),
+        chain: Vec::new(),
+        chain_is_cut: false,
+        parts: None,
+        parts_all: 0,
+    };
+    pair.together = pair.a.cluster.id == pair.b.cluster.id;
+    let (x, y) = (a.content, b.content);
+    if a.doc == b.doc {
+        pair.relation = Relation::SamePage;
+    } else if x.is_none() || y.is_none() {
+        pair.not_compared = Some(why::EMPTY);
+    } else if x == y {
+        pair.relation = Relation::Identical;
+    } else {
+        pair.compare(index, x, y)?;
+    }
+    Ok(pair)
+}
+
+fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
+    Side {
+        url: found.url.clone(),
+        differs_by: found.differs_by.clone(),
+        content: (!page.content.is_none()).then(|| page.content.to_string()),
+        chars: index.tables.content(page.content).map_or(0, |row| row.chars),
+        begins: None,
+        cluster: index.tables.cluster(page.content, page.doc),
+    }
+}
+
+impl Pair {
+    fn compare(&mut self, index: &Index, x: Id, y: Id) -> Result<()> {
+        let (Some(a), Some(b)) = (index.tables.evidence(x)?, index.tables.evidence(y)?) else {
+            self.not_compared = Some(why::TOO_SHORT);
+            return Ok(());
+        };
+        let stored = index.tables.pair(x, y);
+        self.signatures(index, [(x, a.fingerprint), (y, b.fingerprint)])?;
+        if let Some(row) = &stored {
+            self.verdict = Some(rule_of(index, row));
+            self.proposed_by = Some(pairs::names(row.proposals));
+        } else {
+            self.not_compared = Some(self.why_not());
+            let distance = (a.fingerprint ^ b.fingerprint).count_ones();
+            let verdict = decide(&a, &b, distance, &index.options);
+            let accepted = verdict.accepted;
+            self.if_compared = Some(rule(verdict.reason as u8, accepted, verdict.similarity, distance, &index.options));
+        }
+        if stored.is_some_and(|row| row.accepted == 1) {
+            self.relation = Relation::Near;
+        } else if index.tables.component(x).is_some_and(|one| index.tables.component(y) == Some(one)) {
+            self.link(index, x, y);
+        }
+        self.differ(index, (x, &a), (y, &b))
+    }
+
+    /// Finds the chain that joins the two texts.
+    fn link(&mut self, index: &Index, x: Id, y: Id) {
+        match chain::chain(&index.tables, x, y) {
+            Chain::Found(rows) => {
+                if self.together {
+                    self.relation = Relation::Chain;
+                }
+                let url = |content: Id| index.tables.first_url(content);
+                let link =
+                    |row: &PairRow| Link { from: url(row.content), to: url(row.other), rule: rule_of(index, row) };
+                self.chain = rows.iter().map(link).collect();
+            }
+            Chain::None => {}
+            Chain::TooFar => {
+                self.chain_is_cut = true;
+                if self.together {
+                    self.relation = Relation::Chain;
+                }
+            }
+        }
+    }
+
+    /// Aligns the texts, if both are kept.
+    fn differ(&mut self, index: &Index, (x, a): (Id, &Content<'_>), (y, b): (Id, &Content<'_>)) -> Result<()> {
+        let texts = a.text().zip(b.text());
+        for (content, evidence) in [(x, a), (y, b)] {
+            if evidence.is_damaged() {
+                return Err(damaged(content, "is damaged"));
+            }
+        }
+        let Some((a, b)) = texts else { return Ok(()) };
+        self.parts = parts(&a, &b, &index.options);
+        match &mut self.parts {
+            Some(parts) => {
+                self.parts_all = parts.len();
+                parts.truncate(PARTS_MAX);
+            }
+            None => {
+                self.a.begins = Some(a.chars().take(HEAD_CHARS).collect());
+                self.b.begins = Some(b.chars().take(HEAD_CHARS).collect());
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what each signature says.
+    fn signatures(&mut self, index: &Index, of: [(Id, u64); 2]) -> Result<()> {
+        let bands = &index.tables.bands;
+        let difference = of[0].1 ^ of[1].1;
+        let (compared, left_out_by) = match simhash_leaves_out(index, of) {
+            None => (true, None),
+            Some(why) => (false, Some(why).filter(|why| *why != why::NOT_PROPOSED)),
+        };
+        self.simhash = Some(Fingerprints {
+            a: format!("{:016x}", of[0].1),
+            b: format!("{:016x}", of[1].1),
+            distance: difference.count_ones(),
+            k: bands.k(),
+            bands: bands.masks().into_iter().map(|mask| (mask.count_ones(), difference & mask == 0)).collect(),
+            compared,
+            left_out_by,
+        });
+        let keys = |content: Id| -> Result<BTreeSet<(u8, u64)>> {
+            let places = index.tables.evidence.places(&[content])?;
+            let row = index.tables.evidence.row(places[0])?;
+            Ok(crate::tables::evidence::keys(&row.keys).collect())
+        };
+        let (a, b) = (keys(of[0].0)?, keys(of[1].0)?);
+        for kind in SignatureKind::ALL {
+            let number = kind.number();
+            let count = |keys: &BTreeSet<(u8, u64)>| keys.iter().filter(|(of, _)| *of == number).count();
+            let shared: Vec<u64> = a.intersection(&b).filter(|(of, _)| *of == number).map(|(_, key)| *key).collect();
+            let compared = shared.iter().any(|key| {
+                let rows = index.tables.keys.first(*key, BUCKET_CONTENTS_MAX);
+                let bucket: Vec<Id> =
+                    rows.into_iter().filter(|row| row.kind == number).map(|row| row.content).collect();
+                compares_within(&bucket, of[0].0, of[1].0)
+            });
+            if count(&a) + count(&b) > 0 {
+                let shared = shared.into_iter().map(|key| format!("{key:016x}")).collect();
+                self.signatures.push(Signature {
+                    signature: kind.name(),
+                    keys: [count(&a), count(&b)],
+                    shared,
+                    compared,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn why_not(&self) -> &'static str {
+        let Some(simhash) = &self.simhash else { return why::NOT_PROPOSED };
+        let shares = self.signatures.iter().any(|signature| !signature.shared.is_empty());
+        if simhash.compared || self.signatures.iter().any(|signature| signature.compared) {
+            why::LOST
+        } else if shares {
+            why::PIVOT_RULE
+        } else {
+            simhash.left_out_by.unwrap_or(why::NOT_PROPOSED)
+        }
+    }
+}
+
+fn rule_of(index: &Index, row: &PairRow) -> Rule {
+    rule(row.reason, row.accepted == 1, row.similarity, row.distance.into(), &index.options)
+}
+
+/// Whether the pivot rule compares two contents of a group or bucket with these first contents. One
+/// that is not among them has a greater rank.
+fn compares_within(first: &[Id], a: Id, b: Id) -> bool {
+    let rank = |content: Id| first.binary_search(&content).unwrap_or(first.len());
+    let (lesser, greater) = (rank(a).min(rank(b)), rank(a).max(rank(b)));
+    lesser < examined_before(greater)
+}
+
+/// Why SimHash does not compare two contents, which have these fingerprints; none if it does.
+fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option<&'static str> {
+    let (tables, bands) = (&index.tables, &index.tables.bands);
+    let group = |fingerprint: u64, contents_max: usize| -> Vec<Id> {
+        let rows = tables.groups.first(bands.key(0, fingerprint), contents_max);
+        rows.into_iter().map(|row| row.content).collect()
+    };
+    if f == g {
+        let compared = compares_within(&group(f, BUCKET_CONTENTS_MAX), x, y);
+        return (!compared).then_some(why::PIVOT_RULE);
+    }
+    if (f ^ g).count_ones() > bands.k() {
+        return Some(why::NOT_PROPOSED);
+    }
+    // The lowest band on which both agree has the pair.
+    let band = bands.masks().iter().position(|mask| (f ^ g) & mask == 0)?;
+    let (key, fixed) = (bands.key(band, f), bands.key_fixed(band));
+    let (range, mut bucket) = (key & fixed..=key | !fixed, Vec::new());
+    match band {
+        0 => Keys::new(&tables.groups).live(range, &mut bucket),
+        _ => Keys::new(&tables.band[band - 1]).live(range, &mut bucket),
+    }
+    let mut rule = NearRule::new(bands.clone());
+    rule.add_band(band, bucket.into_iter());
+    let rank = |fingerprint: u64, content: Id| group(fingerprint, PIVOTS).binary_search(&content).unwrap_or(PIVOTS);
+    match rule.product_max(f, g) {
+        0 => Some(why::NEAR_RULE),
+        product_max => (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::PIVOT_RULE),
+    }
+}

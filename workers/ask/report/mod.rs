@@ -1,0 +1,24 @@
+//! A report of a store as one HTML page, for people who look at results in a browser.
+//!
+//! The page has everything in it: no script, no font, no request leaves it. Titles, texts and URLs
+//! come from the crawl, so nothing reaches the page but through the escaping of the template
+//! (askama, which checks the template when it is compiled).
+
+mod gather;
+mod views;
+
+use crate::ask::index::Index;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::store::manifest::Head;
+use askama::Template;
+
+/// The report of the head as HTML.
+///
+/// # Errors
+///
+/// `Io` if a table, a text or a commit is damaged.
+pub fn html(index: &Index, store: &Store, head: &Head) -> Result<String> {
+    let report = gather::report(index, store, head)?;
+    report.render().map_err(|e| Error::internal("cannot write a report").caused_by(e))
+}

@@ -1,0 +1,86 @@
+//! Says in a sentence by which rule a pair was decided, and by how much.
+
+use crate::ask::tables::share;
+use crate::confirm::{Options, Reason};
+use serde::Serialize;
+
+/// A verdict, and what it was decided by.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rule {
+    /// Whether the pair is accepted.
+    pub accepted: bool,
+    /// The rule, see [`Reason`].
+    pub reason: &'static str,
+    /// The similarity by that rule.
+    pub similarity: f64,
+    /// What the rule wants at least, if it has a threshold of similarity.
+    pub similarity_min: Option<f64>,
+    /// The number of bits in which the fingerprints differ.
+    pub distance: u32,
+    /// The rule in words.
+    pub says: String,
+}
+
+/// The rule with the number `reason`, in words.
+pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options: &Options) -> Rule {
+    let min = options.similarity_min;
+    let against = || {
+        let (much, side) = match similarity >= min {
+            true => (similarity - min, "above"),
+            false => (min - similarity, "below"),
+        };
+        format!("similarity {} is {} {side} similarity_min = {}", decimal(similarity), decimal(much), decimal(min))
+    };
+    let fact = |what: &str| format!("{}, but {what} is replaced by another", against());
+    let is = |of: Reason| of as u8 == reason;
+    let max = options.distance_max.unwrap_or_default();
+    let (says, threshold) = match reason {
+        _ if is(Reason::WithinK) => (format!("fingerprints differ in {distance} bits, distance_max = {max}"), false),
+        _ if is(Reason::TooFar) => (format!("fingerprints differ in {distance} bits, distance_max = {max}"), false),
+        _ if is(Reason::Sketch) => (format!("by sketches, {}", against()), true),
+        _ if is(Reason::SketchRefused) => {
+            (format!("by sketches, similarity {} is too low for every rule", decimal(similarity)), false)
+        }
+        _ if is(Reason::Shingles) || is(Reason::ShinglesRefused) => (format!("long texts: {}", against()), true),
+        _ if is(Reason::Coverage) || is(Reason::CoverageRefused) => (format!("short texts: {}", against()), true),
+        _ if is(Reason::LeadingInsertion) => {
+            (format!("without the tokens in front of one of them, {}", against()), true)
+        }
+        _ if is(Reason::Numerals) => (fact("a number"), true),
+        _ if is(Reason::Names) => (fact("a name"), true),
+        _ if is(Reason::Words) => (fact("a word"), true),
+        _ => ("by a rule that this build does not know".into(), false),
+    };
+    Rule {
+        accepted,
+        reason: Reason::name(reason),
+        similarity: share(similarity),
+        similarity_min: threshold.then(|| share(min)),
+        distance,
+        says,
+    }
+}
+
+/// A similarity with four digits.
+fn decimal(similarity: u16) -> String {
+    format!("{}.{:04}", similarity / 10_000, similarity % 10_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rule with a threshold says by how much it was met or missed.
+    #[test]
+    fn thresholds_are_told() {
+        let options = Options::default().within(3);
+        let says = |reason: Reason, similarity| rule(reason as u8, true, similarity, 2, &options).says;
+        assert_eq!(
+            says(Reason::Coverage, 8731),
+            "short texts: similarity 0.8731 is 0.0731 above similarity_min = 0.8000"
+        );
+        assert!(says(Reason::ShinglesRefused, 7999).ends_with("is 0.0001 below similarity_min = 0.8000"));
+        assert!(says(Reason::Numerals, 9000).ends_with("but a number is replaced by another"));
+        assert_eq!(says(Reason::WithinK, 9950), "fingerprints differ in 2 bits, distance_max = 3");
+    }
+}

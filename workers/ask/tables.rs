@@ -1,0 +1,198 @@
+//! The tables of a head, opened once, and look-ups in them by key.
+//!
+//! Nothing here reads a table through. What a look-up reads is bounded by the constants beside it,
+//! or by the rows of one key.
+
+use crate::candidates::bands::Bands;
+use crate::document::{Id, NO_DATE};
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::store::open::OpenSegments;
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use crate::tables::evidence::{Archive, Content};
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
+    MemberRow, PageRow, PairRow, UrlRow,
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Mapped tables.
+pub struct Tables {
+    pub(super) bands: Bands,
+    pub(super) pages: Table<PageRow>,
+    urls: Table<UrlRow>,
+    gone: Table<GoneRow>,
+    pub(super) contents: Table<ContentRow>,
+    pub(super) content_pages: Table<ContentPageRow>,
+    /// `fingerprint_contents`.
+    pub(super) groups: Table<GroupRow>,
+    /// `band_1` and up, in order.
+    pub(super) band: Vec<Table<BandRow>>,
+    pub(super) keys: Table<KeyRow>,
+    pub(super) pairs: Table<PairRow>,
+    components: Table<ComponentRow>,
+    pub(super) members: Table<MemberRow>,
+    leaders: Table<LeaderRow>,
+    pub(super) clusters: Table<ClusterRow>,
+    pub(super) evidence: Archive,
+}
+
+/// A cluster as answers name it: a page alone is one, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cluster {
+    /// The ClusterId: the least DocId of its pages.
+    pub id: String,
+    /// Its pages.
+    pub pages: u32,
+    /// Its distinct texts.
+    pub contents: u32,
+    /// Its hosts.
+    pub hosts: u32,
+    /// The greatest distance of two of its texts, in accepted pairs.
+    pub diameter: u32,
+    /// The URL of the page that represents it.
+    pub representative: String,
+    /// The DocId of that page.
+    #[serde(skip)]
+    pub representative_doc: Id,
+}
+
+impl Tables {
+    /// Maps the tables of `head`. A table that no epoch has written is empty.
+    pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
+        let snapshot = Snapshot::of(store, head);
+        Ok(Tables {
+            pages: snapshot.table()?,
+            urls: snapshot.table()?,
+            gone: snapshot.table()?,
+            contents: snapshot.table()?,
+            content_pages: snapshot.table()?,
+            groups: snapshot.table()?,
+            band: (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?,
+            keys: snapshot.table()?,
+            pairs: snapshot.table()?,
+            components: snapshot.table()?,
+            members: snapshot.table()?,
+            leaders: snapshot.table()?,
+            clusters: snapshot.table()?,
+            evidence: Archive::new(snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?),
+            bands,
+        })
+    }
+
+    /// The live page of `doc`.
+    pub(super) fn page(&self, doc: Id) -> Option<PageRow> {
+        one(&self.pages, doc)
+    }
+
+    /// What is remembered of a page that is gone.
+    pub(super) fn gone(&self, doc: Id) -> Option<GoneRow> {
+        one(&self.gone, doc)
+    }
+
+    /// The canonical URL of a live page.
+    pub(super) fn url(&self, doc: Id) -> String {
+        one(&self.urls, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+    }
+
+    /// The live content.
+    pub(super) fn content(&self, content: Id) -> Option<ContentRow> {
+        one(&self.contents, content)
+    }
+
+    /// The number of pages of a content.
+    pub(super) fn pages_of(&self, content: Id) -> u64 {
+        self.content_pages.counts(&[content]).first().copied().unwrap_or(0)
+    }
+
+    /// The first pages of a content by DocId.
+    pub(super) fn first_pages(&self, content: Id, pages_max: usize) -> Vec<Id> {
+        self.content_pages.first(content, pages_max).into_iter().map(|row| row.doc).collect()
+    }
+
+    /// The URL of the first page of a content by DocId.
+    pub(super) fn first_url(&self, content: Id) -> String {
+        self.first_pages(content, 1).first().map(|doc| self.url(*doc)).unwrap_or_default()
+    }
+
+    /// The component of a content; none if it has no accepted pair.
+    pub(super) fn component(&self, content: Id) -> Option<Id> {
+        one(&self.components, content).map(|row| row.component)
+    }
+
+    /// The leader of a content, if the job sets a radius.
+    pub(super) fn leader(&self, content: Id) -> Option<Id> {
+        one(&self.leaders, content).map(|row| row.leader)
+    }
+
+    /// The row of the cluster of a content; none if that is a page alone.
+    pub(super) fn cluster_row(&self, content: Id) -> Option<ClusterRow> {
+        let component = self.component(content).unwrap_or(content);
+        let leader = self.leader(content).unwrap_or(component);
+        self.clusters.matching(&[component]).into_iter().find(|row| row.leader == leader)
+    }
+
+    /// The cluster of the page `doc`, which has `content`.
+    pub(super) fn cluster(&self, content: Id, doc: Id) -> Cluster {
+        let row = if content.is_none() { None } else { self.cluster_row(content) };
+        match row {
+            Some(row) => Cluster {
+                id: row.cluster.to_string(),
+                pages: row.pages,
+                contents: row.contents,
+                hosts: row.hosts,
+                diameter: row.diameter,
+                representative: self.url(row.representative),
+                representative_doc: row.representative,
+            },
+            None => Cluster {
+                id: doc.to_string(),
+                pages: 1,
+                contents: u32::from(!content.is_none()),
+                hosts: 1,
+                diameter: 0,
+                representative: self.url(doc),
+                representative_doc: doc,
+            },
+        }
+    }
+
+    /// The stored pair of two contents. It is looked for under the one that has fewer.
+    pub(super) fn pair(&self, a: Id, b: Id) -> Option<PairRow> {
+        let mut both = [a, b];
+        both.sort_unstable();
+        let counts = self.pairs.counts(&both);
+        let (content, other) = if counts[0] <= counts[1] { (both[0], both[1]) } else { (both[1], both[0]) };
+        self.pairs.matching(&[content]).into_iter().find(|row| row.other == other)
+    }
+
+    /// What is kept of a content; none if it is too short to be compared.
+    pub(super) fn evidence(&self, content: Id) -> Result<Option<Content<'_>>> {
+        match self.content(content) {
+            Some(row) if row.flags & crate::tables::visits::TOO_SHORT == 0 => {}
+            _ => return Ok(None),
+        }
+        let places = self.evidence.places(&[content])?;
+        self.evidence.read(content, places[0]).map(Some)
+    }
+}
+
+/// The only live row of a key.
+fn one<R: Row>(table: &Table<R>, key: R::Key) -> Option<R> {
+    table.matching(&[key]).into_iter().next()
+}
+
+/// A time as people read it: in UTC, or none.
+pub(super) fn time(seconds: i64) -> Option<String> {
+    let time = (seconds != NO_DATE).then(|| jiff::Timestamp::from_second(seconds));
+    time.map(|time| time.map_or_else(|_| seconds.to_string(), |time| time.to_string()))
+}
+
+/// A similarity in 1/10,000 as exports have it.
+pub(super) fn share(similarity: u16) -> f64 {
+    f64::from(similarity) / 10_000.0
+}

@@ -1,0 +1,215 @@
+//! Says what differs between two texts, for people: the spans by which a verdict was decided.
+//!
+//! [`crate::confirm::texts`] sums the same spans up. Here each has a kind and its place.
+
+use crate::confirm::alignment::{Span, Tokens, spans};
+use crate::confirm::differences::{Difference, of_numbers, settle};
+use crate::confirm::texts::{FRAMED_CHARS_MIN, edits_max, headline, replaced_words};
+use crate::confirm::{Facts, Options};
+use serde::Serialize;
+
+/// What a part of one text is that the other text lacks or has otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// Another number: a fact.
+    Number,
+    /// Another name: a fact.
+    Name,
+    /// Another content word: a fact in a short text.
+    Word,
+    /// A headline in front of one text, left out.
+    Headline,
+    /// A counter, a clock, a date line or a copyright line, left out.
+    Furniture,
+    /// The same number in other characters, left out.
+    Variant,
+    /// Anything else.
+    Edit,
+}
+
+impl PartKind {
+    /// All kinds, facts first.
+    pub const ALL: [PartKind; 7] = [
+        PartKind::Number,
+        PartKind::Name,
+        PartKind::Word,
+        PartKind::Headline,
+        PartKind::Furniture,
+        PartKind::Variant,
+        PartKind::Edit,
+    ];
+
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartKind::Number => "number",
+            PartKind::Name => "name",
+            PartKind::Word => "word",
+            PartKind::Headline => "headline",
+            PartKind::Furniture => "furniture",
+            PartKind::Variant => "variant",
+            PartKind::Edit => "edit",
+        }
+    }
+
+    /// Whether it refuses a pair.
+    pub fn is_fact(self) -> bool {
+        self <= PartKind::Word
+    }
+}
+
+/// A place where two texts differ, with some of what stands around it in the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// What stands before it in both texts.
+    pub before: String,
+    /// What the first text has there.
+    pub a: String,
+    /// What the second text has there.
+    pub b: String,
+    /// What stands after it in both texts.
+    pub after: String,
+}
+
+/// The characters around a part.
+const CONTEXT_CHARS: usize = 24;
+/// The characters of one side of a part; of a longer one the middle is left out.
+const SIDE_CHARS: usize = 160;
+
+/// The parts in which two normalised texts differ, in order. None if the texts are too long to be
+/// aligned, or so different that the rules do not align them.
+///
+/// ```
+/// use workers::confirm::Options;
+/// use workers::confirm::parts::{PartKind, parts};
+///
+/// let found = parts("rain on monday, 11 degrees", "rain on monday, 12 degrees", &Options::default()).unwrap();
+/// assert_eq!((found[0].kind, found[0].a.as_str(), found[0].b.as_str()), (PartKind::Number, "11", "12"));
+/// ```
+pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
+    let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
+    let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
+    let longer = lengths[0].max(lengths[1]);
+    let found = settle(&x, &y, &spans(&x, &y, edits_max([&x, &y], lengths, options))?);
+    let short = longer <= options.words_chars_max as usize;
+    let headline = headline(&found, lengths, [&x, &y], options);
+    let mut kinds = Vec::with_capacity(found.len());
+    let mut edits = Vec::new();
+    for (at, span) in found.iter().enumerate() {
+        kinds.push(match of_numbers(&x, &y, span, short) {
+            _ if headline && at == 0 => PartKind::Headline,
+            Difference::Variant => PartKind::Variant,
+            Difference::Furniture if options.furniture => PartKind::Furniture,
+            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => PartKind::Number,
+            _ => {
+                edits.push(span);
+                PartKind::Edit
+            }
+        });
+    }
+    // Of a headline or a date line alone the date is a fact.
+    let left = [0, 1].map(|side| {
+        let chars = |span: &Span| if side == 0 { x.chars(span.a.clone()) } else { y.chars(span.b.clone()) };
+        let is_left_out = |kind: &PartKind| (PartKind::Headline..=PartKind::Variant).contains(kind);
+        let out = found.iter().zip(&kinds).filter(|(_, kind)| is_left_out(kind)).map(|(span, _)| chars(span));
+        lengths[side] - out.sum::<usize>()
+    });
+    if left[0].min(left[1]) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
+        kinds.iter_mut().filter(|kind| **kind == PartKind::Furniture).for_each(|kind| *kind = PartKind::Number);
+    }
+    for (span, difference) in replaced_words(&x, &y, &edits, short, options) {
+        let at = found.partition_point(|other| other.a.start < span.a.start || other.b.start < span.b.start);
+        kinds[at] = match difference {
+            Difference::Name => PartKind::Name,
+            Difference::Word => PartKind::Word,
+            _ => PartKind::Edit,
+        };
+    }
+    Some(found.iter().zip(kinds).map(|(span, kind)| part(&x, &y, span, kind)).collect())
+}
+
+fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
+    let side = |tokens: &Tokens<'_>, range: &std::ops::Range<usize>| match range.is_empty() {
+        true => String::new(),
+        false => shortened(
+            &tokens.text[tokens.places[range.start].start as usize..tokens.places[range.end - 1].end as usize],
+        ),
+    };
+    let (tokens, range) = if span.a.is_empty() { (b, &span.b) } else { (a, &span.a) };
+    let from = tokens.places.get(range.start).map_or(tokens.text.len(), |place| place.start as usize);
+    let to = match range.end.checked_sub(1).and_then(|last| tokens.places.get(last)) {
+        Some(place) if !range.is_empty() => place.end as usize,
+        _ => from,
+    };
+    let (head, tail) = (&tokens.text[..from], &tokens.text[to..]);
+    let start = head.char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at);
+    let before = if start > 0 { format!("…{}", &head[start..]) } else { head.to_owned() };
+    let after = match tail.char_indices().nth(CONTEXT_CHARS) {
+        Some((end, _)) => format!("{}…", &tail[..end]),
+        None => tail.to_owned(),
+    };
+    Part { kind, before, a: side(a, &span.a), b: side(b, &span.b), after }
+}
+
+/// `text`, without its middle if it is long.
+fn shortened(text: &str) -> String {
+    let half = SIDE_CHARS / 2;
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    match starts.len() > SIDE_CHARS {
+        true => format!("{} … {}", &text[..starts[half]], &text[starts[starts.len() - half]..]),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::texts::compare;
+    use proptest::prelude::*;
+
+    /// Each kind is named where it stands, with both sides and what is around them.
+    #[test]
+    fn each_kind_has_its_place() {
+        let body = "the council met and spoke of the bridge over the river and of the new school";
+        let kinds = |a: &str, b: &str| -> Vec<(PartKind, String, String)> {
+            let found = parts(a, b, &Options::default()).expect("aligned");
+            found.into_iter().map(|part| (part.kind, part.a, part.b)).collect()
+        };
+        let own = |kind, a: &str, b: &str| vec![(kind, a.to_owned(), b.to_owned())];
+        assert_eq!(kinds("第二十次会议在北京举行", "第20次会议在北京举行"), own(PartKind::Variant, "二十", "20"));
+        assert_eq!(kinds(&format!("latest news. {body}"), body), own(PartKind::Headline, "latest news", ""));
+        assert_eq!(kinds("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名"), own(PartKind::Word, "会计", "厨师"));
+        assert_eq!(kinds(body, &body.replace("school", "schools")), own(PartKind::Edit, "school", "schools"));
+        let read = |times: u32| format!("{body} 阅读 {times}");
+        assert_eq!(kinds(&read(1234), &read(98)), own(PartKind::Furniture, "1234", "98"));
+        assert_eq!(kinds("阅读 1234", "阅读 98"), own(PartKind::Number, "1234", "98"));
+        let long = "很".repeat(900);
+        let part = &parts(&format!("{body} {long} 7"), &format!("{body} 7"), &Options::default());
+        assert!(part.is_none(), "too different: {part:?}");
+    }
+
+    proptest! {
+        /// A verdict that names a fact is explained by a part of that kind, and one that names none
+        /// by no number.
+        #[test]
+        fn facts_are_those_of_the_verdict(a in "[会议于在京召开张李三12]{10,40}", at in 0usize..9, other in "[王五赵6]{1,2}") {
+            let from = a.char_indices().nth(at).map_or(0, |(from, _)| from);
+            let to = a.char_indices().nth(at + 2).map_or(a.len(), |(to, _)| to);
+            let b = format!("{}{other}{}", &a[..from], &a[to..]);
+            let options = Options::default();
+            let Some(found) = parts(&a, &b, &options) else { return Ok(()) };
+            let (x, y) = (Tokens::of(&a).expect("short"), Tokens::of(&b).expect("short"));
+            let fact = compare(&x, &y, (0, 1), &options).fact;
+            let has = |kind| found.iter().any(|part| part.kind == kind);
+            match fact {
+                Some(Difference::Number) => prop_assert!(has(PartKind::Number)),
+                Some(Difference::Name) => prop_assert!(has(PartKind::Name)),
+                Some(_) => prop_assert!(has(PartKind::Word)),
+                None => prop_assert!(!has(PartKind::Number)),
+            }
+        }
+    }
+}
