@@ -4,12 +4,14 @@ use crate::config::nearest::nearest;
 use crate::schedule::moments::{Every, TimeOfDay};
 use crate::terminal::logging;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand};
+use clap::{ArgGroup, Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use workers::commit::guards::Guard;
 use workers::error::{Error, Kind};
 use workers::job::Job;
+use workers::upkeep::gc::{KEEP_DAYS, KEEP_EPOCHS};
 
 /// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to
 /// keep, and why.
@@ -32,36 +34,73 @@ fn exit_codes() -> String {
 #[derive(Subcommand)]
 pub enum Command {
     /// Read what is new, fold it into the store, export the result.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold run crawl.toml\n\
+            \x20 pagefold run crawl.toml --dry-run\n\
+            \x20 pagefold run crawl.toml --set confirm.facts=off --threads 4")]
     Run(Unattended),
     /// Try everything that a run needs before there is one: job, inputs, folders and, with
     /// --cluster, every host.
+    #[command(after_help = "Example:\n  pagefold check crawl.toml --cluster cluster.toml")]
     Check(Check),
     /// Print what has a job run again and again: a line for a crontab, or a service and a timer for
     /// systemd.
+    #[command(after_help = "Example:\n  pagefold schedule crawl.toml --cron --at 03:15")]
     Schedule(Schedule),
     /// Write the exports of the store's head again, without reading anything new.
+    #[command(after_help = "Example:\n  pagefold export crawl.toml --set output.dir=elsewhere")]
     Export(OfJob),
     /// Write the job's inputs again, in their own formats, without the records that fold; or a table
     /// of what became of each record.
+    #[command(after_help = "Example:\n  pagefold filter crawl.toml --to folded")]
     Filter(Filter),
     /// Say what a job's store holds.
+    #[command(after_help = "Examples:\n  pagefold status crawl.toml\n  pagefold status crawl.toml --max-age 26h")]
     Status(Status),
+    /// Say why two pages are together or not: what each signature says, which rule decided and by
+    /// how much, and what differs. Of one page: its cluster, why that has its representative, and
+    /// what became of the page.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold explain crawl.toml https://a.example/x https://b.example/x\n\
+            \x20 pagefold explain crawl.toml https://a.example/x --json")]
+    Explain(Explain),
+    /// Ask what a text would fold with, by the rules of a run, without reading the store through.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold query crawl.toml page.html --all\n\
+            \x20 pagefold query crawl.toml --json < rows.jsonl")]
+    Query(Query),
+    /// Write a report of the store as one HTML page that needs nothing else: hosts that mirror each
+    /// other, clusters with their texts and differences, pairs next to the threshold, rejects, epochs.
+    #[command(after_help = "Example:\n  pagefold report crawl.toml --out report.html")]
+    Report(Report),
     /// Look a job's store over: every referenced file present; with --full every byte, row and
     /// hash; with --deep whether its tables agree and the near pairs are all there.
+    #[command(after_help = "Example:\n  pagefold verify crawl.toml --full")]
     Verify(Verify),
     /// Say how right the store's answers are, held against labels; with --sweep, what other
     /// settings would make of them.
+    #[command(after_help = "Example:\n  pagefold eval crawl.toml --labels truth.jsonl --list 20")]
     Eval(Eval),
     /// Make an earlier epoch the answer again. Nothing is deleted.
+    #[command(after_help = "Example:\n  pagefold rollback crawl.toml 41")]
     Rollback(Rollback),
     /// Say what no kept epoch needs; with --delete, delete it.
+    #[command(after_help = "Example:\n  pagefold gc crawl.toml --keep-epochs 30 --delete")]
     Gc(Gc),
     /// Read all consumed inputs again into a new store, for a job whose identity changed (extract,
     /// normalize, features, simhash), or a store of an older format.
+    #[command(after_help = "Example:\n  pagefold rebuild crawl.toml --threads 8")]
     Rebuild(Run),
     /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the
     /// weights of words read, or stop words.
+    #[command(after_help = "Example:\n  pagefold lexicon crawl.toml --kind idf --out words.tsv")]
     Lexicon(Lexicon),
+    /// Print what a shell reads to complete the command line.
+    #[command(after_help = "Example:\n  pagefold completions bash > /etc/bash_completion.d/pagefold")]
+    Completions(Completions),
+    /// Print the manual page of pagefold, or of one of its commands.
+    #[command(after_help = "Examples:\n  pagefold man run\n  pagefold man > pagefold.1")]
+    Man(Man),
     /// One process of a job; started by a scheduler, which says its rank and its peers in the
     /// environment, on all hosts alike.
     #[command(name = "worker", hide = true)]
@@ -90,13 +129,16 @@ impl Command {
             Command::Export(of) => of.json,
             Command::Check(Check { of, .. })
             | Command::Status(Status { of, .. })
+            | Command::Explain(Explain { of, .. })
+            | Command::Query(Query { of, .. })
+            | Command::Report(Report { of, .. })
             | Command::Verify(Verify { of, .. })
             | Command::Eval(Eval { of, .. })
             | Command::Rollback(Rollback { of, .. })
             | Command::Gc(Gc { of, .. })
             | Command::Filter(Filter { of, .. })
             | Command::Lexicon(Lexicon { of, .. }) => of.json,
-            Command::Schedule(_) | Command::Worker => false,
+            Command::Schedule(_) | Command::Completions(_) | Command::Man(_) | Command::Worker => false,
         }
     }
 }
@@ -119,6 +161,10 @@ pub struct Unattended {
     /// later runs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_inputs: Option<u32>,
+    /// Say what would be read and do nothing: no file is written, no lock is taken, nothing is
+    /// pinged.
+    #[arg(long, conflicts_with_all = ["wait", "skip_if_running", "metrics", "ping", "quiet"])]
+    pub dry_run: bool,
     /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's
     /// `[output] metrics`].
     #[arg(long, value_name = "FILE")]
@@ -176,7 +222,7 @@ pub struct Run {
     /// Print nothing but errors.
     #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
     pub quiet: bool,
-    /// Log more (-v stages, -vv all).
+    /// Log more: -v what is done, -vv each stage, -vvv all.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -273,6 +319,9 @@ pub struct Status {
     /// Exit 65 if the last epoch is older: a number with s, m, h or d.
     #[arg(long, value_name = "AGE", value_parser = seconds)]
     pub max_age: Option<i64>,
+    /// List the tables: rows, bytes and runs.
+    #[arg(long, conflicts_with = "files")]
+    pub tables: bool,
     /// Read the groups and keys through and name the largest bucket of each signature that the
     /// pivot rule does not examine whole.
     #[arg(long, conflicts_with = "files")]
@@ -280,6 +329,51 @@ pub struct Status {
     /// Print the paths of a table's files instead, one a line.
     #[arg(long, value_name = "TABLE", conflicts_with = "max_age")]
     pub files: Option<String>,
+}
+
+/// `pagefold explain`.
+#[derive(Args)]
+pub struct Explain {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// A page, or two. If the store does not have a URL, another spelling of it is looked for: http
+    /// or https, www., a slash at the end, the query.
+    #[arg(value_name = "URL", required = true, num_args = 1..=2)]
+    pub urls: Vec<String>,
+    /// Whether to use colours; `auto`: on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// `pagefold query`.
+#[derive(Args)]
+pub struct Query {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them, which
+    /// are answered one by one [default: stdin].
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Ask for the text of a stored page instead.
+    #[arg(long, value_name = "URL", conflicts_with = "file")]
+    pub url: Option<String>,
+    /// List the texts, too, with which it was compared and refused.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// `pagefold report`.
+#[derive(Args)]
+pub struct Report {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The file to write, in place of what has that name [default: report.html in the folder of
+    /// results].
+    #[arg(long, value_name = "FILE.html")]
+    pub out: Option<PathBuf>,
 }
 
 /// `pagefold verify`.
@@ -346,10 +440,11 @@ pub struct Gc {
     #[arg(long)]
     pub delete: bool,
     /// Keep so many last epochs.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = KEEP_EPOCHS as u32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub keep_epochs: u32,
     /// And the epochs of so many last days.
-    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS)]
     pub keep_days: u32,
 }
 
@@ -375,6 +470,28 @@ pub struct Lexicon {
     /// Count so many distinct texts at most, drawn by digest [default: 4194304].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub sample: Option<u32>,
+}
+
+/// `pagefold completions`.
+#[derive(Args)]
+pub struct Completions {
+    /// The shell.
+    pub shell: Shell,
+}
+
+/// `pagefold man`.
+#[derive(Args)]
+pub struct Man {
+    /// A command, such as `run` [default: pagefold itself].
+    pub command: Option<String>,
+}
+
+/// The command line without what is hidden: no user types it.
+pub fn visible() -> clap::Command {
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned();
+    let command = clap::Command::new("pagefold").version(env!("CARGO_PKG_VERSION")).after_help(exit_codes());
+    command.about(all.get_about().cloned().unwrap_or_default()).subcommands(shown)
 }
 
 /// What a file of words is for.
@@ -484,6 +601,25 @@ mod tests {
             Some((code(number)?, meaning.to_owned()))
         });
         assert_eq!(lines.collect::<Vec<_>>(), expected);
+    }
+
+    /// Every command that people type has an example in its help, and the examples are command lines
+    /// that are understood.
+    #[test]
+    fn examples_are_understood() {
+        for command in visible().get_subcommands() {
+            let help = command.clone().render_help().to_string();
+            let (_, examples) = help.split_once("Example").unwrap_or_else(|| panic!("{}: {help}", command.get_name()));
+            let mut count = 0;
+            for line in examples.lines().filter_map(|line| line.strip_prefix("  pagefold ")) {
+                let words = line.split_whitespace().take_while(|word| !["<", ">"].contains(word));
+                let parsed = Cli::try_parse_from(["pagefold"].into_iter().chain(words));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.err().map_or(String::new(), |error| error.to_string()));
+                assert!(line.starts_with(command.get_name()), "{line}");
+                count += 1;
+            }
+            assert!(count > 0, "{examples}");
+        }
     }
 
     /// `--wait` takes its number only after `=`, so that it cannot swallow the job's name.

@@ -96,7 +96,7 @@ fn first_bytes(path: &Path) -> Vec<u8> {
 }
 
 /// What a file that begins with `bytes` is, if it is a crawl.
-fn crawl(bytes: &[u8]) -> Option<&'static str> {
+pub fn crawl(bytes: &[u8]) -> Option<&'static str> {
     let text = bytes.trim_ascii_start();
     let is_json = text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n");
     match bytes {

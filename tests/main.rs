@@ -1,5 +1,7 @@
 //! Tests of the command from outside: one binary, one module for each promise.
 
+/// Questions are answered as the store and the next epoch have it, and leave no trace.
+mod ask;
 /// Bad input never stops a run; each record that is not read is reported.
 mod bad_input;
 /// Chains of texts, large clusters and buckets beyond the pivots are reported, and a radius splits

@@ -1,13 +1,19 @@
 //! The commands, one in each file.
 
 pub mod check;
+pub mod completions;
+pub mod dry_run;
 pub mod eval;
+pub mod explain;
 pub mod export;
 pub mod filter;
 pub mod gc;
 pub mod lexicon;
+pub mod man;
+pub mod query;
 pub mod rank;
 pub mod rebuild;
+pub mod report;
 pub mod rollback;
 pub mod run;
 pub mod schedule;
@@ -29,11 +35,16 @@ pub fn carry_out(command: &Command) -> Result<()> {
         Command::Export(of) => export::command(of),
         Command::Filter(arguments) => filter::command(arguments),
         Command::Status(arguments) => status::command(arguments),
+        Command::Explain(arguments) => explain::command(arguments),
+        Command::Query(arguments) => query::command(arguments),
+        Command::Report(arguments) => report::command(arguments),
         Command::Verify(arguments) => verify::command(arguments),
         Command::Check(arguments) => check::command(arguments),
         Command::Eval(arguments) => eval::command(arguments),
         Command::Lexicon(arguments) => lexicon::command(arguments),
         Command::Rank(arguments) => rank::command(arguments),
+        Command::Completions(arguments) => completions::command(arguments),
+        Command::Man(arguments) => man::command(arguments),
         Command::Worker => worker::command(),
     }
 }

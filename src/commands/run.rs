@@ -12,6 +12,7 @@ use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::cluster::topology::Topology;
+use crate::commands::dry_run;
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
@@ -42,6 +43,9 @@ use workers::upkeep::merge;
 
 /// `pagefold run`.
 pub fn command(arguments: &cli::Unattended) -> Result<()> {
+    if arguments.dry_run {
+        return dry_run::command(arguments);
+    }
     workers::mesh::exit_on_panic(|_| ());
     signals::on_signal(arguments.run.json);
     let outcome = run(arguments, None);
@@ -54,6 +58,12 @@ pub fn command(arguments: &cli::Unattended) -> Result<()> {
 
 /// Runs and reports to [`Watch`]; `ranks` do the work if there are any.
 pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
+    if unattended.dry_run {
+        return Err(Error::new(
+            Kind::Usage,
+            "--dry-run: not of a process of a scheduler; try `pagefold run --dry-run`",
+        ));
+    }
     let mut watch = Watch::new(unattended);
     let outcome = due(unattended, ranks, &mut watch);
     watch.end(&outcome);
@@ -181,7 +191,7 @@ pub fn epoch(
 }
 
 /// The time of the run.
-fn clock(arguments: &cli::Run) -> Result<Clock> {
+pub fn clock(arguments: &cli::Run) -> Result<Clock> {
     let system = now();
     let clock = Clock { now: arguments.now.unwrap_or(system), is_given: arguments.now.is_some(), system };
     if clock.now > clock.latest() {

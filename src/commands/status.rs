@@ -7,9 +7,10 @@ use crate::terminal::print::{counted, grouped, print_json, show};
 use crate::terminal::report::unexamined;
 use serde_json::json;
 use std::fmt::Write;
+use workers::ask::state::{self, Expiry, State};
 use workers::error::{Error, Kind, Result};
-use workers::plan;
 use workers::plan::time::AHEAD_SECONDS_MAX;
+use workers::store::manifest::Op;
 use workers::verify::large_buckets::{self, Largest};
 
 /// `pagefold status`.
@@ -31,8 +32,7 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     }
     let age = now().saturating_sub(head.logical_time);
     let left = read.unwrap_or_else(|| head.unexamined.clone());
-    let attempts = plan::all_attempts(&job.store)?;
-    let unfinished = attempts.iter().filter(|attempt| plan::is_resumable(attempt, Some(&whole))).count();
+    let state = state::state(&job, &store, &whole, now())?;
     if arguments.of.json {
         let tables: serde_json::Map<String, serde_json::Value> = head
             .tables
@@ -42,30 +42,29 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
             })
             .collect();
         print_json(&json!({
+            "state": state,
             "epoch": head.epoch,
             "version": head.version,
             "logical_time": head.logical_time,
             "age_s": age,
-            "attempts_unfinished": unfinished,
+            "attempts_unfinished": state.attempts.unfinished,
             "tables": tables,
             "unexamined": left,
             "largest_buckets": largest,
         }))?;
     } else {
-        let mut text =
-            format!("epoch {}, version {}, {} s old\n", head.epoch, head.version, grouped(age.max(0) as u64));
-        if unfinished > 0 {
-            text.push_str("an epoch is unfinished: the next run takes it up\n");
-        }
-        for (name, table) in &head.tables {
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "  {name:22} {:>14} rows {:>10.1} MB {:>9}",
-                grouped(table.rows),
-                table.bytes() as f64 / 1e6,
-                counted(table.runs.len() as u64, "run")
-            );
+        let mut text = as_text(&state, age);
+        if arguments.tables {
+            for (name, table) in &head.tables {
+                // Writing to a string cannot fail.
+                let _ = writeln!(
+                    text,
+                    "  {name:22} {:>14} rows {:>10.1} MB {:>9}",
+                    grouped(table.rows),
+                    table.bytes() as f64 / 1e6,
+                    counted(table.runs.len() as u64, "run")
+                );
+            }
         }
         for left in unexamined(&left) {
             let _ = writeln!(text, "{left}");
@@ -85,5 +84,90 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
             Err(Error::new(Kind::Data, line))
         }
         _ => Ok(()),
+    }
+}
+
+/// The state for people.
+fn as_text(state: &State, age: i64) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let kept = state.pages.saturating_sub(state.folded);
+    line("pages", format!("{}, {}", grouped(state.pages), counted(state.contents, "distinct text")));
+    line("kept", grouped(kept));
+    line("folded", format!("{} in {}", grouped(state.folded), counted(state.clusters, "cluster")));
+    let last = &state.last;
+    let how = match last.op {
+        Op::Epoch | Op::Merge => "committed",
+        Op::Rollback => "rolled back to",
+    };
+    let ago = if age < 0 { format!("{} ahead of the clock", period(-age)) } else { format!("{} ago", period(age)) };
+    line("last", format!("epoch {}, {how}, planned {ago}", last.epoch));
+    line(
+        "",
+        format!(
+            "{} read, {} accepted, {} rejected",
+            counted(last.read, "record"),
+            grouped(last.accepted),
+            grouped(last.rejected)
+        ),
+    );
+    line(
+        "",
+        format!(
+            "{} new, {} changed, {} gone",
+            counted(last.pages_new, "page"),
+            grouped(last.pages_changed),
+            grouped(last.pages_gone)
+        ),
+    );
+    if state.attempts.unfinished > 0 {
+        line("", "an epoch is unfinished: the next run takes it up".into());
+    }
+    if state.attempts.refused > 0 {
+        line("", "a guard refused a later epoch: the next run plans it again".into());
+    }
+    match (&state.inputs, &state.inputs_error) {
+        (Some(inputs), _) => line(
+            "waiting",
+            format!(
+                "{} of {} ({})",
+                grouped(inputs.waiting),
+                counted(inputs.files, "input"),
+                megabytes(inputs.waiting_bytes)
+            ),
+        ),
+        (None, why) => line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default())),
+    }
+    let free = state.gc_bytes.map_or(String::new(), |bytes| format!("; gc --delete would free {}", megabytes(bytes)));
+    line("disk", megabytes(state.disk_bytes) + &free);
+    if let Some(expiry) = state.expiry {
+        expires(&mut line, expiry);
+    }
+    out
+}
+
+fn expires(line: &mut impl FnMut(&str, String), expiry: Expiry) {
+    if let Some(next) = expiry.next {
+        let when = match next - now() {
+            over @ ..=0 => format!("{} ago; the next run removes them", period(-over)),
+            left => format!("in {}", period(left)),
+        };
+        line("expiry", format!("of {} {when}, unless seen before", counted(expiry.next_pages, "page")));
+    }
+    if expiry.next_reading_pages > 0 {
+        let pages = counted(expiry.next_reading_pages, "page");
+        line("expiry", format!("of {pages} at the next run that reads, unless it sees them"));
+    }
+}
+
+/// A length of time in its two largest units.
+fn period(seconds: i64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, ..) => format!("{hours} h {minutes} min"),
+        _ => format!("{} d {hours} h", grouped(days as u64)),
     }
 }

@@ -12,8 +12,8 @@ pub fn start(quiet: bool, verbose: u8) {
     let level = match (quiet, verbose) {
         (true, _) => "error",
         (false, 0) if terminal => "warn",
-        (false, 0) => "info",
-        (false, 1) => "debug",
+        (false, 0 | 1) => "info",
+        (false, 2) => "debug",
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

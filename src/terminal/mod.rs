@@ -1,6 +1,8 @@
 //! What people and scripts read: logs, the progress bar, results.
 
 pub mod bar;
+pub mod explained;
 pub mod logging;
+pub mod paint;
 pub mod print;
 pub mod report;

@@ -1,0 +1,121 @@
+//! `pagefold run --dry-run`: says what a run would read, and leaves nothing behind.
+//!
+//! New files are read for the digest of their bytes, as a plan needs it. How long a run takes and
+//! how much memory it needs is not said: both depend on the texts, which nobody has read yet.
+
+use crate::cli;
+use crate::commands::run::{clock, topology};
+use crate::jobs;
+use crate::terminal::print::{counted, grouped, print_json, show};
+use serde_json::json;
+use std::fmt::Write as _;
+use workers::commit::guards::check_space;
+use workers::error::Result;
+use workers::plan::division::divide;
+use workers::plan::examine;
+use workers::plan::{self, Plan};
+use workers::store::Store;
+
+/// The inputs that are named; `--json` names all.
+const INPUTS_SHOWN: usize = 10;
+
+/// `pagefold run --dry-run`.
+pub fn command(unattended: &cli::Unattended) -> Result<()> {
+    let arguments = &unattended.run;
+    let job = jobs::read(&arguments.job, &arguments.sets)?;
+    let inputs_max = unattended.inputs_max(&job)?;
+    let (clock, topology) = (clock(arguments)?, topology(arguments, None)?);
+    let identity = job.identity()?;
+    let is_there = job.store.join("FORMAT").exists();
+    let store = if is_there { Store::open(&job.store, Some(&identity))? } else { Store::to_be_made(&job.store) };
+    let head = if is_there { store.head()? } else { None };
+    let attempts = plan::all_attempts(store.root())?;
+    let unfinished = attempts.iter().find(|attempt| plan::is_resumable(attempt, head.as_ref()));
+    let plan = match unfinished {
+        Some(attempt) => Some(Plan::read(attempt)?),
+        None => plan::preview(&job, &store, head.as_ref(), clock, inputs_max)?,
+    };
+    let Some(plan) = plan else {
+        return match arguments.json {
+            true => print_json(&json!({ "due": false, "inputs": 0, "input_bytes": 0, "splits": 0 })),
+            false => show("nothing due: every input is consumed\n"),
+        };
+    };
+    let splits = match plan.splits.is_empty() {
+        true => divide(&plan.inputs, topology.peers())?,
+        false => plan.splits.clone(),
+    };
+    let bytes: u64 = plan.inputs.iter().map(|input| input.bytes).sum();
+    // A store that is not there yet will lie on the disk of the folder above it.
+    let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
+    let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
+    let space = check_space(existing, bytes, &arguments.allow).err().map(|error| error.to_string());
+    if arguments.json {
+        let inputs: Vec<_> =
+            plan.inputs.iter().map(|input| json!({ "path": input.path, "bytes": input.bytes })).collect();
+        return print_json(&json!({
+            "due": true,
+            "epoch": plan.epoch,
+            "resumes": unfinished.is_some(),
+            "inputs": plan.inputs.len(),
+            "input_bytes": bytes,
+            "splits": splits.len(),
+            "workers": topology.peers(),
+            "same_bytes": plan.same_bytes.len(),
+            "renamed": plan.renamed.len(),
+            "passed_by": plan.passed,
+            "complete": plan.complete,
+            "read_again": plan.again,
+            "decision_changed": plan.decision_changed,
+            "view_changed": plan.view_changed,
+            "space_error": space,
+            "files": inputs,
+        }));
+    }
+    show(&text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref()))
+}
+
+fn text(plan: &Plan, bytes: u64, splits: usize, workers: usize, resumes: bool, space: Option<&str>) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
+    let what = if resumes { "would take up the unfinished epoch" } else { "would make epoch" };
+    line("run", format!("{what} {}", plan.epoch));
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    line(
+        "read",
+        format!(
+            "{}, {}, in {} for {}",
+            counted(plan.inputs.len() as u64, "file"),
+            megabytes(bytes),
+            counted(splits as u64, "split"),
+            counted(workers as u64, "worker")
+        ),
+    );
+    for input in plan.inputs.iter().take(INPUTS_SHOWN) {
+        line("", format!("{} ({})", input.shown(), megabytes(input.bytes)));
+    }
+    if plan.inputs.len() > INPUTS_SHOWN {
+        line("", format!("and {} more", grouped((plan.inputs.len() - INPUTS_SHOWN) as u64)));
+    }
+    if plan.again {
+        line("", "they were consumed, and are read again with other options of reading".into());
+    }
+    if plan.complete {
+        line("", "they are a complete snapshot: pages that it lacks go".into());
+    }
+    let known = (plan.same_bytes.len() + plan.renamed.len()) as u64;
+    if known > 0 {
+        line("known", format!("{}: the bytes of others, or renamed", counted(known, "file")));
+    }
+    examine::lines(&plan.passed).into_iter().for_each(|passed| line("passed by", passed));
+    if plan.decision_changed {
+        line("again", "every stored pair: the job decides otherwise than the last epoch".into());
+    }
+    if plan.view_changed {
+        line("again", "every cluster: the job shows otherwise than the last epoch".into());
+    }
+    if let Some(space) = space {
+        line("space", format!("the run would stop: {space}"));
+    }
+    out
+}

@@ -1,0 +1,206 @@
+//! `pagefold query`: asks what a text would fold with.
+
+use crate::cli;
+use crate::jobs::{self, committed, open};
+use crate::terminal::paint::plain;
+use crate::terminal::print::{counted, print_json, show};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use workers::ask::index::{Answer, Index, Match, because};
+use workers::ask::page;
+use workers::error::{Error, Kind, Result};
+use workers::job::Job;
+use workers::read::json;
+use workers::read::record::{Body, Item};
+
+/// `pagefold query`.
+pub fn command(arguments: &cli::Query) -> Result<()> {
+    let (job, store, head) = open(&arguments.of)?;
+    let index = Index::open(&job, &store, &committed(&store, head)?)?;
+    if let Some(url) = &arguments.url {
+        let found = page::find(&index, url)?;
+        let answer = index.ask_page(found.doc, arguments.all).ok_or_else(|| {
+            Error::new(Kind::NoInput, format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url))
+        })?;
+        return told(arguments, &answer);
+    }
+    let mut input = Input::open(arguments.file.as_deref())?;
+    if input.has_rows(arguments.of.json)? {
+        return rows(arguments, &job, &index, input);
+    }
+    let body = input.body(&job)?;
+    told(arguments, &index.ask(body, arguments.all)?)
+}
+
+/// The bytes that are asked about.
+struct Input {
+    name: String,
+    bytes: Box<dyn BufRead>,
+}
+
+impl Input {
+    fn open(path: Option<&Path>) -> Result<Input> {
+        match path {
+            Some(path) => {
+                let file = std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
+                Ok(Input { name: path.display().to_string(), bytes: Box::new(BufReader::new(file)) })
+            }
+            None => Ok(Input { name: "stdin".into(), bytes: Box::new(std::io::stdin().lock()) }),
+        }
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::input("read", Path::new(&self.name), error)
+    }
+
+    /// Whether it has JSON lines: by its name, or if `json` is asked for and the first byte is that
+    /// of an object.
+    fn has_rows(&mut self, json: bool) -> Result<bool> {
+        let name = self.name.to_ascii_lowercase();
+        let named = [".jsonl", ".ndjson", ".json"].iter().any(|ending| name.ends_with(ending));
+        let head = match self.bytes.fill_buf() {
+            Ok(head) => head,
+            Err(error) => return Err(self.failed(error)),
+        };
+        Ok((named || json) && head.trim_ascii_start().starts_with(b"{"))
+    }
+
+    /// One text or HTML page.
+    fn body(mut self, job: &Job) -> Result<Body> {
+        let max = job.read.limits.record_bytes_max;
+        let mut bytes = Vec::new();
+        let read = (&mut self.bytes).take(max as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.failed(error))?;
+        if bytes.len() > max {
+            let line = format!("{}: more than {max} bytes, [read.limits] record_bytes_max", self.name);
+            return Err(Error::new(Kind::Data, line));
+        }
+        if let Some(what) = jobs::crawl(&bytes).filter(|what| *what != "JSON") {
+            let wanted = "query takes a text, an HTML page or JSON lines; `pagefold run` reads crawls";
+            return Err(Error::new(Kind::Data, format!("{}: {what}; {wanted}", self.name)));
+        }
+        let name = self.name.to_ascii_lowercase();
+        if [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending)) || is_html(&bytes) {
+            return Ok(Body::Html { bytes, charset: None });
+        }
+        Ok(match String::from_utf8(bytes) {
+            Ok(text) => Body::Text(text.trim_start_matches('\u{feff}').to_owned()),
+            Err(error) => Body::Plain { bytes: error.into_bytes(), charset: None },
+        })
+    }
+}
+
+/// Whether bytes begin as an HTML page does.
+fn is_html(bytes: &[u8]) -> bool {
+    let head = bytes.trim_ascii_start();
+    let head = head[..head.len().min(64)].to_ascii_lowercase();
+    [&b"<!doctype html"[..], b"<html", b"<head", b"<body"].iter().any(|tag| head.starts_with(tag))
+}
+
+/// Answers JSON lines one by one, in their order.
+fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> Result<()> {
+    let (mut line, mut number, mut wrong) = (Vec::new(), 0u64, 0u64);
+    let line_bytes_max = job.read.limits.line_bytes_max;
+    loop {
+        line.clear();
+        let read = (&mut input.bytes).take(line_bytes_max as u64 + 1).read_until(b'\n', &mut line);
+        if read.map_err(|error| input.failed(error))? == 0 {
+            break;
+        }
+        number += 1;
+        if line.len() > line_bytes_max {
+            let line =
+                format!("{}:{number}: more than {line_bytes_max} bytes, [read.limits] line_bytes_max", input.name);
+            return Err(Error::new(Kind::Data, line));
+        }
+        let row = line.trim_ascii();
+        if row.is_empty() {
+            continue;
+        }
+        let (reason, detail) = match json::item(row, &job.read.fields) {
+            Item::Record(record) if matches!(record.body, Body::Removed | Body::Seen) => {
+                ("no_text", "it removes a page, and has no text to ask for".to_owned())
+            }
+            Item::Record(record) => {
+                let answer = index.ask_record(record, arguments.all)?;
+                if arguments.of.json {
+                    print_json(&answer)?
+                } else {
+                    show(&short(&answer))?
+                }
+                continue;
+            }
+            Item::Skip(reason) => (reason, String::new()),
+            Item::Reject { reason, detail, .. } => (reason, detail),
+        };
+        wrong += 1;
+        if arguments.of.json {
+            print_json(&json!({ "line": number, "verdict": "rejected", "reason": reason, "detail": detail }))?;
+        } else {
+            show(&format!("rejected   line {number}: {reason}: {}\n", plain(&detail)))?;
+        }
+    }
+    match wrong {
+        0 => Ok(()),
+        _ => Err(Error::new(Kind::Data, format!("{}: {} rejected", input.name, counted(wrong, "row")))),
+    }
+}
+
+fn told(arguments: &cli::Query, answer: &Answer) -> Result<()> {
+    if arguments.of.json { print_json(answer) } else { show(&long(answer)) }
+}
+
+/// An answer in one line.
+fn short(answer: &Answer) -> String {
+    let url = plain(answer.url.as_deref().unwrap_or("-"));
+    let provisional = if answer.provisional { " (provisional)" } else { "" };
+    let with = answer.representative.as_ref().map_or(String::new(), |with| format!(" -> {}", plain(with)));
+    let similarity = answer.similarity.map_or("-".into(), |similarity| format!("{similarity:.4}"));
+    format!("{:<10} {similarity:>6}  {url}{with}{provisional}\n", answer.verdict.name())
+}
+
+/// An answer for people.
+fn long(answer: &Answer) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, text: &str| _ = writeln!(out, "{name:<11}{}", plain(text));
+    let notes = if answer.notes.is_empty() { String::new() } else { format!(" ({})", answer.notes.join(", ")) };
+    line(answer.verdict.name(), &format!("{}{notes}", counted(answer.chars.into(), "character")));
+    if answer.pages > 0 {
+        line("", &format!("{} the same text, such as", has(answer.pages)));
+    }
+    answer.urls.iter().for_each(|url| line("", &format!("  {url}")));
+    if let (Some(representative), Some(pages)) = (&answer.representative, answer.cluster_pages) {
+        line("cluster", &format!("{}, represented by {representative}", counted(pages.into(), "page")));
+    }
+    for (name, list) in [("accepted", &answer.matches), ("refused", &answer.refused)] {
+        for (at, found) in list.iter().enumerate() {
+            let Match { similarity, reason, signature, url, .. } = found;
+            let name = if at == 0 { name } else { "" };
+            line(name, &format!("{similarity:.4} {reason} (by {signature}) {url}"));
+        }
+    }
+    for (at, why) in answer.because.iter().enumerate() {
+        line(if at == 0 { "provisional" } else { "" }, &format!(" {}", provisional(why)));
+    }
+    out
+}
+
+fn has(pages: u64) -> String {
+    if pages == 1 { "1 page has".into() } else { format!("{} have", counted(pages, "page")) }
+}
+
+/// Why the next epoch may see it otherwise.
+fn provisional(why: &str) -> &'static str {
+    match why {
+        because::PIVOTS => "it moves ranks in a large group, so that other texts are compared than now",
+        because::LIMIT => "a run would compare it with more texts of a large group",
+        because::JOINS => "it joins several clusters",
+        because::RADIUS => "with [clusters] radius a run makes the cluster anew",
+        because::REPRESENTS => "its page would represent the cluster",
+        because::NAMES => "its page would name the cluster",
+        because::REPLACES => "its URL has another text now",
+        _ => "the next run may see it otherwise",
+    }
+}

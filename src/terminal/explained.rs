@@ -1,0 +1,335 @@
+//! Explanations as text for people.
+
+use crate::terminal::paint::{Colour, Paint};
+use crate::terminal::print::{counted, grouped};
+use std::fmt::Write as _;
+use workers::ask::page::Page;
+use workers::ask::pair::{Fingerprints, Pair, Relation, Side, why};
+use workers::ask::rules::Rule;
+use workers::confirm::parts::{Part, PartKind};
+
+/// The parts that are shown; `--json` has more.
+const PARTS_SHOWN: usize = 30;
+
+/// A text of named lines.
+struct Lines {
+    out: String,
+    paint: Paint,
+}
+
+impl Lines {
+    fn new(paint: Paint) -> Lines {
+        Lines { out: String::new(), paint }
+    }
+
+    /// A line with its name. An empty name continues the line before.
+    fn line(&mut self, name: &str, text: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.out, "{name:<11}{text}");
+    }
+
+    fn url(&self, url: &str) -> String {
+        self.paint.of(Colour::Cyan, url)
+    }
+
+    fn faint(&self, text: &str) -> String {
+        self.paint.of(Colour::Faint, text)
+    }
+}
+
+/// What differs between the URL that was asked for and the page that is told about.
+fn differs(lines: &mut Lines, differs_by: &[&str], url: &str) {
+    if !differs_by.is_empty() {
+        let line = format!("the store lacks it; the nearest page differs by {}", differs_by.join(" and "));
+        let asked = lines.url(url);
+        lines.line("asked", &format!("{asked}: {line}"));
+    }
+}
+
+/// One page.
+pub fn page(page: &Page, paint: Paint) -> String {
+    let mut lines = Lines::new(paint);
+    differs(&mut lines, &page.differs_by, &page.asked);
+    let url = lines.url(&page.url);
+    lines.line("page", &url);
+    if let Some(gone) = &page.gone {
+        let cause = match gone.cause {
+            "removed" => "a record said that it was removed",
+            "missing" => "a complete snapshot of its source lacked it",
+            "expired" => "it was last seen too long ago",
+            _ => "the reason is not known",
+        };
+        let time = gone.time.as_deref().map_or(String::new(), |time| format!(", {time}"));
+        let line = format!("gone since epoch {}{time}: {cause}", gone.epoch);
+        let line = paint.of(Colour::Red, &line);
+        lines.line("", &line);
+    }
+    if let (Some(first), Some(last)) = (page.first_epoch, page.last_epoch) {
+        let mut line = format!("seen first in epoch {first}, last in epoch {last}");
+        let _ = page.last_seen.as_ref().map(|time| write!(line, " ({time})"));
+        let _ = page.date.as_ref().map(|date| write!(line, "; dated {date}"));
+        let _ = page.source.as_ref().map(|source| write!(line, "; source {source}"));
+        let line = crate::terminal::paint::plain(&line);
+        lines.line("", &line);
+    }
+    match &page.text {
+        None => lines.line("text", "none"),
+        Some(text) => {
+            let mut line = text.content.clone();
+            let _ = text.chars.map(|chars| write!(line, ", {}", counted(chars.into(), "character")));
+            let _ = text.fingerprint.as_ref().map(|fingerprint| write!(line, ", fingerprint {fingerprint}"));
+            if text.too_short {
+                line.push_str("; too few words to be compared: it folds with identical texts only");
+            }
+            lines.line("text", &line);
+            match text.pages {
+                0 => lines.line("", "no live page has this text any more"),
+                pages if page.is_live && pages == 1 => lines.line("", "no other page has it"),
+                pages => lines.line("", &format!("on {}, such as", counted(pages, "page"))),
+            }
+            for other in &text.same_text {
+                let url = lines.url(other);
+                lines.line("", &format!("  {url}"));
+            }
+        }
+    }
+    if let Some(cluster) = &page.cluster {
+        let what = if page.is_live { "cluster" } else { "lives on" };
+        let line = format!(
+            "{}, {}, {}",
+            counted(cluster.pages.into(), "page"),
+            counted(cluster.contents.into(), "text"),
+            counted(cluster.hosts.into(), "host")
+        );
+        lines.line(what, &line);
+        let url = lines.url(&cluster.representative);
+        let own = if cluster.representative == page.url { " (this page)" } else { "" };
+        lines.line("", &format!("represented by {url}{own}"));
+    }
+    if let Some(kept) = &page.kept {
+        let step = match kept.by {
+            "hosts" => "it is earlier in [keep] hosts",
+            "https" => "https comes before http",
+            "shortest_url" => "its URL is shorter",
+            "newest" => "it is newer",
+            "oldest" => "it is older",
+            "longest_text" => "its text is longer",
+            _ => "all else is equal, and its DocId is less",
+        };
+        let of = if kept.against == page.url { "this page" } else { "the next best:" };
+        lines.line("because", &format!("{step}: {}, against {} of {of}", kept.value, kept.other));
+        if kept.against != page.url {
+            let against = lines.url(&kept.against);
+            lines.line("", &against);
+        }
+        if !kept.is_whole {
+            lines.line("", "(of its first pages; there are more)");
+        }
+    }
+    for (at, step) in page.history.iter().enumerate() {
+        let time = step.time.as_deref().unwrap_or("");
+        let by = match step.representative.as_deref() {
+            Some(by) if by == page.url => "represents itself".to_owned(),
+            Some(by) => format!("represented by {}", lines.url(by)),
+            None => String::new(),
+        };
+        let name = if at == 0 { "history" } else { "" };
+        let line = format!("epoch {:<4} {time:<20}  {:<8} {by}", step.epoch, step.what);
+        lines.line(name, line.trim_end());
+    }
+    lines.out
+}
+
+fn side(lines: &mut Lines, name: &str, side: &Side) {
+    let url = lines.url(&side.url);
+    lines.line(name, &url);
+    if !side.differs_by.is_empty() {
+        let line = format!(
+            "the store lacks the URL that was asked for; this one differs by {}",
+            side.differs_by.join(" and ")
+        );
+        lines.line("", &line);
+    }
+    let mut line = match side.content {
+        None => "no text".to_owned(),
+        Some(_) => counted(side.chars.into(), "character"),
+    };
+    if side.cluster.pages > 1 {
+        let url = lines.url(&side.cluster.representative);
+        let _ = write!(line, ", in a cluster of {}, represented by {url}", counted(side.cluster.pages.into(), "page"));
+    } else {
+        line.push_str(", in no cluster");
+    }
+    lines.line("", &line);
+}
+
+/// The first sentence about a pair.
+fn together(pair: &Pair) -> String {
+    match (pair.relation, pair.together) {
+        (Relation::SamePage, _) => "yes: they are one page".into(),
+        (Relation::Identical, _) => "yes: their texts are identical".into(),
+        (Relation::Near, true) => "yes: their texts are near-duplicates".into(),
+        (Relation::Near, false) => {
+            "no: their texts are near-duplicates, but [clusters] radius puts them in two clusters".into()
+        }
+        (Relation::Chain, _) if pair.chain_is_cut => "yes: other texts join them, by a very long chain".into(),
+        (Relation::Chain, _) => {
+            format!("yes: a chain of {} joins them", counted(pair.chain.len() as u64, "accepted pair"))
+        }
+        (Relation::Apart, true) => "yes".into(),
+        (Relation::Apart, false) if !pair.chain.is_empty() => {
+            format!(
+                "no: a chain of {} joins them, and [clusters] radius cuts it",
+                counted(pair.chain.len() as u64, "accepted pair")
+            )
+        }
+        (Relation::Apart, false) => "no".into(),
+    }
+}
+
+/// Why a pair has no verdict.
+fn not_compared(why: &str) -> &'static str {
+    match why {
+        why::EMPTY => "a page without text folds with none",
+        why::TOO_SHORT => "a text with too few words folds with identical ones only",
+        why::NOT_PROPOSED => "no signature proposes them: the fingerprints are too far apart, and no key is equal",
+        why::PIVOT_RULE => "the pivot rule leaves them out: very many texts share what they share",
+        why::NEAR_RULE => "the near rule leaves them out: very many fingerprints are near theirs",
+        _ => "a rule compares them, but their pair is not stored; run `pagefold verify --deep`",
+    }
+}
+
+fn verdict(lines: &Lines, rule: &Rule) -> String {
+    let (colour, word) = if rule.accepted { (Colour::Green, "accepted") } else { (Colour::Red, "refused") };
+    format!("{} by {}: {}", lines.paint.of(colour, word), rule.reason, rule.says)
+}
+
+/// Two pages.
+pub fn pair(pair: &Pair, paint: Paint) -> String {
+    let mut lines = Lines::new(paint);
+    side(&mut lines, "a", &pair.a);
+    side(&mut lines, "b", &pair.b);
+    let first = paint.of(Colour::Bold, &together(pair));
+    lines.line("together", &first);
+    if let Some(rule) = &pair.verdict {
+        let line = verdict(&lines, rule);
+        lines.line("rule", &line);
+        lines.line("proposed", &format!("by {}", pair.proposed_by.as_deref().unwrap_or_default()));
+    }
+    if let Some(why) = pair.not_compared {
+        lines.line("no verdict", not_compared(why));
+    }
+    if let Some(rule) = &pair.if_compared {
+        let line = format!("if they were compared: {}", verdict(&lines, rule));
+        lines.line("", &line);
+    }
+    if let Some(simhash) = &pair.simhash {
+        fingerprints(&mut lines, simhash);
+    }
+    for of in &pair.signatures {
+        let [a, b] = of.keys;
+        let shared = of.shared.len();
+        let line = match of.shared.first() {
+            None => format!("{a} and {b} keys, none equal"),
+            Some(first) => {
+                let more = if shared > 1 { ", ..." } else { "" };
+                let left_out = if of.compared { "" } else { "; the pivot rule leaves the two out" };
+                format!("{a} and {b} keys, {shared} equal: {first}{more}{left_out}")
+            }
+        };
+        lines.line(of.signature, &line);
+    }
+    for (at, link) in pair.chain.iter().enumerate() {
+        if at == 0 {
+            let url = lines.url(&link.from);
+            lines.line("chain", &url);
+        }
+        let (url, rule) =
+            (lines.url(&link.to), lines.faint(&format!("{:.4} {}", link.rule.similarity, link.rule.reason)));
+        lines.line("", &format!("{rule} {url}"));
+    }
+    differences(&mut lines, pair);
+    lines.out
+}
+
+/// The bits of both fingerprints, with the bands parted, and a mark under each that differs.
+fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
+    let within = if of.distance <= of.k { "within" } else { "beyond" };
+    let left_out = match of.compared {
+        false if of.distance <= of.k => "; left out where very many are near",
+        _ => "",
+    };
+    let equal = of.bands.iter().filter(|(_, equal)| *equal).count();
+    let bits = counted(of.distance.into(), "bit");
+    lines.line(
+        "simhash",
+        &format!("differ in {bits}, {within} k = {}; {equal} of {} bands equal{left_out}", of.k, of.bands.len()),
+    );
+    let number = |hex: &str| u64::from_str_radix(hex, 16).unwrap_or_default();
+    let (a, b) = (number(&of.a), number(&of.b));
+    let row = |digit: &dyn Fn(u64) -> String| {
+        let (mut row, mut at) = (String::new(), 64);
+        for (width, _) in of.bands.iter().rev() {
+            if at < 64 {
+                row.push(' ');
+            }
+            for _ in 0..*width {
+                at -= 1;
+                row.push_str(&digit(1 << at));
+            }
+        }
+        row
+    };
+    let paint = lines.paint;
+    let bit = |value: u64, mask: u64, colour: Colour| {
+        let digit = if value & mask == 0 { "0" } else { "1" };
+        if (a ^ b) & mask == 0 { digit.to_owned() } else { paint.of(colour, digit) }
+    };
+    let rows = [
+        row(&|mask| bit(a, mask, Colour::Red)),
+        row(&|mask| bit(b, mask, Colour::Green)),
+        row(&|mask| if (a ^ b) & mask == 0 { " " } else { "^" }.to_owned()),
+    ];
+    rows.iter().map(|row| row.trim_end()).filter(|row| !row.is_empty()).for_each(|row| lines.line("", row));
+}
+
+fn differences(lines: &mut Lines, pair: &Pair) {
+    let Some(parts) = &pair.parts else {
+        if let (Some(a), Some(b)) = (&pair.a.begins, &pair.b.begins) {
+            lines.line("texts", "too different to be aligned; they begin");
+            let (a, b) = (lines.paint.of(Colour::Red, a), lines.paint.of(Colour::Green, b));
+            lines.line("  a", &a);
+            lines.line("  b", &b);
+        }
+        return;
+    };
+    let counts = PartKind::ALL.map(|kind| (kind, parts.iter().filter(|part| part.kind == kind).count() as u64));
+    let counts: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| named(*n, *kind)).collect();
+    let counts = if counts.is_empty() { "nothing but marks and spaces".to_owned() } else { counts.join(", ") };
+    lines.line("differ in", &counts);
+    for part in parts.iter().take(PARTS_SHOWN) {
+        let line = part_line(lines, part);
+        lines.line(&format!("  {}", part.kind.name()), &line);
+    }
+    if pair.parts_all > PARTS_SHOWN {
+        let more = grouped((pair.parts_all - PARTS_SHOWN) as u64);
+        lines.line("", &format!("and {more} more; --json lists them"));
+    }
+}
+
+/// So many parts of a kind.
+fn named(n: u64, kind: PartKind) -> String {
+    match kind {
+        PartKind::Furniture => format!("{} of furniture", counted(n, "place")),
+        kind => counted(n, kind.name()),
+    }
+}
+
+fn part_line(lines: &Lines, part: &Part) -> String {
+    let mark = |colour, open: &str, text: &str, close: &str| match text.is_empty() {
+        true => String::new(),
+        false => lines.paint.of(colour, &format!("{open}{text}{close}")),
+    };
+    let (a, b) = (mark(Colour::Red, "[-", &part.a, "-]"), mark(Colour::Green, "{+", &part.b, "+}"));
+    format!("{}{a}{b}{}", lines.faint(&part.before), lines.faint(&part.after))
+}

@@ -1,0 +1,421 @@
+use crate::texts::text;
+use crate::workbench::{Bench, demo_inputs};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn out(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&out(output)).expect("JSON")
+}
+
+fn explain(bench: &Bench, urls: &[&str]) -> Value {
+    json(&bench.pagefold("explain", &[urls, &["--json"]].concat()))
+}
+
+/// Runs `query` with `input` on stdin.
+fn query(bench: &Bench, arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(crate::workbench::pagefold());
+    command.arg("query").arg("job.toml").args(arguments).current_dir(bench.at(""));
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let mut stdin = child.stdin.take().expect("piped");
+    let input = input.to_owned();
+    // A thread, because answers come while questions are still written.
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("ended");
+    writer.join().expect("no panic").expect("written");
+    output
+}
+
+fn deliver(bench: &Bench, name: &str, rows: &[(String, String)]) {
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in").join(name), lines(rows)).expect("written");
+}
+
+fn lines(rows: &[(String, String)]) -> String {
+    rows.iter().map(|(url, text)| format!("{}\n", serde_json::json!({ "url": url, "text": text }))).collect()
+}
+
+/// A bench whose texts have numbered words, so that numbers refuse nothing.
+fn bench(more: &str) -> Bench {
+    Bench::new(Path::new("in"), &format!("[confirm]\nfacts = \"off\"\n{more}"))
+}
+
+/// Every kind of pair of the demo is explained as it is stored: the rule and the similarity are
+/// those of `pairs`, and whether the pages are together is what `members` says.
+#[test]
+fn every_kind_of_pair_is_explained() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let mut kinds: BTreeMap<String, Value> = BTreeMap::new();
+    for pair in bench.lines("pairs") {
+        let kind = format!("{} {}", pair["reason"], pair["accepted"]);
+        kinds.entry(kind).or_insert(pair);
+    }
+    assert!(kinds.len() >= 5, "{:?}", kinds.keys());
+    let clusters: BTreeMap<String, Value> = bench
+        .lines("members")
+        .into_iter()
+        .map(|row| (row["url"].as_str().expect("a URL").to_owned(), row["cluster"].clone()))
+        .collect();
+    for (kind, pair) in kinds {
+        let [a, b] = ["a_url", "b_url"].map(|key| pair[key].as_str().expect("a URL"));
+        let told = explain(&bench, &[a, b]);
+        let rule = &told["verdict"];
+        assert_eq!(rule["reason"], pair["reason"], "{kind}: {told}");
+        assert_eq!(rule["similarity"], pair["similarity"], "{kind}: {told}");
+        assert_eq!(rule["accepted"], pair["accepted"], "{kind}: {told}");
+        assert_eq!(told["proposed_by"], pair["signature"], "{kind}: {told}");
+        assert_eq!(told["together"], clusters[a] == clusters[b], "{kind}: {told}");
+        assert_eq!(told["simhash"]["distance"], pair["distance"], "{kind}: {told}");
+        let kinds: Vec<&str> =
+            told["parts"].as_array().into_iter().flatten().filter_map(|part| part["kind"].as_str()).collect();
+        match pair["reason"].as_str() {
+            Some("numerals") => assert!(kinds.contains(&"number"), "{told}"),
+            Some("names") => assert!(kinds.contains(&"name"), "{told}"),
+            Some("words") => assert!(kinds.contains(&"word"), "{told}"),
+            _ => {}
+        }
+        // The same as text, without colours off a terminal and with them if they are asked for.
+        let text = out(&bench.pagefold("explain", &[a, b]));
+        let verdict = if pair["accepted"] == true { "accepted by" } else { "refused by" };
+        assert!(text.contains(verdict) && !text.contains('\x1b'), "{text}");
+        assert!(text.contains(a) && text.contains(b) && text.lines().any(|line| line.starts_with("simhash")), "{text}");
+        assert!(out(&bench.pagefold("explain", &[a, b, "--color", "always"])).contains("\x1b["));
+    }
+}
+
+/// The transcript of a pair and of a page, word by word, so that a change of it is seen.
+#[test]
+fn transcripts() {
+    let bench = Bench::new(Path::new("in"), "");
+    let base = "the harvest was good this year and the barns of the whole valley are full of corn and hay";
+    let rows = [
+        ("https://a.example/x", base.to_owned()),
+        ("http://b.example/x", base.to_owned()),
+        ("http://a.example/longer", base.replace("whole ", "")),
+    ];
+    deliver(&bench, "1.jsonl", &rows.map(|(url, text)| (url.to_owned(), text)));
+    bench.run_well(&["--now", "1700000000"]);
+    let pair = out(&bench.pagefold("explain", &["https://a.example/x", "http://a.example/longer"]));
+    let lines: Vec<&str> = pair.lines().collect();
+    assert_eq!(lines[0], "a          https://a.example/x");
+    assert_eq!(lines[1], "           89 characters, in a cluster of 3 pages, represented by https://a.example/x");
+    assert_eq!(lines[2], "b          http://a.example/longer");
+    assert_eq!(lines[4], "together   yes: their texts are near-duplicates");
+    assert!(lines[5].starts_with("rule       accepted by coverage: short texts: similarity 0."), "{pair}");
+    assert!(lines[5].ends_with(" above similarity_min = 0.8000"), "{pair}");
+    assert_eq!(lines.last(), Some(&"  edit     …ar and the barns of the [-whole-] valley are full of corn…"), "{pair}");
+    let page = out(&bench.pagefold("explain", &["http://b.example/x"]));
+    let expected = "page       http://b.example/x
+           seen first in epoch 1, last in epoch 1 (2023-11-14T22:13:20Z); source default
+";
+    assert!(page.starts_with(&expected[..expected.find("; source").expect("a source")]), "{page}");
+    assert!(page.contains("on 2 pages, such as\n             https://a.example/x\n"), "{page}");
+    assert!(page.contains("cluster    3 pages, 2 texts, 2 hosts\n"), "{page}");
+    assert!(page.contains("           represented by https://a.example/x\n"), "{page}");
+    assert!(page.contains("because    https comes before http: https, against http of this page\n"), "{page}");
+    assert!(
+        page.contains("history    epoch 1    2023-11-14T22:13:20Z  new      represented by https://a.example/x\n"),
+        "{page}"
+    );
+}
+
+/// A chain of five texts is told step by step; each step is a stored accepted pair. With a radius
+/// the ends are apart, and the chain is still told.
+#[test]
+fn a_chain_of_five() {
+    let bench = bench("");
+    let url = |n: u64| format!("http://h{n}.example/{n}");
+    let editions: Vec<u64> = (0..5).map(|n| 3 * n).collect();
+    let rows: Vec<(String, String)> = editions.iter().map(|n| (url(*n), text(7, *n))).collect();
+    deliver(&bench, "1.jsonl", &rows);
+    bench.run_well(&[]);
+    let accepted: BTreeSet<(String, String)> = bench
+        .lines("pairs")
+        .into_iter()
+        .filter(|pair| pair["accepted"] == true)
+        .flat_map(|pair| {
+            let [a, b] = ["a_url", "b_url"].map(|key| pair[key].as_str().expect("a URL").to_owned());
+            [(a.clone(), b.clone()), (b, a)]
+        })
+        .collect();
+    let told = explain(&bench, &[&url(0), &url(12)]);
+    assert_eq!((told["together"].as_bool(), told["relation"].as_str()), (Some(true), Some("chain")), "{told}");
+    let chain = told["chain"].as_array().expect("a chain");
+    assert_eq!(chain.len(), 4, "{told}");
+    let mut at = url(0);
+    for link in chain {
+        assert_eq!(link["from"], at.as_str());
+        let to = link["to"].as_str().expect("a URL").to_owned();
+        assert!(accepted.contains(&(at, to.clone())), "{link}");
+        at = to;
+    }
+    assert_eq!(at, url(12));
+    bench.run_well(&["--set", "clusters.radius=1"]);
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
+    std::fs::write(bench.at("job.toml"), format!("{job}[clusters]\nradius = 1\n")).expect("written");
+    let told = explain(&bench, &[&url(0), &url(12)]);
+    assert_eq!((told["together"].as_bool(), told["relation"].as_str()), (Some(false), Some("apart")), "{told}");
+    assert!(!told["chain"].as_array().expect("a chain").is_empty());
+}
+
+/// A page that was removed is told with when and why, and where its text lives on. A URL that is not
+/// there is answered by its nearest spelling, or with exit code 66.
+#[test]
+fn pages_that_are_gone_or_spelled_otherwise() {
+    let bench = bench("");
+    let both = text(3, 0);
+    deliver(
+        &bench,
+        "1.jsonl",
+        &[("http://a.example/x".into(), both.clone()), ("https://www.b.example/y/".into(), both.clone())],
+    );
+    bench.run_well(&["--now", "1700000000"]);
+    std::fs::write(bench.at("in/2.jsonl"), "{\"url\":\"http://a.example/x\",\"deleted\":true}\n").expect("written");
+    bench.run_well(&["--now", "1700086400"]);
+    let told = explain(&bench, &["http://a.example/x"]);
+    assert_eq!((told["is_live"].as_bool(), told["gone"]["cause"].as_str()), (Some(false), Some("removed")), "{told}");
+    assert_eq!(
+        (told["gone"]["epoch"].as_u64(), told["gone"]["time"].as_str()),
+        (Some(2), Some("2023-11-15T22:13:20Z"))
+    );
+    assert_eq!(told["cluster"]["representative"], "https://www.b.example/y/", "{told}");
+    let steps: Vec<&str> =
+        told["history"].as_array().expect("steps").iter().filter_map(|step| step["what"].as_str()).collect();
+    assert_eq!(steps, ["new", "gone"], "{told}");
+    let text = out(&bench.pagefold("explain", &["http://a.example/x"]));
+    assert!(text.contains("gone since epoch 2, 2023-11-15T22:13:20Z: a record said that it was removed"), "{text}");
+    let told = explain(&bench, &["http://b.example/y"]);
+    assert_eq!(told["url"], "https://www.b.example/y/");
+    assert_eq!(told["differs_by"], serde_json::json!(["http or https", "www.", "a slash at the end"]));
+    let output = bench.pagefold("explain", &["http://c.example/"]);
+    assert_eq!(output.status.code(), Some(66));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("http://c.example/: the store has no such page; http and https"), "{said}");
+    let output = bench.pagefold("explain", &["http://a.example/x", "https://www.b.example/y/"]);
+    assert_eq!(output.status.code(), Some(66));
+}
+
+/// What `query` says of a few hundred texts is what an epoch with the same texts decides: whether a
+/// text is identical, near or new, and with which stored texts it is accepted, by which rule.
+#[test]
+fn answers_are_those_of_the_next_epoch() {
+    let bench = bench("");
+    let stored: Vec<(String, String)> =
+        (0..240).map(|n| (format!("http://h{}.example/{n}", n % 5), text(n / 4, 3 * (n % 4)))).collect();
+    deliver(&bench, "1.jsonl", &stored);
+    bench.run_well(&[]);
+    let asked: Vec<(String, String)> = (0..320)
+        .map(|n| (format!("http://new.example/{n}"), text(n / 4, if n % 8 == 0 { 3 } else { 2 * (n % 7) + 1 })))
+        .collect();
+    let output = query(&bench, &["--json"], &lines(&asked));
+    let answers: Vec<Value> = out(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(answers.len(), asked.len());
+    let before: BTreeSet<String> = bench.lines("members").into_iter().map(|row| content(&row)).collect();
+    deliver(&bench, "2.jsonl", &asked);
+    bench.run_well(&[]);
+    let members: BTreeMap<String, String> = bench
+        .lines("members")
+        .into_iter()
+        .map(|row| (row["url"].as_str().expect("a URL").to_owned(), content(&row)))
+        .collect();
+    let mut decided: BTreeMap<String, BTreeSet<(String, String, String)>> = BTreeMap::new();
+    for pair in bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true) {
+        let [a, b] = ["a", "b"].map(|key| pair[key].as_str().expect("an id").to_owned());
+        for (one, other) in [(&a, &b), (&b, &a)] {
+            if before.contains(other) {
+                let verdict = (other.clone(), pair["reason"].to_string(), pair["similarity"].to_string());
+                decided.entry(one.clone()).or_default().insert(verdict);
+            }
+        }
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (answer, (url, _)) in answers.iter().zip(&asked) {
+        assert_eq!(answer["url"], url.as_str());
+        assert_eq!(answer["content"], members[url].as_str());
+        let verdict = answer["verdict"].as_str().expect("a verdict");
+        *seen.entry(verdict.to_owned()).or_default() += 1;
+        if before.contains(&members[url]) {
+            assert_eq!(verdict, "identical", "{answer}");
+            continue;
+        }
+        let matches: BTreeSet<(String, String, String)> = answer["matches"]
+            .as_array()
+            .expect("matches")
+            .iter()
+            .map(|one| {
+                let id = one["content"].as_str().expect("an id").to_owned();
+                (id, one["reason"].to_string(), one["similarity"].to_string())
+            })
+            .collect();
+        assert_eq!(matches, decided.get(&members[url]).cloned().unwrap_or_default(), "{answer}");
+        assert_eq!(verdict, if matches.is_empty() { "new" } else { "near" }, "{answer}");
+    }
+    println!("{seen:?}");
+    assert!(
+        ["identical", "near", "new"].iter().all(|verdict| seen.get(*verdict).is_some_and(|n| *n >= 20)),
+        "{seen:?}"
+    );
+}
+
+fn content(row: &Value) -> String {
+    row["content"].as_str().unwrap_or_default().to_owned()
+}
+
+/// A text is asked for as a text, as HTML, by the URL of a stored page and as rows; a bad row is
+/// told, and the others are answered.
+#[test]
+fn forms_of_a_question() {
+    let bench = bench("");
+    let known = text(1, 0);
+    deliver(
+        &bench,
+        "1.jsonl",
+        &[("http://a.example/x".into(), known.clone()), ("http://a.example/y".into(), text(1, 1))],
+    );
+    bench.run_well(&[]);
+    let told = |arguments: &[&str], input: &str| -> Value { json(&query(&bench, arguments, input)) };
+    let same = told(&["--json"], &known);
+    assert_eq!((same["verdict"].as_str(), same["pages"].as_u64()), (Some("identical"), Some(1)), "{same}");
+    assert_eq!((same["urls"][0].as_str(), same["cluster_pages"].as_u64()), (Some("http://a.example/x"), Some(2)));
+    let page = format!("<!doctype html><html><body><p>{known}</p></body></html>");
+    assert_eq!(told(&["--json"], &page)["verdict"], "identical");
+    std::fs::write(bench.at("page.txt"), text(1, 2)).expect("written");
+    let near = told(&["--json", "--all", "page.txt"], "");
+    assert_eq!((near["verdict"].as_str(), near["provisional"].as_bool()), (Some("near"), Some(false)), "{near}");
+    assert_eq!(
+        told(&["--json"], "nothing like it at all stands in the store of this test, as far as one can see")["verdict"],
+        "new"
+    );
+    let stored = told(&["--json", "--url", "http://a.example/y"], "");
+    assert_eq!(
+        (stored["verdict"].as_str(), stored["matches"][0]["url"].as_str()),
+        (Some("identical"), Some("http://a.example/x"))
+    );
+    let text = out(&query(&bench, &[], &known));
+    assert!(text.starts_with("identical  ") && text.contains("1 page has the same text"), "{text}");
+    let rows =
+        format!("{}\n{{\"text\":\"no url\"}}\n", serde_json::json!({ "url": "http://a.example/x", "text": "changed" }));
+    let output = query(&bench, &["--json"], &rows);
+    assert_eq!(output.status.code(), Some(65));
+    let lines: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines[0]["because"], serde_json::json!(["replaces"]), "{}", lines[0]);
+    assert_eq!((lines[1]["verdict"].as_str(), lines[1]["reason"].as_str()), (Some("rejected"), Some("no_url")));
+    for text in [&output.stdout, &query(&bench, &["--json", "--all", "page.txt"], "").stdout] {
+        // A key that stands twice is lost to most readers.
+        for line in String::from_utf8_lossy(text).lines() {
+            let value: Value = serde_json::from_str(line).expect("JSON");
+            assert_eq!(value.to_string().len(), line.len(), "{line}");
+        }
+    }
+    std::fs::write(bench.at("x.warc"), "WARC/1.1\r\n").expect("written");
+    let output = bench.pagefold("query", &["x.warc"]);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
+}
+
+/// Asking leaves no trace: neither `explain`, `query`, `status` nor `run --dry-run` changes a file of
+/// the store or of the results, nor makes one.
+#[test]
+fn asking_leaves_no_trace() {
+    let bench = bench("[pages]\nretain_days = 9\nretain_epochs = 2\n");
+    deliver(&bench, "1.jsonl", &[("http://a.example/x".into(), text(1, 0))]);
+    let dry = json(&bench.run(&["--dry-run", "--json"]));
+    assert_eq!((dry["due"].as_bool(), dry["inputs"].as_u64(), dry["epoch"].as_u64()), (Some(true), Some(1), Some(1)));
+    assert!(!bench.at("store").exists() && !bench.at("out").exists());
+    bench.run_well(&[]);
+    deliver(&bench, "2.jsonl", &[("http://a.example/y".into(), text(1, 1))]);
+    std::fs::copy(bench.at("in/2.jsonl"), bench.at("in/3.jsonl")).expect("copied");
+    let before = trace(&bench.at(""));
+    let dry = json(&bench.run(&["--dry-run", "--json"]));
+    assert_eq!(
+        (dry["inputs"].as_u64(), dry["same_bytes"].as_u64(), dry["splits"].as_u64()),
+        (Some(1), Some(1), Some(1)),
+        "{dry}"
+    );
+    let text = out(&bench.run(&["--dry-run"]));
+    assert!(text.starts_with("run        would make epoch 2\n") && text.contains("in/2.jsonl"), "{text}");
+    let state = json(&bench.pagefold("status", &["--json"]))["state"].clone();
+    assert_eq!((state["pages"].as_u64(), state["inputs"]["waiting"].as_u64()), (Some(1), Some(2)), "{state}");
+    assert_eq!(state["expiry"]["next_pages"], 1, "{state}");
+    let text = out(&bench.pagefold("status", &[]));
+    assert!(text.contains("waiting    2 of 3 inputs") && !text.contains("band_1"), "{text}");
+    assert!(out(&bench.pagefold("status", &["--tables"])).contains("band_1"));
+    explain(&bench, &["http://a.example/x"]);
+    out(&query(&bench, &[], "some text"));
+    assert!(trace(&bench.at("")) == before, "a file was changed or made");
+    bench.run_well(&[]);
+    assert_eq!(json(&bench.run(&["--dry-run", "--json"]))["due"], false);
+}
+
+/// All files below a folder with their bytes and times.
+fn trace(folder: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(trace(&path));
+        } else {
+            let modified = path.metadata().and_then(|metadata| metadata.modified()).expect("there");
+            files.insert(path.display().to_string(), (std::fs::read(&path).expect("readable"), modified));
+        }
+    }
+    files
+}
+
+/// A report is one page that asks for nothing: no script, link, image or style sheet, though the
+/// crawl is full of markup. It names the hosts, the clusters with what differs, and the rejects.
+#[test]
+fn a_report_is_one_page() {
+    let demo = Bench::new(&demo_inputs(), "");
+    demo.run_well(&[]);
+    assert!(out(&demo.pagefold("report", &[])).starts_with("report of epoch 1: "));
+    let page = std::fs::read_to_string(demo.at("out/report.html")).expect("written");
+    for part in ["mirror.example", "<del>", "<ins>", "bad_json", "The most chained clusters", "2 to 3", "389"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let hostile = bench("");
+    let markup = "<script>alert(1)</script> <img src=x onerror=alert(2)> <a href='javascript:alert(3)'>";
+    let rows: Vec<(String, String)> = (0..4)
+        .map(|n| (format!("http://h.example/<script>{n}"), format!("{markup} {} edition {n}", text(1, 0))))
+        .chain([("\"><script>alert(4)</script>".to_owned(), format!("{markup} {}", text(1, 1)))])
+        .collect();
+    deliver(&hostile, "1.jsonl", &rows);
+    hostile.run_well(&[]);
+    let told = json(&hostile.pagefold("report", &["--out", "own.html", "--json"]));
+    let injected = std::fs::read_to_string(hostile.at("own.html")).expect("written");
+    assert_eq!(told["bytes"].as_u64(), Some(injected.len() as u64));
+    assert!(injected.contains("alert(1)"), "the text is shown");
+    for page in [&page, &injected] {
+        for bad in ["<script", "<img", "<a ", "<link", "<iframe", "onerror=alert(2)>", "@import", "url("] {
+            assert!(!page.contains(bad), "{bad}");
+        }
+        assert!(page.contains("Content-Security-Policy"));
+    }
+}
+
+/// Completions and manual pages name the commands and their options, and nothing that is hidden.
+#[test]
+fn completions_and_manual_pages() {
+    let print =
+        |words: &[&str]| out(&Command::new(crate::workbench::pagefold()).args(words).output().expect("started"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = print(&["completions", shell]);
+        assert!(script.contains("explain") && script.contains("dry-run") && !script.contains("worker JOB"), "{shell}");
+    }
+    let page = print(&["man"]);
+    assert!(page.contains(".TH pagefold") && page.contains("explain") && page.contains("Exit codes"), "{page}");
+    let page = print(&["man", "run"]);
+    assert!(page.contains("dry\\-run") && page.contains("pagefold run crawl.toml"), "{page}");
+    let output = Command::new(crate::workbench::pagefold()).args(["man", "fold"]).output().expect("started");
+    assert_eq!(output.status.code(), Some(64));
+}
