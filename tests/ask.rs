@@ -132,7 +132,7 @@ fn transcripts() {
 /// the ends are apart, and the chain is still told.
 #[test]
 fn a_chain_of_five() {
-    let bench = bench("");
+    let bench = bench("[clusters]\nradius = 0\n");
     let url = |n: u64| format!("http://h{n}.example/{n}");
     let editions: Vec<u64> = (0..5).map(|n| 3 * n).collect();
     let rows: Vec<(String, String)> = editions.iter().map(|n| (url(*n), text(7, *n))).collect();
@@ -161,7 +161,7 @@ fn a_chain_of_five() {
     assert_eq!(at, url(12));
     bench.run_well(&["--set", "clusters.radius=1"]);
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
-    std::fs::write(bench.at("job.toml"), format!("{job}[clusters]\nradius = 1\n")).expect("written");
+    std::fs::write(bench.at("job.toml"), job.replace("radius = 0", "radius = 1")).expect("written");
     let told = explain(&bench, &[&url(0), &url(12)]);
     assert_eq!((told["together"].as_bool(), told["relation"].as_str()), (Some(false), Some("apart")), "{told}");
     assert!(!told["chain"].as_array().expect("a chain").is_empty());

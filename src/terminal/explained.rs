@@ -80,6 +80,11 @@ pub fn page(page: &Page, paint: Paint) -> String {
             let _ = text.fingerprint.as_ref().map(|fingerprint| write!(line, ", fingerprint {fingerprint}"));
             if text.too_short {
                 line.push_str("; too few words to be compared: it folds with identical texts only");
+            } else if text.gathered {
+                line.push_str("; gathered from whole pages: it folds with identical texts only");
+            }
+            if text.says_little {
+                line.push_str("; it says too little to tell pages by: its pages fold with none");
             }
             lines.line("text", &line);
             match text.pages {
@@ -108,6 +113,7 @@ pub fn page(page: &Page, paint: Paint) -> String {
     }
     if let Some(kept) = &page.kept {
         let step = match kept.by {
+            "near_all" => "only what is near the whole cluster may represent it",
             "hosts" => "it is earlier in [keep] hosts",
             "https" => "https comes before http",
             "shortest_url" => "its URL is shorter",
@@ -167,6 +173,9 @@ fn side(lines: &mut Lines, name: &str, side: &Side) {
 fn together(pair: &Pair) -> String {
     match (pair.relation, pair.together) {
         (Relation::SamePage, _) => "yes: they are one page".into(),
+        (Relation::Identical | Relation::Near, false) if pair.a.says_little || pair.b.says_little => {
+            "no: a text says too little to tell pages by ([clusters] letters_min)".into()
+        }
         (Relation::Identical, _) => "yes: their texts are identical".into(),
         (Relation::Near, true) => "yes: their texts are near-duplicates".into(),
         (Relation::Near, false) => {
@@ -192,6 +201,7 @@ fn not_compared(why: &str) -> &'static str {
     match why {
         why::EMPTY => "a page without text folds with none",
         why::TOO_SHORT => "a text with too few words folds with identical ones only",
+        why::GATHERED => "a text that was gathered from whole pages folds with identical ones only",
         why::NOT_PROPOSED => "no signature proposes them: the fingerprints are too far apart, and no key is equal",
         why::PIVOT_RULE => "the pivot rule leaves them out: very many texts share what they share",
         why::NEAR_RULE => "the near rule leaves them out: very many fingerprints are near theirs",

@@ -9,15 +9,15 @@ use crate::ask::tables::{Cluster, Tables, share};
 use crate::confirm::{self, Known, Reason, Verdict, decide};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::visit_maker::VisitMaker;
+use crate::fold::visit_maker::{VisitMaker, furniture};
 use crate::graph::representative::KeepRule;
-use crate::job::Job;
+use crate::job::{Job, clusters};
 use crate::locks::lock;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::evidence::{damaged, unpack_text};
-use crate::tables::visits::TOO_SHORT;
+use crate::tables::visits::{NOTICE, TOO_SHORT};
 use crate::tables::{EvidenceRow, PairRow, Visit, pairs};
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
@@ -31,6 +31,9 @@ pub const URLS_MAX: usize = 10;
 /// The stored pairs of a text that an answer lists.
 pub const STORED_PAIRS_MAX: usize = 1000;
 
+/// The note of a text that says too little to tell pages by.
+const SAYS_LITTLE: &str = "says_little";
+
 /// The tables of a head, ready to be asked.
 pub struct Index {
     /// The epoch of the head.
@@ -38,7 +41,6 @@ pub struct Index {
     pub(super) tables: Tables,
     pub(super) options: confirm::Options,
     pub(super) rule: KeepRule,
-    has_radius: bool,
     job: Job,
     /// Makers that no thread uses now. Each has the buffers of one thread.
     makers: Mutex<Vec<VisitMaker>>,
@@ -168,7 +170,6 @@ impl Index {
             tables: Tables::open(store, head, job.bands()?)?,
             options: job.verdicts(),
             rule: KeepRule::new(&job.keep),
-            has_radius: job.clusters.radius.is_some(),
             job: job.clone(),
             makers: Mutex::default(),
         })
@@ -192,7 +193,8 @@ impl Index {
             Some(maker) => maker,
             None => {
                 let featurizer = Featurizer::new(&self.job.features, &self.job.normalize)?;
-                VisitMaker::new(&self.job, featurizer, Signer::new(&self.job.signatures, &self.job.normalize)?)?
+                let signer = Signer::new(&self.job.signatures, &self.job.normalize)?;
+                VisitMaker::new(&self.job, furniture(&self.job)?, featurizer, signer)?
             }
         };
         let answer = self.answer_with(&mut maker, record, url, all);
@@ -211,12 +213,18 @@ impl Index {
         let mut evidence = None;
         if let Some(row) = self.tables.content(visit.content) {
             notes.extend((row.flags & TOO_SHORT != 0).then(|| "too_short".to_owned()));
+            notes.extend(row.says_little(self.clusters()).then(|| SAYS_LITTLE.to_owned()));
             self.identical(visit.content, &mut answer);
             if all {
                 self.stored_pairs(visit.content, &mut answer);
             }
         } else {
             evidence = maker.sign(&mut visit, |_| false, |word| notes.push(word.to_owned()))?;
+            if self.clusters().says_little(visit.letters, visit.flags & NOTICE != 0) {
+                // Its page would fold with none, whatever is near it.
+                notes.push(SAYS_LITTLE.to_owned());
+                evidence = None;
+            }
         }
         if let Some(evidence) = &evidence {
             self.compare(evidence, all, &mut answer)?;
@@ -242,6 +250,10 @@ impl Index {
             }
         }
         Some(answer)
+    }
+
+    pub(super) fn clusters(&self) -> &clusters::Options {
+        &self.job.clusters
     }
 
     fn identical(&self, content: Id, answer: &mut Answer) {
@@ -279,6 +291,9 @@ impl Index {
             if other.is_damaged() {
                 return Err(damaged(content, "is damaged"));
             }
+            // The pages of a text that says too little fold with none.
+            let accepted =
+                accepted && !self.tables.content(content).is_some_and(|row| row.says_little(self.clusters()));
             if accepted || all {
                 answer.push(self.matched(content, proposals, distance, (similarity, reason as u8, accepted)));
             }
@@ -298,7 +313,7 @@ impl Index {
         because(proposed.moves_others, because::PIVOTS);
         because(proposed.is_cut, because::LIMIT);
         because(joins, because::JOINS);
-        because(self.has_radius && answer.verdict == Found::Near, because::RADIUS);
+        because(self.job.clusters.radius > 0 && answer.verdict == Found::Near, because::RADIUS);
         Ok(())
     }
 

@@ -17,7 +17,8 @@ pub struct Kept {
     pub representative: String,
     /// The page that it was compared with: the one that was asked for, or the next best.
     pub against: String,
-    /// The step that decided: `hosts`, a criterion of `[keep] by`, or `doc` if all are equal.
+    /// The step that decided: `near_all` if the other page is near a part of the cluster only;
+    /// `hosts`; a criterion of `[keep] by`; or `doc` if all are equal.
     pub by: &'static str,
     /// What that step looks at, of the page that represents.
     pub value: String,
@@ -35,6 +36,17 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
         true => next_best(index, &first.page, representative)?,
         false => (ranked(index, doc)?, true),
     };
+    let key = |one: &Ranked| (one.rank, one.page.doc);
+    if key(&second) < key(&first) {
+        return Some(Kept {
+            representative: index.tables.url(representative),
+            against: index.tables.url(second.page.doc),
+            by: "near_all",
+            value: "near every text of the cluster".into(),
+            other: "near a part of it".into(),
+            is_whole,
+        });
+    }
     let slot = (0..first.rank.len()).find(|slot| first.rank[*slot] != second.rank[*slot]);
     let value = |page: &Ranked| match slot {
         None => page.page.doc.to_string(),

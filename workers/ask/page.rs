@@ -13,7 +13,7 @@ use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::pages::{EXPIRED, MISSING, REMOVED};
-use crate::tables::visits::TOO_SHORT;
+use crate::tables::visits::{GATHERED, TOO_SHORT};
 use serde::Serialize;
 
 /// The other pages with the same text that are named.
@@ -67,6 +67,11 @@ pub struct Text {
     pub fingerprint: Option<String>,
     /// Whether it has too few words to be compared, so that it folds with identical ones only.
     pub too_short: bool,
+    /// Whether it was gathered from whole pages, because extraction found no main text on any, so
+    /// that it folds with identical ones only.
+    pub gathered: bool,
+    /// Whether it says too little to tell pages by, so that its pages fold with none.
+    pub says_little: bool,
     /// The live pages that have it.
     pub pages: u64,
     /// The first of the others by DocId.
@@ -162,6 +167,8 @@ fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
         chars: row.as_ref().map(|row| row.chars),
         fingerprint: row.as_ref().map(|row| format!("{:016x}", row.fingerprint)),
         too_short: row.as_ref().is_some_and(|row| row.flags & TOO_SHORT != 0),
+        gathered: row.as_ref().is_some_and(|row| row.flags & GATHERED != 0),
+        says_little: row.as_ref().is_some_and(|row| row.says_little(index.clusters())),
         pages: index.tables.pages_of(content),
         same_text: others.take(SAME_TEXT_MAX).map(|other| index.tables.url(other)).collect(),
     })

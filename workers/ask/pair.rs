@@ -17,6 +17,7 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::store::cursor::Keys;
 use crate::tables::evidence::{Content, damaged};
+use crate::tables::visits::TOO_SHORT;
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::signatures::SignatureKind;
 use serde::Serialize;
@@ -102,6 +103,8 @@ pub struct Side {
     pub content: Option<String>,
     /// The characters of its text.
     pub chars: u32,
+    /// Whether the text says too little to tell pages by, so that its pages fold with none.
+    pub says_little: bool,
     /// How its text begins, if the texts are kept and cannot be aligned.
     pub begins: Option<String>,
     /// Its cluster.
@@ -114,6 +117,8 @@ pub mod why {
     pub const EMPTY: &str = "empty";
     /// A text has too few words, so that it folds with identical ones only.
     pub const TOO_SHORT: &str = "too_short";
+    /// A text was gathered from whole pages, so that it folds with identical ones only.
+    pub const GATHERED: &str = "gathered";
     /// The fingerprints are farther apart than k, and no key is equal.
     pub const NOT_PROPOSED: &str = "not_proposed";
     /// The pivot rule leaves the pair out of each large group or bucket that has both.
@@ -218,6 +223,7 @@ fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
         differs_by: found.differs_by.clone(),
         content: (!page.content.is_none()).then(|| page.content.to_string()),
         chars: index.tables.content(page.content).map_or(0, |row| row.chars),
+        says_little: index.tables.content(page.content).is_some_and(|row| row.says_little(index.clusters())),
         begins: None,
         cluster: index.tables.cluster(page.content, page.doc),
     }
@@ -226,7 +232,8 @@ fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
 impl Pair {
     fn compare(&mut self, index: &Index, x: Id, y: Id) -> Result<()> {
         let (Some(a), Some(b)) = (index.tables.evidence(x)?, index.tables.evidence(y)?) else {
-            self.not_compared = Some(why::TOO_SHORT);
+            let is_short = |content| index.tables.content(content).is_some_and(|row| row.flags & TOO_SHORT != 0);
+            self.not_compared = Some(if is_short(x) || is_short(y) { why::TOO_SHORT } else { why::GATHERED });
             return Ok(());
         };
         let stored = index.tables.pair(x, y);

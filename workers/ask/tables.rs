@@ -170,10 +170,10 @@ impl Tables {
         self.pairs.matching(&[content]).into_iter().find(|row| row.other == other)
     }
 
-    /// What is kept of a content; none if it is too short to be compared.
+    /// What is kept of a content; none if it is not compared with others.
     pub(super) fn evidence(&self, content: Id) -> Result<Option<Content<'_>>> {
         match self.content(content) {
-            Some(row) if row.flags & crate::tables::visits::TOO_SHORT == 0 => {}
+            Some(row) if row.is_comparable() => {}
             _ => return Ok(None),
         }
         let places = self.evidence.places(&[content])?;
