@@ -37,8 +37,12 @@ pub enum Command {
     #[command(after_help = "Examples:\n\
             \x20 pagefold run crawl.toml\n\
             \x20 pagefold run crawl.toml --dry-run\n\
+            \x20 pagefold run pages.jsonl.gz --to folded\n\
             \x20 pagefold run crawl.toml --set confirm.facts=off --threads 4")]
-    Run(Unattended),
+    Run(Start),
+    /// Look at files and print a job that reads them: their formats, fields and charsets.
+    #[command(after_help = "Example:\n  pagefold init pages/*.parquet > pages.toml")]
+    Init(Init),
     /// Try everything that a run needs before there is one: job, inputs, folders and, with
     /// --cluster, every host.
     #[command(after_help = "Example:\n  pagefold check crawl.toml --cluster cluster.toml")]
@@ -115,7 +119,7 @@ impl Command {
     /// Whether the command is quiet, and its level of verbosity.
     pub fn verbosity(&self) -> (bool, u8) {
         match self {
-            Command::Run(of) | Command::Rank(of) => (of.run.quiet, of.run.verbose),
+            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => (of.run.quiet, of.run.verbose),
             Command::Rebuild(of) => (of.quiet, of.verbose),
             _ => (false, 0),
         }
@@ -124,7 +128,7 @@ impl Command {
     /// Whether the command answers in JSON.
     pub fn json(&self) -> bool {
         match self {
-            Command::Run(of) | Command::Rank(of) => of.run.json,
+            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => of.run.json,
             Command::Rebuild(of) => of.json,
             Command::Export(of) => of.json,
             Command::Check(Check { of, .. })
@@ -138,13 +142,47 @@ impl Command {
             | Command::Gc(Gc { of, .. })
             | Command::Filter(Filter { of, .. })
             | Command::Lexicon(Lexicon { of, .. }) => of.json,
-            Command::Schedule(_) | Command::Completions(_) | Command::Man(_) | Command::Worker => false,
+            Command::Schedule(_) | Command::Completions(_) | Command::Man(_) | Command::Init(_) | Command::Worker => false,
         }
     }
 }
 
-/// The arguments of `pagefold run`: a run, and what it does when it is unattended.
+/// `pagefold run`: a job, or files that a job is made for.
 #[derive(Args)]
+#[command(override_usage = "pagefold run [OPTIONS] <JOB>\n       pagefold run [OPTIONS] <FILES>... --to <DIR>")]
+pub struct Start {
+    /// The run.
+    #[command(flatten)]
+    pub unattended: Unattended,
+    /// With --to: more files, folders or patterns to read.
+    #[arg(value_name = "FILES", requires = "to")]
+    pub more: Vec<PathBuf>,
+    /// Read FILES instead of a job. The job that is made for them (see `pagefold init`), its store
+    /// and its results lie in DIR.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// A sample: read at most N records of each input. The store is of the sample for good; a run of
+    /// all is refused on it, and `pagefold rebuild` makes it whole.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+}
+
+/// `pagefold init`.
+#[derive(Args)]
+pub struct Init {
+    /// Files, folders or patterns.
+    #[arg(value_name = "FILES", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the job to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Replace FILE if it is there.
+    #[arg(long, requires = "to")]
+    pub force: bool,
+}
+
+/// The arguments of `pagefold run`: a run, and what it does when it is unattended.
+#[derive(Args, Clone)]
 pub struct Unattended {
     /// The run itself.
     #[command(flatten)]
@@ -554,7 +592,7 @@ fn no_such_command(error: &clap::Error) -> Option<String> {
     Some(match nearest(word, names.iter().copied()) {
         _ if word.ends_with(".toml") => format!("{word}: a job needs a command; did you mean `pagefold run {word}`?"),
         _ if Path::new(word).exists() => format!(
-            "{word}: no command; `pagefold run JOB` reads what the TOML file JOB names, such as read.inputs = [{word:?}]"
+            "{word}: no command; `pagefold run {word} --to DIR` folds it, `pagefold init {word}` makes a job for it"
         ),
         Some(meant) => format!("{word}: no such command; did you mean `pagefold {meant}`?"),
         None => format!("{word}: no such command; there are {}", names.join(", ")),
@@ -626,7 +664,7 @@ mod tests {
     #[test]
     fn wait() {
         let wait = |words: &[&str]| match Cli::try_parse_from([&["pagefold", "run"], words].concat()).ok()?.command {
-            Command::Run(unattended) => Some(unattended.wait),
+            Command::Run(start) => Some(start.unattended.wait),
             _ => None,
         };
         assert_eq!(wait(&["job.toml"]), Some(None));
@@ -644,8 +682,8 @@ mod tests {
         };
         assert!(line("job.toml").ends_with("did you mean `pagefold run job.toml`?"));
         assert!(line("stauts").ends_with("did you mean `pagefold status`?"));
-        assert!(line("fold").starts_with("fold: no such command; there are run, check, "), "{}", line("fold"));
-        assert!(line("src").starts_with("src: no command; `pagefold run JOB` reads"), "{}", line("src"));
+        assert!(line("fold").starts_with("fold: no such command; there are run, init, check, "), "{}", line("fold"));
+        assert!(line("src").starts_with("src: no command; `pagefold run src --to DIR` folds it"), "{}", line("src"));
         assert!(Cli::try_parse_from(["pagefold", "run"]).err().is_some_and(|error| no_such_command(&error).is_none()));
     }
 }

@@ -33,6 +33,8 @@ pub const KEYS: &[Key] = &[
     key("read.source", Takes::Text),
     key("read.complete", Takes::Switch),
     key("read.rejects_max", Takes::Number(0.0, 1.0)),
+    key("read.records_max", Takes::Whole(1, ANY)),
+    key("read.key", Takes::Text),
     key("read.fields.url", Takes::Texts),
     key("read.fields.text", Takes::Text),
     key("read.fields.html", Takes::Text),

@@ -81,8 +81,7 @@ fn job_text(path: &Path) -> Result<String> {
     let Some(what) = crawl(&bytes) else { return text };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let why = format!(
-        "{what}, no job file; JOB is a TOML file that names it, such as: store = \"store\", \
-         read.inputs = [{name:?}], output.dir = \"result\", a line each"
+        "{what}, no job file; `pagefold run {name} --to DIR` makes one and runs it, `pagefold init {name}` prints it"
     );
     Err(Error::config(path, why))
 }
@@ -198,7 +197,7 @@ mod tests {
             ("store = ".into(), "job.toml:1: `store` has no value"),
             ("store = s\n".into(), "job.toml:1: `store = s`: a text stands in quotes: store = \"s\""),
             (format!("{JOB}dir = \"x\"\n"), "job.toml:6: `dir` is there twice"),
-            ("{\"url\":\"x\"}\n".into(), "JSON, no job file; JOB is a TOML file that names it"),
+            ("{\"url\":\"x\"}\n".into(), "JSON, no job file; `pagefold run job.toml --to DIR` makes one"),
         ];
         for (text, expected) in cases {
             let error = read_text(&text, &[]).expect_err(expected);

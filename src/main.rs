@@ -7,6 +7,7 @@ mod clock;
 mod cluster;
 mod commands;
 mod config;
+mod first_job;
 mod job_keys;
 mod jobs;
 mod schedule;

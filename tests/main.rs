@@ -23,6 +23,8 @@ mod epochs;
 mod eval;
 /// What a filter keeps and removes is right, and can be undone.
 mod filter;
+/// Files are folded without a job, and a job is made for them.
+mod first_minute;
 /// Samples that are kept with the tests, and real data where there is some.
 mod fixtures;
 /// One page in every format and charset is one content.
@@ -33,6 +35,8 @@ mod hosts;
 mod inputs;
 /// Commands that look at a store: `export`, `status`, `verify`.
 mod inspect;
+/// What a page's key is made of, and which fields are found without being named.
+mod keys;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
 mod limits;

@@ -149,7 +149,7 @@ fn of_commands() {
         at,
         &["run", "in.jsonl"],
         78,
-        &["in.jsonl: JSON, no job file; JOB is a TOML file that names it", "read.inputs = [\"in.jsonl\"]"],
+        &["in.jsonl: JSON, no job file; `pagefold run in.jsonl --to DIR` makes one", "`pagefold init in.jsonl`"],
     );
     write(at, "x.parquet", "PAR1");
     std::fs::write(at.join("x.gz"), [0x1f, 0x8b, 8, 0, 255]).expect("written");
@@ -158,7 +158,7 @@ fn of_commands() {
     says(at, &["run", "."], 78, &[".: a folder, where a TOML file is wanted"]);
     says(at, &["run", "gone.toml"], 78, &["gone.toml: no such file"]);
     says(at, &["job.toml"], 64, &["did you mean `pagefold run job.toml`?"]);
-    says(at, &["in.jsonl"], 64, &["in.jsonl: no command; `pagefold run JOB` reads"]);
+    says(at, &["in.jsonl"], 64, &["in.jsonl: no command; `pagefold run in.jsonl --to DIR` folds it"]);
     says(at, &["stauts", "job.toml"], 64, &["did you mean `pagefold status`?"]);
     let said = says(at, &["frobnicate", "job.toml"], 64, &["frobnicate: no such command; there are run, check, "]);
     assert!(!said.contains("did you mean"), "{said}");
@@ -269,16 +269,16 @@ fn of_rejected_records() {
         let list = said.trim_end().rsplit_once("Rejected records: ").expect("a list").1;
         assert!(std::fs::read_to_string(folder.path().join(list)).expect("written").ends_with("}\n"));
     };
-    let nested = "{\"text\":\"t\",\"id\":\"7\",\"metadata\":{\"url\":\"http://a.example/\"}}\n".repeat(46);
+    let nested = "{\"text\":\"t\",\"id\":\"7\",\"metadata\":{\"address\":\"http://a.example/\"}}\n".repeat(46);
     refused(
         "nested.jsonl",
         &nested,
         &[
             "46 of 46 records were rejected (no_url 46; such as nested.jsonl at 0, no_url: no `url`; it has id, metadata, text)",
-            "[read.fields] url = [\"id\"]",
+            "[read] key = \"id\"",
         ],
     );
-    refused("a.jsonl", "{\"url\":\"http://a.example/\",\"content\":\"t\"}\n", &["[read.fields] text = \"content\""]);
+    refused("a.jsonl", "{\"url\":\"http://a.example/\",\"body\":\"t\"}\n", &["[read.fields] text = \"body\""]);
     refused("a.json", &format!("[{}]\n", GOOD.trim()), &["a JSON array", "jq -c '.[]' a.json > a.jsonl"]);
     refused("a.json", "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n", &["jq -c . a.json > a.jsonl"]);
     // The store of a refused first run has no epoch.

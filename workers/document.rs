@@ -115,6 +115,12 @@ pub fn host_name(url: &str) -> Option<String> {
     Url::parse(url.trim()).ok()?.host_str().map(str::to_owned)
 }
 
+/// The page whose key is `key` as it is. Its host is that of the URL, if the key is one.
+pub fn own_key(key: &str) -> PageUrl {
+    let PageUrl { host, https, .. } = canonical_url(key);
+    PageUrl { canonical: key.to_owned(), doc: Id::of(key.as_bytes()), host, https }
+}
+
 /// The key of `host` in the keep rule and in the count of hosts.
 pub fn host_key(host: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(host.to_ascii_lowercase().as_bytes())

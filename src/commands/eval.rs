@@ -8,12 +8,13 @@ use workers::error::{Error, Kind, Result};
 use workers::eval::score::{Levels, Measure, Score};
 use workers::eval::sweep::{SettingScore, Sweep};
 use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
+use workers::read::PageKey;
 
 /// `pagefold eval`.
 pub fn command(arguments: &cli::Eval) -> Result<()> {
     let (job, store, head) = jobs::open(&arguments.of)?;
     let head = jobs::committed(&store, head)?;
-    let labels = labels::read(&arguments.labels)?;
+    let labels = labels::read(&arguments.labels, job.read.key != PageKey::Url)?;
     let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {

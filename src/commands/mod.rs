@@ -8,6 +8,7 @@ pub mod explain;
 pub mod export;
 pub mod filter;
 pub mod gc;
+pub mod init;
 pub mod lexicon;
 pub mod man;
 pub mod query;
@@ -28,6 +29,7 @@ use workers::error::Result;
 pub fn carry_out(command: &Command) -> Result<()> {
     match command {
         Command::Run(arguments) => run::command(arguments),
+        Command::Init(arguments) => init::command(arguments),
         Command::Schedule(arguments) => schedule::command(arguments),
         Command::Rebuild(arguments) => rebuild::command(arguments),
         Command::Rollback(arguments) => rollback::command(arguments),

@@ -12,7 +12,7 @@ use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::cluster::topology::Topology;
-use crate::commands::dry_run;
+use crate::commands::{dry_run, init};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
@@ -21,6 +21,7 @@ use crate::terminal::report::{self, Outcome, Times};
 use crate::unattended::queue;
 use crate::unattended::watch::Watch;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -42,18 +43,32 @@ use workers::store::manifest::Head;
 use workers::upkeep::merge;
 
 /// `pagefold run`.
-pub fn command(arguments: &cli::Unattended) -> Result<()> {
-    if arguments.dry_run {
-        return dry_run::command(arguments);
+pub fn command(start: &cli::Start) -> Result<()> {
+    if start.unattended.dry_run {
+        return dry_run::command(&with_job(start)?);
     }
     workers::mesh::exit_on_panic(|_| ());
-    signals::on_signal(arguments.run.json);
-    let outcome = run(arguments, None);
+    let json = start.unattended.run.json;
+    signals::on_signal(json);
+    let outcome = with_job(start).and_then(|arguments| run(&arguments, None));
     signals::wait_if_stopping();
-    if let (Err(error), true) = (&outcome, arguments.run.json) {
+    if let (Err(error), true) = (&outcome, json) {
         print::print_failure(error);
     }
     outcome
+}
+
+/// The run of `start` with its job, which is written first if there are but files.
+fn with_job(start: &cli::Start) -> Result<cli::Unattended> {
+    let mut arguments = start.unattended.clone();
+    let run = &mut arguments.run;
+    run.sets.extend(start.limit.map(|most| format!("read.records_max={most}")));
+    if let Some(folder) = &start.to {
+        let files: Vec<PathBuf> = std::iter::once(&run.job).chain(&start.more).cloned().collect();
+        run.job = init::job_in(folder, &files, &run.sets)?;
+        run.sets.clear();
+    }
+    Ok(arguments)
 }
 
 /// Runs and reports to [`Watch`]; `ranks` do the work if there are any.

@@ -17,6 +17,7 @@ use workers::job::Job;
 use workers::plan::Plan;
 use workers::plan::division::SPLIT_BYTES_MAX;
 use workers::plan::examine;
+use workers::read::PageKey;
 use workers::store::durable;
 use workers::store::manifest::Head;
 
@@ -200,8 +201,15 @@ impl Outcome<'_> {
                 line(&mut out, head, format!("{total:<8} {}", list.join(", ")));
             }
         }
+        if let Some(most) = self.job.read.records_max {
+            line(&mut out, "sample", format!("at most {} of each input", counted(most, "record")));
+        }
         if self.superseded > 0 {
-            let rest = format!("{:<8} by another record of the same URL", grouped(self.superseded));
+            let key = match &self.job.read.key {
+                PageKey::Field(name) => format!("`{name}`"),
+                PageKey::Url | PageKey::Row => "URL".into(),
+            };
+            let rest = format!("{:<8} by another record of the same {key}", grouped(self.superseded));
             line(&mut out, "superseded", rest);
         }
         if let Some(Exported { summary, largest }) = &self.exported {

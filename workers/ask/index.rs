@@ -13,6 +13,7 @@ use crate::fold::visit_maker::{VisitMaker, furniture};
 use crate::graph::representative::KeepRule;
 use crate::job::{Job, clusters};
 use crate::locks::lock;
+use crate::read::PageKey;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -204,7 +205,8 @@ impl Index {
 
     fn answer_with(&self, maker: &mut VisitMaker, record: Record, url: Option<String>, all: bool) -> Result<Answer> {
         let mut notes = Vec::new();
-        let mut visit = maker.read(record, |word| notes.push(word.to_owned()));
+        let is_key = self.job.read.key != PageKey::Url;
+        let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));
         let has_url = url.is_some();
         let mut answer = Answer::about(url, &visit);
         if visit.content.is_none() {

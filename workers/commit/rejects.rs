@@ -78,8 +78,15 @@ impl Rejects {
         };
         match reason.as_str() {
             "no_url" => format!(
-                "The job reads another field than the records have. Name that of the URL, or of an id: \
-                 [read.fields] url = [\"{}\"]",
+                "The records have no URL where the job looks for it. Name its field, [read.fields] url = [\"{}\"], \
+                 or, for a corpus without URLs, that of an id, [read] key = \"{}\"; with [read] key = \"row\" \
+                 each record is a page",
+                among(&URLS),
+                among(&IDS)
+            ),
+            "no_key" => format!(
+                "Name a field that every record has, [read] key = \"{}\"; with [read] key = \"row\" each record is \
+                 a page",
                 among(&IDS)
             ),
             "no_text" => format!(
@@ -98,21 +105,9 @@ impl Rejects {
     }
 }
 
-/// Fields that are likely to identify a record, and to hold its text.
-const IDS: [&str; 12] = [
-    "url",
-    "uri",
-    "id",
-    "doc_id",
-    "docid",
-    "document_id",
-    "uuid",
-    "link",
-    "page_url",
-    "source_url",
-    "warc_record_id",
-    "key",
-];
+/// Fields that are likely to hold a URL, to identify a record, and to hold its text.
+const URLS: [&str; 6] = ["url", "uri", "link", "page_url", "source_url", "warc_url"];
+const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 const TEXTS: [&str; 8] = ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
 
 /// Writes the `lines` of the rejected records of a refused epoch to a file of its attempt.
@@ -147,8 +142,10 @@ mod tests {
              ALLOW. Rejected records: a/rejects.jsonl"
         );
         for (reason, detail, remedy) in [
-            ("no_url", "no `url`; it has id, metadata, text", "[read.fields] url = [\"id\"]"),
+            ("no_url", "no `url`; it has id, metadata, text", "[read] key = \"id\""),
+            ("no_url", "no `url`; it has link, text", "[read.fields] url = [\"link\"]"),
             ("no_url", "no `url`; it has a, b", "[read.fields] url = [\"FIELD\"]"),
+            ("no_key", "no `id`; it has a, uuid", "[read] key = \"uuid\""),
             ("no_text", "u; it has content, url", "[read.fields] text = \"content\""),
             ("bad_json", "a JSON array; one object", "jq -c '.[]' p/x.json > p/x.jsonl"),
             ("bad_json", "an object over several lines; one", "jq -c . p/x.json > p/x.jsonl"),

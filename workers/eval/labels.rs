@@ -10,7 +10,7 @@
 //! Other fields are ignored. A line of another form, or one that contradicts an earlier line, is an
 //! error that names file and line, because incomplete labels would give wrong measures.
 
-use crate::document::{Id, canonical_url};
+use crate::document::{Id, canonical_url, own_key};
 use crate::error::{Error, Kind, Result};
 use crate::eval::scene::Truth;
 use crate::read::jsonl::BOM;
@@ -78,13 +78,15 @@ struct Reading {
     labels: Vec<u32>,
     pairs: BTreeMap<(u32, u32), bool>,
     rows: u64,
+    /// Whether URLs are keys, which are taken as they are.
+    are_keys: bool,
 }
 
 impl Reading {
     /// The index of the page at `url`.
     fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
         let url = record::url(url.as_bytes()).map_err(|_| "a URL that is empty or too long".to_owned())?;
-        let url = canonical_url(&url);
+        let url = if self.are_keys { own_key(&url) } else { canonical_url(&url) };
         let next = self.urls.len() as u32;
         let place = *self.places.entry(url.doc).or_insert(next);
         if place == next {
@@ -153,16 +155,16 @@ impl Reading {
     }
 }
 
-/// Reads the labels at `path`.
+/// Reads the labels at `path`. If URLs `are_keys` of pages, they are taken as they are.
 ///
 /// # Errors
 ///
 /// `NoInput` if the file does not exist, `Data` if a line is wrong, naming file and line.
-pub fn read(path: &Path) -> Result<Labels> {
+pub fn read(path: &Path, are_keys: bool) -> Result<Labels> {
     let size = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?.len();
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     let data = |why: String| Error::new(Kind::Data, format!("{}: {why}", path.display()));
-    let (mut reading, mut number) = (Reading::default(), 0);
+    let (mut reading, mut number) = (Reading { are_keys, ..Reading::default() }, 0);
     if source.fill(BOM.len())?.starts_with(BOM) {
         source.consume(BOM.len());
     }
@@ -217,7 +219,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("labels.jsonl");
         std::fs::write(&path, bytes).expect("written");
-        read(&path)
+        read(&path, false)
     }
 
     const ROWS: &str = "{\"url\":\"HTTP://a.example:80\",\"label\":\"x\"}\n\n{\"url\":\"b\",\"label\":7,\"more\":[]}\r\n\
@@ -274,7 +276,7 @@ mod tests {
         let long = format!("{}\"", "x".repeat(LINE_BYTES_MAX + STEP_BYTES));
         assert!(of(long.as_bytes()).expect_err("long").to_string().contains("line 1: more than"));
         assert!(of(b"\n \n").expect_err("nothing").to_string().contains("no rows"));
-        assert_eq!(read(Path::new("gone.jsonl")).expect_err("gone").kind(), Kind::NoInput);
+        assert_eq!(read(Path::new("gone.jsonl"), false).expect_err("gone").kind(), Kind::NoInput);
     }
 
     proptest::proptest! {

@@ -27,11 +27,18 @@ const DAMAGE_SHARE: usize = 10;
 
 /// The text of `bytes`, without a byte order mark.
 pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
+    decode_as(bytes, http_charset).0
+}
+
+/// The text of `bytes`, and the charset that they were decoded from.
+pub fn decode_as<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> (Cow<'a, str>, &'static Encoding) {
+    let as_is =
+        |encoding: &'static Encoding, bytes: &'a [u8]| (encoding.decode_without_bom_handling(bytes).0, encoding);
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(bytes) {
-        return encoding.decode_without_bom_handling(&bytes[mark_bytes..]).0;
+        return as_is(encoding, &bytes[mark_bytes..]);
     }
     if let Some(encoding) = utf_16_by_zeros(bytes) {
-        return encoding.decode_without_bom_handling(bytes).0;
+        return as_is(encoding, bytes);
     }
     let http = http_charset.and_then(|label| labelled(label.as_bytes()));
     let valid_bytes = Encoding::utf8_valid_up_to(bytes);
@@ -39,20 +46,20 @@ pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
     // except for its escapes.
     if valid_bytes + 4 > bytes.len() && is_cut_utf8(&bytes[valid_bytes..]) {
         let escapes = memchr(0x1B, bytes).is_some() && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
-        return if escapes { ISO_2022_JP } else { UTF_8 }.decode_without_bom_handling(bytes).0;
+        return as_is(if escapes { ISO_2022_JP } else { UTF_8 }, bytes);
     }
     let meta = declared(bytes);
     let http_first = http.filter(|http| !http.is_single_byte() || meta.is_none());
-    if let Some(text) = http_first.and_then(|encoding| decoded(bytes, encoding, 0)) {
-        return text;
+    if let Some(found) = http_first.and_then(|encoding| Some((decoded(bytes, encoding, 0)?, encoding))) {
+        return found;
     }
     let not_ascii = bytes.iter().filter(|byte| !byte.is_ascii()).count();
     for encoding in [meta, http].into_iter().flatten() {
         if let Some(text) = decoded(bytes, encoding, 1 + not_ascii / DAMAGE_SHARE) {
-            return text;
+            return (text, encoding);
         }
     }
-    detected(bytes).decode_without_bom_handling(bytes).0
+    as_is(detected(bytes), bytes)
 }
 
 /// The encoding of a label. GB2312 and GBK are read as GB18030, which includes both: servers name

@@ -128,6 +128,11 @@ pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
     finished(charset::decode(bytes, http_charset).into_owned(), Flags::default())
 }
 
+/// The name of the charset that a page of these bytes is decoded from.
+pub fn charset_name(bytes: &[u8], http_charset: Option<&str>) -> &'static str {
+    charset::decode_as(bytes, http_charset).1.name()
+}
+
 /// As [`html`], with the work done after decoding: bytes, elements and blocks visited.
 fn counted_html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> (Extracted, u64) {
     let bytes_max = options.html_bytes_max.min(HTML_BYTES_LIMIT) as usize;

@@ -199,7 +199,7 @@ impl Work<'_> {
         let Original { input, name, .. } = original;
         let (path, size) = (input.file(), input.bytes);
         let shape = read::shape(&path, size)?;
-        let mut reader = ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size })?;
+        let mut reader = ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
         let is_whole = is_whole || shape.is_none();
         let mut copier = match &self.options.to {
             Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
@@ -306,7 +306,7 @@ impl Portions<'_> {
     fn record(&mut self) -> Result<Option<Record>> {
         let Some(entry) = self.reader.next()? else { return Ok(None) };
         let id = self.reader.record_id();
-        Ok(Some(Record::of(entry, id)))
+        Ok(Some(Record::of(entry, id, self.reader.has_keys())))
     }
 
     /// The next records and where they lie. A record ends where the next one begins.

@@ -32,7 +32,7 @@ impl Manner {
     pub fn of(job: &Job, store: &Store, head: &Head, options: &Options) -> Manner {
         let Options { to, removed, records, threads: _ } = options;
         let written = json!([to.is_some(), removed.is_some(), records.is_some()]);
-        let read = json!([job.read.fields, job.read.limits]);
+        let read = json!([job.read.fields, job.read.key, job.read.limits]);
         let options = digest_of(&json!([written, read]))[..16].to_owned();
         Manner { store: store.uuid().to_owned(), epoch: head.manifest.epoch, options }
     }

@@ -4,7 +4,7 @@
 //! place: the row of a page names the input and the position of its record, and every other record
 //! of that URL lost to it.
 
-use crate::document::{Id, canonical_url};
+use crate::document::{Id, canonical_url, own_key};
 use crate::error::Result;
 use crate::export::tables::{Tables, find, sorted};
 use crate::filter::inputs::Original;
@@ -117,7 +117,8 @@ pub struct Record {
 
 impl Record {
     /// The record of `entry`, not judged yet.
-    pub fn of(entry: Entry, id: Option<&str>) -> Record {
+    /// If it `is_key`, its URL is the page's key as it is.
+    pub fn of(entry: Entry, id: Option<&str>, is_key: bool) -> Record {
         let (says, url) = match entry.item {
             Item::Record(record) => match record.body {
                 Body::Removed => (Says::Removal, Some(record.url)),
@@ -131,7 +132,7 @@ impl Record {
             position: entry.position,
             member: entry.member,
             id: id.map(str::to_owned),
-            doc: url.as_deref().map(|url| canonical_url(url).doc),
+            doc: url.as_deref().map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
             url,
             says,
             verdict: Verdict::Rejected,

@@ -16,7 +16,7 @@ use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::Item;
-use crate::read::{self, Reader, Split};
+use crate::read::{self, Reader, Split, limited};
 use crate::tables::Visit;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -35,12 +35,16 @@ const TURN_RECORDS: usize = 256;
 /// for stuck, and a record may take a second.
 const TURN_TIME: Duration = Duration::from_millis(100);
 
-/// Opens the reader of a split of one of the job's inputs.
-pub fn open(job: &Job, split: &Split) -> Result<Box<dyn Reader>> {
+/// Opens the reader of a split of `input`, one of the job's.
+pub fn open(job: &Job, split: &Split, input: &Input) -> Result<Box<dyn Reader>> {
     // A file that the job names must be readable; a file found in a folder may be anything.
     let is_named = job.read.names(&split.path);
     let open = if is_named { read::open } else { read::open_or_reject };
-    open(split, &job.read.options())
+    let options = job.read.options(&input.digest);
+    match job.read.records_max {
+        Some(most) => limited::open(split, &options, open, most, input.bytes),
+        None => open(split, &options),
+    }
 }
 
 /// A split that is being read.
@@ -133,7 +137,7 @@ impl SplitReader {
                     return Ok(false);
                 }
                 let split = Split { path: planned.file(), start: part.start, end: part.end };
-                let reader = open(&epoch.shared.job, &split)?;
+                let reader = open(&epoch.shared.job, &split, planned)?;
                 self.writer.begin(part.input, planned.shown());
                 let before = self.writer.counts.bytes;
                 let (key, bytes) = (planned.key(), part.end - part.start);
@@ -141,6 +145,7 @@ impl SplitReader {
             }
         };
         let writer = &mut self.writer;
+        let is_key = part.reader.has_keys();
         let began = Instant::now();
         let mut records = 0;
         let more = loop {
@@ -159,7 +164,8 @@ impl SplitReader {
                     }
                     let mut notes = Vec::new();
                     let has_evidence = |content| writer.has_evidence(content);
-                    let (visit, evidence) = maker.visit(record, has_evidence, |word| notes.push(word.to_owned()))?;
+                    let (visit, evidence) =
+                        maker.visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
                     notes.iter().for_each(|word| writer.counts.note(word, 1));
                     writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
                 }
@@ -167,7 +173,7 @@ impl SplitReader {
                 Item::Reject { reason, detail, url } => {
                     // In a complete snapshot a bad record must not remove the page that it is about.
                     if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
-                        writer.push(epoch, maker.seen(&url), None)?;
+                        writer.push(epoch, maker.seen(&url, is_key), None)?;
                     } else {
                         writer.counts.unreadable += 1;
                     }

@@ -3,7 +3,7 @@
 //! The steps are extraction of the main text, normalisation, features, SimHash and evidence. The
 //! result depends on the record and the job only, not on the split, the worker or the epoch.
 
-use crate::document::{Id, NO_DATE, canonical_url};
+use crate::document::{Id, NO_DATE, canonical_url, own_key};
 use crate::error::Result;
 use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
@@ -32,9 +32,9 @@ pub fn furniture(job: &Job) -> Result<Option<Furniture>> {
     job.extract.furniture.as_deref().map(|path| Furniture::read(path, &job.normalize)).transpose()
 }
 
-/// A visit of `url` that only saw it.
-fn blank(url: &str, date: i64) -> Visit {
-    let url = canonical_url(url);
+/// A visit of `url` that only saw it. If it `is_key`, it is the page's key as it is.
+fn blank(url: &str, is_key: bool, date: i64) -> Visit {
+    let url = if is_key { own_key(url) } else { canonical_url(url) };
     Visit {
         doc: url.doc,
         date,
@@ -81,11 +81,11 @@ impl VisitMaker {
     }
 
     /// The visit that says of a URL only that the crawl met it.
-    pub fn seen(&self, url: &str) -> Visit {
-        blank(url, NO_DATE)
+    pub fn seen(&self, url: &str, is_key: bool) -> Visit {
+        blank(url, is_key, NO_DATE)
     }
 
-    /// The visit of `record`, and the evidence of its text.
+    /// The visit of `record`, and the evidence of its text. If it `is_key`, its URL is taken as it is.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
     /// whole page, or if `has_evidence` says that it is known already. Calls `note` with a word for
@@ -93,10 +93,11 @@ impl VisitMaker {
     pub fn visit(
         &mut self,
         record: Record,
+        is_key: bool,
         has_evidence: impl FnOnce(Id) -> bool,
         mut note: impl FnMut(&str),
     ) -> Result<(Visit, Option<EvidenceRow>)> {
-        let mut visit = self.read(record, &mut note);
+        let mut visit = self.read(record, is_key, &mut note);
         if visit.content.is_none() {
             return Ok((visit, None));
         }
@@ -106,8 +107,8 @@ impl VisitMaker {
 
     /// The first part of [`VisitMaker::visit`]: which text the record has. No word is cut, so no
     /// dictionary is needed.
-    pub fn read(&mut self, record: Record, mut note: impl FnMut(&str)) -> Visit {
-        let mut visit = blank(&record.url, record.date.unwrap_or(NO_DATE));
+    pub fn read(&mut self, record: Record, is_key: bool, mut note: impl FnMut(&str)) -> Visit {
+        let mut visit = blank(&record.url, is_key, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;
         let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
         let Some(mut extracted) = text_of(record.body, &self.extract) else {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::job::{Job, clusters};
+use crate::read::PageKey;
 use crate::store::configuration::{all_of, differences};
 use crate::store::digest_of;
 use crate::store::manifest::Manifest;
@@ -31,7 +32,7 @@ impl Job {
         });
         let extract::Options { main_text, html_bytes_max, furniture } = &self.extract;
         let extracted = json!({ "main_text": main_text, "html_bytes_max": html_bytes_max });
-        Ok(json!({
+        let mut identity = json!({
             "canonical_url": document::CANONICAL_URL_VERSION,
             "extract": { "version": extract::VERSION, "options": extracted, "furniture": digest(furniture)?, "lines": furniture::VERSION },
             "normalize": { "version": normalize::VERSION, "options": self.normalize },
@@ -45,7 +46,16 @@ impl Job {
                 "numerals": numerals::VERSION,
                 "options": self.contents,
             },
-        }))
+        });
+        // An explicit default is the same configuration as an absent key.
+        if self.read.key != PageKey::Url {
+            identity["read"]["key"] = json!(self.read.key);
+        }
+        // The store of a sample is never taken for that of the whole.
+        if let Some(most) = self.read.records_max {
+            identity["read"]["records_max"] = json!(most);
+        }
+        Ok(identity)
     }
 
     /// The decision configuration.

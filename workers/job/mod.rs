@@ -196,7 +196,7 @@ impl Job {
         if let Err((name, why)) = signatures::check(&self.signatures) {
             wrong(&format!("signatures.{name}"), why);
         }
-        if let Err(why) = self.read.options().check() {
+        if let Err(why) = self.read.options("").check() {
             wrong("read.fields", format!("[read] {why}"));
         }
         if !(1..=64).contains(&self.features.characters) {

@@ -22,6 +22,12 @@ pub struct Read {
     /// The share of records that may be bad. More stop the run before it commits. Default: 0.05.
     #[serde(default = "rejects_max")]
     pub rejects_max: f64,
+    /// A sample: at most so many records of each input are read. Default: all.
+    #[serde(default)]
+    pub records_max: Option<u64>,
+    /// What makes the key of a page that is a row: `url`, `row`, or a field. Default: `url`.
+    #[serde(default)]
+    pub key: read::PageKey,
     /// The names of fields.
     #[serde(default)]
     pub fields: read::Fields,
@@ -36,9 +42,10 @@ impl Read {
         self.inputs.iter().any(|input| input == path || pattern::literal(input).as_deref() == Some(path))
     }
 
-    /// The options of the readers.
-    pub fn options(&self) -> read::Options {
-        read::Options { fields: self.fields.clone(), limits: self.limits.clone() }
+    /// The options of the readers, for the file of this digest.
+    pub fn options(&self, file: &str) -> read::Options {
+        let (fields, key, limits) = (self.fields.clone(), self.key.clone(), self.limits.clone());
+        read::Options { fields, key, limits, file: file.to_owned() }
     }
 }
 

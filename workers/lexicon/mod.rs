@@ -90,7 +90,7 @@ impl Reading<'_> {
         while !self.has_failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some((input, split)) = self.inputs.splits.get(number) else { break };
-            let read = self.read(split, &mut furniture, &mut counts, &mut found);
+            let read = self.read(split, &self.inputs.inputs[*input], &mut furniture, &mut counts, &mut found);
             if let Err(error) = read.and_then(|()| self.inputs.inputs[*input].check_unchanged()) {
                 self.has_failed.store(true, Ordering::Relaxed);
                 return Err((number, error));
@@ -102,11 +102,12 @@ impl Reading<'_> {
     fn read(
         &self,
         split: &Split,
+        input: &Input,
         furniture: &mut Option<Furniture>,
         counts: &mut Counts,
         found: &mut impl FnMut(&str, &str),
     ) -> Result<()> {
-        let mut reader = ingest::open(self.job, split)?;
+        let mut reader = ingest::open(self.job, split, input)?;
         let (bytes, mut reported, mut records) = (split.end - split.start, 0, 0);
         let mut report = |consumed: u64, records: &mut u64| {
             let consumed = consumed.min(bytes);

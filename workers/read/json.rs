@@ -1,19 +1,21 @@
 //! Parses one JSON line and keeps the values of the configured fields.
 //!
-//! A line is one record or none. Half a surrogate pair, a used field that appears twice, an invalid
+//! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
+//! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a used field that appears twice, an invalid
 //! number and invalid UTF-8 reject the line, since other parsers disagree on what it means (RFC
 //! 8259, sections 4 and 8). The parser bounds the depth to 128.
 
-use super::Fields;
+use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
-use super::row::{self, Value};
+use super::row::{Row, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The record of a line that is not blank. Rejects `nul`, `bad_utf8`, `bad_json`, `too_deep`,
-/// `bad_escape`, `duplicate_field`, and what [`row::item`] rejects.
-pub fn item(line: &[u8], fields: &Fields) -> Item {
+/// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
+/// `too_deep`, `bad_escape`, `duplicate_field`, and what [`Row::item`] rejects. Calls `note` with a
+/// word for each name that is not the job's.
+pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static str)) -> Item {
     let reject = |reason, why: &dyn fmt::Display| {
         let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
         Item::reject(reason, format!("{why}: {head}"))
@@ -25,17 +27,20 @@ pub fn item(line: &[u8], fields: &Fields) -> Item {
         Ok(text) => text,
         Err(error) => return reject("bad_utf8", &error),
     };
-    let mut object = Object { fields, duplicate: false };
+    let found = wanted.names.iter().map(|_| None).collect();
+    let mut object = Object { wanted, found, path: String::new(), levels: 0, duplicate: false };
     let mut parser = serde_json::Deserializer::from_str(text);
-    let values = (&mut object).deserialize(&mut parser).and_then(|values| parser.end().map(|()| values));
-    match values {
-        Ok(values) => match row::item(values, fields) {
-            Item::Reject { reason: reason @ ("no_url" | "no_text"), detail, url } => {
-                let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
-                url.iter().fold(rejected, |rejected, url| rejected.about(url))
+    match (&mut object).deserialize(&mut parser).and_then(|()| parser.end()) {
+        Ok(()) => {
+            let values = object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect();
+            match Row::new(values, wanted).item(place, note) {
+                Item::Reject { reason: reason @ ("no_url" | "no_key" | "no_text"), detail, url } => {
+                    let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
+                    url.iter().fold(rejected, |rejected, url| rejected.about(url))
+                }
+                item => item,
             }
-            item => item,
-        },
+        }
         Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
         Err(_) if line == b"{" => reject("bad_json", &PRINTED),
         Err(error) if object.duplicate => reject("duplicate_field", &error),
@@ -67,74 +72,131 @@ fn word(error: &serde_json::Error) -> &'static str {
     }
 }
 
-/// Takes the values of the configured fields out of an object.
-struct Object<'f> {
-    fields: &'f Fields,
+/// Takes the values of the wanted fields out of an object and those in it.
+struct Object<'w, 'de> {
+    wanted: &'w Wanted,
+    /// The values by name, and at how many levels each was found.
+    found: Vec<Option<(usize, Value<'de>)>>,
+    /// The path of the object that is read, with a dot behind; empty for the line itself.
+    path: String,
+    levels: usize,
     duplicate: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Object<'_> {
-    type Value = Vec<Value<'de>>;
+/// What the member of an object is.
+struct Member {
+    /// The place of its name.
+    place: Option<usize>,
+    /// Whether fields in it may be wanted.
+    is_path: bool,
+}
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+impl<'de> Object<'_, 'de> {
+    fn members<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        let length = self.path.len();
+        while let Some(Member { place, is_path }) = map.next_key_seed(Key(self))? {
+            let value = if is_path {
+                self.path.push('.');
+                self.levels += 1;
+                let value = map.next_value_seed(Picked(Some(self)))?;
+                self.levels -= 1;
+                value
+            } else if place.is_some() {
+                map.next_value_seed(Picked(None))?
+            } else {
+                map.next_value_seed(Skipped)?;
+                Value::Null
+            };
+            self.path.truncate(length);
+            if let Some(place) = place {
+                self.find::<A::Error>(place, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes `value` unless a field of fewer levels was found.
+    fn find<E: Error>(&mut self, place: usize, value: Value<'de>) -> Result<(), E> {
+        match &self.found[place] {
+            Some((levels, _)) if *levels == self.levels => {
+                self.duplicate = true;
+                let name = &self.wanted.names[place].path;
+                Err(E::custom(format_args!("the field `{name}` stands twice")))
+            }
+            Some((levels, _)) if *levels < self.levels => Ok(()),
+            _ => {
+                self.found[place] = Some((self.levels, value));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Object<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for &mut Object<'_> {
-    type Value = Vec<Value<'de>>;
+impl<'de> Visitor<'de> for &mut Object<'_, 'de> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut values: Vec<Option<Value<'de>>> = row::names(self.fields).map(|_| None).collect();
-        while let Some(place) = map.next_key_seed(Key(self.fields))? {
-            match place {
-                None => map.next_value_seed(Skipped)?,
-                Some(place) if values[place].is_some() => {
-                    self.duplicate = true;
-                    let name = row::names(self.fields).nth(place).unwrap_or_default();
-                    return Err(A::Error::custom(format_args!("the field `{name}` stands twice")));
-                }
-                Some(place) => values[place] = Some(map.next_value_seed(Picked)?),
-            }
-        }
-        Ok(values.into_iter().map(Option::unwrap_or_default).collect())
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.members(map)
     }
 }
 
-/// The place of a key among the configured fields, if it is one of them.
-struct Key<'f>(&'f Fields);
+/// What a key of the object means. If fields in it may be wanted, it is added to the path.
+struct Key<'o, 'w, 'de>(&'o mut Object<'w, 'de>);
 
-impl<'de> DeserializeSeed<'de> for Key<'_> {
-    type Value = Option<usize>;
+impl<'de> DeserializeSeed<'de> for Key<'_, '_, 'de> {
+    type Value = Member;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for Key<'_> {
-    type Value = Option<usize>;
+impl Visitor<'_> for Key<'_, '_, '_> {
+    type Value = Member;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(row::names(self.0).position(|name| name == key))
+        let Object { wanted, path, .. } = self.0;
+        let mut member = Member { place: None, is_path: false };
+        for (place, name) in wanted.names.iter().enumerate() {
+            let Some(rest) = name.path.strip_prefix(path.as_str()).and_then(|rest| rest.strip_prefix(key)) else {
+                continue;
+            };
+            if rest.is_empty() {
+                member.place = Some(place);
+            } else if rest.starts_with('.') {
+                member.is_path = true;
+            }
+        }
+        if member.is_path {
+            path.push_str(key);
+        }
+        Ok(member)
     }
 }
 
-/// A value that is kept.
-struct Picked;
+/// A value that is kept. If it is an object, its members are looked through for this one.
+struct Picked<'o, 'w, 'de>(Option<&'o mut Object<'w, 'de>>);
 
 /// A value that is not kept. Its escapes and its depth are checked like those of a kept one.
 struct Skipped;
 
-impl<'de> DeserializeSeed<'de> for Picked {
+impl<'de> DeserializeSeed<'de> for Picked<'_, '_, 'de> {
     type Value = Value<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -146,11 +208,11 @@ impl<'de> DeserializeSeed<'de> for Skipped {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(Picked).map(drop)
+        deserializer.deserialize_any(Picked(None)).map(drop)
     }
 }
 
-impl<'de> Visitor<'de> for Picked {
+impl<'de> Visitor<'de> for Picked<'_, '_, 'de> {
     type Value = Value<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,6 +253,9 @@ impl<'de> Visitor<'de> for Picked {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
+        if let Some(object) = self.0 {
+            return object.members(map).map(|()| Value::Other);
+        }
         while map.next_key_seed(Skipped)?.is_some() {
             map.next_value_seed(Skipped)?;
         }
@@ -200,10 +265,15 @@ impl<'de> Visitor<'de> for Picked {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::{Fields, PageKey};
     use super::super::record::{Body, Record};
     use super::super::testing::word;
     use super::*;
     use proptest::prelude::*;
+
+    fn item(line: &[u8], fields: &Fields) -> Item {
+        super::item(line, 0, &Wanted::new(fields, &PageKey::Url, ""), |_| ())
+    }
 
     fn outcome(line: &str) -> String {
         word(&item(line.as_bytes(), &Fields::default()))
@@ -230,6 +300,78 @@ mod tests {
         let outcome = |line: &str| word(&item(line.as_bytes(), &fields));
         assert_eq!(outcome(r#"{"id":7,"site":"s","text":""}"#), "s/7 text 0");
         assert_eq!(outcome(r#"{"site":"s","text":""}"#), "!no_url");
+    }
+
+    /// The lines that datatrove, dolma, OSCAR and RedPajama write are read with no field named, and it
+    /// is noted which names were taken. A name at its default goes before all others, even if it
+    /// holds nothing.
+    #[test]
+    fn corpora() {
+        for (line, want, noted) in [
+            (
+                r#"{"text":"t","id":"7","metadata":{"url":"http://a/","date":"2020-01-01"}}"#,
+                "http://a/ text 1",
+                "url_in_metadata.url date_in_metadata.date",
+            ),
+            (
+                r#"{"id":"7","text":"t","source":"cc","created":"2020-01-01","metadata":{"x":{"url":"no"},"url":"http://a/"}}"#,
+                "http://a/ text 1",
+                "url_in_metadata.url date_in_created",
+            ),
+            (
+                r#"{"content":"t","warc_headers":{"warc-target-uri":"http://a/","warc-date":"2020-01-01"},"metadata":{"language":"en"}}"#,
+                "http://a/ text 1",
+                "url_in_warc_headers.warc-target-uri text_in_content date_in_warc_headers.warc-date",
+            ),
+            (
+                r#"{"raw_content":"t","meta":{"url":"http://a/"}}"#,
+                "http://a/ text 1",
+                "url_in_meta.url text_in_raw_content",
+            ),
+            (
+                r#"{"url":"http://a/","text":"t","metadata":{"url":"http://b/"},"content":"other"}"#,
+                "http://a/ text 1",
+                "",
+            ),
+            (r#"{"metadata":{"url":"http://b/"},"url":null,"text":"t"}"#, "!no_url", ""),
+            (r#"{"url":"http://a/","text":null,"html":"<p>","content":"other"}"#, "http://a/ html 3", ""),
+            (r#"{"metadata":"none","text":"t"}"#, "!no_url", ""),
+        ] {
+            let mut notes = Vec::new();
+            let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
+            let found = super::item(line.as_bytes(), 0, &wanted, |note| notes.push(note));
+            assert_eq!((word(&found).as_str(), notes.join(" ").as_str()), (want, noted), "{line}");
+        }
+    }
+
+    /// A path finds a field at any depth; a field whose own name has the dot goes before it, wherever
+    /// it stands. A field that stands twice is rejected, also deep in the line.
+    #[test]
+    fn paths() {
+        let fields = Fields { url: vec!["a.b.c".into()], text: "a.t".into(), ..Fields::default() };
+        let outcome = |line: &str| word(&item(line.as_bytes(), &fields));
+        assert_eq!(outcome(r#"{"a":{"b":{"c":"u","d":[{"c":1}]},"t":"12"}}"#), "u text 2");
+        assert_eq!(outcome(r#"{"a":{"t":"12","b":{"c":"deep"}},"a.b.c":"flat"}"#), "flat text 2");
+        assert_eq!(outcome(r#"{"a.b.c":"flat","a":{"t":"12","b":{"c":"deep"}}}"#), "flat text 2");
+        assert_eq!(outcome(r#"{"a":{"t":"12","b.c":"half","b":{"c":"deep"}}}"#), "half text 2");
+        assert_eq!(outcome(r#"{"a":{"t":"12","b":[{"c":"in a list"}]}}"#), "!no_url");
+        assert_eq!(outcome(r#"{"a":{"t":"12","b":{"c":{"d":1}}}}"#), "!bad_field");
+        assert_eq!(outcome(r#"{"a":{"t":"1","b":{"c":"1"},"b":{"c":"2"}}}"#), "!duplicate_field");
+    }
+
+    /// With the row as key every line is a page, whether it has a URL or not; with a field, its value
+    /// is the key.
+    #[test]
+    fn keys() {
+        let of = |key: &PageKey, line: &str| {
+            word(&super::item(line.as_bytes(), 40, &Wanted::new(&Fields::default(), key, &"ab".repeat(32)), |_| ()))
+        };
+        let row = format!("{}/40 text 1", "ab".repeat(16));
+        assert_eq!(of(&PageKey::Row, r#"{"text":"t"}"#), row);
+        assert_eq!(of(&PageKey::Row, r#"{"url":null,"text":"t"}"#), row);
+        let id = PageKey::Field("meta.id".into());
+        assert_eq!(of(&id, r#"{"text":"t","url":"http://a/","meta":{"id":7}}"#), "7 text 1");
+        assert_eq!(of(&id, r#"{"text":"t","url":"http://a/","meta":{}}"#), "!no_key");
     }
 
     /// Dates are texts or numbers; one that is not understood leaves the record without a date and is
@@ -266,7 +408,7 @@ mod tests {
             item => panic!("{item:?}"),
         };
         assert_eq!(detail(r#"{"text":"t","id":7,"metadata":{}}"#), "no_url: no `url`; it has id, metadata, text");
-        assert_eq!(detail(r#"{"url":"a","content":"t"}"#), "no_text: a; it has content, url");
+        assert_eq!(detail(r#"{"url":"a","body":"t"}"#), "no_text: a; it has body, url");
         assert!(detail(r#"[{"url":"a","text":"t"}]"#).starts_with("bad_json: a JSON array; "));
         assert!(detail("[").contains("jq -c '.[]'") && detail("{").contains("jq -c ."));
     }

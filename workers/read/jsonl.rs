@@ -5,6 +5,7 @@
 //! end of a member.
 
 use super::codec::Codec;
+use super::fields::{PageKey, Wanted};
 use super::record::{Entry, Item, Notes};
 use super::source::{End, Source};
 use super::{Options, Reader, Split, json};
@@ -20,6 +21,8 @@ const STEP_BYTES: usize = 64 << 10;
 pub struct Jsonl {
     source: Source,
     options: Options,
+    wanted: Wanted,
+    notes: Notes,
     start: u64,
     end: u64,
 }
@@ -51,7 +54,8 @@ impl Jsonl {
             source.consume((before - from) as usize);
             skip_line(&mut source, Some(split.end))?;
         }
-        Ok(Jsonl { source, options: options.clone(), start: split.start, end: split.end })
+        let (options, wanted) = (options.clone(), options.wanted());
+        Ok(Jsonl { source, options, wanted, notes: Notes::default(), start: split.start, end: split.end })
     }
 
     /// Whether the next line belongs to another split.
@@ -113,7 +117,8 @@ impl Reader for Jsonl {
                 }
                 LineEnd::Whole(bytes) => {
                     let line = self.source.window()[..bytes].trim_ascii();
-                    let item = (!line.is_empty()).then(|| json::item(line, &self.options.fields));
+                    let item =
+                        (!line.is_empty()).then(|| json::item(line, offset, &self.wanted, |word| self.notes.add(word)));
                     self.source.consume(bytes);
                     if let Some(item) = item {
                         return Ok(Some(Entry::at(offset, item)));
@@ -131,11 +136,15 @@ impl Reader for Jsonl {
     }
 
     fn notes(&self) -> Notes {
-        let mut notes = Notes::default();
+        let mut notes = self.notes.clone();
         if self.source.zero_padding() {
             notes.add("zero_padding");
         }
         notes
+    }
+
+    fn has_keys(&self) -> bool {
+        self.wanted.key != PageKey::Url
     }
 }
 

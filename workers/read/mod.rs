@@ -11,6 +11,7 @@ mod cuts;
 pub mod date;
 mod decoder;
 mod dialect;
+pub mod fields;
 pub mod frames;
 mod gzip_stream;
 mod gzip_whole;
@@ -19,10 +20,12 @@ pub mod http;
 pub mod input;
 pub mod json;
 pub mod jsonl;
+pub mod limited;
 mod members;
 pub mod parquet;
 pub mod record;
 pub mod row;
+pub mod sample;
 pub mod source;
 #[cfg(test)]
 mod testing;
@@ -33,6 +36,8 @@ use crate::error::{Error, Kind, Result};
 use codec::Codec;
 use companion::Companion;
 use dialect::Dialect;
+use fields::Wanted;
+pub use fields::{Fields, PageKey};
 use frames::Frames;
 use record::{Entry, Item, Notes};
 use serde::{Deserialize, Serialize};
@@ -51,37 +56,6 @@ pub struct Split {
     pub start: u64,
     /// The byte after the part; for a whole file, its size when it was planned.
     pub end: u64,
-}
-
-/// Which fields of a JSON line, or columns of a Parquet file, hold what.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Fields {
-    /// The fields that make up the URL, joined with `/`.
-    pub url: Vec<String>,
-    /// The page's text.
-    pub text: String,
-    /// The page's HTML, used where there is no text.
-    pub html: String,
-    /// The date of the visit.
-    pub date: String,
-    /// Whether the page is gone: `true` removes it.
-    pub deleted: String,
-    /// What to do: `remove` removes the page.
-    pub op: String,
-}
-
-impl Default for Fields {
-    fn default() -> Fields {
-        Fields {
-            url: vec!["url".into()],
-            text: "text".into(),
-            html: "html".into(),
-            date: "date".into(),
-            deleted: "deleted".into(),
-            op: "op".into(),
-        }
-    }
 }
 
 /// The limits of the readers.
@@ -110,8 +84,13 @@ impl Default for Limits {
 pub struct Options {
     /// The names of the fields.
     pub fields: Fields,
+    /// What makes the key of a page that is a row.
+    pub key: PageKey,
     /// The limits.
     pub limits: Limits,
+    /// The digest of the file that is read: part of the keys of rows.
+    #[serde(skip)]
+    pub file: String,
 }
 
 impl Options {
@@ -121,7 +100,15 @@ impl Options {
         if url.is_empty() {
             return Err("fields.url: names no field".into());
         }
-        let mut names: Vec<&String> = url.iter().chain([text, html, date, deleted, op]).collect();
+        let key = match &self.key {
+            PageKey::Url => url.iter().collect(),
+            PageKey::Row => Vec::new(),
+            PageKey::Field(name) => vec![name],
+        };
+        let mut names: Vec<&String> = key.into_iter().chain([text, html, date, deleted, op]).collect();
+        if names.iter().any(|name| name.is_empty()) {
+            return Err("fields: one of them has no name".into());
+        }
         names.sort();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("fields: `{}` is there twice", twice[0]));
@@ -131,6 +118,11 @@ impl Options {
             return Err("limits: one of 0 leaves nothing to read".into());
         }
         Ok(())
+    }
+
+    /// What is looked for in rows.
+    fn wanted(&self) -> Wanted {
+        Wanted::new(&self.fields, &self.key, &self.file)
     }
 }
 
@@ -147,10 +139,14 @@ pub trait Reader {
     fn record_id(&self) -> Option<&str> {
         None
     }
+    /// Whether the URLs of its records are keys, which are taken as they are.
+    fn has_keys(&self) -> bool {
+        false
+    }
 }
 
 /// The format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// WARC, WET or WAT.
     Warc,
@@ -163,6 +159,21 @@ pub enum Format {
 }
 
 impl Format {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Warc => "WARC",
+            Format::Arc => "ARC",
+            Format::Jsonl => "JSON lines",
+            Format::Parquet => "Parquet",
+        }
+    }
+
+    /// Whether a record is a row, whose fields the job names.
+    pub fn has_rows(self) -> bool {
+        matches!(self, Format::Jsonl | Format::Parquet)
+    }
+
     /// The format of a file by its first decoded bytes.
     fn by_content(head: &[u8]) -> Option<Format> {
         let text = head.strip_prefix(jsonl::BOM).unwrap_or(head).trim_ascii_start();
@@ -327,7 +338,7 @@ pub fn blanks(bytes: &[u8]) -> usize {
 pub fn has_rows(path: &Path) -> Result<bool> {
     let bytes = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
     match format(&mut Source::open(path, 0, bytes, &Limits::default())?) {
-        Ok(format) => Ok(matches!(format, Format::Jsonl | Format::Parquet)),
+        Ok(format) => Ok(format.has_rows()),
         Err(error) if error.kind() == Kind::Data => Ok(false),
         Err(error) => Err(error),
     }

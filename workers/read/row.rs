@@ -3,8 +3,9 @@
 //! JSON lines and Parquet share these rules, so a page means the same in both. `deleted` and `op`
 //! come first, then the text, then the HTML.
 
+use super::date;
+use super::fields::{PageKey, Use, Wanted};
 use super::record::{Body, Item, Record, url};
-use super::{Fields, date};
 use crate::document::part_of_text;
 use std::borrow::Cow;
 
@@ -28,95 +29,119 @@ pub enum Value<'a> {
     Other,
 }
 
-/// The places of the fields after those of the URL.
-const TEXT: usize = 0;
-const HTML: usize = 1;
-const DATE: usize = 2;
-const DELETED: usize = 3;
-const OP: usize = 4;
-
-/// The names of the fields in the order in which [`item`] takes their values: the URL's first.
-pub fn names(fields: &Fields) -> impl Iterator<Item = &str> {
-    let Fields { url, text, html, date, deleted, op } = fields;
-    url.iter().chain([text, html, date, deleted, op]).map(String::as_str)
+/// The values of a row: for each name that is wanted its value, none if the row does not have it.
+pub struct Row<'a> {
+    values: Vec<Option<Value<'a>>>,
+    wanted: &'a Wanted,
 }
 
-/// The record of the row with these values. Rejects `no_url`, `long_url`, `no_text`, and
-/// `bad_field` where the type of a value does not fit its field.
-pub fn item(mut values: Vec<Value<'_>>, fields: &Fields) -> Item {
-    match record(&mut values, fields) {
-        Ok(record) => Item::Record(record),
-        Err(item) => item,
-    }
-}
-
-fn record(values: &mut [Value<'_>], fields: &Fields) -> Result<Record, Item> {
-    debug_assert_eq!(values.len(), fields.url.len() + OP + 1);
-    let (parts, rest) = values.split_at_mut(fields.url.len());
-    let url = joined(parts, &fields.url)?;
-    let date = match &rest[DATE] {
-        Value::Integer(count) => date::since_1970(*count),
-        Value::Float(count) if count.abs() < i64::MAX as f64 => date::since_1970(count.floor() as i64),
-        Value::Seconds(seconds) => date::seconds(*seconds),
-        Value::Text(text) => date::parse(text),
-        _ => None,
-    };
-    let has_date = match &rest[DATE] {
-        Value::Null => false,
-        Value::Text(text) => !text.trim().is_empty(),
-        _ => true,
-    };
-    match body(rest, fields) {
-        Ok(Some(body)) => Ok(Record { url, date, bad_date: has_date && date.is_none(), body }),
-        Ok(None) => Err(Item::reject("no_text", &*url).about(&url)),
-        Err(item) => Err(item.about(&url)),
-    }
-}
-
-/// What the row says about its page; none if nothing.
-fn body(rest: &mut [Value<'_>], fields: &Fields) -> Result<Option<Body>, Item> {
-    let deleted = match &rest[DELETED] {
-        Value::Null | Value::Bool(false) | Value::Integer(0) => false,
-        Value::Bool(true) | Value::Integer(1) => true,
-        _ => return Err(bad_field(&fields.deleted)),
-    };
-    let removed = match &rest[OP] {
-        Value::Null => false,
-        Value::Text(op) => op == "remove",
-        _ => return Err(bad_field(&fields.op)),
-    };
-    if deleted || removed {
-        return Ok(Some(Body::Removed));
-    }
-    match std::mem::take(&mut rest[TEXT]) {
-        Value::Null => {}
-        Value::Text(text) => return Ok(Some(Body::Text(part_of_text(&text).to_owned()))),
-        _ => return Err(bad_field(&fields.text)),
-    }
-    // A charset that the page names is that of its former bytes, not of this text.
-    match std::mem::take(&mut rest[HTML]) {
-        Value::Null => Ok(None),
-        Value::Text(html) => {
-            Ok(Some(Body::Html { bytes: html.into_owned().into_bytes(), charset: Some("utf-8".into()) }))
+impl<'a> Row<'a> {
+    /// The row with these values, in the order of the names of `wanted`. Of each field the first
+    /// name that the row has is taken, even if it holds nothing.
+    pub fn new(mut values: Vec<Option<Value<'a>>>, wanted: &'a Wanted) -> Row<'a> {
+        debug_assert_eq!(values.len(), wanted.names.len());
+        for names in wanted.uses() {
+            if let Some(taken) = names.clone().find(|&at| values[at].is_some()) {
+                names.filter(|&at| at != taken).for_each(|at| values[at] = None);
+            }
         }
-        _ => Err(bad_field(&fields.html)),
+        Row { values, wanted }
     }
-}
 
-fn joined(parts: &[Value<'_>], names: &[String]) -> Result<String, Item> {
-    let mut whole = String::new();
-    for (n, (part, name)) in parts.iter().zip(names).enumerate() {
-        if n > 0 {
-            whole.push('/');
-        }
-        match part {
-            Value::Text(text) if !text.trim().is_empty() => whole.push_str(text),
-            Value::Integer(number) => whole.push_str(&number.to_string()),
-            Value::Null | Value::Text(_) => return Err(Item::reject("no_url", format!("no `{name}`"))),
-            _ => return Err(bad_field(name)),
+    /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`, and
+    /// `bad_field` where the type of a value does not fit its field. Calls `note` with a word for
+    /// each name that is not the job's.
+    pub fn item(mut self, place: u64, note: impl FnMut(&'static str)) -> Item {
+        let taken = self.wanted.names.iter().zip(&self.values).filter(|(_, value)| value.is_some());
+        taken.filter_map(|(name, _)| name.note).for_each(note);
+        match self.record(place) {
+            Ok(record) => Item::Record(record),
+            Err(item) => item,
         }
     }
-    url(whole.as_bytes())
+
+    /// The value of the field for `is_for`, and its name.
+    fn take(&mut self, is_for: Use) -> (Value<'a>, &'a str) {
+        let wanted = self.wanted;
+        let names = || wanted.names.iter().enumerate().filter(|(_, name)| name.is_for == is_for);
+        let found = names().find(|(at, _)| self.values[*at].is_some()).or_else(|| names().next());
+        let Some((at, name)) = found else { return (Value::Null, "") };
+        (self.values[at].take().unwrap_or_default(), &name.path)
+    }
+
+    fn record(&mut self, place: u64) -> Result<Record, Item> {
+        let url = self.key(place)?;
+        let (value, _) = self.take(Use::Date);
+        let date = match &value {
+            Value::Integer(count) => date::since_1970(*count),
+            Value::Float(count) if count.abs() < i64::MAX as f64 => date::since_1970(count.floor() as i64),
+            Value::Seconds(seconds) => date::seconds(*seconds),
+            Value::Text(text) => date::parse(text),
+            _ => None,
+        };
+        let has_date = match &value {
+            Value::Null => false,
+            Value::Text(text) => !text.trim().is_empty(),
+            _ => true,
+        };
+        match self.body() {
+            Ok(Some(body)) => Ok(Record { url, date, bad_date: has_date && date.is_none(), body }),
+            Ok(None) => Err(Item::reject("no_text", &*url).about(&url)),
+            Err(item) => Err(item.about(&url)),
+        }
+    }
+
+    /// What the row says about its page; none if nothing.
+    fn body(&mut self) -> Result<Option<Body>, Item> {
+        let deleted = match self.take(Use::Deleted) {
+            (Value::Null | Value::Bool(false) | Value::Integer(0), _) => false,
+            (Value::Bool(true) | Value::Integer(1), _) => true,
+            (_, name) => return Err(bad_field(name)),
+        };
+        let removed = match self.take(Use::Op) {
+            (Value::Null, _) => false,
+            (Value::Text(op), _) => op == "remove",
+            (_, name) => return Err(bad_field(name)),
+        };
+        if deleted || removed {
+            return Ok(Some(Body::Removed));
+        }
+        match self.take(Use::Text) {
+            (Value::Null, _) => {}
+            (Value::Text(text), _) => return Ok(Some(Body::Text(part_of_text(&text).to_owned()))),
+            (_, name) => return Err(bad_field(name)),
+        }
+        // A charset that the page names is that of its former bytes, not of this text.
+        match self.take(Use::Html) {
+            (Value::Null, _) => Ok(None),
+            (Value::Text(html), _) => {
+                Ok(Some(Body::Html { bytes: html.into_owned().into_bytes(), charset: Some("utf-8".into()) }))
+            }
+            (_, name) => Err(bad_field(name)),
+        }
+    }
+
+    /// The key of the row's page: its URL, joined from its parts, unless the job says otherwise.
+    fn key(&mut self, place: u64) -> Result<String, Item> {
+        let missing = match self.wanted.key {
+            PageKey::Row => return Ok(self.wanted.row(place)),
+            PageKey::Field(_) => "no_key",
+            PageKey::Url => "no_url",
+        };
+        let mut whole = String::new();
+        for n in 0..self.wanted.parts() {
+            if n > 0 {
+                whole.push('/');
+            }
+            match self.take(Use::Key(n)) {
+                (Value::Text(text), _) if !text.trim().is_empty() => whole.push_str(&text),
+                (Value::Integer(number), _) => whole.push_str(&number.to_string()),
+                (Value::Null | Value::Text(_), name) => return Err(Item::reject(missing, format!("no `{name}`"))),
+                (_, name) => return Err(bad_field(name)),
+            }
+        }
+        url(whole.as_bytes())
+    }
 }
 
 fn bad_field(field: &str) -> Item {

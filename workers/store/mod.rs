@@ -77,8 +77,9 @@ impl Store {
     /// `Config` if the store was built with another identity configuration or format.
     pub fn open_or_create(root: &Path, identity: &serde_json::Value) -> Result<Store> {
         let path = root.join("FORMAT");
-        if !path.exists() {
-            if !manifest::versions(root)?.is_empty() {
+        let exists = path.exists();
+        if !exists || Store::has_other_plans(root, identity)? {
+            if !exists && !manifest::versions(root)?.is_empty() {
                 let what = "its file FORMAT is lost, though it has manifests; put the file back from a copy, or move \
                             the store away: the next run then makes a new one";
                 return Err(Error::new(Kind::Io, format!("{}: {what}", root.display())));
@@ -93,9 +94,25 @@ impl Store {
             };
             let text =
                 serde_json::to_vec_pretty(&format).map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
-            durable::create_new(&path, &text)?;
+            if exists {
+                durable::write(&path, &text)?;
+            } else {
+                durable::create_new(&path, &text)?;
+            }
         }
         Store::open(root, Some(identity))
+    }
+
+    /// Whether the store at `root` is of another identity and nothing was committed yet. It then
+    /// binds nobody: a first run may be refused because of the very key that the job then corrects.
+    fn has_other_plans(root: &Path, identity: &serde_json::Value) -> Result<bool> {
+        let format = serde_json::from_slice::<Format>(&format_text(root)?);
+        let is_other = format.is_ok_and(|format| {
+            format.format == manifest::FORMAT
+                && format.identity_digest == digest_of(&format.identity)
+                && !differences(&settled(&format.identity), &settled(identity)).is_empty()
+        });
+        Ok(is_other && manifest::versions(root)?.is_empty())
     }
 
     /// Opens the store at `root`. An `identity`, if given, must be the store's.

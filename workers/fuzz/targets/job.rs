@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
         return assert!(wrongs.iter().all(|wrong| !wrong.key.is_empty() && !wrong.why.is_empty()), "{wrongs:?}");
     }
     job.bands().expect("a checked job has bands");
-    job.read.options().check().expect("a checked job's reader can be obeyed");
+    job.read.options("").check().expect("a checked job's reader can be obeyed");
     if job.files().next().is_none() {
         assert_eq!(job.identity().expect("nothing to read"), job.identity().expect("nothing to read"));
     }

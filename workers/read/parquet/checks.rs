@@ -95,20 +95,19 @@ pub fn page_header_is_sound(head: &[u8]) -> bool {
 }
 
 /// Whether a page of a column without lists has room for the values that it states, in an encoding
-/// that is known to stop at the end of the page. In an `optional` column levels come before the
-/// values.
-pub fn page_is_sound(page: &Page, optional: bool) -> bool {
+/// that is known to stop at the end of the page. If the column may be null, its definition levels,
+/// of which `level_max` is the greatest, come before the values.
+pub fn page_is_sound(page: &Page, level_max: i16) -> bool {
     let (bytes, values, encoding) = match page {
         Page::DictionaryPage { buf, num_values, .. } => {
             return *num_values as usize <= buf.len() / DICTIONARY_VALUE_BYTES_MIN;
         }
         Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
-            let levels = match (optional, buf.first_chunk()) {
-                (false, _) => 0,
-                (true, Some(length)) if *def_level_encoding == Encoding::RLE => {
-                    4 + u32::from_le_bytes(*length) as usize
-                }
-                (true, _) => num_values.div_ceil(8) as usize,
+            let bits = i16::BITS - level_max.leading_zeros();
+            let levels = match (bits, buf.first_chunk()) {
+                (0, _) => 0,
+                (_, Some(length)) if *def_level_encoding == Encoding::RLE => 4 + u32::from_le_bytes(*length) as usize,
+                (_, _) => (*num_values as usize * bits as usize).div_ceil(8),
             };
             (buf.get(levels..), *num_values, *encoding)
         }
@@ -323,8 +322,8 @@ mod tests {
             encoding: Encoding::PLAIN,
             is_sorted: false,
         };
-        assert!(page_is_sound(&dictionary(2), false));
-        assert!(!page_is_sound(&dictionary(3), false));
+        assert!(page_is_sound(&dictionary(2), 0));
+        assert!(!page_is_sound(&dictionary(3), 0));
         let data = |bytes: &'static [u8], encoding| Page::DataPage {
             buf: Bytes::from_static(bytes),
             num_values: 3,
@@ -334,17 +333,17 @@ mod tests {
             statistics: None,
         };
         let (three, four) = (b"\x80\x01\x04\x03\x02\x00\0\0\0\0", b"\x80\x01\x04\x04\x02\x00\0\0\0\0");
-        assert!(page_is_sound(&data(three, Encoding::DELTA_LENGTH_BYTE_ARRAY), false));
-        assert!(!page_is_sound(&data(four, Encoding::DELTA_LENGTH_BYTE_ARRAY), false));
-        assert!(!page_is_sound(&data(three, Encoding::DELTA_BYTE_ARRAY), true));
-        assert!(page_is_sound(&data(b"\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02", Encoding::DELTA_BINARY_PACKED), true));
-        assert!(!page_is_sound(&data(b"\x09\0\0\0", Encoding::PLAIN), true));
+        assert!(page_is_sound(&data(three, Encoding::DELTA_LENGTH_BYTE_ARRAY), 0));
+        assert!(!page_is_sound(&data(four, Encoding::DELTA_LENGTH_BYTE_ARRAY), 0));
+        assert!(!page_is_sound(&data(three, Encoding::DELTA_BYTE_ARRAY), 1));
+        assert!(page_is_sound(&data(b"\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02", Encoding::DELTA_BINARY_PACKED), 1));
+        assert!(!page_is_sound(&data(b"\x09\0\0\0", Encoding::PLAIN), 1));
     }
 
     proptest! {
         /// No bytes make a check panic or loop.
         #[test]
-        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), optional: bool) {
+        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), level_max in 0i16..9) {
             schema_is_sound(&bytes);
             page_header_is_sound(&bytes);
             for encoding in [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_BINARY_PACKED] {
@@ -356,7 +355,7 @@ mod tests {
                     rep_level_encoding: Encoding::RLE,
                     statistics: None,
                 };
-                page_is_sound(&page, optional);
+                page_is_sound(&page, level_max);
             }
         }
     }

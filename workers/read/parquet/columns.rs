@@ -1,17 +1,19 @@
 //! Selects the columns of a Parquet file that hold the fields of a page, and converts their values.
 
-use crate::read::Fields;
-use crate::read::row::{self, Value};
-use arrow_array::Array;
+use crate::read::PageKey;
+use crate::read::fields::{Use, Wanted};
+use crate::read::row::Value;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Fields as Columns, TimeUnit};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema_by_columns};
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::errors::{ParquetError, Result as Decoded};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The most columns of a file that an error lists.
@@ -19,88 +21,212 @@ const LISTED_MAX: usize = 20;
 
 /// The columns that are read.
 pub struct Selection {
-    /// The place of each among the columns of a row group, and whether it may be null.
-    pub columns: Vec<(usize, bool)>,
+    /// The place of each among the columns of a row group, and its greatest definition level.
+    pub columns: Vec<(usize, i16)>,
     pub levels: FieldLevels,
-    /// For each field, in the order of [`row::names`], the column that holds it.
-    pub places: Vec<Option<usize>>,
+    /// For each wanted name the column that holds it, if it is read.
+    pub places: Vec<Option<Place>>,
 }
 
-/// The columns of the file that hold the fields. The inner error names columns that are missing or
-/// do not fit; the outer one means that the footer is damaged.
-pub fn selection(metadata: &ParquetMetaData, fields: &Fields) -> Decoded<std::result::Result<Selection, String>> {
+impl Selection {
+    /// The bytes of the texts in row `at`.
+    pub fn text_bytes(&self, batch: &RecordBatch, at: usize) -> u64 {
+        let columns = self.places.iter().flatten().filter_map(|place| place.column(batch, at));
+        columns.filter_map(AsArray::as_binary_view_opt).map(|texts| texts.value(at).len() as u64).sum()
+    }
+}
+
+/// The way to a column: its place among the columns that are read, or those of a struct and of the
+/// structs in it.
+pub struct Place(Vec<usize>);
+
+impl Place {
+    /// The column, unless it is null in row `at`.
+    fn column<'b>(&self, batch: &'b RecordBatch, at: usize) -> Option<&'b dyn Array> {
+        let (&root, below) = self.0.split_first()?;
+        let mut column: &dyn Array = batch.column(root);
+        for &place in below {
+            column = column.as_struct_opt().filter(|_| !column.is_null(at))?.column(place);
+        }
+        (!column.is_null(at)).then_some(column)
+    }
+
+    /// The value in row `at`.
+    pub fn value<'b>(&self, batch: &'b RecordBatch, at: usize) -> Value<'b> {
+        self.column(batch, at).map_or(Value::Null, |column| value(column, at))
+    }
+}
+
+/// A column that is read.
+struct Chosen {
+    hint: DataType,
+    place: Vec<usize>,
+}
+
+/// The columns of the file that hold the wanted fields. The inner error names columns that are
+/// missing or do not fit; the outer one means that the footer is damaged.
+pub fn selection(metadata: &ParquetMetaData, wanted: &Wanted) -> Decoded<std::result::Result<Selection, String>> {
     let schema = metadata.file_metadata().schema_descr();
-    let roots = schema.root_schema().get_fields();
-    if let Err(why) = check_names(roots, fields) {
+    let mut leaves: Vec<Option<usize>> = vec![None; wanted.names.len()];
+    let mut chosen: BTreeMap<usize, Chosen> = BTreeMap::new();
+    for names in wanted.uses() {
+        for at in names {
+            let name = &wanted.names[at];
+            let leaf = match (leaf(schema, &name.path), name.note) {
+                (Ok(Some(leaf)), _) => leaf,
+                (Ok(None), _) | (Err(_), Some(_)) => continue,
+                (Err(why), None) => return Ok(Err(why)),
+            };
+            let found = type_of(metadata, leaf)?;
+            let hint = read_as(&found, schema.column(leaf).physical_type());
+            match hint.filter(|hint| fits(name.is_for, hint)) {
+                Some(hint) => {
+                    leaves[at] = Some(leaf);
+                    chosen.insert(leaf, Chosen { hint, place: Vec::new() });
+                    break;
+                }
+                None if name.note.is_some() => continue,
+                None => return Ok(Err(unfit(&name.path, &found))),
+            }
+        }
+    }
+    if let Err(why) = check_found(schema, wanted, &leaves) {
         return Ok(Err(why));
     }
-    let wanted: Vec<usize> =
-        (0..roots.len()).filter(|&root| row::names(fields).any(|name| name == roots[root].name())).collect();
-    if let Some(&nested) = wanted.iter().find(|&&root| is_nested(&roots[root])) {
-        let name = roots[nested].name();
-        return Ok(Err(format!("the column `{name}`, which [read.fields] names, is nested; a plain one is needed")));
-    }
-    // The schema that Arrow's writers embed has types that Parquet's lacks; the file can be read
-    // without it.
-    let mask = || ProjectionMask::roots(schema, wanted.iter().copied());
-    let embedded = metadata.file_metadata().key_value_metadata();
-    let arrow = parquet_to_arrow_schema_by_columns(schema, mask(), embedded)
-        .or_else(|_| parquet_to_arrow_schema_by_columns(schema, mask(), None))?;
-    if arrow.fields().len() != wanted.len() {
-        return Err(ParquetError::General("its schema is in disorder".into()));
-    }
-    let (mut columns, mut types, mut hints) = (Vec::new(), Vec::<TypePtr>::new(), Vec::new());
-    for (&root, found) in wanted.iter().zip(arrow.fields()) {
-        let (name, optional) = (found.name(), roots[root].get_basic_info().repetition() == Repetition::OPTIONAL);
-        let Some(hint) = read_as(found.data_type(), roots[root].get_physical_type()) else {
-            return Ok(Err(unfit(name, found.data_type())));
-        };
-        if !fits(name, &hint, fields) {
-            return Ok(Err(unfit(name, found.data_type())));
+    let (mut types, mut hints, mut next) = (Vec::new(), Vec::new(), 0);
+    for root in schema.root_schema().get_fields() {
+        if let Some((kind, hint)) = pruned(root, &mut next, &mut chosen, &[types.len()])? {
+            types.push(kind);
+            hints.push(hint);
         }
-        // Without its logical type the decoder reads a text as bytes, so UTF-8 can be checked for
-        // each value.
-        types.push(match hint {
-            DataType::BinaryView => {
-                let plain = Type::primitive_type_builder(name, Physical::BYTE_ARRAY);
-                plain.with_repetition(roots[root].get_basic_info().repetition()).build()?.into()
-            }
-            _ => roots[root].clone(),
-        });
-        hints.push(Field::new(name, hint, optional));
-        let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == root);
-        columns.push((leaf.ok_or_else(|| ParquetError::General(format!("`{name}` has no data")))?, optional));
     }
-    let places = row::names(fields).map(|name| hints.iter().position(|hint| hint.name() == name)).collect();
-    let chosen = SchemaDescriptor::new(Arc::new(Type::group_type_builder("chosen").with_fields(types).build()?));
-    let levels = parquet_to_arrow_field_levels(&chosen, ProjectionMask::all(), Some(&Columns::from(hints)))?;
+    let root = SchemaDescriptor::new(Arc::new(Type::group_type_builder("chosen").with_fields(types).build()?));
+    let levels = parquet_to_arrow_field_levels(&root, ProjectionMask::all(), Some(&Columns::from(hints)))?;
+    let columns = chosen.keys().map(|&leaf| (leaf, schema.column(leaf).max_def_level())).collect();
+    let place = |leaf: usize| chosen.get(&leaf).map(|chosen| Place(chosen.place.clone()));
+    let places = leaves.into_iter().map(|leaf| leaf.and_then(place)).collect();
     Ok(Ok(Selection { columns, levels, places }))
 }
 
-/// Checks that the needed columns exist, each once.
-fn check_names(roots: &[TypePtr], fields: &Fields) -> std::result::Result<(), String> {
+/// The paths of the columns that are not in lists.
+pub fn names(metadata: &ParquetMetaData) -> Vec<String> {
+    let columns = metadata.file_metadata().schema_descr().columns().iter();
+    columns.filter(|column| column.max_rep_level() == 0).map(|column| column.path().string()).collect()
+}
+
+/// The column of this path, the one with the fewest levels. The error says why it cannot be read.
+fn leaf(schema: &SchemaDescriptor, path: &str) -> std::result::Result<Option<usize>, String> {
+    let columns = || schema.columns().iter().enumerate();
+    let levels = |leaf: usize| schema.column(leaf).path().parts().len();
+    let named: Vec<usize> =
+        columns().filter(|(_, column)| column.path().string() == path).map(|(leaf, _)| leaf).collect();
+    let Some(&found) = named.iter().min_by_key(|leaf| levels(**leaf)) else {
+        let is_above = |column: &ColumnDescPtr| {
+            column.path().string().strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        };
+        return match columns().any(|(_, column)| is_above(column)) {
+            true => Err(nested(path)),
+            false => Ok(None),
+        };
+    };
+    if named.iter().filter(|leaf| levels(**leaf) == levels(found)).count() > 1 {
+        return Err(format!("two columns have the name `{path}`"));
+    }
+    if schema.column(found).max_rep_level() > 0 { Err(nested(path)) } else { Ok(Some(found)) }
+}
+
+fn nested(path: &str) -> String {
+    format!("the column `{path}`, which [read.fields] names, is nested; a plain one is needed")
+}
+
+/// The type of Arrow that the column has.
+fn type_of(metadata: &ParquetMetaData, leaf: usize) -> Decoded<DataType> {
+    let schema = metadata.file_metadata().schema_descr();
+    // The schema that Arrow's writers embed has types that Parquet's lacks; the file can be read
+    // without it.
+    let mask = || ProjectionMask::leaves(schema, [leaf]);
+    let embedded = metadata.file_metadata().key_value_metadata();
+    let arrow = parquet_to_arrow_schema_by_columns(schema, mask(), embedded)
+        .or_else(|_| parquet_to_arrow_schema_by_columns(schema, mask(), None))?;
+    let mut fields = arrow.fields();
+    loop {
+        let [field] = &fields[..] else { return Err(ParquetError::General("its schema is in disorder".into())) };
+        match field.data_type() {
+            DataType::Struct(below) => fields = below,
+            found => return Ok(found.clone()),
+        }
+    }
+}
+
+/// `node` with the chosen columns alone, and what it is read as; none if it has none of them. `next`
+/// is the number of its first column, and `place` where it will stand.
+fn pruned(
+    node: &TypePtr,
+    next: &mut usize,
+    chosen: &mut BTreeMap<usize, Chosen>,
+    place: &[usize],
+) -> Decoded<Option<(TypePtr, Field)>> {
+    let (name, repetition) = (node.name(), node.get_basic_info().repetition());
+    let optional = repetition == Repetition::OPTIONAL;
+    if node.is_group() {
+        let (mut types, mut hints) = (Vec::new(), Vec::new());
+        for below in node.get_fields() {
+            if let Some((kind, hint)) = pruned(below, next, chosen, &[place, &[types.len()]].concat())? {
+                types.push(kind);
+                hints.push(hint);
+            }
+        }
+        if types.is_empty() {
+            return Ok(None);
+        }
+        let group = Type::group_type_builder(name).with_repetition(repetition).with_fields(types).build()?;
+        return Ok(Some((group.into(), Field::new(name, DataType::Struct(hints.into()), optional))));
+    }
+    let leaf = *next;
+    *next += 1;
+    let Some(column) = chosen.get_mut(&leaf) else { return Ok(None) };
+    column.place = place.to_vec();
+    // Without its logical type the decoder reads a text as bytes, so UTF-8 can be checked for each
+    // value.
+    let kind = match column.hint {
+        DataType::BinaryView => {
+            Type::primitive_type_builder(name, Physical::BYTE_ARRAY).with_repetition(repetition).build()?.into()
+        }
+        _ => node.clone(),
+    };
+    Ok(Some((kind, Field::new(name, column.hint.clone(), optional))))
+}
+
+/// Checks that the needed columns are there.
+fn check_found(
+    schema: &SchemaDescriptor,
+    wanted: &Wanted,
+    leaves: &[Option<usize>],
+) -> std::result::Result<(), String> {
     let listed = || {
+        let roots = schema.root_schema().get_fields();
         let names: Vec<&str> = roots.iter().map(|root| root.name()).take(LISTED_MAX).collect();
         let more = if roots.len() > LISTED_MAX { ", ..." } else { "" };
         format!("; its columns are {}{more}", names.join(", "))
     };
-    let count = |name: &str| roots.iter().filter(|root| root.name() == name).count();
-    if let Some(twice) = row::names(fields).find(|name| count(name) > 1) {
-        return Err(format!("two columns have the name `{twice}`"));
+    let has = |is_for: Use| wanted.names.iter().zip(leaves).any(|(name, leaf)| name.is_for == is_for && leaf.is_some());
+    let own = |is_for: Use| wanted.names.iter().find(|name| name.is_for == is_for).map_or("", |name| &name.path);
+    if let Some(part) = (0..wanted.parts()).map(Use::Key).find(|part| !has(*part)) {
+        let named = own(part);
+        return Err(match wanted.key {
+            PageKey::Url => format!(
+                "no column `{named}`, which [read.fields] url names{}; a corpus without URLs: [read] key = \"row\"",
+                listed()
+            ),
+            _ => format!("no column `{named}`, which [read] key names{}", listed()),
+        });
     }
-    if let Some(missing) = fields.url.iter().find(|name| count(name) == 0) {
-        return Err(format!("no column `{missing}`, which [read.fields] url names{}", listed()));
-    }
-    let Fields { text, html, deleted, op, .. } = fields;
-    if [text, html, deleted, op].iter().all(|name| count(name) == 0) {
+    if ![Use::Text, Use::Html, Use::Deleted, Use::Op].into_iter().any(has) {
+        let (text, html) = (own(Use::Text), own(Use::Html));
         let wanted = format!("neither `{text}` nor `{html}`, which [read.fields] text and html name");
         return Err(format!("no column {wanted}{}", listed()));
     }
     Ok(())
-}
-
-fn is_nested(root: &TypePtr) -> bool {
-    root.is_group() || root.get_basic_info().repetition() == Repetition::REPEATED
 }
 
 /// The type as which a column of type `found` is read; none if no field can use it.
@@ -119,15 +245,16 @@ fn read_as(found: &DataType, physical: Physical) -> Option<DataType> {
     }
 }
 
-/// Whether the field in the column `name` can have values of type `found`.
-fn fits(name: &str, found: &DataType, fields: &Fields) -> bool {
+/// Whether a field for this use can have values of type `found`.
+fn fits(is_for: Use, found: &DataType) -> bool {
     let number = found.is_integer();
-    match found {
-        DataType::Null => true,
-        DataType::BinaryView => name != fields.deleted,
-        _ if name == fields.date => *found != DataType::Boolean,
-        _ if name == fields.deleted => number || *found == DataType::Boolean,
-        _ => number && fields.url.iter().any(|part| part == name),
+    match (found, is_for) {
+        (DataType::Null, _) => true,
+        (DataType::BinaryView, _) => is_for != Use::Deleted,
+        (_, Use::Date) => *found != DataType::Boolean,
+        (_, Use::Deleted) => number || *found == DataType::Boolean,
+        (_, Use::Key(_)) => number,
+        _ => false,
     }
 }
 
@@ -135,13 +262,8 @@ fn unfit(name: &str, found: &DataType) -> String {
     format!("the column `{name}`, which [read.fields] names, is of type {found}, which does not fit")
 }
 
-/// The bytes of the text in row `at`; 0 if the column has none.
-pub fn text_bytes(column: &dyn Array, at: usize) -> u64 {
-    column.as_binary_view_opt().map_or(0, |texts| texts.value(at).len() as u64)
-}
-
 /// The value in row `at`. Dates become seconds since 1970; those without a time zone count as UTC.
-pub fn value(column: &dyn Array, at: usize) -> Value<'_> {
+fn value(column: &dyn Array, at: usize) -> Value<'_> {
     use DataType::*;
     if column.is_null(at) {
         return Value::Null;

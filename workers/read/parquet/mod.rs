@@ -1,8 +1,8 @@
 //! Reads Parquet: one page in each row.
 //!
 //! A split owns the row groups whose first byte lies in it. The offset of an entry is the number of
-//! its row in the file. Only the columns that `[read.fields]` names are read, and they mean what
-//! the fields of a JSON line mean. A damaged row group costs only its own rows: one `bad_row_group`
+//! its row in the file. Only the columns that `[read.fields]` names are read, those of structs among
+//! them, and they mean what the fields of a JSON line mean. A damaged row group costs only its own rows: one `bad_row_group`
 //! states how many. No row group is held as a whole, and no length in the file is trusted: see
 //! `checks` and `pages`.
 //!
@@ -13,17 +13,19 @@ mod checks;
 mod columns;
 mod pages;
 
+use super::fields::{PageKey, Wanted};
 use super::record::{Entry, Item, Notes, Record};
-use super::row::{self, Value};
+use super::row::{Row, Value};
 use super::{Limits, Options, Reader, Split};
 use crate::error::{Error, Kind, Result};
 use arrow_array::RecordBatch;
 use checks::schema_is_sound;
-use columns::{Selection, selection, text_bytes, value};
+use columns::{Selection, selection};
 use pages::{ColumnChunks, PagedFile, guarded};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The first and last bytes of a file.
@@ -81,6 +83,8 @@ pub struct Parquet {
     metadata: ParquetMetaData,
     selection: Selection,
     options: Options,
+    wanted: Wanted,
+    notes: Notes,
     groups: VecDeque<RowGroup>,
     open: Option<OpenGroup>,
     /// Decoded rows, the next row to be read, and the number of the first row in the file.
@@ -105,9 +109,10 @@ impl Parquet {
         if !schema_is_sound(&footer) {
             return Err(spoiled(&"its footer holds no sound schema"));
         }
+        let wanted = options.wanted();
         let decoded = guarded(|| {
             let metadata = ParquetMetaDataReader::decode_metadata(&footer)?;
-            let selection = selection(&metadata, &options.fields)?;
+            let selection = selection(&metadata, &wanted)?;
             Ok((metadata, selection))
         });
         let (metadata, selection) = decoded.map_err(|why| spoiled(&why))?;
@@ -120,6 +125,8 @@ impl Parquet {
             metadata,
             selection,
             options: options.clone(),
+            wanted,
+            notes: Notes::default(),
             split_bytes: split.end - split.start,
             done_bytes: 0,
             total_bytes: groups.iter().map(|group| group.bytes).sum(),
@@ -183,8 +190,7 @@ impl Parquet {
     /// Adds the texts of row `at`. If those of the row group are too many now, the rows from this
     /// one on are lost: one entry says so.
     fn bomb(&mut self, batch: &RecordBatch, at: usize, row: u64) -> Option<Entry> {
-        let texts = batch.columns().iter().filter(|column| !column.is_null(at));
-        self.text_bytes += texts.map(|column| text_bytes(column, at)).sum::<u64>();
+        self.text_bytes += self.selection.text_bytes(batch, at);
         let OpenGroup { group, .. } = self.open.take_if(|open| self.text_bytes > open.group.text_bytes_max)?;
         self.done_bytes += group.bytes;
         let left = group.first_row + group.rows - row;
@@ -194,24 +200,24 @@ impl Parquet {
         Some(Entry::at(row, Item::reject("bomb", detail)))
     }
 
-    /// The item of row `at` of `batch`.
-    fn item(&self, batch: &RecordBatch, at: usize) -> Item {
+    /// The item of row `at` of `batch`, the row number `row` of the file.
+    fn item(&mut self, batch: &RecordBatch, at: usize, row: u64) -> Item {
         let most = self.options.limits.record_bytes_max;
         let mut values = Vec::with_capacity(self.selection.places.len());
         let mut too_long = None;
-        for (&place, name) in self.selection.places.iter().zip(row::names(&self.options.fields)) {
-            let value = place.map_or(Value::Null, |place| value(batch.column(place), at));
-            if let Value::Text(text) = &value
+        for (place, name) in self.selection.places.iter().zip(&self.wanted.names) {
+            let value = place.as_ref().map(|place| place.value(batch, at));
+            if let Some(Value::Text(text)) = &value
                 && text.len() > most
             {
-                let detail = format!("`{name}` has {} bytes, more than {most}", text.len());
+                let detail = format!("`{}` has {} bytes, more than {most}", name.path, text.len());
                 too_long.get_or_insert(Item::reject("too_long", detail));
-                values.push(Value::Null);
+                values.push(Some(Value::Null));
             } else {
                 values.push(value);
             }
         }
-        let item = row::item(values, &self.options.fields);
+        let item = Row::new(values, &self.wanted).item(row, |word| self.notes.add(word));
         match (too_long, item) {
             (None, item) => item,
             (Some(too_long), Item::Record(Record { url, .. }) | Item::Reject { url: Some(url), .. }) => {
@@ -227,10 +233,11 @@ impl Reader for Parquet {
         loop {
             if let Some((batch, at, first_row)) = self.batch.take() {
                 if at < batch.num_rows() {
-                    if let Some(bomb) = self.bomb(&batch, at, first_row + at as u64) {
+                    let row = first_row + at as u64;
+                    if let Some(bomb) = self.bomb(&batch, at, row) {
                         return Ok(Some(bomb));
                     }
-                    let entry = Entry::at(first_row + at as u64, self.item(&batch, at));
+                    let entry = Entry::at(row, self.item(&batch, at, row));
                     self.batch = Some((batch, at + 1, first_row));
                     return Ok(Some(entry));
                 }
@@ -252,8 +259,23 @@ impl Reader for Parquet {
     }
 
     fn notes(&self) -> Notes {
-        Notes::default()
+        self.notes.clone()
     }
+
+    fn has_keys(&self) -> bool {
+        self.wanted.key != PageKey::Url
+    }
+}
+
+/// The paths of the columns that are not in lists; none if the file is no sound Parquet.
+pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
+    let file = PagedFile::open(path, end)?;
+    let Ok(footer) = footer(&file)? else { return Ok(Vec::new()) };
+    if !schema_is_sound(&footer) {
+        return Ok(Vec::new());
+    }
+    let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(&footer));
+    Ok(metadata.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
 /// `whole * part / of`, without overflow.

@@ -121,8 +121,9 @@ pub struct ColumnChunks<'a> {
     pub metadata: &'a ParquetMetaData,
     /// The number of the row group.
     pub index: usize,
-    /// The place of each column in the row group, and whether it may be null.
-    pub columns: Vec<(usize, bool)>,
+    /// The place of each column in the row group, and its greatest definition level: 0 if it cannot
+    /// be null.
+    pub columns: Vec<(usize, i16)>,
 }
 
 impl RowGroups for ColumnChunks<'_> {
@@ -131,10 +132,10 @@ impl RowGroups for ColumnChunks<'_> {
     }
 
     fn column_chunks(&self, i: usize) -> Decoded<Box<dyn PageIterator>> {
-        let (place, optional) = self.columns[i];
+        let (place, level_max) = self.columns[i];
         let chunk = self.metadata.row_group(self.index).column(place);
         let pages = SerializedPageReader::new(self.file.clone(), chunk, self.num_rows(), None)?;
-        Ok(Box::new(Once(Some(Pages { pages, optional }))))
+        Ok(Box::new(Once(Some(Pages { pages, level_max }))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -162,7 +163,7 @@ impl PageIterator for Once {}
 /// The pages of a column chunk, each checked.
 struct Pages {
     pages: SerializedPageReader<PagedFile>,
-    optional: bool,
+    level_max: i16,
 }
 
 impl Iterator for Pages {
@@ -177,7 +178,7 @@ impl PageReader for Pages {
     fn get_next_page(&mut self) -> Decoded<Option<Page>> {
         let page = self.pages.get_next_page()?;
         match &page {
-            Some(page) if !page_is_sound(page, self.optional) => {
+            Some(page) if !page_is_sound(page, self.level_max) => {
                 Err(ParquetError::General(format!("a page of {} that cannot be", page.encoding())))
             }
             _ => Ok(page),

@@ -1,0 +1,49 @@
+//! `pagefold init FILES`: looks at files and writes a job that reads them.
+
+use crate::terminal::print::show;
+use crate::{cli, first_job};
+use std::path::{Path, PathBuf};
+use workers::error::{Error, Kind, Result};
+use workers::store::durable;
+
+/// `pagefold init`.
+pub fn command(arguments: &cli::Init) -> Result<()> {
+    let text = first_job::text(&arguments.files, &[])?;
+    let Some(path) = &arguments.to else { return show(&text) };
+    if path.exists() && !arguments.force {
+        let why = "is there already; --force replaces it";
+        return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
+    }
+    write(path, &text)?;
+    show(&format!("wrote {0}; next: pagefold run {0}\n", path.display()))
+}
+
+/// Writes the job that `run FILES --to DIR` uses, and returns its path. A job of other words that
+/// is there already stays.
+pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathBuf> {
+    if let Some(job) = files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml")) {
+        let why = format!("a job has its own places; without --to: pagefold run {}", job.display());
+        return Err(Error::new(Kind::Usage, format!("--to {}: {why}", folder.display())));
+    }
+    let path = folder.join("job.toml");
+    let text = first_job::text(files, sets)?;
+    match std::fs::read_to_string(&path) {
+        Ok(there) if there == text => {}
+        Ok(_) => {
+            let shown = path.display();
+            let why = format!("another job is there already: run it (pagefold run {shown}), or name another folder");
+            return Err(Error::new(Kind::Output, format!("{shown}: {why}")));
+        }
+        Err(_) => write(&path, &text)?,
+    }
+    Ok(path)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let output = |error: Error| error.with_kind(Kind::Output);
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => durable::create_folder(folder).map_err(output)?,
+        None => {}
+    }
+    durable::write(path, text.as_bytes()).map_err(output)
+}

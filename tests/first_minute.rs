@@ -1,0 +1,133 @@
+use crate::workbench::{demo_inputs, pagefold};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(pagefold());
+    command.args(arguments).current_dir(folder).env_remove("RUST_LOG").output().expect("started")
+}
+
+/// Runs, which must end with `code`, and returns what it said.
+fn says(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = run(folder, arguments);
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    text
+}
+
+fn members(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder.join("result/members.jsonl")).expect("exported");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// A text of its own for each number.
+fn text(number: u64) -> String {
+    let words: Vec<String> = (0..20).map(|w| format!("w{}", (number * 7919 + w * 104_729) % 1_000_003)).collect();
+    words.join(" ")
+}
+
+fn lines(rows: impl IntoIterator<Item = Value>) -> String {
+    rows.into_iter().map(|row| format!("{row}\n")).collect()
+}
+
+/// Files are folded without a job: the job that was used lies beside store and results, does the
+/// same when it is run itself, and one of other words is never replaced.
+#[test]
+fn files_without_a_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let demo = demo_inputs();
+    let demo = demo.to_str().expect("UTF-8");
+    let said = says(at, &["run", demo, "--to", "dir", "--set", "confirm.facts=off"], 0);
+    assert!(said.contains("pages"), "{said}");
+    let job = std::fs::read_to_string(at.join("dir/job.toml")).expect("written");
+    assert!(job.contains("confirm.facts = \"off\"") && job.contains(demo) && job.contains("WARC"), "{job}");
+    assert!(!members(&at.join("dir")).is_empty() && at.join("dir/store").is_dir());
+    for again in [&["run", "dir/job.toml"][..], &["run", demo, "--to", "dir", "--set", "confirm.facts=off"]] {
+        assert!(says(at, again, 0).contains("nothing due"), "{again:?}");
+    }
+    let said = says(at, &["run", demo, "--to", "dir"], 73);
+    assert!(said.contains("pagefold run dir/job.toml"), "{said}");
+    assert!(says(at, &["run", "dir/job.toml", "--to", "other"], 64).contains("without --to"));
+    assert!(says(at, &["run", "gone.warc", "--to", "other"], 66).contains("gone.warc"));
+    assert!(!at.join("other").exists(), "nothing is written for nothing");
+    says(at, &["run", demo, demo], 64);
+}
+
+/// The job that is made names fields and key by what the rows have: an id that each row has for
+/// itself, else a URL, else the row; so nothing of a corpus is lost.
+#[test]
+fn jobs_fit_their_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let ids =
+        (0..40).map(|n| json!({ "id": format!("{n}"), "url": format!("http://a.example/{}", n / 2), "body": text(n) }));
+    let urls =
+        (0..40).map(|n| json!({ "id": 1, "metadata": { "url": format!("http://a.example/{n}") }, "text": text(n) }));
+    let neither = (0..40).map(|n| json!({ "url": format!("http://a.example/{}", n / 2), "text": text(n) }));
+    let bare = (0..40).map(|n| json!({ "text": text(n) }));
+    for (name, lines, expected) in [
+        ("ids", lines(ids), &["read.key = \"id\"", "read.fields.text = \"body\""][..]),
+        ("urls", lines(urls), &["read.key = \"url\""]),
+        ("neither", lines(neither), &["read.key = \"row\"", "20 of 40 rows share a URL"]),
+        ("bare", lines(bare), &["read.key = \"row\""]),
+    ] {
+        let file = format!("{name}.jsonl");
+        std::fs::write(at.join(&file), &lines).expect("written");
+        let printed = says(at, &["init", &file], 0);
+        for expected in expected {
+            assert!(printed.contains(expected), "{expected} in {printed}");
+        }
+        let said = says(at, &["run", &file, "--to", name], 0);
+        assert!(!said.contains("superseded"), "{said}");
+        assert_eq!(members(&at.join(name)).len(), 40, "{name}");
+    }
+}
+
+/// `init` prints what a run would use, with the charsets of pages; it replaces a file only if it is
+/// told to, and refuses what is no crawl with the line that helps.
+#[test]
+fn init_writes_a_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let demo = demo_inputs();
+    let demo = demo.to_str().expect("UTF-8");
+    let printed = says(at, &["init", demo], 0);
+    assert!(printed.contains("# Charsets of their pages: ") && printed.contains("UTF-8"), "{printed}");
+    assert!(printed.contains("JSON lines"), "{printed}");
+    assert!(says(at, &["init", demo, "--to", "jobs/a.toml"], 0).contains("pagefold run jobs/a.toml"));
+    assert_eq!(std::fs::read_to_string(at.join("jobs/a.toml")).expect("written"), printed);
+    assert!(says(at, &["init", demo, "--to", "jobs/a.toml"], 73).contains("--force"));
+    says(at, &["init", demo, "--to", "jobs/a.toml", "--force"], 0);
+    says(at, &["run", "jobs/a.toml"], 0);
+    assert!(!members(&at.join("jobs")).is_empty());
+    std::fs::write(at.join("x.csv"), "a,b\n1,2\n").expect("written");
+    assert!(says(at, &["init", "x.csv"], 65).contains("x.csv"));
+}
+
+/// A sample reads the first records of each input, says so, and can never be taken for the whole:
+/// its store refuses a run of all, and a store of all refuses a sample. A rebuild makes it whole.
+#[test]
+fn samples() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for file in ["a", "b"] {
+        let rows = (0..40).map(|n| json!({ "url": format!("http://{file}.example/{n}"), "text": text(n) }));
+        std::fs::write(at.join(format!("{file}.jsonl")), lines(rows)).expect("written");
+    }
+    let said = says(at, &["run", "a.jsonl", "b.jsonl", "--to", "dir", "--limit", "7"], 0);
+    assert!(said.contains("at most 7 records of each input"), "{said}");
+    let urls: Vec<String> = members(&at.join("dir")).iter().map(|row| row["url"].to_string()).collect();
+    assert_eq!(urls.len(), 14);
+    assert!(urls.iter().any(|url| url.contains("//b.example/6\"")), "{urls:?}");
+    let job = "dir/job.toml";
+    let whole = std::fs::read_to_string(at.join(job)).expect("written").replace("read.records_max = 7", "");
+    std::fs::write(at.join("dir/whole.toml"), whole).expect("written");
+    let refused = says(at, &["run", "dir/whole.toml"], 78);
+    assert!(refused.contains("read.records_max = 7, the job says nothing"), "{refused}");
+    says(at, &["rebuild", "dir/whole.toml"], 0);
+    assert_eq!(members(&at.join("dir")).len(), 80);
+    assert!(says(at, &["run", "dir/whole.toml", "--limit", "7"], 78).contains("read.records_max"));
+}

@@ -1,0 +1,99 @@
+//! Looks at the beginning of an input, to say what it is and which fields it has.
+
+use super::codec::Codec;
+use super::source::{End, Source};
+use super::{Format, Kinship, Limits, kinship, parquet};
+use crate::error::Result;
+use serde_json::Value;
+use std::path::Path;
+
+/// Lines of JSON whose fields are looked at.
+const LINES_MAX: usize = 100;
+/// Bytes of them.
+const BYTES_MAX: usize = 8 << 20;
+/// Objects in one another whose fields are named.
+const LEVELS_MAX: usize = 4;
+/// Fields that are named.
+const NAMES_MAX: usize = 1000;
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A crawl or a corpus, in this format and compression.
+    Crawl(Format, Codec),
+    /// Something else; a line says what.
+    Other(String),
+}
+
+/// What the file of `size` bytes at `path` is. Errors come from the file system.
+pub fn look(path: &Path, size: u64) -> Result<Look> {
+    let mut source = Source::open(path, 0, size, &Limits::default())?;
+    Ok(match kinship(&mut source)? {
+        Kinship::Crawl(format) => Look::Crawl(format, source.codec()),
+        Kinship::Companion(companion) => Look::Other(companion.line(path)),
+        Kinship::Unknown => Look::Other(super::unknown(path).to_string()),
+    })
+}
+
+/// The paths of the fields that the first rows of the file have, in the order of the file; none for
+/// an archive, and for what cannot be read.
+pub fn names(path: &Path, size: u64) -> Result<Vec<String>> {
+    Ok(match look(path, size)? {
+        Look::Crawl(Format::Jsonl, _) => names_of_lines(path, size)?,
+        Look::Crawl(Format::Parquet, Codec::Plain) => parquet::names(path, size)?,
+        _ => Vec::new(),
+    })
+}
+
+fn names_of_lines(path: &Path, size: u64) -> Result<Vec<String>> {
+    let mut source = Source::open(path, 0, size, &Limits::default())?;
+    let mut text = Vec::new();
+    loop {
+        let bytes = source.fill(BYTES_MAX - text.len())?.to_vec();
+        source.consume(bytes.len());
+        text.extend(bytes);
+        match source.end() {
+            Some(End::Member) if text.len() < BYTES_MAX => source.next_member()?,
+            _ => break,
+        }
+    }
+    let text = text.strip_prefix(super::jsonl::BOM).unwrap_or(&text);
+    let mut names = Vec::new();
+    for line in text.split(|byte| *byte == b'\n').take(LINES_MAX) {
+        if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
+            object.iter().for_each(|(name, value)| add(&mut names, name.clone(), value, 1));
+        }
+    }
+    Ok(names)
+}
+
+fn add(names: &mut Vec<String>, path: String, value: &Value, levels: usize) {
+    match value {
+        Value::Object(object) if levels < LEVELS_MAX => {
+            object.iter().for_each(|(name, value)| add(names, format!("{path}.{name}"), value, levels + 1));
+        }
+        _ if names.len() < NAMES_MAX && !names.contains(&path) => names.push(path),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Temporary, gzip};
+    use super::*;
+
+    /// Fields are named by their paths, of lines in any compression; what is no crawl has a line that
+    /// says so.
+    #[test]
+    fn fields_and_formats() {
+        let lines = b"{\"text\":\"t\",\"m\":{\"url\":1,\"x\":{\"y\":[]}}}\n{\"id\":1,\"text\":null}\n{broken\n";
+        for (bytes, codec) in [(lines.to_vec(), Codec::Plain), (gzip(lines), Codec::Gzip)] {
+            let file = Temporary::new("x", &bytes);
+            let size = bytes.len() as u64;
+            assert_eq!(look(&file.0, size).unwrap(), Look::Crawl(Format::Jsonl, codec));
+            assert_eq!(names(&file.0, size).unwrap(), ["m.url", "m.x.y", "text", "id"]);
+        }
+        let other = Temporary::new("x.bin", b"\x01\x02 nothing");
+        assert!(matches!(look(&other.0, 10).unwrap(), Look::Other(line) if line.contains("x.bin")));
+    }
+}
