@@ -52,8 +52,10 @@ pub enum Command {
     #[command(after_help = "Example:\n  pagefold schedule crawl.toml --cron --at 03:15")]
     Schedule(Schedule),
     /// Write the exports of the store's head again, without reading anything new.
-    #[command(after_help = "Example:\n  pagefold export crawl.toml --set output.dir=elsewhere")]
-    Export(OfJob),
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold export crawl.toml --set output.dir=elsewhere\n\
+            \x20 pagefold export crawl.toml --since 41")]
+    Export(Export),
     /// Write the job's inputs again, in their own formats, without the records that fold; or a table
     /// of what became of each record.
     #[command(after_help = "Example:\n  pagefold filter crawl.toml --to folded")]
@@ -130,8 +132,8 @@ impl Command {
         match self {
             Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => of.run.json,
             Command::Rebuild(of) => of.json,
-            Command::Export(of) => of.json,
-            Command::Check(Check { of, .. })
+            Command::Export(Export { of, .. })
+            | Command::Check(Check { of, .. })
             | Command::Status(Status { of, .. })
             | Command::Explain(Explain { of, .. })
             | Command::Query(Query { of, .. })
@@ -312,6 +314,17 @@ pub struct OfJob {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `pagefold export`.
+#[derive(Args)]
+pub struct Export {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// Write only what all epochs after EPOCH changed, as `changes_since` beside the other tables.
+    #[arg(long, value_name = "EPOCH")]
+    pub since: Option<u32>,
 }
 
 /// `pagefold check`.

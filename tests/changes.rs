@@ -1,6 +1,6 @@
 use crate::random::Random;
 use crate::texts::text;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, skip};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -80,7 +80,7 @@ impl State {
 
 /// The rows of `changes` by definition: every cluster before is compared with every cluster after,
 /// page by page.
-fn plain(before: &State, after: &State) -> Vec<Value> {
+fn plain(before: &State, after: &State, (since, epoch): (u64, u64)) -> Vec<Value> {
     let shared = |b: &String, a: &String| before.clusters[b].1.intersection(&after.clusters[a].1).count();
     let sharers_after = |b: &String| after.clusters.keys().filter(|a| shared(b, a) > 0).collect::<Vec<_>>();
     let sharers_before = |a: &String| before.clusters.keys().filter(|b| shared(b, a) > 0).collect::<Vec<_>>();
@@ -116,7 +116,7 @@ fn plain(before: &State, after: &State) -> Vec<Value> {
     let mut rows: Vec<Value> = Vec::new();
     for (b, a, change) in events {
         rows.push(json!({
-            "kind": "cluster", "change": change, "url": null, "doc": null, "cluster_before": b, "cluster_after": a,
+            "since": since, "epoch": epoch, "kind": "cluster", "change": change, "url": null, "doc": null, "cluster_before": b, "cluster_after": a,
             "representative_before": b.map(|b| &before.clusters[&b].0),
             "representative_after": a.map(|a| &after.clusters[&a].0),
         }));
@@ -136,7 +136,7 @@ fn plain(before: &State, after: &State) -> Vec<Value> {
             _ => continue,
         };
         rows.push(json!({
-            "kind": "page", "change": change, "url": new.or(old).map(|page| &page.url), "doc": doc,
+            "since": since, "epoch": epoch, "kind": "page", "change": change, "url": new.or(old).map(|page| &page.url), "doc": doc,
             "cluster_before": old.map(|page| &page.cluster), "cluster_after": new.map(|page| &page.cluster),
             "representative_before": old.map(|page| &page.representative),
             "representative_after": new.map(|page| &page.representative),
@@ -198,7 +198,7 @@ fn histories_equal_the_definitions() {
             for name in names(&rows) {
                 *seen.entry(name).or_default() += 1;
             }
-            let expected = plain(&before, &after);
+            let expected = plain(&before, &after, (number - 1, number));
             for (row, expected) in rows.iter().zip(&expected) {
                 assert_eq!(row, expected, "seed {seed}, epoch {number}");
             }
@@ -215,6 +215,111 @@ fn histories_equal_the_definitions() {
         ["born", "died", "merged", "renamed", "representative", "split"].map(|name| format!("cluster {name}"));
     let pages = ["changed", "moved", "new", "removed"].map(|name| format!("page {name}"));
     assert!(clusters.iter().chain(&pages).all(|name| seen.contains_key(name)), "never seen: one of them");
+}
+
+/// What an index holds of a page: URL, ClusterId and representative, by DocId.
+type Index = BTreeMap<String, [String; 3]>;
+
+fn index(state: &State) -> Index {
+    let row = |page: &Member| [&page.url, &page.cluster, &page.representative].map(String::clone);
+    state.pages.iter().map(|(doc, page)| (doc.clone(), row(page))).collect()
+}
+
+/// Applies changes to an index, as the page about exports says.
+fn applied(mut index: Index, changes: &[Value]) -> Index {
+    let text = |row: &Value, name: &str| row[name].as_str().expect("text").to_owned();
+    let heirs = changes.iter().filter(|row| row["change"] == "renamed" || row["change"] == "representative");
+    let heirs: BTreeMap<String, [String; 2]> = heirs
+        .map(|row| (text(row, "cluster_before"), ["cluster_after", "representative_after"].map(|name| text(row, name))))
+        .collect();
+    for page in index.values_mut() {
+        if let Some([cluster, representative]) = heirs.get(&page[1]) {
+            (page[1], page[2]) = (cluster.clone(), representative.clone());
+        }
+    }
+    for row in changes.iter().filter(|row| row["kind"] == "page") {
+        index.remove(&text(row, "doc"));
+        if !row["cluster_after"].is_null() {
+            let page = ["url", "cluster_after", "representative_after"].map(|name| text(row, name));
+            index.insert(text(row, "doc"), page);
+        }
+    }
+    index
+}
+
+/// The changes that `export --since` writes.
+fn since(bench: &Bench, epoch: usize, sets: &[&str]) -> Vec<Value> {
+    let output = bench.pagefold("export", &[&["--since", &epoch.to_string()][..], sets].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    bench.lines("changes_since")
+}
+
+/// The changes after any epoch of any history, with rollbacks, merges and other radii in it, applied
+/// to what an index had of that epoch give the members of the last. The SQL of the page about
+/// exports does the same. An epoch that is not kept is refused.
+#[test]
+fn an_index_is_kept_in_step() {
+    for seed in 1..=4u64 {
+        println!("seed {seed}");
+        let mut random = Random(seed + 100);
+        let bench = bench();
+        let mut states = vec![State::default()];
+        for number in 1..=10 {
+            let sets = radius(seed + 4, number);
+            if number % 4 == 0 {
+                let back = 1 + random.below(states.len() as u64 - 2);
+                let output = bench.pagefold("rollback", &[&back.to_string()]);
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                let output = bench.pagefold("export", &[]);
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            } else {
+                let size = [60, 5, 20][random.below(3) as usize];
+                epoch(&bench, number, &night(&mut random, size), sets);
+            }
+            states.push(State::of(&bench));
+            let earlier = random.below(states.len() as u64) as usize;
+            for earlier in [earlier, states.len() - 1] {
+                let changes = since(&bench, earlier, sets);
+                assert!(changes.iter().all(|row| row["since"] == earlier && row["epoch"] == number));
+                let found = applied(index(&states[earlier]), &changes);
+                assert_eq!(found, index(&states[number as usize]), "seed {seed}, {earlier} to {number}");
+            }
+        }
+        assert!(!since(&bench, 3, radius(seed + 4, 10)).is_empty());
+        in_sql(&bench, &index(&states[3]), &index(&states[10]));
+    }
+    let bench = bench();
+    epoch(&bench, 1, &page("http://a.example/", &text(1, 1)), &[]);
+    let refused = bench.pagefold("export", &["--since", "2"]);
+    assert_eq!(refused.status.code(), Some(64));
+}
+
+/// Runs the SQL of the page about exports over `changes_since`, from the index `before`.
+fn in_sql(bench: &Bench, before: &Index, after: &Index) {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md"));
+    let page = page.expect("a page");
+    let sql = page.split("```sql\n").find(|block| block.starts_with("update members")).expect("the recipe");
+    let sql = sql.split("```").next().expect("an end");
+    let script = r#"
+import json, sqlite3
+base = sqlite3.connect(":memory:")
+base.execute("create table members (url, doc, cluster, representative)")
+rows = json.load(open("before.json"))
+base.executemany("insert into members values (?, ?, ?, ?)", [(r[0], doc, r[1], r[2]) for doc, r in rows.items()])
+names = "since epoch kind change url doc cluster_before cluster_after representative_before representative_after".split()
+base.execute("create table changes (" + ", ".join(names) + ")")
+rows = [json.loads(line) for line in open("out/changes_since.jsonl")]
+base.executemany("insert into changes values (?,?,?,?,?,?,?,?,?,?)", [[row[name] for name in names] for row in rows])
+base.executescript(open("recipe.sql").read())
+print(json.dumps({doc: [url, c, r] for url, doc, c, r in base.execute("select url, doc, cluster, representative from members")}))
+"#;
+    std::fs::write(bench.at("recipe.sql"), sql).expect("written");
+    std::fs::write(bench.at("before.json"), json!(before).to_string()).expect("written");
+    let python = std::process::Command::new("python3").args(["-c", script]).current_dir(bench.at("")).output();
+    let Ok(output) = python else { return skip("python3 with sqlite3") };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Index = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found, *after);
 }
 
 /// Computes digest and fingerprint of texts.

@@ -3,15 +3,26 @@
 use crate::cli;
 use crate::jobs::{committed, open};
 use crate::terminal::print::{counted, print_json, show};
+use serde_json::json;
 use workers::error::Result;
 use workers::export;
 use workers::store::Store;
 
 /// `pagefold export`.
-pub fn command(of: &cli::OfJob) -> Result<()> {
+pub fn command(arguments: &cli::Export) -> Result<()> {
+    let of = &arguments.of;
     let (job, store, head) = open(of)?;
     let _lock = Store::lock(&job.store)?;
-    let exported = export::export(&job, &store, &committed(&store, head)?)?;
+    let head = committed(&store, head)?;
+    if let Some(since) = arguments.since {
+        let (rows, epoch) = (export::since(&job, &store, &head, since)?, head.manifest.epoch);
+        if of.json {
+            return print_json(&json!({ "since": since, "epoch": epoch, "rows": rows }));
+        }
+        let (rows, dir) = (counted(rows, "row"), job.output.dir.display());
+        return show(&format!("exported the changes after epoch {since} up to {epoch} to {dir}: {rows}\n"));
+    }
+    let exported = export::export(&job, &store, &head)?;
     if of.json {
         return print_json(&exported.summary);
     }

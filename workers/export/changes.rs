@@ -14,7 +14,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::rows::Change;
-use crate::export::sink::{Files, Place, Sink};
+use crate::export::sink::{Files, Sink};
 use crate::export::tables::{ContentClusters, States, Tables, Urls, by_url_bytes, find, find_cluster, sorted};
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
 use crate::store::Store;
@@ -284,6 +284,15 @@ struct Writer<'a> {
     difference: &'a Difference,
     sink: Sink<Change>,
     portion: Vec<Event>,
+    span: Span,
+    rows: u64,
+}
+
+/// The epochs whose changes are written: those after `since` up to `epoch`.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) since: u32,
+    pub(super) epoch: u32,
 }
 
 impl Writer<'_> {
@@ -313,7 +322,10 @@ impl Writer<'_> {
             let (old, new) = (before.cluster(event.before), after.cluster(event.after));
             let page = kind == "page";
             let urls = if new.is_some() { &new_urls } else { &old_urls };
+            self.rows += 1;
             self.sink.push(Change {
+                since: self.span.since,
+                epoch: self.span.epoch,
                 kind,
                 change: event.change,
                 url: page.then(|| urls.of(event.after)),
@@ -328,18 +340,18 @@ impl Writer<'_> {
     }
 }
 
-/// Writes what happened between two states of `store`. A page that disappeared is "expired" if
-/// `is_expired` is true of its last row, else "removed".
+/// Writes to `sink` what happened between two states of `store`, those at the ends of `span`;
+/// returns how many rows that is. A page that disappeared is "expired" if `is_expired` is true of its
+/// last row, else "removed".
 pub(super) fn write(
     store: &Store,
-    before: &States,
-    after: &States,
+    (before, after): (&States, &States),
+    span: Span,
     is_expired: &dyn Fn(&PageRow) -> bool,
-    place: &Place<'_>,
-) -> Result<Files> {
+    sink: Sink<Change>,
+) -> Result<(u64, Files)> {
     let difference = Difference::open(store, before, after)?;
-    let sink = Sink::create(place)?;
-    let mut writer = Writer { difference: &difference, sink, portion: Vec::new() };
+    let mut writer = Writer { difference: &difference, sink, portion: Vec::new(), span, rows: 0 };
     let transitions = difference.transitions(&difference.traffic());
     for events in transitions.events.chunks(PORTION_ROWS) {
         writer.write("cluster", events)?;
@@ -364,5 +376,5 @@ pub(super) fn write(
     moved.try_for_each(|doc| writer.page(doc, "moved"))?;
     let rest = std::mem::take(&mut writer.portion);
     writer.write("page", &rest)?;
-    writer.sink.finish()
+    Ok((writer.rows, writer.sink.finish()?))
 }

@@ -28,16 +28,19 @@ use crate::store::table::Row;
 use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow};
+use changes::Span;
 pub use current::is_current;
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 pub use little::{LittleText, LittleTexts};
 use rows::{Change, Cluster, Member, Pair, Redirect};
-use sink::{Place, is_aside};
+use sink::{Place, Sink, is_aside};
 use std::path::Path;
 use std::thread;
 pub use summary::{Exported, Summary};
 use tables::{States, Tables};
 
+/// The name of the changes of several epochs.
+const CHANGES_SINCE: &str = "changes_since";
 /// The rows of a table that are held in memory at once, for each of its segments.
 const PORTION_ROWS: usize = 1 << 17;
 
@@ -56,7 +59,11 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let (members, pairs, clusters, changes) = thread::scope(|scope| {
         let pairs = scope.spawn(|| pairs::write(&tables, &rule, &place));
         let clusters = scope.spawn(|| clusters::write(&tables, job.clusters.pages_warn, &place));
-        let changes = scope.spawn(|| changes::write(store, &before(store, head)?, states, &is_expired, &place));
+        let changes = scope.spawn(|| {
+            let span = Span { since: epoch_of(head) - 1, epoch: epoch_of(head) };
+            let sink = Sink::create(&place)?;
+            changes::write(store, (&before(store, head)?, states), span, &is_expired, sink).map(|(_, files)| files)
+        });
         let members = members::write(&tables, &job.clusters, &place).map_err(output);
         (members, joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
@@ -102,6 +109,53 @@ pub fn check_place(job: &Job) -> Result<()> {
     sink::check_place::<Change>(&place)
 }
 
+/// Writes what changed in all epochs after `since`, as one step from its members to those of `head`:
+/// `changes_since`, beside the other tables. Returns the number of rows.
+///
+/// # Errors
+///
+/// `Usage` if the store has no state of that epoch any more.
+pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
+    let place = Place { dir: &job.output.dir, forms: &job.output.formats };
+    sink::check_place_as::<Change>(CHANGES_SINCE, &place)?;
+    let before = states_at(store, head, since)?;
+    durable::create_folder(place.dir).map_err(output)?;
+    sweep(place.dir);
+    let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
+    let sink = Sink::create_as(CHANGES_SINCE, &place).map_err(output)?;
+    let span = Span { since, epoch: epoch_of(head) };
+    let (rows, _) = changes::write(store, (&before, &head.manifest.tables), span, &is_expired, sink).map_err(output)?;
+    Ok(rows)
+}
+
+/// The tables after `epoch`. Epoch 0 is before the first; an epoch of which there is no commit, as
+/// a rebuild skips what a rollback undid, is as the one before it.
+fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
+    let usage = |line: String| Error::new(Kind::Usage, format!("--since {epoch}: {line}"));
+    if epoch > epoch_of(head) {
+        return Err(usage(format!("the store is at epoch {}", head.manifest.epoch)));
+    }
+    if epoch == 0 {
+        return Ok(States::new());
+    }
+    let mut first = None;
+    for version in manifest::versions(store.root())?.into_iter().rev() {
+        let manifest = manifest::read(store.root(), version)?.manifest;
+        // Of several commits of an epoch the last is found first. In it runs are merged.
+        if manifest.epoch <= u64::from(epoch) {
+            return Ok(manifest.tables);
+        }
+        first = Some(manifest.epoch);
+    }
+    let first = first.unwrap_or(head.manifest.epoch);
+    Err(usage(format!("no such state is kept, the first is of epoch {first}; --since 0 gives all pages as new")))
+}
+
+/// The epoch of `head`.
+fn epoch_of(head: &Head) -> u32 {
+    u32::try_from(head.manifest.epoch).unwrap_or(u32::MAX)
+}
+
 /// The tables before the head's epoch.
 fn before(store: &Store, head: &Head) -> Result<States> {
     // A rollback adds no run, and no run follows it under the same epoch.
@@ -145,6 +199,7 @@ pub fn sweep(dir: &Path) {
     let is_ours = |name: &str| {
         name.ends_with(".writing")
             && (rows.iter().any(|is_aside| is_aside(name))
+                || sink::is_aside_as(CHANGES_SINCE, name)
                 || ["rejects.", "summary.", "run."].iter().any(|stem| name.starts_with(stem)))
     };
     for path in entries(dir).into_iter().flatten() {

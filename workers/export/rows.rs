@@ -56,8 +56,10 @@ exported! {
 }
 
 exported! {
-    /// What an epoch changed about a page or a cluster.
+    /// What the epochs after `since` up to `epoch` changed about a page or a cluster.
     pub struct Change in "changes" {
+        since: u32,
+        epoch: u32,
         kind: &'static str,
         change: &'static str,
         url: Option<String>,

@@ -136,6 +136,8 @@ pub type Files = Vec<(String, String)>;
 /// Writes the rows of one table, in order, in all requested formats.
 pub struct Sink<R: Exported> {
     dir: PathBuf,
+    /// The name of its files, without ending.
+    name: &'static str,
     rows: Vec<R>,
     /// The bytes of texts of `rows`, and of the row group.
     bytes: usize,
@@ -147,13 +149,18 @@ pub struct Sink<R: Exported> {
 impl<R: Exported> Sink<R> {
     /// Creates the temporary files of the table of `R`.
     pub fn create(place: &Place<'_>) -> Result<Sink<R>> {
+        Sink::create_as(R::NAME, place)
+    }
+
+    /// The same for files of another name.
+    pub fn create_as(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
         let Place { dir, forms } = *place;
         let open = |form: Form| -> Result<Option<HashingFile>> {
             if !forms.contains(&form) {
                 return Ok(None);
             }
             let (file, path) =
-                durable::create_aside(&dir.join(format!(".{}.{}", file_name(R::NAME, form), durable::tag())))?;
+                durable::create_aside(&dir.join(format!(".{}.{}", file_name(name, form), durable::tag())))?;
             Ok(Some(HashingFile::new(file, path, BUFFER_BYTES)))
         };
         let parquet = open(Form::Parquet)?.map(|file| {
@@ -162,10 +169,10 @@ impl<R: Exported> Sink<R> {
                 .set_max_row_group_row_count(Some(GROUP_ROWS))
                 .set_created_by(CREATOR.into())
                 .build();
-            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, R::NAME, e))
+            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, name, e))
         });
         let (jsonl, parquet) = (open(Form::Jsonl)?, parquet.transpose()?);
-        Ok(Sink { dir: dir.to_owned(), rows: Vec::new(), bytes: 0, group_bytes: 0, jsonl, parquet })
+        Ok(Sink { dir: dir.to_owned(), name, rows: Vec::new(), bytes: 0, group_bytes: 0, jsonl, parquet })
     }
 
     /// Appends a row.
@@ -181,16 +188,16 @@ impl<R: Exported> Sink<R> {
                 let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
                 write
                     .and_then(|()| file.write_all(b"\n"))
-                    .map_err(|e| Error::io("write", &self.dir.join(file_name(R::NAME, Form::Jsonl)), e))?;
+                    .map_err(|e| Error::io("write", &self.dir.join(file_name(self.name, Form::Jsonl)), e))?;
             }
         }
         if let Some(parquet) = &mut self.parquet {
             let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.rows))
                 .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
-            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, self.name, e))?;
             self.group_bytes += self.bytes;
             if self.group_bytes >= GROUP_BYTES {
-                parquet.flush().map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+                parquet.flush().map_err(|e| parquet_error(&self.dir, self.name, e))?;
                 self.group_bytes = 0;
             }
         }
@@ -203,11 +210,11 @@ impl<R: Exported> Sink<R> {
     pub fn finish(mut self) -> Result<Files> {
         self.flush()?;
         let parquet = self.parquet.take().map(ArrowWriter::into_inner).transpose();
-        let parquet = parquet.map_err(|e| parquet_error(&self.dir, R::NAME, e))?;
+        let parquet = parquet.map_err(|e| parquet_error(&self.dir, self.name, e))?;
         let mut files = Files::new();
         for (form, file) in [(Form::Jsonl, self.jsonl.take()), (Form::Parquet, parquet)] {
             let Some(file) = file else { continue };
-            let name = file_name(R::NAME, form);
+            let name = file_name(self.name, form);
             let (digest, _) = file.place(|_| self.dir.join(&name))?;
             files.push((name, digest));
         }
@@ -217,8 +224,13 @@ impl<R: Exported> Sink<R> {
 
 /// Fails if a file in the place of the table of `R` was written by somebody else.
 pub fn check_place<R: Exported>(place: &Place<'_>) -> Result<()> {
+    check_place_as::<R>(R::NAME, place)
+}
+
+/// The same for files of another name.
+pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
     for form in place.forms {
-        let path = place.dir.join(file_name(R::NAME, *form));
+        let path = place.dir.join(file_name(name, *form));
         let is_ours = match (form, File::open(&path)) {
             (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => true,
             (_, Err(e)) => return Err(Error::io("read", &path, e)),
@@ -254,7 +266,12 @@ fn has_columns(file: File, schema: &SchemaRef) -> bool {
 
 /// Whether `name` is that of a temporary file of the table of `R`.
 pub fn is_aside<R: Exported>(name: &str) -> bool {
-    [Form::Jsonl, Form::Parquet].iter().any(|form| name.starts_with(&format!(".{}.", file_name(R::NAME, *form))))
+    is_aside_as(R::NAME, name)
+}
+
+/// Whether `name` is that of a temporary file of the table that is written as `table`.
+pub fn is_aside_as(table: &str, name: &str) -> bool {
+    [Form::Jsonl, Form::Parquet].iter().any(|form| name.starts_with(&format!(".{}.", file_name(table, *form))))
 }
 
 fn file_name(name: &str, form: Form) -> String {

@@ -97,6 +97,10 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
             return Err(Error::new(Kind::Usage, format!("{}: {why}", dir.display())));
         }
     }
+    if job.read.records_max.is_some() {
+        let why = "[read] records_max: the store is of a sample, so what is beyond it would be lost";
+        return Err(Error::new(Kind::Usage, why));
+    }
     let mut originals = originals(job, store, head)?;
     let judge = Judge::new(store, head)?;
     // The largest first, so that no thread begins a large one when the others are done.
