@@ -19,6 +19,7 @@ fn same_answer_anywhere() {
         let cluster = bench.cluster(processes, workers);
         bench.run_well(&["--cluster", &cluster]);
         assert!(bench.tables() == tables, "{processes} x {workers}: exports differ");
+        assert!(bench.members() == reference.members(), "{processes} x {workers}: history differs");
         assert!(bench.changes() == changes, "{processes} x {workers}: changes differ");
         assert_eq!(bench.multisets(), multisets, "{processes} x {workers}");
     }
@@ -34,6 +35,7 @@ fn same_answer_anywhere() {
     let bench = Bench::new(renamed.path(), "");
     bench.run_well(&["--threads", "3"]);
     assert!(bench.tables() == tables, "renamed inputs: exports differ");
+    assert!(bench.members() == reference.members(), "renamed inputs: history differs");
     assert!(bench.changes() == changes, "renamed inputs: changes differ");
     assert_eq!(bench.multisets(), multisets, "renamed inputs");
 }

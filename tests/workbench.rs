@@ -1,5 +1,7 @@
 //! A workbench: a temporary folder with a job file, in which the command runs.
 
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,24 @@ pub fn pagefold() -> String {
         Ok(path) => std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").display().to_string(),
         Err(_) => env!("CARGO_BIN_EXE_pagefold").to_owned(),
     }
+}
+
+/// The columns of `members` that tell history: a run from scratch has others.
+const HISTORY: [&str; 3] = ["source", "first_epoch", "last_epoch"];
+
+/// The Parquet file at `path` without these columns, written anew.
+fn without_history(path: &Path) -> Vec<u8> {
+    let file = std::fs::File::open(path).expect("exported");
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
+    let schema = reader.schema().clone();
+    let kept: Vec<usize> =
+        (0..schema.fields().len()).filter(|&at| !HISTORY.contains(&schema.field(at).name().as_str())).collect();
+    let projected = schema.project(&kept).expect("columns");
+    let mut writer = ArrowWriter::try_new(Vec::new(), projected.into(), None).expect("a writer");
+    for batch in reader.build().expect("a reader") {
+        writer.write(&batch.expect("a batch").project(&kept).expect("columns")).expect("in memory");
+    }
+    writer.into_inner().expect("in memory")
 }
 
 /// A folder with `job.toml`, whose store is `store` and whose results go to `out`.
@@ -96,10 +116,25 @@ impl Bench {
         "hosts.toml".into()
     }
 
-    /// The exported tables of a state by file name. `rejects` name their inputs, so no promise
-    /// covers them.
+    /// The exported tables of a state by file name, `members` without the columns that tell history.
+    /// `rejects` name their inputs, so no promise covers them.
     pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
-        self.files(&["members", "pairs", "redirects", "clusters"])
+        let mut tables = self.files(&["pairs", "redirects", "clusters"]);
+        let mut lines = Vec::new();
+        for row in self.lines("members") {
+            let serde_json::Value::Object(mut row) = row else { panic!("no object: {row}") };
+            HISTORY.iter().for_each(|name| assert!(row.remove(*name).is_some(), "no column {name}"));
+            lines.extend(serde_json::to_vec(&row).expect("JSON"));
+            lines.push(b'\n');
+        }
+        tables.insert("members.jsonl".into(), lines);
+        tables.insert("members.parquet".into(), without_history(&self.at("out/members.parquet")));
+        tables
+    }
+
+    /// `members` with all columns: runs with the same history have the same.
+    pub fn members(&self) -> BTreeMap<String, Vec<u8>> {
+        self.files(&["members"])
     }
 
     /// The export of the last epoch's changes by file name; a run from scratch has others.

@@ -1,14 +1,18 @@
 //! Writes `members`, the live pages with their clusters, and `redirects`, the pages that fold into
 //! another.
 
+use crate::confirm::Reason;
+use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
-use crate::export::sink::{Files, Place, Sink};
+use crate::export::sink::{Files, Moment, Place, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
 use crate::job::clusters::Options;
-use crate::tables::PageRow;
+use crate::store::manifest::Source;
+use crate::tables::{PageRow, PairRow};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pages there are and how they fold.
 #[derive(Default)]
@@ -19,9 +23,46 @@ pub(super) struct Folds {
     pub(super) near: u64,
 }
 
-/// Writes all pages with their clusters, and where the folded ones lead to. Returns also the texts
-/// that fold no pages.
-pub(super) fn write(tables: &Tables, options: &Options, place: &Place<'_>) -> Result<(Folds, LittleTexts, Files)> {
+/// The verdicts that join contents to those that represent them.
+struct Verdicts(BTreeMap<(Id, Id), PairRow>);
+
+impl Verdicts {
+    /// The verdicts of `wanted`, ascending. Few contents have many pairs, so these are read alone.
+    fn of(tables: &Tables, wanted: &BTreeSet<(Id, Id)>) -> Verdicts {
+        let contents = sorted(wanted.iter().map(|(content, _)| *content));
+        let counts = tables.pairs.counts(&contents);
+        let (mut found, mut start, mut rows) = (BTreeMap::new(), 0, 0);
+        for end in 1..=contents.len() {
+            rows += counts[end - 1];
+            if rows < PORTION_ROWS as u64 && end < contents.len() {
+                continue;
+            }
+            let pairs = tables.pairs.matching(&contents[start..end]).into_iter();
+            let joining = pairs.filter(|row| row.accepted == 1 && wanted.contains(&(row.content, row.other)));
+            found.extend(joining.map(|row| ((row.content, row.other), row)));
+            (start, rows) = (end, 0);
+        }
+        Verdicts(found)
+    }
+
+    /// Why `content` folds into the page with the content `shown`, and how similar they are.
+    fn why(&self, content: Id, shown: Id) -> (&'static str, Option<f64>) {
+        match self.0.get(&(content, shown)) {
+            _ if content == shown => ("identical", Some(1.0)),
+            Some(row) => (Reason::name(row.reason), Some(f64::from(row.similarity) / 10_000.0)),
+            None => ("chain", None),
+        }
+    }
+}
+
+/// Writes all pages with their clusters, and where the folded ones lead to. Pages name their source
+/// by its place in `sources`. Returns also the texts that fold no pages.
+pub(super) fn write(
+    tables: &Tables,
+    options: &Options,
+    sources: &[Source],
+    place: &Place<'_>,
+) -> Result<(Folds, LittleTexts, Files)> {
     let mut little = little::Largest::find(tables, options);
     let mut members = Sink::<Member>::create(place)?;
     let mut redirects = Sink::<Redirect>::create(place)?;
@@ -36,6 +77,10 @@ pub(super) fn write(tables: &Tables, options: &Options, place: &Place<'_>) -> Re
         let shown = tables.pages.matching(&representatives);
         let representative =
             |page: &PageRow| content_clusters.of(page.content).map_or(page.doc, |row| row.representative);
+        let shown_content =
+            |page: &PageRow| find(&shown, representative(page)).map_or(page.content, |shown| shown.content);
+        let near = pages.iter().map(|page| (page.content, shown_content(page)));
+        let verdicts = Verdicts::of(tables, &near.filter(|(content, shown)| content != shown).collect());
         let bytes = |page: &PageRow| {
             let shown = find(&shown, representative(page)).map_or(0, |shown| shown.url_bytes);
             u64::from(page.url_bytes) + u64::from(shown)
@@ -51,10 +96,12 @@ pub(super) fn write(tables: &Tables, options: &Options, place: &Place<'_>) -> Re
                 if representative == page.doc {
                     folds.kept += 1;
                 } else {
-                    let identical = find(&shown, representative).is_some_and(|shown| shown.content == page.content);
+                    let (reason, similarity) = verdicts.why(page.content, shown_content(page));
+                    let identical = shown_content(page) == page.content;
                     *(if identical { &mut folds.identical } else { &mut folds.near }) += 1;
                     let relation = if identical { "identical" } else { "near" };
-                    redirects.push(Redirect { url: url.clone(), representative: shown_url.clone(), relation })?;
+                    let (url, representative) = (url.clone(), shown_url.clone());
+                    redirects.push(Redirect { url, representative, relation, reason, similarity })?;
                 }
                 members.push(Member {
                     url,
@@ -66,6 +113,10 @@ pub(super) fn write(tables: &Tables, options: &Options, place: &Place<'_>) -> Re
                     cluster_size: cluster.map_or(1, |row| row.pages),
                     representative: shown_url,
                     is_representative: representative == page.doc,
+                    date: Moment::of(page.date),
+                    source: sources.get(usize::from(page.source)).map_or(String::new(), |source| source.name.clone()),
+                    first_epoch: page.first_epoch,
+                    last_epoch: page.last_epoch,
                 })?;
             }
         }

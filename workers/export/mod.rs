@@ -64,7 +64,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
             let sink = Sink::create(&place)?;
             changes::write(store, (&before(store, head)?, states), span, &is_expired, sink).map(|(_, files)| files)
         });
-        let members = members::write(&tables, &job.clusters, &place).map_err(output);
+        let members = members::write(&tables, &job.clusters, &head.manifest.sources, &place).map_err(output);
         (members, joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
     let (folds, little, mut files) = members?;

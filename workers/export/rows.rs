@@ -1,6 +1,6 @@
 //! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
-use crate::export::sink::exported;
+use crate::export::sink::{Moment, exported};
 
 exported! {
     /// A live page and the cluster that it belongs to.
@@ -14,6 +14,10 @@ exported! {
         cluster_size: u32,
         representative: String,
         is_representative: bool,
+        date: Option<Moment>,
+        source: String,
+        first_epoch: u32,
+        last_epoch: u32,
     }
 }
 
@@ -23,6 +27,8 @@ exported! {
         url: String,
         representative: String,
         relation: &'static str,
+        reason: &'static str,
+        similarity: Option<f64>,
     }
 }
 

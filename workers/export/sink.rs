@@ -3,17 +3,20 @@
 //! Row groups and pages end at row numbers of the whole table, and earlier where its rows have very
 //! long texts. So the bytes do not depend on the process that exports or on the size of portions.
 
+use crate::document::NO_DATE;
 use crate::error::{Error, Kind, Result};
 use crate::job::Form;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +48,30 @@ pub trait Exported: Serialize {
         Self: Sized;
     /// The bytes of its texts.
     fn bytes(&self) -> usize;
+}
+
+/// The zone of dates.
+const UTC: &str = "UTC";
+
+/// A date, in seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// The moment so many seconds after 1970; none for [`NO_DATE`].
+    pub fn of(seconds: i64) -> Option<Moment> {
+        (seconds != NO_DATE).then_some(Moment(seconds))
+    }
+}
+
+impl Serialize for Moment {
+    /// In ISO 8601; a second that no year of four digits has is a number.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match jiff::Timestamp::from_second(self.0) {
+            Ok(timestamp) => serializer.collect_str(&timestamp),
+            Err(_) => serializer.serialize_i64(self.0),
+        }
+    }
 }
 
 /// The type of a field of an exported row.
@@ -89,6 +116,17 @@ cell!(Option<u64>, DataType::UInt64, true, |cells| cells.copied().collect::<UInt
 cell!(Option<u32>, DataType::UInt32, true, |cells| cells.copied().collect::<UInt32Array>(), |_number| 0);
 cell!(Option<&'static str>, DataType::Utf8, true, |cells| cells.copied().collect::<StringArray>(), |_text| 0);
 cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()), |_number| 0);
+cell!(Option<f64>, DataType::Float64, true, |cells| cells.copied().collect::<Float64Array>(), |_number| 0);
+cell!(
+    Option<Moment>,
+    DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
+    true,
+    |cells| {
+        let millis = cells.map(|moment| moment.as_ref().map(|moment| moment.0.saturating_mul(1000)));
+        millis.collect::<TimestampMillisecondArray>().with_timezone(UTC)
+    },
+    |_moment| 0
+);
 cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(), |_flag| 0);
 
 /// Declares a row whose fields are the columns of both formats.
