@@ -12,6 +12,7 @@ use workers::job::pages::RETAIN_MAX;
 const SIGNATURES: &[&str] = &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];
 const UNITS: &[&str] = &["words", "characters"];
 const CRITERIA: &[&str] = &["https", "shortest_url", "newest", "oldest", "longest_text"];
+const FORMS: &[&str] = &["jsonl", "parquet"];
 /// The greatest whole number that TOML has.
 const ANY: u64 = i64::MAX as u64;
 const U32: u64 = u32::MAX as u64;
@@ -101,7 +102,12 @@ pub const KEYS: &[Key] = &[
     key("clusters.letters_min", Takes::Whole(0, U32)),
     key("clusters.pages_warn", Takes::Whole(0, U32)),
     needed("output.dir", Takes::Place),
-    key("output.formats", Takes::Words(&["jsonl", "parquet"], 2)),
+    key("output.formats", Takes::Words(FORMS, 2)),
+    key("output.tables.members", Takes::Words(FORMS, 2)),
+    key("output.tables.redirects", Takes::Words(FORMS, 2)),
+    key("output.tables.pairs", Takes::Words(FORMS, 2)),
+    key("output.tables.clusters", Takes::Words(FORMS, 2)),
+    key("output.tables.changes", Takes::Words(FORMS, 2)),
     key("output.export", Takes::Word(&["always", "on-demand"])),
     key("output.metrics", Takes::Place),
     key("output.ping", Takes::Text),

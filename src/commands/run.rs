@@ -102,7 +102,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         return Err(inputs::none_found(&job.read.inputs));
     }
     if job.output.export == When::Always {
-        export::check_place(&job)?;
+        export::check_place(&job, None)?;
     }
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return report::skipped(&job, arguments);

@@ -44,7 +44,7 @@ fn seen_from(from: &Path, to: &Path) -> PathBuf {
 }
 
 fn settings(job: &Job) -> String {
-    digest_of(&json!([job.view(), job.output.formats, job.clusters.pages_warn]))
+    digest_of(&json!([job.view(), job.output.formats, job.output.tables, job.clusters.pages_warn]))
 }
 
 fn size(path: &Path) -> Result<u64> {

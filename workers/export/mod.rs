@@ -46,11 +46,12 @@ const PORTION_ROWS: usize = 1 << 17;
 
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
-    let place = Place { dir: &job.output.dir, forms: &job.output.formats };
-    check_place(job)?;
+    let place = place(job, pages_of(head));
+    check_place(job, Some(head))?;
     durable::create_folder(place.dir).map_err(output)?;
     sweep(place.dir);
     current::forget(job, store)?;
+    remove_others(&place).map_err(output)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
     let rule = KeepRule::new(&job.keep);
@@ -98,10 +99,28 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     Ok(Exported { summary, largest })
 }
 
+fn place(job: &Job, pages: u64) -> Place<'_> {
+    Place { dir: &job.output.dir, output: &job.output, pages }
+}
+
+/// The pages of `head`.
+fn pages_of(head: &Head) -> u64 {
+    head.manifest.tables.get(PageRow::NAME).map_or(0, |table| table.rows)
+}
+
+/// Removes the tables of earlier exports in forms that are not written now.
+fn remove_others(place: &Place<'_>) -> Result<()> {
+    sink::remove_others::<Member>(place)?;
+    sink::remove_others::<Redirect>(place)?;
+    sink::remove_others::<Pair>(place)?;
+    sink::remove_others::<Cluster>(place)?;
+    sink::remove_others::<Change>(place)
+}
+
 /// Fails if the export of `job` would replace a file that somebody else wrote. To be asked before
-/// the work, since a commit that cannot be exported helps nobody.
-pub fn check_place(job: &Job) -> Result<()> {
-    let place = Place { dir: &job.output.dir, forms: &job.output.formats };
+/// the work, since a commit that cannot be exported helps nobody; `head` is that of the store then.
+pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
+    let place = place(job, head.map_or(0, pages_of));
     sink::check_place::<Member>(&place)?;
     sink::check_place::<Redirect>(&place)?;
     sink::check_place::<Pair>(&place)?;
@@ -116,7 +135,7 @@ pub fn check_place(job: &Job) -> Result<()> {
 ///
 /// `Usage` if the store has no state of that epoch any more.
 pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
-    let place = Place { dir: &job.output.dir, forms: &job.output.formats };
+    let place = place(job, pages_of(head));
     sink::check_place_as::<Change>(CHANGES_SINCE, &place)?;
     let before = states_at(store, head, since)?;
     durable::create_folder(place.dir).map_err(output)?;

@@ -5,7 +5,7 @@
 
 use crate::document::NO_DATE;
 use crate::error::{Error, Kind, Result};
-use crate::job::Form;
+use crate::job::{Form, Output};
 use crate::store::digest::HashingFile;
 use crate::store::durable;
 use arrow_array::{
@@ -162,10 +162,18 @@ macro_rules! exported {
 }
 pub(crate) use exported;
 
-/// The folder and the formats of an export.
+/// The folder of an export, and which forms its tables have there.
 pub struct Place<'a> {
     pub dir: &'a Path,
-    pub forms: &'a [Form],
+    pub output: &'a Output,
+    /// The pages of the export.
+    pub pages: u64,
+}
+
+impl Place<'_> {
+    fn forms<R: Exported>(&self) -> Vec<Form> {
+        self.output.forms(R::NAME, self.pages)
+    }
 }
 
 /// The names and digests of written files.
@@ -192,7 +200,7 @@ impl<R: Exported> Sink<R> {
 
     /// The same for files of another name.
     pub fn create_as(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
-        let Place { dir, forms } = *place;
+        let (dir, forms) = (place.dir, place.forms::<R>());
         let open = |form: Form| -> Result<Option<HashingFile>> {
             if !forms.contains(&form) {
                 return Ok(None);
@@ -267,18 +275,36 @@ pub fn check_place<R: Exported>(place: &Place<'_>) -> Result<()> {
 
 /// The same for files of another name.
 pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
-    for form in place.forms {
-        let path = place.dir.join(file_name(name, *form));
-        let is_ours = match (form, File::open(&path)) {
-            (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => true,
-            (_, Err(e)) => return Err(Error::io("read", &path, e)),
-            (Form::Jsonl, Ok(file)) => has_columns(file, &R::schema()),
-            (Form::Parquet, Ok(file)) => SerializedFileReader::new(file)
-                .is_ok_and(|reader| reader.metadata().file_metadata().created_by() == Some(CREATOR)),
-        };
-        if !is_ours {
+    for form in place.forms::<R>() {
+        let path = place.dir.join(file_name(name, form));
+        if is_ours::<R>(&path, form)? == Some(false) {
             let why = "was not written by pagefold; move it away, or name another folder as [output] dir";
             return Err(Error::new(Kind::Output, format!("{} {why}", path.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the file at `path`, in the place of the table of `R`, was written by pagefold; none if
+/// there is none.
+fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
+    Ok(Some(match (form, File::open(path)) {
+        (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        (_, Err(e)) => return Err(Error::io("read", path, e)),
+        (Form::Jsonl, Ok(file)) => has_columns(file, &R::schema()),
+        (Form::Parquet, Ok(file)) => SerializedFileReader::new(file)
+            .is_ok_and(|reader| reader.metadata().file_metadata().created_by() == Some(CREATOR)),
+    }))
+}
+
+/// Removes what an earlier export wrote of the table of `R` in a form that it does not have now: it
+/// would be taken for a result of this one.
+pub fn remove_others<R: Exported>(place: &Place<'_>) -> Result<()> {
+    let forms = place.forms::<R>();
+    for form in [Form::Jsonl, Form::Parquet].into_iter().filter(|form| !forms.contains(form)) {
+        let path = place.dir.join(file_name(R::NAME, form));
+        if is_ours::<R>(&path, form)? == Some(true) {
+            std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ pub mod pattern;
 mod places;
 mod read;
 
-pub use output::{Form, Output, When, check_ping};
+pub use output::{Form, Output, TableForms, When, check_ping};
 pub use read::Read;
 
 use crate::candidates::bands::Bands;
@@ -203,7 +203,7 @@ impl Job {
             let why = format!("[features] characters: {} is not within 1 to 64", self.features.characters);
             wrong("features.characters", why);
         }
-        if self.output.formats.is_empty() {
+        if self.output.formats.as_ref().is_some_and(Vec::is_empty) {
             wrong("output.formats", "[output] formats: names none of jsonl, parquet".into());
         }
         if let Some(Err(why)) = self.output.ping.as_deref().map(check_ping) {

@@ -30,9 +30,12 @@ pub enum When {
 pub struct Output {
     /// The folder of the results.
     pub dir: PathBuf,
-    /// `jsonl`, `parquet`. Default: both.
-    #[serde(default = "both_forms")]
-    pub formats: Vec<Form>,
+    /// `jsonl`, `parquet`. Default: both, and Parquet alone above [`JSONL_PAGES_MAX`] pages.
+    #[serde(default)]
+    pub formats: Option<Vec<Form>>,
+    /// The forms of single tables, in place of `formats`.
+    #[serde(default)]
+    pub tables: TableForms,
     /// `always` or `on-demand`. Default: always.
     #[serde(default)]
     pub export: When,
@@ -44,6 +47,46 @@ pub struct Output {
     /// (with `/fail` appended). Default: none.
     #[serde(default)]
     pub ping: Option<String>,
+}
+
+/// The forms of single tables. A table of an empty list is not written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableForms {
+    /// Those of `members`.
+    pub members: Option<Vec<Form>>,
+    /// Those of `redirects`.
+    pub redirects: Option<Vec<Form>>,
+    /// Those of `pairs`.
+    pub pairs: Option<Vec<Form>>,
+    /// Those of `clusters`.
+    pub clusters: Option<Vec<Form>>,
+    /// Those of `changes`, also of several epochs.
+    pub changes: Option<Vec<Form>>,
+}
+
+/// Pages above which tables are written as Parquet alone, unless the job says otherwise: JSON lines
+/// take nine tenths of the bytes and most of the time.
+pub const JSONL_PAGES_MAX: u64 = 1_000_000;
+
+impl Output {
+    /// The forms of the table of this name in the export of so many pages.
+    pub fn forms(&self, table: &str, pages: u64) -> Vec<Form> {
+        let TableForms { members, redirects, pairs, clusters, changes } = &self.tables;
+        let own = match table {
+            "members" => members,
+            "redirects" => redirects,
+            "pairs" => pairs,
+            "clusters" => clusters,
+            "changes" => changes,
+            _ => &None,
+        };
+        match own.as_ref().or(self.formats.as_ref()) {
+            Some(forms) => forms.clone(),
+            None if pages > JSONL_PAGES_MAX => vec![Form::Parquet],
+            None => vec![Form::Jsonl, Form::Parquet],
+        }
+    }
 }
 
 /// The longest URL of a ping, in bytes.
@@ -62,6 +105,28 @@ pub fn check_ping(url: &str) -> std::result::Result<(), String> {
     }
 }
 
-fn both_forms() -> Vec<Form> {
-    vec![Form::Jsonl, Form::Parquet]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table has its own forms, else those of all, else both up to a limit of pages. An empty list
+    /// leaves it out.
+    #[test]
+    fn forms_of_tables() {
+        let output = |more: serde_json::Value| -> Output {
+            let mut output = serde_json::json!({ "dir": "out" });
+            output.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            serde_json::from_value(output).unwrap()
+        };
+        let plain = output(serde_json::json!({}));
+        assert_eq!(plain.forms("members", JSONL_PAGES_MAX), [Form::Jsonl, Form::Parquet]);
+        assert_eq!(plain.forms("members", JSONL_PAGES_MAX + 1), [Form::Parquet]);
+        let own =
+            output(serde_json::json!({ "formats": ["parquet"], "tables": { "pairs": [], "members": ["jsonl"] } }));
+        for pages in [0, JSONL_PAGES_MAX + 1] {
+            assert_eq!(own.forms("members", pages), [Form::Jsonl]);
+            assert_eq!(own.forms("clusters", pages), [Form::Parquet]);
+            assert_eq!(own.forms("pairs", pages), []);
+        }
+    }
 }
