@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 use workers::extract::charset_name;
-use workers::job::pattern::shown;
 use workers::plan::listing;
 use workers::read::record::{Body, Item};
 use workers::read::sample::{Look, look, names};
@@ -60,8 +59,10 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     };
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     set("store", quoted("store"), "what is remembered; a folder beside this file");
-    let paths: Vec<String> =
-        inputs.iter().map(|input| absolute(input).map(|path| quoted(&shown(&path)))).collect::<Result<_>>()?;
+    let paths: Vec<String> = inputs
+        .iter()
+        .map(|input| absolute(input).map(|path| quoted(&path.to_string_lossy())))
+        .collect::<Result<_>>()?;
     set("read.inputs", format!("[{}]", paths.join(", ")), "");
     if found.rows > 0 {
         set("read.key", quoted(&found.key.to_string()), &found.why);
