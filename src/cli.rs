@@ -144,7 +144,9 @@ impl Command {
             | Command::Gc(Gc { of, .. })
             | Command::Filter(Filter { of, .. })
             | Command::Lexicon(Lexicon { of, .. }) => of.json,
-            Command::Schedule(_) | Command::Completions(_) | Command::Man(_) | Command::Init(_) | Command::Worker => false,
+            Command::Schedule(_) | Command::Completions(_) | Command::Man(_) | Command::Init(_) | Command::Worker => {
+                false
+            }
         }
     }
 }

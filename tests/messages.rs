@@ -160,7 +160,8 @@ fn of_commands() {
     says(at, &["job.toml"], 64, &["did you mean `pagefold run job.toml`?"]);
     says(at, &["in.jsonl"], 64, &["in.jsonl: no command; `pagefold run in.jsonl --to DIR` folds it"]);
     says(at, &["stauts", "job.toml"], 64, &["did you mean `pagefold status`?"]);
-    let said = says(at, &["frobnicate", "job.toml"], 64, &["frobnicate: no such command; there are run, init, check, "]);
+    let said =
+        says(at, &["frobnicate", "job.toml"], 64, &["frobnicate: no such command; there are run, init, check, "]);
     assert!(!said.contains("did you mean"), "{said}");
     for words in [&["status"][..], &["verify"], &["export"], &["gc"], &["rollback", "1"], &["rebuild"]] {
         let words = [&words[..1], &["job.toml"], &words[1..]].concat();

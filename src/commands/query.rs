@@ -12,6 +12,7 @@ use workers::ask::index::{Answer, Index, Match, because};
 use workers::ask::page;
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
+use workers::read::fields::Wanted;
 use workers::read::json;
 use workers::read::record::{Body, Item};
 
@@ -103,6 +104,7 @@ fn is_html(bytes: &[u8]) -> bool {
 fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> Result<()> {
     let (mut line, mut number, mut wrong) = (Vec::new(), 0u64, 0u64);
     let line_bytes_max = job.read.limits.line_bytes_max;
+    let wanted = Wanted::new(&job.read.fields, &job.read.key, "");
     loop {
         line.clear();
         let read = (&mut input.bytes).take(line_bytes_max as u64 + 1).read_until(b'\n', &mut line);
@@ -119,7 +121,7 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
         if row.is_empty() {
             continue;
         }
-        let (reason, detail) = match json::item(row, &job.read.fields) {
+        let (reason, detail) = match json::item(row, number, &wanted, |_| ()) {
             Item::Record(record) if matches!(record.body, Body::Removed | Body::Seen) => {
                 ("no_text", "it removes a page, and has no text to ask for".to_owned())
             }
