@@ -290,7 +290,8 @@ fn forms_of_a_question() {
     assert_eq!(told(&["--json"], &page)["verdict"], "identical");
     std::fs::write(bench.at("page.txt"), text(1, 2)).expect("written");
     let near = told(&["--json", "--all", "page.txt"], "");
-    assert_eq!((near["verdict"].as_str(), near["provisional"].as_bool()), (Some("near"), Some(false)), "{near}");
+    assert_eq!((near["verdict"].as_str(), near["provisional"].as_bool()), (Some("near"), Some(true)), "{near}");
+    assert_eq!(near["because"], serde_json::json!(["radius"]), "a new text may change who leads");
     assert_eq!(
         told(&["--json"], "nothing like it at all stands in the store of this test, as far as one can see")["verdict"],
         "new"

@@ -187,8 +187,11 @@ mod tests {
         assert_eq!(kinds(&read(1234), &read(98)), own(PartKind::Furniture, "1234", "98"));
         assert_eq!(kinds("阅读 1234", "阅读 98"), own(PartKind::Number, "1234", "98"));
         let long = "很".repeat(900);
-        let part = &parts(&format!("{body} {long} 7"), &format!("{body} 7"), &Options::default());
-        assert!(part.is_none(), "too different: {part:?}");
+        let cut = parts(&format!("{body} {long} 7"), &format!("{body} 7"), &Options::default()).expect("aligned");
+        assert!(cut.len() == 1 && cut[0].a.contains(" … ") && cut[0].a.chars().count() < 200, "{cut:?}");
+        let other = |word: &str| (0..900).map(|n| format!("{word}{n} ")).collect::<String>();
+        let unlike = parts(&other("left"), &other("right"), &Options::default());
+        assert!(unlike.is_none(), "too different: {unlike:?}");
     }
 
     proptest! {
