@@ -355,12 +355,29 @@ pub struct Filter {
     /// Write a table for each input into this folder: what became of each of its records.
     #[arg(long, value_name = "DIR")]
     pub records: Option<PathBuf>,
+    /// Leave nothing out, and write beside each row its cluster, the size of it and the URL that
+    /// represents it. For JSON lines and Parquet.
+    #[arg(long, requires = "to", conflicts_with_all = ["removed", "undo"])]
+    pub annotate: bool,
+    /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size and
+    /// representative.
+    #[arg(long, value_enum, default_value_t = LabelNames::Members, requires = "annotate")]
+    pub names: LabelNames,
     /// Make the inputs again in this folder, of what --to and --removed have.
     #[arg(long, value_name = "DIR", requires_all = ["to", "removed"], conflicts_with = "records")]
     pub undo: Option<PathBuf>,
     /// Threads [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// The names of the fields that `pagefold filter --annotate` adds.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LabelNames {
+    /// As in `members`.
+    Members,
+    /// As datatrove has them.
+    Minhash,
 }
 
 /// `pagefold status`.

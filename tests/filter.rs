@@ -450,6 +450,70 @@ fn it_goes_on_where_it_was() {
     assert!(files(&bench.at("two")) == whole);
 }
 
+/// With `--annotate` every row of JSON lines and Parquet stays, as it was but for its cluster, which
+/// is that of `members`; names that a row has already and archives are refused.
+#[test]
+fn rows_get_their_cluster() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    crawl(&bench.at("in"));
+    for name in ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "i.arc.gz"] {
+        std::fs::remove_file(bench.at("in").join(name)).expect("there");
+    }
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    filter(&bench, &["--to", "labelled", "--annotate", "--records", "records"]);
+    filter(&bench, &["--to", "others", "--annotate", "--names", "minhash"]);
+    let rows = rows(&bench.at("records"));
+    for (dir, cluster) in [("labelled", "cluster"), ("others", "minhash_cluster_id")] {
+        let (originals, labelled) = (files(&bench.at("in")), files(&bench.at(dir)));
+        for (name, bytes) in &labelled {
+            let shown = name.to_str().expect("UTF-8");
+            let clusters: Vec<&Value> =
+                rows.iter().filter(|row| word(row, "warc_filename") == shown).map(|row| &row["cluster"]).collect();
+            if shown.ends_with(".parquet") {
+                let before = content(&bench.at("in").join(name)).2;
+                let after = content(&bench.at(dir).join(name)).2;
+                let columns = before[0].num_columns();
+                assert_eq!(after[0].schema().field(columns).name(), cluster);
+                assert_eq!(after[0].num_columns(), columns + 3);
+                let found: Vec<Value> =
+                    after.iter().flat_map(|batch| batch[cluster].as_string::<i32>().iter()).map(|c| json!(c)).collect();
+                assert!(found.iter().collect::<Vec<_>>() == clusters, "{shown}");
+                let left: Vec<RecordBatch> = after
+                    .iter()
+                    .map(|batch| batch.project(&(0..columns).collect::<Vec<_>>()).expect("columns"))
+                    .collect();
+                assert!(left.iter().zip(&before).all(|(a, b)| a.columns() == b.columns()), "{shown}");
+                continue;
+            }
+            let text = |bytes: &[u8]| String::from_utf8(decoded(name, bytes)).expect("UTF-8");
+            let (before, after) = (text(&originals[name]), text(bytes));
+            assert_eq!(before.lines().count(), after.lines().count(), "{shown}");
+            let pairs = before.lines().zip(after.lines()).filter(|(before, _)| !before.is_empty());
+            for ((before, after), of) in pairs.zip(&clusters) {
+                let Ok(row) = serde_json::from_str::<Value>(after.trim_start_matches('\u{feff}')) else {
+                    assert_eq!(before, after, "what is no row stays as it is");
+                    continue;
+                };
+                assert_eq!(&&row[cluster], of, "{shown}: {row}");
+                assert!(row.as_object().expect("an object").contains_key("representative"));
+                assert!(after.starts_with(before.trim_end_matches('}')), "{before} {after}");
+            }
+        }
+    }
+    let refused = |arguments: &[&str], why: &str| {
+        let output = bench.pagefold("filter", arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(64) && stderr.contains(why), "{stderr}");
+    };
+    let row = json!({ "url": "http://z.example/", "text": "one text of its own", "cluster": 1 });
+    std::fs::write(bench.at("in/z.jsonl"), format!("{row}\n")).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    refused(&["--to", "labelled", "--annotate"], "z.jsonl: has a field `cluster` already");
+    std::fs::write(bench.at("in/z.jsonl"), records(3).concat()).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    refused(&["--to", "labelled", "--annotate"], "z.jsonl is an archive");
+}
+
 /// Folders that would be read as crawl, or hold the store, are refused before anything is read.
 #[test]
 fn places_that_would_do_harm() {

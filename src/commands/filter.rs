@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::thread;
 use workers::error::{Error, Kind, Result};
-use workers::filter::{self, Options, Outcome, Saved, Verdict};
+use workers::filter::{self, Names, Options, Outcome, Saved, Verdict};
 
 /// Hosts that the report names.
 const HOSTS_SHOWN: usize = 10;
@@ -36,7 +36,12 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
     let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
-    let options = Options { to, removed, records: folder(&arguments.records)?, threads };
+    let names = match arguments.names {
+        cli::LabelNames::Members => Names::PAGEFOLD,
+        cli::LabelNames::Minhash => Names::MINHASH,
+    };
+    let annotate = arguments.annotate.then_some(names);
+    let options = Options { to, removed, records: folder(&arguments.records)?, annotate, threads };
     if options.to.is_none() && options.records.is_none() {
         let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
         return Err(Error::new(Kind::Usage, line));

@@ -5,6 +5,7 @@
 //! members agree; only where one member holds records of both kinds are they compressed anew.
 
 use crate::error::{Error, Kind, Result};
+use crate::filter::annotate::{Labels, Names, labelled};
 use crate::filter::order::{Fate, Order};
 use crate::filter::part::Part;
 use crate::read::Limits;
@@ -29,6 +30,10 @@ pub struct Spot {
     pub member: Option<u64>,
     /// Where it goes.
     pub fate: Fate,
+    /// Its cluster, where rows get labels.
+    pub labels: Option<Labels>,
+    /// Whether it is a row that can get labels.
+    pub is_row: bool,
 }
 
 /// Copies the records of one file.
@@ -339,7 +344,8 @@ impl Copier for Members {
     }
 }
 
-/// Copies compressed lines, as one stream for what is kept and one for what is removed.
+/// Copies compressed lines, as one stream for what is kept and one for what is removed; or lines
+/// whose objects get more fields.
 pub struct Lines {
     source: Source,
     codec: Codec,
@@ -347,8 +353,10 @@ pub struct Lines {
     removed: Option<Stream>,
     parts: Parts,
     digest: blake3::Hasher,
-    /// Where the record that is open goes.
-    open: Fate,
+    /// The names of labels, if lines get some.
+    names: Option<Names>,
+    /// The record that is open: where it goes, and its labels if it gets some.
+    open: (Fate, Option<Option<Labels>>),
 }
 
 /// A stream that is compressed into a part.
@@ -396,7 +404,7 @@ impl Stream {
 
 impl Lines {
     /// For the lines of the file of `size` bytes at `path`.
-    pub fn open(path: &Path, size: u64, limits: &Limits, mut parts: Parts) -> Result<Lines> {
+    pub fn open(path: &Path, size: u64, limits: &Limits, names: Option<Names>, mut parts: Parts) -> Result<Lines> {
         let source = Source::open(path, 0, size, limits)?;
         let codec = source.codec();
         let removed = match parts.has(Fate::Removed) {
@@ -405,29 +413,40 @@ impl Lines {
         };
         let kept = Stream::new(codec, parts.take(Fate::Kept)?)?;
         let digest = blake3::Hasher::new();
-        Ok(Lines { source, codec, kept, removed, parts, digest, open: Fate::Kept })
+        Ok(Lines { source, codec, kept, removed, parts, digest, names, open: (Fate::Kept, None) })
     }
 
     /// Copies the open record, which ends at `to`.
     fn end_record(&mut self, to: Option<u64>) -> Result<()> {
-        let Lines { source, kept, removed, parts, digest, open, .. } = self;
-        let fate = *open;
+        let Lines { source, kept, removed, parts, digest, names, open, .. } = self;
+        let (fate, labels) = std::mem::replace(open, (Fate::Kept, None));
+        let mut held = labels.is_some().then(Vec::new);
         loop {
             let copied = decode(source, to, |bytes| {
                 digest.update(bytes);
                 parts.note(fate, bytes.len() as u64)?;
-                match (fate, removed.as_mut()) {
-                    (Fate::Kept, _) => kept.write(bytes),
-                    (Fate::Removed, Some(removed)) => removed.write(bytes),
-                    (Fate::Removed, None) => Ok(()),
+                match (&mut held, fate, removed.as_mut()) {
+                    (Some(held), ..) => {
+                        held.extend_from_slice(bytes);
+                        Ok(())
+                    }
+                    (None, Fate::Removed, Some(removed)) => removed.write(bytes),
+                    (None, Fate::Removed, None) => Ok(()),
+                    (None, Fate::Kept, _) => kept.write(bytes),
                 }
             });
             match copied {
-                Ok(_) => return Ok(()),
+                Ok(_) => break,
                 // What a damaged member holds can be read by nobody. The reader goes on behind it.
                 Err(_) if matches!(source.end(), Some(End::Damage { .. })) => source.resync(jsonl::starts)?,
                 Err(error) => return Err(error),
             }
+        }
+        match (held, labels, *names) {
+            (Some(line), Some(labels), Some(names)) => {
+                kept.write(&labelled(source.path(), line, names, labels.as_ref())?)
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -435,7 +454,7 @@ impl Lines {
 impl Copier for Lines {
     fn push(&mut self, spot: Spot) -> Result<()> {
         self.end_record(Some(spot.position))?;
-        self.open = spot.fate;
+        self.open = (spot.fate, self.names.filter(|_| spot.is_row).map(|_| spot.labels));
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 //! says so: what is interrupted goes on with the files that have no note. Several processes may work
 //! on one folder: each takes files that no other one has locked.
 
+mod annotate;
 mod claim;
 mod copy;
 mod inputs;
@@ -20,6 +21,8 @@ mod undo;
 mod verdict;
 
 use crate::error::{Error, Kind, Result};
+use crate::filter::annotate::Labels;
+pub use crate::filter::annotate::Names;
 use crate::filter::claim::Claim;
 use crate::filter::copy::{Copier, Parts, Spot};
 pub use crate::filter::inputs::{Original, originals};
@@ -56,6 +59,9 @@ pub struct Options {
     pub removed: Option<PathBuf>,
     /// The folder of the tables of records.
     pub records: Option<PathBuf>,
+    /// The names of the fields that say the cluster of each row, if they are wanted. Nothing is left
+    /// out then.
+    pub annotate: Option<Names>,
     /// Threads.
     pub threads: usize,
 }
@@ -102,6 +108,9 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
         return Err(Error::new(Kind::Usage, why));
     }
     let mut originals = originals(job, store, head)?;
+    if options.annotate.is_some() {
+        originals.iter().try_for_each(has_rows)?;
+    }
     let judge = Judge::new(store, head)?;
     // The largest first, so that no thread begins a large one when the others are done.
     originals.sort_by_key(|original| std::cmp::Reverse(original.input.bytes));
@@ -144,6 +153,17 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     let found = outcome.totals.of(Verdict::Kept) + outcome.totals.of(Verdict::Folded);
     outcome.pages_elsewhere = pages.saturating_sub(found);
     Ok(outcome)
+}
+
+/// Fails if a file has no rows that could get labels.
+fn has_rows(original: &Original) -> Result<()> {
+    match read::shape(&original.input.file(), original.input.bytes)? {
+        Some((Format::Warc | Format::Arc, _)) => {
+            let why = "is an archive, whose records get no fields: --records DIR has the cluster of each record";
+            Err(Error::new(Kind::Usage, format!("--annotate: {} {why}", original.input.shown())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A file that is finished.
@@ -220,14 +240,22 @@ impl Work<'_> {
         while let Some((mut portion, ranges)) = file.next()? {
             self.judge.judge(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
-                let stays = is_whole || stays(record, shape);
+                let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
                 totals.count(record, stays, range.bytes);
                 if let Some(rows) = &mut records {
                     rows.push(record, range.alone)?;
                 }
                 if let Some(copier) = &mut copier {
                     let fate = if stays { Fate::Kept } else { Fate::Removed };
-                    copier.push(Spot { position: record.position, member: record.member, fate })?;
+                    let is_row = !matches!(record.verdict, Verdict::Skipped | Verdict::Rejected);
+                    let labels = record.membership.as_ref().filter(|_| self.options.annotate.is_some());
+                    let labels = labels.map(|of| Labels {
+                        cluster: of.cluster.to_string(),
+                        size: of.size,
+                        representative: of.representative.clone(),
+                    });
+                    let Record { position, member, .. } = *record;
+                    copier.push(Spot { position, member, fate, labels, is_row })?;
                 }
             }
         }
@@ -265,9 +293,14 @@ impl Work<'_> {
         let (path, size, limits) = (input.file(), input.bytes, &self.job.read.limits);
         Ok(match shape {
             None => Box::new(copy::Whole::open(&path, size, parts)?),
-            Some((Format::Parquet, _)) => Box::new(parquet::Rows::open(&path, parts)?),
-            Some((_, Codec::Plain)) => Box::new(copy::Plain::open(&path, size, parts)?),
-            Some((Format::Jsonl, _)) => Box::new(copy::Lines::open(&path, size, limits, parts)?),
+            Some((Format::Parquet, _)) => match self.options.annotate {
+                Some(names) => Box::new(annotate::Labelled::open(&path, names, parts)?),
+                None => Box::new(parquet::Rows::open(&path, parts)?),
+            },
+            Some((Format::Jsonl, codec)) if codec != Codec::Plain || self.options.annotate.is_some() => {
+                Box::new(copy::Lines::open(&path, size, limits, self.options.annotate, parts)?)
+            }
+            Some((Format::Jsonl, _) | (_, Codec::Plain)) => Box::new(copy::Plain::open(&path, size, parts)?),
             Some((Format::Warc | Format::Arc, codec)) => {
                 Box::new(copy::Members::open(&path, size, codec, limits, parts)?)
             }

@@ -27,7 +27,8 @@ use std::sync::Arc;
 /// Rows of one column that are in memory at once.
 const BATCH_ROWS: u64 = 1024;
 
-type Outcome<T> = std::result::Result<T, ParquetError>;
+/// What the decoder gives.
+pub type Outcome<T> = std::result::Result<T, ParquetError>;
 
 /// A Parquet file that is read.
 pub struct Table {
@@ -42,6 +43,11 @@ impl Table {
         let open = || File::open(path).map_err(|e| Error::input("open", path, e));
         let opened = sound(path, || SerializedFileReader::new(open().map_err(external)?));
         Ok(Table { path: path.to_owned(), file: open()?, reader: opened? })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Its metadata.
@@ -79,7 +85,7 @@ impl Table {
     }
 
     /// Copies row group `index` to `group` without decoding it.
-    fn append<W: Write + Send>(&self, index: usize, group: &mut SerializedRowGroupWriter<'_, W>) -> Outcome<()> {
+    pub fn append<W: Write + Send>(&self, index: usize, group: &mut SerializedRowGroupWriter<'_, W>) -> Outcome<()> {
         for chunk in self.metadata().row_group(index).columns() {
             // Some writers name a place where no dictionary can be.
             let dictionary = chunk.dictionary_page_offset().filter(|at| (4..chunk.data_page_offset()).contains(at));
@@ -100,7 +106,7 @@ impl Table {
 
 /// Does `work` on the file at `path`; a damaged file, also where its decoder panics, is an error of
 /// kind `Data`.
-fn sound<T>(path: &Path, work: impl FnOnce() -> Outcome<T>) -> Result<T> {
+pub fn sound<T>(path: &Path, work: impl FnOnce() -> Outcome<T>) -> Result<T> {
     let failed = |why: String| Error::new(Kind::Data, format!("{}: cannot copy its rows: {why}", path.display()));
     match guarded(work) {
         Ok(Ok(done)) => Ok(done),
