@@ -237,7 +237,7 @@ impl Found {
         };
         let (rows, _) = distinct(&PageKey::Row)?;
         self.rows = rows;
-        let mut why = format!("each row is a page; its key is made of its file's digest and its place");
+        let mut why = "each row is a page; its key is made of its file's digest and its place".to_owned();
         for key in keys {
             let (accepted, different) = distinct(&key)?;
             let name = match &key {

@@ -6,6 +6,7 @@ use crate::ask::tables::Tables;
 use crate::document::Id;
 use crate::tables::PairRow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The contents that a search meets at most.
 pub const CONTENTS_MAX: usize = 65_536;
@@ -31,9 +32,9 @@ pub fn chain(tables: &Tables, a: Id, b: Id) -> Chain {
             if met.len() >= CONTENTS_MAX {
                 return Chain::TooFar;
             }
-            if !met.contains_key(&row.other) {
+            if let Entry::Vacant(place) = met.entry(row.other) {
                 next.push(row.other);
-                met.insert(row.other, Some(row));
+                place.insert(Some(row));
             }
         }
         next.sort_unstable();

@@ -179,9 +179,8 @@ impl Judge {
                 .filter_map(holds)
                 .map(|page| clusters.of(page.content).map_or(page.doc, |c| c.representative)),
         );
-        for at in 0..records.len() {
-            let record = &records[at];
-            let (verdict, reason, membership) = match (&record.says, holds(record)) {
+        for record in records.iter_mut() {
+            let (verdict, reason, membership) = match (&record.says, holds(&*record)) {
                 (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
                 (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
                 (Says::Seen, _) => (Verdict::Seen, None, None),
@@ -207,7 +206,6 @@ impl Judge {
                     None => (Verdict::Removed, Some(cause(record.doc.and_then(|doc| find(&gone, doc)))), None),
                 },
             };
-            let record = &mut records[at];
             (record.verdict, record.reason, record.membership) = (verdict, reason, membership);
         }
     }

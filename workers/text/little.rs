@@ -73,7 +73,8 @@ fn has_phrase(sentence: &[u8], phrase: &Finder<'_>) -> bool {
     let needle = phrase.needle();
     phrase.find_iter(sentence).any(|at| {
         let (before, after) = (at.checked_sub(1).and_then(|at| sentence.get(at)), sentence.get(at + needle.len()));
-        !(word(before) && word(needle.first())) && !(word(after) && word(needle.last()))
+        let is_inside = word(before) && word(needle.first()) || word(after) && word(needle.last());
+        !is_inside
     })
 }
 

@@ -216,9 +216,9 @@ fn group(index: &Index, row: &ClusterRow) -> Result<Group> {
     let Some(own) = tables.evidence(content)? else { return Ok(group) };
     let Some(text) = own.text() else { return Ok(group) };
     group.begins = beginning(&text);
-    let members = tables.members.first(row.component, MEMBERS).into_iter().map(|member| member.content);
+    let mut members = tables.members.first(row.component, MEMBERS).into_iter().map(|member| member.content);
     let is_other = |other: &Id| *other != content && tables.leader(*other) == tables.leader(content);
-    let Some(other) = members.filter(is_other).last() else { return Ok(group) };
+    let Some(other) = members.rfind(is_other) else { return Ok(group) };
     let Some(evidence) = tables.evidence(other)? else { return Ok(group) };
     group.other = tables.first_url(other);
     match evidence.text().map(|other| parts(&text, &other, &index.options)) {

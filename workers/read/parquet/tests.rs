@@ -266,13 +266,13 @@ fn columns_of_structs() {
         let deep = group(vec![("meta", metadata(&[])), ("n", Arc::new(Int32Array::from_iter_values(0..4)))], &[1]);
         let flat = texts(["w", "x", "y", "z"]);
         let bytes = file(vec![("x", deep), ("body", text()), ("x.meta.date", flat)], rows, uncompressed());
-        let mut options = Options::default();
-        options.fields = Fields {
+        let fields = Fields {
             url: vec!["x.meta.url".into(), "x.n".into()],
             text: "x.meta.date".into(),
             date: "none".into(),
             ..Fields::default()
         };
+        let mut options = Options { fields, ..Options::default() };
         let outcomes = words(&read_all("x.parquet", &bytes, &options).0);
         assert_eq!(outcomes, ["http://a//0 text 1", "!no_url", "http://c//2 text 1", "http://d//3 text 1"]);
         options.fields.text = "x.meta.tags".into();
