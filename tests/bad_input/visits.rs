@@ -153,7 +153,9 @@ fn short_texts() {
         let items: String = range.map(item).collect();
         response(&format!("http://b.example/{n}"), "200 OK", "", menu(&items).as_bytes())
     });
-    let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("b.warc", &[empty.concat(), menus.concat()].concat())], "");
+    let files: [(&str, &[u8]); 2] =
+        [("a.jsonl", lines.as_bytes()), ("b.warc", &[empty.concat(), menus.concat()].concat())];
+    let bench = crawl(&files, "[clusters]\nletters_min = 0\n");
     let account = account(&bench);
     assert_eq!(account.pages.len(), texts.len() + 5);
     for (address, page) in &account.pages {
