@@ -30,7 +30,7 @@ pub enum When {
 pub struct Output {
     /// The folder of the results.
     pub dir: PathBuf,
-    /// `jsonl`, `parquet`. Default: both, and Parquet alone above [`JSONL_PAGES_MAX`] pages.
+    /// `jsonl`, `parquet`. Default: both, and Parquet alone above 1,000,000 pages.
     #[serde(default)]
     pub formats: Option<Vec<Form>>,
     /// The forms of single tables, in place of `formats`.

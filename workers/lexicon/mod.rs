@@ -196,7 +196,7 @@ fn read_all(
 ///
 /// # Errors
 ///
-/// As [`furniture`].
+/// As [`furniture()`].
 pub fn count(
     job: &Job,
     inputs: &Inputs,
