@@ -15,13 +15,19 @@ pub fn text(article: u64, edition: u64) -> String {
     words.join(" ")
 }
 
-/// A folder of `files` files of `pages` pages each; every page is near to three others.
+/// A word for each number, without a digit: each digit of a text is a unit that verdicts align.
+fn word(number: u64) -> String {
+    number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+}
+
+/// A folder of `files` files of `pages` pages each; every page is near to three others, and shares
+/// passages with many.
 pub fn crawl(files: u64, pages: u64, words: u64) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for file in 0..files {
         let mut lines = String::new();
         for n in file * pages..(file + 1) * pages {
-            let mut text: String = (0..words).map(|w| format!("w{} ", (n / 4 * 131 + w * 17) % 9973)).collect();
+            let mut text: String = (0..words).map(|w| format!("w{} ", word((n / 4 * 131 + w * 17) % 9973))).collect();
             write!(text, "edition {}", n % 4).expect("a string");
             writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text}\"}}", n % 7).expect("a string");
         }
