@@ -136,11 +136,12 @@ pub struct Span {
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
 ///
-/// let (a, b) = (Tokens::of("rain on monday, 11 degrees").unwrap(), Tokens::of("rain on friday: 12 degrees").unwrap());
+/// let (a, b) = ("rain on monday, at 3 degrees", "rain on friday: at 5 degrees");
+/// let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
 /// let spans = spans(&a, &b, 100).unwrap();
 /// assert_eq!(spans.len(), 2);
 /// assert_eq!((a.token(spans[0].a.start), b.token(spans[0].b.start)), ("monday", "friday"));
-/// assert_eq!((a.token(spans[1].a.start), b.token(spans[1].b.start)), ("1", "2"));
+/// assert_eq!((a.token(spans[1].a.start), b.token(spans[1].b.start)), ("3", "5"));
 /// ```
 pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Span>> {
     if b.text < a.text {
