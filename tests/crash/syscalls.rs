@@ -41,9 +41,10 @@ fn faults(call: &Call) -> Vec<Fault> {
 }
 
 /// The exit code of a run in which `call` fails. Calls that only clean up or write a log fail
-/// without harm.
+/// without harm. The note that results are current has to go before they are replaced.
 fn code(call: &Call) -> i32 {
     match () {
+        () if call.path.starts_with("{folder}/store/exported/") => 74,
         () if is_of(call, &["unlink", "rmdir"]) || call.path.ends_with(STDERR) => 0,
         () if call.path.ends_with(STDOUT) || call.path.starts_with("{folder}/out") => 73,
         // The folder of results is created in it.
