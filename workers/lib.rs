@@ -9,6 +9,7 @@ mod random;
 
 pub mod document;
 pub mod error;
+pub mod figures;
 pub(crate) mod gallop;
 pub mod locks;
 pub mod panics;

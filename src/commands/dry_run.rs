@@ -6,7 +6,7 @@
 use crate::cli;
 use crate::commands::run::{clock, topology};
 use crate::jobs;
-use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write as _;
 use workers::commit::guards::check_space;
@@ -80,7 +80,6 @@ fn text(plan: &Plan, bytes: u64, splits: usize, workers: usize, resumes: bool, s
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
     let what = if resumes { "would take up the unfinished epoch" } else { "would make epoch" };
     line("run", format!("{what} {}", plan.epoch));
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     line(
         "read",
         format!(

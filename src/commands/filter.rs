@@ -3,7 +3,7 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
@@ -48,10 +48,6 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     }
     let outcome = filter::filter(&job, &store, &head, &options)?;
     if arguments.of.json { print_json(&as_json(&outcome)) } else { show(&as_text(&outcome, &options)) }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 fn as_json(outcome: &Outcome) -> serde_json::Value {

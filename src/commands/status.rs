@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::clock::now;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use crate::terminal::report::unexamined;
 use serde_json::json;
 use std::fmt::Write;
@@ -91,7 +91,6 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
 fn as_text(state: &State, age: i64) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     let kept = state.pages.saturating_sub(state.folded);
     line("pages", format!("{}, {}", grouped(state.pages), counted(state.contents, "distinct text")));
     line("kept", grouped(kept));

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::jobs;
-use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
@@ -32,7 +32,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{}: {}", finding.path.display(), finding.what);
         }
-        let read = if full { format!(", {:.1} MB read", report.bytes as f64 / 1e6) } else { String::new() };
+        let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
         let _ = writeln!(text, "{}{read}: {} wrong", counted(report.files as u64, "file"), report.findings.len());
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),

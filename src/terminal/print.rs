@@ -3,6 +3,7 @@
 use serde_json::json;
 use std::io::Write as _;
 use workers::error::{Error, Kind, Result};
+pub use workers::figures::{counted, grouped, megabytes};
 
 /// Prints the failure as JSON, with the guard if a guard caused it.
 pub fn print_failure(error: &Error) {
@@ -25,25 +26,4 @@ pub fn show(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// `n` and what it counts: `1 page`, `1,234 pages`.
-pub fn counted(n: u64, one: &str) -> String {
-    match n {
-        1 => format!("1 {one}"),
-        _ => format!("{} {one}s", grouped(n)),
-    }
-}
-
-/// `n` with commas between the thousands.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -5,6 +5,7 @@
 
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
+use crate::figures::megabytes;
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -142,7 +143,6 @@ pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<(
     if free >= needed || allowed.contains(&Guard::Space) {
         return Ok(());
     }
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     let what = format!("{}: {} are free, this epoch may need {}", root.display(), megabytes(free), megabytes(needed));
     Err(Guard::Space.refuse(Kind::Io, what, ""))
 }

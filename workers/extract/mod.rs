@@ -42,7 +42,7 @@ pub struct Options {
     /// [`HTML_BYTES_LIMIT`].
     pub html_bytes_max: u64,
     /// A frozen file of lines that hosts repeat, which are taken off their pages, those of plain
-    /// text, too. Whoever has a text and its host obeys it. Default: none.
+    /// text, too. The stage that knows the host of a page takes them off. Default: none.
     pub furniture: Option<PathBuf>,
 }
 

@@ -7,15 +7,15 @@ use crate::ask::report::views::{Bar, Close, Epoch, Folded, Group, Mirror, Plot, 
 use crate::ask::tables::{Tables, time};
 use crate::confirm::parts::parts;
 use crate::confirm::{Evidence as _, Reason};
-use crate::document::Id;
+use crate::document::{Id, host_name};
 use crate::error::Result;
+use crate::figures::{counted, grouped};
 use crate::store::Store;
 use crate::store::manifest::{self, Head, Op};
 use crate::store::table::Row;
 use crate::tables::{ClusterRow, ContentRow, PageRow, PairRow};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use url::Url;
 
 /// The hosts, and the pairs of hosts, that are counted apart. The pages of others are counted as
 /// those of one.
@@ -118,8 +118,7 @@ impl Counted {
 
 /// The host of a URL.
 fn host(url: &str) -> String {
-    let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
-    host.unwrap_or_else(|| "no host".into())
+    host_name(url).unwrap_or_else(|| "no host".into())
 }
 
 /// The lines with the most folded pages.
@@ -202,7 +201,8 @@ fn groups(index: &Index, rows: &[ClusterRow]) -> Result<Vec<Group>> {
 
 fn group(index: &Index, row: &ClusterRow) -> Result<Group> {
     let tables = &index.tables;
-    let (pages, texts, hosts) = (counted(row.pages, "page"), counted(row.contents, "text"), counted(row.hosts, "host"));
+    let (pages, texts, hosts) =
+        (counted(row.pages.into(), "page"), counted(row.contents.into(), "text"), counted(row.hosts.into(), "host"));
     let facts = format!("{pages}, {texts}, {hosts}; diameter {}", row.diameter);
     let mut group = Group {
         representative: tables.url(row.representative),
@@ -344,24 +344,6 @@ fn epochs(store: &Store) -> Result<Vec<Epoch>> {
 /// `part` of `whole` in whole percents.
 fn percent(part: u64, whole: u64) -> u64 {
     (u128::from(part) * 100 / u128::from(whole.max(1))).min(100) as u64
-}
-
-/// So many of what `one` names.
-fn counted(n: u32, one: &str) -> String {
-    format!("{} {one}{}", grouped(n.into()), if n == 1 { "" } else { "s" })
-}
-
-/// `n` with commas between the thousands.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -270,12 +270,12 @@ mod tests {
         /// removed and some added, as near the threshold as the numbers allow.
         #[test]
         fn none_of_the_threshold_is_missed(
-            percent in 10u64..=95, a in prop::collection::vec(0u64..60, 1..70), gone in 0usize..40,
-            come in prop::collection::vec(0u64..80, 0..40)
+            percent in 10u64..=95, a in prop::collection::vec(0u64..60, 1..70), removed in 0usize..40,
+            added in prop::collection::vec(0u64..80, 0..40)
         ) {
-            let mut b = a[gone.min(a.len() - 1)..].to_vec();
+            let mut b = a[removed.min(a.len() - 1)..].to_vec();
             let partitions = Partitions::new(percent);
-            for spot in come {
+            for spot in added {
                 if alike(&a, &b, percent) {
                     prop_assert!(share(&partitions, &a, &b, usize::MAX), "{percent}: {a:?} {b:?}");
                     prop_assert!(share(&partitions, &b, &a, usize::MAX));
