@@ -32,24 +32,21 @@ pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options:
         format!("similarity {} is {} {side} similarity_min = {}", decimal(similarity), decimal(much), decimal(min))
     };
     let fact = |what: &str| format!("{}, but {what} is replaced by another", against());
-    let is = |of: Reason| of as u8 == reason;
     let max = options.distance_max.unwrap_or_default();
-    let (says, threshold) = match reason {
-        _ if is(Reason::WithinK) => (format!("fingerprints differ in {distance} bits, distance_max = {max}"), false),
-        _ if is(Reason::TooFar) => (format!("fingerprints differ in {distance} bits, distance_max = {max}"), false),
-        _ if is(Reason::Sketch) => (format!("by sketches, {}", against()), true),
-        _ if is(Reason::SketchRefused) => {
+    let within = || format!("fingerprints differ in {distance} bits, distance_max = {max}");
+    let (says, threshold) = match Reason::of(reason) {
+        Some(Reason::WithinK | Reason::TooFar) => (within(), false),
+        Some(Reason::Sketch) => (format!("by sketches, {}", against()), true),
+        Some(Reason::SketchRefused) => {
             (format!("by sketches, similarity {} is too low for every rule", decimal(similarity)), false)
         }
-        _ if is(Reason::Shingles) || is(Reason::ShinglesRefused) => (format!("long texts: {}", against()), true),
-        _ if is(Reason::Coverage) || is(Reason::CoverageRefused) => (format!("short texts: {}", against()), true),
-        _ if is(Reason::LeadingInsertion) => {
-            (format!("without the tokens in front of one of them, {}", against()), true)
-        }
-        _ if is(Reason::Numerals) => (fact("a number"), true),
-        _ if is(Reason::Names) => (fact("a name"), true),
-        _ if is(Reason::Words) => (fact("a word"), true),
-        _ => ("by a rule that this build does not know".into(), false),
+        Some(Reason::Shingles | Reason::ShinglesRefused) => (format!("long texts: {}", against()), true),
+        Some(Reason::Coverage | Reason::CoverageRefused) => (format!("short texts: {}", against()), true),
+        Some(Reason::LeadingInsertion) => (format!("without the tokens in front of one of them, {}", against()), true),
+        Some(Reason::Numerals) => (fact("a number"), true),
+        Some(Reason::Names) => (fact("a name"), true),
+        Some(Reason::Words) => (fact("a word"), true),
+        None => ("by a rule that this build does not know".into(), false),
     };
     Rule {
         accepted,

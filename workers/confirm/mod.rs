@@ -168,6 +168,26 @@ pub enum Reason {
 }
 
 impl Reason {
+    const ALL: [Reason; 12] = [
+        Reason::WithinK,
+        Reason::TooFar,
+        Reason::Sketch,
+        Reason::SketchRefused,
+        Reason::Shingles,
+        Reason::ShinglesRefused,
+        Reason::Coverage,
+        Reason::LeadingInsertion,
+        Reason::CoverageRefused,
+        Reason::Numerals,
+        Reason::Names,
+        Reason::Words,
+    ];
+
+    /// The rule with the number `code`, if this build knows it.
+    pub fn of(code: u8) -> Option<Reason> {
+        Reason::ALL.into_iter().find(|reason| *reason as u8 == code)
+    }
+
     /// The name in exports of the rule with the number `code`.
     pub fn name(code: u8) -> &'static str {
         match code {
