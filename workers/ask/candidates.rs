@@ -4,17 +4,13 @@
 //! near rule is that of epochs, run by their code on the same buckets. The pivot rule ranks the
 //! text among those that are there, as an epoch would rank it.
 
-use crate::ask::tables::Tables;
+use crate::ask::tables::{BUCKET_CONTENTS_MAX, Tables};
 use crate::candidates::hamming::Scratch;
 use crate::candidates::pivots::{PIVOTS, PIVOTS_LEAST, examined_before, examined_between};
 use crate::document::Id;
 use crate::fold::buckets::{Found, near};
 use crate::fold::groups::{CREATED, PROBE, Touched};
 use std::collections::BTreeMap;
-
-/// The first contents of a group or bucket that are read. Only one of the first
-/// [`PIVOTS_LEAST`] by digest is compared with more.
-pub const BUCKET_CONTENTS_MAX: usize = 4096;
 
 /// What a text would be compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,10 +78,7 @@ impl Found for NearOf {
 pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterator<Item = (u8, u64)>) -> Proposed {
     let mut proposed = Proposed::default();
     let bands = &tables.bands;
-    let group = |key: u64, contents_max: usize| -> Vec<Id> {
-        tables.groups.first(key, contents_max).into_iter().map(|row| row.content).collect()
-    };
-    let own = group(bands.key(0, fingerprint), BUCKET_CONTENTS_MAX);
+    let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
     proposed.add_bucket(&own, added, 0);
     let rank = own.partition_point(|content| *content < added);
     let mut scratch = Scratch::new();
@@ -97,20 +90,18 @@ pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterato
             0 => near(&tables.groups, &touched, bands, band, &mut scratch, &mut found),
             _ => near(&tables.band[band - 1], &touched, bands, band, &mut scratch, &mut found),
         }
-        let in_band_0 = |key: u64| bands.key(0, bands.unkey(band, key));
+        let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
         for (other, product_max) in found.found {
             // Of another group at most the pivots are compared.
-            proposed.add_near(&group(in_band_0(other), PIVOTS), rank, own.len(), product_max);
+            proposed.add_near(&group(other), rank, own.len(), product_max);
         }
         for (a, b, product_max) in found.others {
-            let contents = [a, b].map(|key| group(in_band_0(key), PIVOTS).len());
+            let contents = [a, b].map(|key| group(key).len());
             proposed.moves_others |= contents[0] * contents[1] > product_max;
         }
     }
     for (kind, key) in keys {
-        let rows = tables.keys.first(key, BUCKET_CONTENTS_MAX);
-        let first: Vec<Id> = rows.into_iter().filter(|row| row.kind == kind).map(|row| row.content).collect();
-        proposed.add_bucket(&first, added, kind);
+        proposed.add_bucket(&tables.bucket(kind, key), added, kind);
     }
     proposed
 }

@@ -3,11 +3,11 @@
 //! What is stored is told as it is stored. If no verdict is stored, the reason is found by the rules
 //! that propose pairs, and the verdict that the texts would get is told, too.
 
-use crate::ask::candidates::BUCKET_CONTENTS_MAX;
 use crate::ask::chain::{self, Chain};
 use crate::ask::index::Index;
 use crate::ask::nearest::Nearest;
 use crate::ask::rules::{Rule, rule};
+use crate::ask::tables::BUCKET_CONTENTS_MAX;
 use crate::ask::tables::Cluster;
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
@@ -328,12 +328,8 @@ impl Pair {
             let number = kind.number();
             let count = |keys: &BTreeSet<(u8, u64)>| keys.iter().filter(|(of, _)| *of == number).count();
             let shared: Vec<u64> = a.intersection(&b).filter(|(of, _)| *of == number).map(|(_, key)| *key).collect();
-            let compared = shared.iter().any(|key| {
-                let rows = index.tables.keys.first(*key, BUCKET_CONTENTS_MAX);
-                let bucket: Vec<Id> =
-                    rows.into_iter().filter(|row| row.kind == number).map(|row| row.content).collect();
-                compares_within(&bucket, of[0].0, of[1].0)
-            });
+            let compared =
+                shared.iter().any(|key| compares_within(&index.tables.bucket(number, *key), of[0].0, of[1].0));
             if count(&a) + count(&b) > 0 {
                 let shared = shared.into_iter().map(|key| format!("{key:016x}")).collect();
                 self.signatures.push(Signature {
@@ -375,12 +371,8 @@ fn compares_within(first: &[Id], a: Id, b: Id) -> bool {
 /// Why SimHash does not compare two contents, which have these fingerprints; none if it does.
 fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option<&'static str> {
     let (tables, bands) = (&index.tables, &index.tables.bands);
-    let group = |fingerprint: u64, contents_max: usize| -> Vec<Id> {
-        let rows = tables.groups.first(bands.key(0, fingerprint), contents_max);
-        rows.into_iter().map(|row| row.content).collect()
-    };
     if f == g {
-        let compared = compares_within(&group(f, BUCKET_CONTENTS_MAX), x, y);
+        let compared = compares_within(&tables.group(f, BUCKET_CONTENTS_MAX), x, y);
         return (!compared).then_some(why::PIVOT_RULE);
     }
     if (f ^ g).count_ones() > bands.k() {
@@ -396,7 +388,8 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
     }
     let mut rule = NearRule::new(bands.clone());
     rule.add_band(band, bucket.into_iter());
-    let rank = |fingerprint: u64, content: Id| group(fingerprint, PIVOTS).binary_search(&content).unwrap_or(PIVOTS);
+    let rank =
+        |fingerprint: u64, content: Id| tables.group(fingerprint, PIVOTS).binary_search(&content).unwrap_or(PIVOTS);
     match rule.product_max(f, g) {
         0 => Some(why::NEAR_RULE),
         product_max => (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::PIVOT_RULE),

@@ -20,6 +20,10 @@ use crate::tables::{
 use serde::Serialize;
 use std::sync::Arc;
 
+/// The first contents of a group or bucket that are read. Only one of the first
+/// [`crate::candidates::pivots::PIVOTS_LEAST`] by digest is compared with more.
+pub const BUCKET_CONTENTS_MAX: usize = 4096;
+
 /// Mapped tables.
 pub struct Tables {
     pub(super) bands: Bands,
@@ -117,6 +121,19 @@ impl Tables {
     /// The URL of the first page of a content by DocId.
     pub(super) fn first_url(&self, content: Id) -> String {
         self.first_pages(content, 1).first().map(|doc| self.url(*doc)).unwrap_or_default()
+    }
+
+    /// The first contents of a fingerprint, ascending.
+    pub(super) fn group(&self, fingerprint: u64, contents_max: usize) -> Vec<Id> {
+        let rows = self.groups.first(self.bands.key(0, fingerprint), contents_max);
+        rows.into_iter().map(|row| row.content).collect()
+    }
+
+    /// Those of the first contents of `key` that have it from the signature of number `kind`,
+    /// ascending.
+    pub(super) fn bucket(&self, kind: u8, key: u64) -> Vec<Id> {
+        let rows = self.keys.first(key, BUCKET_CONTENTS_MAX);
+        rows.into_iter().filter(|row| row.kind == kind).map(|row| row.content).collect()
     }
 
     /// The component of a content; none if it has no accepted pair.
