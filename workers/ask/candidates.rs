@@ -77,7 +77,7 @@ impl Found for NearOf {
 /// no table yet.
 pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterator<Item = (u8, u64)>) -> Proposed {
     let mut proposed = Proposed::default();
-    let bands = &tables.bands;
+    let bands = &tables.mapped.bands;
     let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
     proposed.add_bucket(&own, added, 0);
     let rank = own.partition_point(|content| *content < added);
@@ -87,8 +87,8 @@ pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterato
         let touched = [Touched { band: band as u64, key, bits: if own.is_empty() { CREATED | PROBE } else { PROBE } }];
         let mut found = NearOf { key, found: Vec::new(), others: Vec::new() };
         match band {
-            0 => near(&tables.groups, &touched, bands, band, &mut scratch, &mut found),
-            _ => near(&tables.band[band - 1], &touched, bands, band, &mut scratch, &mut found),
+            0 => near(&tables.mapped.groups, &touched, bands, band, &mut scratch, &mut found),
+            _ => near(&tables.mapped.band[band - 1], &touched, bands, band, &mut scratch, &mut found),
         }
         let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
         for (other, product_max) in found.found {

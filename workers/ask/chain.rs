@@ -28,7 +28,7 @@ pub fn chain(tables: &Tables, a: Id, b: Id) -> Chain {
     let mut edge = vec![a];
     while !edge.is_empty() && !met.contains_key(&b) {
         let mut next = Vec::new();
-        for row in tables.pairs.matching(&edge).into_iter().filter(|row| row.accepted == 1) {
+        for row in tables.mapped.pairs.matching(&edge).into_iter().filter(|row| row.accepted == 1) {
             if met.len() >= CONTENTS_MAX {
                 return Chain::TooFar;
             }

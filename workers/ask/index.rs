@@ -269,7 +269,7 @@ impl Index {
     }
 
     fn stored_pairs(&self, content: Id, answer: &mut Answer) {
-        for row in self.tables.pairs.first(content, STORED_PAIRS_MAX) {
+        for row in self.tables.mapped.pairs.first(content, STORED_PAIRS_MAX) {
             let PairRow { other, distance, similarity, reason, accepted, proposals, .. } = row;
             let found = self.matched(other, proposals, distance.into(), (similarity, reason, accepted == 1));
             answer.push(found);

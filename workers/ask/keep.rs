@@ -101,7 +101,7 @@ fn next_best(index: &Index, page: &PageRow, representative: Id) -> Option<(Ranke
     let leader = tables.leader(page.content);
     let contents: Vec<Id> = match tables.component(page.content) {
         Some(component) => {
-            let members = tables.members.first(component, PAGES_MAX).into_iter().map(|row| row.content);
+            let members = tables.mapped.members.first(component, PAGES_MAX).into_iter().map(|row| row.content);
             members.filter(|content| leader.is_none() || tables.leader(*content) == leader).collect()
         }
         None => vec![page.content],

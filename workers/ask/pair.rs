@@ -303,7 +303,7 @@ impl Pair {
 
     /// Says what each signature says.
     fn signatures(&mut self, index: &Index, of: [(Id, u64); 2]) -> Result<()> {
-        let bands = &index.tables.bands;
+        let bands = &index.tables.mapped.bands;
         let difference = of[0].1 ^ of[1].1;
         let (compared, left_out_by) = match simhash_leaves_out(index, of) {
             None => (true, None),
@@ -370,7 +370,7 @@ fn compares_within(first: &[Id], a: Id, b: Id) -> bool {
 
 /// Why SimHash does not compare two contents, which have these fingerprints; none if it does.
 fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option<&'static str> {
-    let (tables, bands) = (&index.tables, &index.tables.bands);
+    let (tables, bands) = (&index.tables, &index.tables.mapped.bands);
     if f == g {
         let compared = compares_within(&tables.group(f, BUCKET_CONTENTS_MAX), x, y);
         return (!compared).then_some(why::PIVOT_RULE);
@@ -383,8 +383,8 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
     let (key, fixed) = (bands.key(band, f), bands.key_fixed(band));
     let (range, mut bucket) = (key & fixed..=key | !fixed, Vec::new());
     match band {
-        0 => Keys::new(&tables.groups).live(range, &mut bucket),
-        _ => Keys::new(&tables.band[band - 1]).live(range, &mut bucket),
+        0 => Keys::new(&tables.mapped.groups).live(range, &mut bucket),
+        _ => Keys::new(&tables.mapped.band[band - 1]).live(range, &mut bucket),
     }
     let mut rule = NearRule::new(bands.clone());
     rule.add_band(band, bucket.into_iter());

@@ -12,11 +12,9 @@ use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::evidence::{Archive, Content};
+use crate::tables::mapped::Mapped;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
-    MemberRow, PageRow, PairRow, UrlRow,
-};
+use crate::tables::{ClusterRow, ContentRow, EvidenceRow, GoneRow, PageRow, PairRow};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -26,22 +24,7 @@ pub const BUCKET_CONTENTS_MAX: usize = 4096;
 
 /// Mapped tables.
 pub struct Tables {
-    pub(super) bands: Bands,
-    pub(super) pages: Table<PageRow>,
-    urls: Table<UrlRow>,
-    gone: Table<GoneRow>,
-    pub(super) contents: Table<ContentRow>,
-    pub(super) content_pages: Table<ContentPageRow>,
-    /// `fingerprint_contents`.
-    pub(super) groups: Table<GroupRow>,
-    /// `band_1` and up, in order.
-    pub(super) band: Vec<Table<BandRow>>,
-    pub(super) keys: Table<KeyRow>,
-    pub(super) pairs: Table<PairRow>,
-    components: Table<ComponentRow>,
-    pub(super) members: Table<MemberRow>,
-    leaders: Table<LeaderRow>,
-    pub(super) clusters: Table<ClusterRow>,
+    pub(super) mapped: Mapped,
     pub(super) evidence: Archive,
 }
 
@@ -69,53 +52,38 @@ impl Tables {
     /// Maps the tables of `head`. A table that no epoch has written is empty.
     pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
         let snapshot = Snapshot::of(store, head);
-        Ok(Tables {
-            pages: snapshot.table()?,
-            urls: snapshot.table()?,
-            gone: snapshot.table()?,
-            contents: snapshot.table()?,
-            content_pages: snapshot.table()?,
-            groups: snapshot.table()?,
-            band: (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?,
-            keys: snapshot.table()?,
-            pairs: snapshot.table()?,
-            components: snapshot.table()?,
-            members: snapshot.table()?,
-            leaders: snapshot.table()?,
-            clusters: snapshot.table()?,
-            evidence: Archive::new(snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?),
-            bands,
-        })
+        let evidence = Archive::new(snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?);
+        Ok(Tables { mapped: Mapped::open(&snapshot, bands)?, evidence })
     }
 
     /// The live page of `doc`.
     pub(super) fn page(&self, doc: Id) -> Option<PageRow> {
-        one(&self.pages, doc)
+        one(&self.mapped.pages, doc)
     }
 
     /// What is remembered of a page that is gone.
     pub(super) fn gone(&self, doc: Id) -> Option<GoneRow> {
-        one(&self.gone, doc)
+        one(&self.mapped.gone, doc)
     }
 
     /// The canonical URL of a live page.
     pub(super) fn url(&self, doc: Id) -> String {
-        one(&self.urls, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+        one(&self.mapped.urls, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
     }
 
     /// The live content.
     pub(super) fn content(&self, content: Id) -> Option<ContentRow> {
-        one(&self.contents, content)
+        one(&self.mapped.contents, content)
     }
 
     /// The number of pages of a content.
     pub(super) fn pages_of(&self, content: Id) -> u64 {
-        self.content_pages.counts(&[content]).first().copied().unwrap_or(0)
+        self.mapped.content_pages.counts(&[content]).first().copied().unwrap_or(0)
     }
 
     /// The first pages of a content by DocId.
     pub(super) fn first_pages(&self, content: Id, pages_max: usize) -> Vec<Id> {
-        self.content_pages.first(content, pages_max).into_iter().map(|row| row.doc).collect()
+        self.mapped.content_pages.first(content, pages_max).into_iter().map(|row| row.doc).collect()
     }
 
     /// The URL of the first page of a content by DocId.
@@ -125,32 +93,32 @@ impl Tables {
 
     /// The first contents of a fingerprint, ascending.
     pub(super) fn group(&self, fingerprint: u64, contents_max: usize) -> Vec<Id> {
-        let rows = self.groups.first(self.bands.key(0, fingerprint), contents_max);
+        let rows = self.mapped.groups.first(self.mapped.bands.key(0, fingerprint), contents_max);
         rows.into_iter().map(|row| row.content).collect()
     }
 
     /// Those of the first contents of `key` that have it from the signature of number `kind`,
     /// ascending.
     pub(super) fn bucket(&self, kind: u8, key: u64) -> Vec<Id> {
-        let rows = self.keys.first(key, BUCKET_CONTENTS_MAX);
+        let rows = self.mapped.keys.first(key, BUCKET_CONTENTS_MAX);
         rows.into_iter().filter(|row| row.kind == kind).map(|row| row.content).collect()
     }
 
     /// The component of a content; none if it has no accepted pair.
     pub(super) fn component(&self, content: Id) -> Option<Id> {
-        one(&self.components, content).map(|row| row.component)
+        one(&self.mapped.components, content).map(|row| row.component)
     }
 
     /// The leader of a content, if the job sets a radius.
     pub(super) fn leader(&self, content: Id) -> Option<Id> {
-        one(&self.leaders, content).map(|row| row.leader)
+        one(&self.mapped.leaders, content).map(|row| row.leader)
     }
 
     /// The row of the cluster of a content; none if that is a page alone.
     pub(super) fn cluster_row(&self, content: Id) -> Option<ClusterRow> {
         let component = self.component(content).unwrap_or(content);
         let leader = self.leader(content).unwrap_or(component);
-        self.clusters.matching(&[component]).into_iter().find(|row| row.leader == leader)
+        self.mapped.clusters.matching(&[component]).into_iter().find(|row| row.leader == leader)
     }
 
     /// The cluster of the page `doc`, which has `content`.
@@ -182,9 +150,9 @@ impl Tables {
     pub(super) fn pair(&self, a: Id, b: Id) -> Option<PairRow> {
         let mut both = [a, b];
         both.sort_unstable();
-        let counts = self.pairs.counts(&both);
+        let counts = self.mapped.pairs.counts(&both);
         let (content, other) = if counts[0] <= counts[1] { (both[0], both[1]) } else { (both[1], both[0]) };
-        self.pairs.matching(&[content]).into_iter().find(|row| row.other == other)
+        self.mapped.pairs.matching(&[content]).into_iter().find(|row| row.other == other)
     }
 
     /// What is kept of a content; none if it is not compared with others.

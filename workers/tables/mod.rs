@@ -36,6 +36,7 @@
 
 pub mod dispatch;
 pub mod evidence;
+pub mod mapped;
 pub mod pages;
 pub mod pairs;
 pub mod snapshot;

@@ -2,13 +2,14 @@
 //! fingerprints of the live contents.
 
 use crate::store::manifest::Head;
+use crate::tables::mapped::Mapped;
 use crate::tables::{ContentRow, GroupRow, band_table};
 use crate::verify::findings::{Check, hex};
-use crate::verify::live::{Live, Tables, distinct, look_up, missing};
+use crate::verify::live::{Live, distinct, look_up, missing};
 
 /// `fingerprint_contents` has exactly the comparable contents, each under its
 /// fingerprint.
-pub fn fingerprint_contents(tables: &Tables) -> Check {
+pub fn fingerprint_contents(tables: &Mapped) -> Check {
     let bands = &tables.bands;
     let mut check = Check::new("fingerprint_contents");
     let comparable = Live::of(&tables.contents).filter(ContentRow::is_comparable);
@@ -42,7 +43,7 @@ pub fn fingerprint_contents(tables: &Tables) -> Check {
 }
 
 /// Each band above 0 has exactly the distinct live fingerprints.
-pub fn bands(tables: &Tables, head: &Head) -> Check {
+pub fn bands(tables: &Mapped, head: &Head) -> Check {
     let bands = &tables.bands;
     let mut check = Check::new("bands");
     for (band, table) in (1..).zip(&tables.band) {

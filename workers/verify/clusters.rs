@@ -10,9 +10,10 @@ use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, Touched
 use crate::fold::leaders::Led;
 use crate::graph::representative::KeepRule;
 use crate::job::clusters::Options;
+use crate::tables::mapped::Mapped;
 use crate::tables::{ClusterRow, LeaderRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined};
+use crate::verify::live::{Live, PORTION_ROWS, distinct, joined};
 
 /// The number of contents whose clusters are computed at once, unless one component has more. Their
 /// pairs are held in memory, at most 128 for each content.
@@ -38,7 +39,7 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
 
 /// Each cluster has the row that its pages give, and each content the leader that the rule gives.
 /// No row is missing and none is too many.
-pub fn clusters(tables: &Tables, rule: &KeepRule, options: &Options) -> [Check; 2] {
+pub fn clusters(tables: &Mapped, rule: &KeepRule, options: &Options) -> [Check; 2] {
     let mut checks = Checks { clusters: Check::new("clusters"), leaders: Check::new("leaders") };
     let (mut members, mut stored) = (Live::of(&tables.members), Live::of(&tables.clusters));
     let mut components = Components { asked: Vec::new(), rows: Vec::new(), contents: Vec::new(), pages: 0, options };
@@ -88,7 +89,7 @@ struct Components<'a> {
 
 impl Components<'_> {
     /// Compares the rows with computed ones, then forgets them.
-    fn compare(&mut self, tables: &Tables, rule: &KeepRule, checks: &mut Checks) {
+    fn compare(&mut self, tables: &Mapped, rule: &KeepRule, checks: &mut Checks) {
         let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.options);
         let mut all_led: Vec<Led> = Vec::new();
         for component in self.asked.drain(..) {
@@ -146,7 +147,7 @@ fn name(row: &ClusterRow) -> String {
 /// The ranked pages of the contents `asked`, without those that say too little, and the accepted
 /// pairs of all, both sorted.
 fn parts(
-    tables: &Tables,
+    tables: &Mapped,
     rule: &KeepRule,
     mut asked: Vec<TouchedContent>,
     options: &Options,
@@ -195,7 +196,7 @@ fn parts(
 }
 
 /// Finds contents with several pages and no accepted pair that have no row.
-fn missing(tables: &Tables, options: &Options, check: &mut Check) {
+fn missing(tables: &Mapped, options: &Options, check: &mut Check) {
     let (mut joined, mut clusters) = (Live::of(&tables.components), Live::of(&tables.clusters));
     let mut contents = Live::of(&tables.contents);
     let mut last = (Id::NONE, 0u64);
@@ -213,7 +214,7 @@ fn missing(tables: &Tables, options: &Options, check: &mut Check) {
 }
 
 /// Finds contents of components that have no leader, and leaders of other contents.
-fn led(tables: &Tables, check: &mut Check) {
+fn led(tables: &Mapped, check: &mut Check) {
     let (components, leaders) = (Live::of(&tables.components), Live::of(&tables.leaders));
     for sides in joined(components, leaders, |row| row.content, |row| row.content) {
         match sides {

@@ -5,16 +5,17 @@
 
 use crate::document::Id;
 use crate::graph::unionfind;
+use crate::tables::mapped::Mapped;
 use crate::tables::{ComponentRow, MemberRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct, joined, look_up, missing};
+use crate::verify::live::{Live, PORTION_ROWS, distinct, joined, look_up, missing};
 
 /// The edges that are held before they are reduced to a forest; twice the number of contents if
 /// that is more.
 const EDGES_MAX: usize = 4 * PORTION_ROWS;
 
 /// `component_members` is the reverse of `components`.
-pub fn component_members(tables: &Tables) -> Check {
+pub fn component_members(tables: &Mapped) -> Check {
     let mut check = Check::new("component_members");
     let expected = Live::of(&tables.components).map(|row| (row.component, row.content));
     missing(
@@ -41,7 +42,7 @@ pub fn component_members(tables: &Tables) -> Check {
 
 /// Exactly the contents with an accepted pair are in a component. A component is what such pairs
 /// connect, and is named after its least content.
-pub fn components(tables: &Tables) -> Check {
+pub fn components(tables: &Mapped) -> Check {
     let mut check = Check::new("components");
     let paired = distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
     for sides in joined(Live::of(&tables.components), paired, |row| row.content, |content| *content) {
@@ -64,7 +65,7 @@ pub fn components(tables: &Tables) -> Check {
 }
 
 /// Computes whole components again; `members` are (content, component).
-fn join(tables: &Tables, mut members: Vec<(Id, Id)>, check: &mut Check) {
+fn join(tables: &Mapped, mut members: Vec<(Id, Id)>, check: &mut Check) {
     members.sort_unstable();
     let component =
         |content: Id| members.binary_search_by_key(&content, |member| member.0).ok().map(|at| members[at].1);

@@ -15,10 +15,12 @@ use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::tables::band_table;
+use crate::tables::mapped::Mapped;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{EvidenceRow, band_table};
 use crate::verify::findings::{Check, Deep, hex};
 use crate::verify::large_buckets;
-use crate::verify::live::{Live, Tables};
+use crate::verify::live::Live;
 use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall};
 
 /// Compares the tables of `head` with one another, and `sample` fingerprints and keys with all.
@@ -29,17 +31,18 @@ use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall}
 /// computed again. `Io` if a segment cannot be mapped.
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
     job.check_decided(store.root(), &head.manifest, true)?;
-    let tables = Tables::open(store, head, job.bands()?)?;
-    let rows = rows(&tables);
+    let snapshot = Snapshot::of(store, head);
+    let (tables, texts) = (Mapped::open(&snapshot, job.bands()?)?, snapshot.table()?);
+    let rows = rows(&tables, &texts);
     if rows.found > 0 {
         return Ok(Deep { checks: vec![rows], recall: None });
     }
     let mut checks = vec![rows, pages::urls(&tables), pages::gone(&tables)];
     checks.extend([pages::content_pages(&tables), pages::contents(&tables)]);
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
-    checks.extend([evidence::evidence(&tables), evidence::keys(&tables)]);
+    checks.extend([evidence::evidence(&tables, &texts), evidence::keys(&tables, &texts)]);
     let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
-    checks.extend(pairs::pairs(store, head, &tables, &near, job)?);
+    checks.extend(pairs::pairs(store, head, (&tables, &texts), &near, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
     checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), &job.clusters));
     checks.extend([folded(&tables, head), unexamined(&tables, &near, head)]);
@@ -51,7 +54,7 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
 
 /// The manifest's number of folded pages is that of the clusters: all pages except the
 /// representatives.
-fn folded(tables: &Tables, head: &Head) -> Check {
+fn folded(tables: &Mapped, head: &Head) -> Check {
     let mut check = Check::new("folded");
     let (stored, counted) = (
         head.manifest.folded,
@@ -64,7 +67,7 @@ fn folded(tables: &Tables, head: &Head) -> Check {
 }
 
 /// The manifest's sums of unexamined pairs are those of the tables.
-fn unexamined(tables: &Tables, near: &NearRule, head: &Head) -> Check {
+fn unexamined(tables: &Mapped, near: &NearRule, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
     let (stored, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys, near));
     for (name, stored, counted) in
@@ -78,7 +81,7 @@ fn unexamined(tables: &Tables, near: &NearRule, head: &Head) -> Check {
 }
 
 /// In every table the diffs of a row sum to 0 or 1, and no key has two rows.
-fn rows(tables: &Tables) -> Check {
+fn rows(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
     let mut check = Check::new("rows");
     add_up(&tables.pages, Row::key, |doc| doc.to_string(), &mut check);
     add_up(&tables.urls, Row::key, |doc| doc.to_string(), &mut check);
@@ -90,7 +93,7 @@ fn rows(tables: &Tables) -> Check {
     for (band, table) in (1..).zip(&tables.band) {
         add_up_named(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
     }
-    add_up(&tables.evidence, Row::key, |content| content.to_string(), &mut check);
+    add_up(texts, Row::key, |content| content.to_string(), &mut check);
     let key = |(key, kind, content): (u64, u8, Id)| format!("{} {kind} {content}", hex(key));
     add_up(&tables.keys, |row| (row.key, row.kind, row.content), key, &mut check);
     add_up(&tables.pairs, |row| [row.content, row.other], both, &mut check);

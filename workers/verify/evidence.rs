@@ -4,12 +4,14 @@
 //! itself.
 
 use crate::document::Id;
+use crate::store::runs::Table;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
+use crate::tables::mapped::Mapped;
 use crate::tables::{ContentRow, EvidenceRow, KeyRow};
 use crate::text::signatures::SignatureKind;
 use crate::text::sketch::Sketches;
 use crate::verify::findings::{Check, hex};
-use crate::verify::live::{Live, Tables, joined, missing, portions};
+use crate::verify::live::{Live, joined, missing, portions};
 
 /// The first thing that is wrong with the evidence of a content.
 fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
@@ -32,10 +34,10 @@ fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
 }
 
 /// `evidence` has exactly the comparable contents.
-pub fn evidence(tables: &Tables) -> Check {
+pub fn evidence(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
     let mut check = Check::new("evidence");
     let comparable = Live::of(&tables.contents).filter(ContentRow::is_comparable);
-    for sides in joined(comparable, Live::of(&tables.evidence), |row| row.content, |row| row.content) {
+    for sides in joined(comparable, Live::of(texts), |row| row.content, |row| row.content) {
         let (content, what) = match sides {
             (Some(content), Some(row)) => match wrong(&content, &row) {
                 Some(what) => (row.content, what),
@@ -51,10 +53,10 @@ pub fn evidence(tables: &Tables) -> Check {
 }
 
 /// `keys` has exactly the keys that `evidence` has.
-pub fn keys(tables: &Tables) -> Check {
+pub fn keys(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
     let mut check = Check::new("keys");
     let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));
-    let expected = Live::of(&tables.evidence).flat_map(|row| {
+    let expected = Live::of(texts).flat_map(|row| {
         let keys: Vec<(u64, u8, Id)> = evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
         keys
     });
@@ -67,7 +69,7 @@ pub fn keys(tables: &Tables) -> Check {
         },
     );
     for portion in portions(Live::of(&tables.keys).map(|row| (row.content, row.kind, row.key))) {
-        let mut evidence = Live::of(&tables.evidence);
+        let mut evidence = Live::of(texts);
         for rows in portion.chunk_by(|a, b| a.0 == b.0) {
             let stored = evidence.find(|row| row.content.cmp(&rows[0].0));
             let stored: Vec<(u8, u64)> = stored.iter().flat_map(|row| evidence::keys(&row.keys)).collect();

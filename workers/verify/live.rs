@@ -4,18 +4,9 @@
 //! 0 or 1 are allowed, so that damaged tables can be checked; [`Table`]'s own lookups panic on
 //! them.
 
-use crate::candidates::bands::Bands;
-use crate::error::Result;
-use crate::store::Store;
-use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
-use crate::tables::snapshot::Snapshot;
-use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
-    MemberRow, PageRow, PairRow, UrlRow,
-};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::iter;
@@ -24,53 +15,6 @@ use std::sync::Arc;
 /// The greatest number of rows or keys that a check holds, each of at most 96 bytes. It is small in
 /// tests, so that they need several portions.
 pub const PORTION_ROWS: usize = if cfg!(test) { 64 } else { 1 << 16 };
-
-/// The tables of a head, mapped.
-pub struct Tables {
-    /// The bands of the job.
-    pub bands: Bands,
-    pub pages: Table<PageRow>,
-    pub urls: Table<UrlRow>,
-    pub gone: Table<GoneRow>,
-    pub content_pages: Table<ContentPageRow>,
-    pub contents: Table<ContentRow>,
-    /// `fingerprint_contents`.
-    pub groups: Table<GroupRow>,
-    /// `band_1` and up, in order.
-    pub band: Vec<Table<BandRow>>,
-    pub evidence: Table<EvidenceRow>,
-    pub keys: Table<KeyRow>,
-    pub pairs: Table<PairRow>,
-    pub components: Table<ComponentRow>,
-    /// `component_members`.
-    pub members: Table<MemberRow>,
-    pub leaders: Table<LeaderRow>,
-    pub clusters: Table<ClusterRow>,
-}
-
-impl Tables {
-    /// Maps the tables of `head`. A table that no epoch has written is empty.
-    pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
-        let snapshot = Snapshot::of(store, head);
-        Ok(Tables {
-            pages: snapshot.table()?,
-            urls: snapshot.table()?,
-            gone: snapshot.table()?,
-            content_pages: snapshot.table()?,
-            contents: snapshot.table()?,
-            groups: snapshot.table()?,
-            band: (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?,
-            evidence: snapshot.table()?,
-            keys: snapshot.table()?,
-            pairs: snapshot.table()?,
-            components: snapshot.table()?,
-            members: snapshot.table()?,
-            leaders: snapshot.table()?,
-            clusters: snapshot.table()?,
-            bands,
-        })
-    }
-}
 
 /// The live rows of a table from some position on.
 pub struct Live<'a, R: Row> {
@@ -225,6 +169,7 @@ mod tests {
     use super::*;
     use crate::document::Id;
     use crate::store::segment;
+    use crate::tables::ContentPageRow;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
     use std::path::Path;

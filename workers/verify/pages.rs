@@ -4,10 +4,11 @@
 //! in the other in sorted portions.
 
 use crate::document::{Id, canonical_url};
+use crate::tables::mapped::Mapped;
 use crate::tables::visits::GATHERED;
 use crate::tables::{ContentPageRow, ContentRow, GoneRow, PageRow, UrlRow};
 use crate::verify::findings::Check;
-use crate::verify::live::{Live, Tables, distinct, joined, look_up, missing, portions};
+use crate::verify::live::{Live, distinct, joined, look_up, missing, portions};
 
 /// What is wrong between a page and its URL.
 fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
@@ -25,7 +26,7 @@ fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
 }
 
 /// `pages` and `urls` have the same DocIds, each the digest of its URL.
-pub fn urls(tables: &Tables) -> Check {
+pub fn urls(tables: &Mapped) -> Check {
     let mut check = Check::new("urls");
     for sides in joined(Live::of(&tables.pages), Live::of(&tables.urls), |page| page.doc, |url| url.doc) {
         match sides {
@@ -43,7 +44,7 @@ pub fn urls(tables: &Tables) -> Check {
 }
 
 /// No URL of `gone` is a live page, and its DocId is the digest of its URL.
-pub fn gone(tables: &Tables) -> Check {
+pub fn gone(tables: &Mapped) -> Check {
     let mut check = Check::new("gone");
     for sides in joined(Live::of(&tables.pages), Live::of(&tables.gone), |page| page.doc, |gone| gone.doc) {
         match sides {
@@ -58,7 +59,7 @@ pub fn gone(tables: &Tables) -> Check {
 }
 
 /// `content_pages` has exactly the pages with a content.
-pub fn content_pages(tables: &Tables) -> Check {
+pub fn content_pages(tables: &Mapped) -> Check {
     let mut check = Check::new("content_pages");
     let with_content = Live::of(&tables.pages).filter(|page| !page.content.is_none());
     let expected = with_content.map(|page| (page.content, page.doc));
@@ -89,7 +90,7 @@ pub fn content_pages(tables: &Tables) -> Check {
 
 /// `contents` has exactly the contents of `content_pages`, with the number of pages on which each
 /// was gathered.
-pub fn contents(tables: &Tables) -> Check {
+pub fn contents(tables: &Mapped) -> Check {
     let mut check = Check::new("contents");
     let with_pages = distinct(Live::of(&tables.content_pages).map(|row| row.content));
     for sides in joined(Live::of(&tables.contents), with_pages, |row| row.content, |content| *content) {
@@ -105,7 +106,7 @@ pub fn contents(tables: &Tables) -> Check {
 
 /// The contents of gathered pages have their number, and others have none. All pages of a content
 /// that is gathered are.
-fn gathered(tables: &Tables, check: &mut Check) {
+fn gathered(tables: &Mapped, check: &mut Check) {
     let pages = || Live::of(&tables.pages).filter(|page| page.gathered == 1 && !page.content.is_none());
     let mut counted = 0u64;
     for portion in portions(pages().map(|page| (page.content, page.doc))) {

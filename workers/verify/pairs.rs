@@ -11,18 +11,23 @@ use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
-use crate::tables::PairRow;
+use crate::store::runs::Table;
 use crate::tables::evidence;
 use crate::tables::evidence::Archive;
+use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
+use crate::tables::{EvidenceRow, PairRow};
 use crate::verify::findings::{Check, hex};
-use crate::verify::live::{Live, PORTION_ROWS, Tables, portions};
+use crate::verify::live::{Live, PORTION_ROWS, portions};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The pairs whose keys are held in memory at once. A content has up to 256 keys of 40 bytes each.
 const KEYED_PAIRS_MAX: usize = PORTION_ROWS.div_ceil(16);
+
+/// All tables, and that of evidence.
+type Known<'a> = (&'a Mapped, &'a Table<EvidenceRow>);
 
 /// What the checks of a pair need of each content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +82,7 @@ fn verdict(row: &PairRow) -> String {
 }
 
 /// The standings of `contents` (ascending) that live.
-fn standings(tables: &Tables, contents: &[Id]) -> Vec<Standing> {
+fn standings(tables: &Mapped, contents: &[Id]) -> Vec<Standing> {
     let mut live = Live::of(&tables.contents);
     let rows = contents.iter().filter_map(|content| live.find(|row| row.content.cmp(content)));
     let mut standings: Vec<Standing> = rows
@@ -116,9 +121,9 @@ struct Keyed {
 }
 
 /// The keys of `contents` (ascending), by content.
-fn keyed(tables: &Tables, contents: &[Id]) -> Vec<Keyed> {
+fn keyed((tables, texts): Known<'_>, contents: &[Id]) -> Vec<Keyed> {
     let mut keyed = Vec::new();
-    let mut rows = Live::of(&tables.evidence);
+    let mut rows = Live::of(texts);
     for content in contents {
         let row = rows.find(|row| row.content.cmp(content));
         let keys = row.iter().flat_map(|row| evidence::keys(&row.keys));
@@ -164,7 +169,8 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
 ///
 /// `Io` if a segment cannot be mapped, or if a stored text cannot be read though its bytes are
 /// sound.
-pub fn pairs(store: &Store, head: &Head, tables: &Tables, near: &NearRule, job: &Job) -> Result<[Check; 2]> {
+pub fn pairs(store: &Store, head: &Head, known: Known<'_>, near: &NearRule, job: &Job) -> Result<[Check; 2]> {
+    let (tables, _) = known;
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
     let open = || Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?));
@@ -175,8 +181,8 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, near: &NearRule, job: 
         let standing = |content| {
             standings.binary_search_by_key(&content, |standing| standing.content).ok().map(|at| &standings[at])
         };
-        let known = archive.readable(&contents);
-        let is_known = |content: Id| contents.binary_search(&content).is_ok_and(|at| known[at]);
+        let readable = archive.readable(&contents);
+        let is_known = |content: Id| contents.binary_search(&content).is_ok_and(|at| readable[at]);
         let mut sound: Vec<&PairRow> = Vec::new();
         for row in &portion {
             let (a, b) = (standing(row.content), standing(row.other));
@@ -191,7 +197,7 @@ pub fn pairs(store: &Store, head: &Head, tables: &Tables, near: &NearRule, job: 
             }
         }
         for rows in sound.chunks(KEYED_PAIRS_MAX) {
-            proposed(tables, rows, &mut check);
+            proposed(known, rows, &mut check);
         }
         let ask = |row: &&PairRow| (row.content, row.other, Some(u32::from(row.distance)));
         judge.verdicts(&sound.iter().map(ask).collect::<Vec<_>>(), |at, distance, again| {
@@ -222,8 +228,8 @@ fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
 }
 
 /// Compares the stored proposals of `rows`, SimHash's aside, with the contents' keys.
-fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
-    let keyed = keyed(tables, &contents_of(rows.iter().copied()));
+fn proposed(known: Known<'_>, rows: &[&PairRow], check: &mut Check) {
+    let keyed = keyed(known, &contents_of(rows.iter().copied()));
     let of = |content: Id| {
         let start = keyed.partition_point(|keyed| keyed.content < content);
         let end = keyed.partition_point(|keyed| keyed.content <= content);
@@ -238,7 +244,7 @@ fn proposed(tables: &Tables, rows: &[&PairRow], check: &mut Check) {
 }
 
 /// Checks that the other direction of each of `rows` is stored.
-fn mirrors(tables: &Tables, rows: Vec<PairRow>, check: &mut Check) {
+fn mirrors(tables: &Mapped, rows: Vec<PairRow>, check: &mut Check) {
     let mirrored = |row: PairRow| PairRow { content: row.other, other: row.content, ..row };
     let mut rows: Vec<PairRow> = rows.into_iter().map(mirrored).collect();
     rows.sort_unstable();

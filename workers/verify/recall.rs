@@ -8,9 +8,10 @@ use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
 use crate::tables::PairRow;
+use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
 use crate::verify::findings::{Check, Recall};
-use crate::verify::live::{Live, PORTION_ROWS, Tables, distinct};
+use crate::verify::live::{Live, PORTION_ROWS, distinct};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -54,7 +55,7 @@ fn near(sample: &[u64], fingerprint: u64, k: u32, mut found: impl FnMut(u64)) {
 
 /// Every near pair that the near rule and the pivot rule examine and that involves one of `sample`
 /// fingerprints is stored. `seed` chooses the sample.
-pub fn recall(tables: &Tables, rule: &NearRule, seed: &str, sample: usize) -> (Check, Recall) {
+pub fn recall(tables: &Mapped, rule: &NearRule, seed: &str, sample: usize) -> (Check, Recall) {
     let fingerprints = || distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| tables.bands.unkey(0, key));
     let (sample, all) = choose(fingerprints(), seed, sample);
     let recall = Recall { sampled: sample.len() as u64, fingerprints: all, ..Recall::default() };
@@ -74,7 +75,7 @@ pub fn recall(tables: &Tables, rule: &NearRule, seed: &str, sample: usize) -> (C
 
 /// Every pair that the pivot rule examines and that shares one of `sample` keys is stored as
 /// proposed by the key's signature. `seed` chooses the sample among keys of several contents.
-pub fn key_recall(tables: &Tables, seed: &str, sample: usize) -> Check {
+pub fn key_recall(tables: &Mapped, seed: &str, sample: usize) -> Check {
     let mut check = Check::new("key_recall");
     let mut rows = Live::of(&tables.keys).map(|row| (row.key, row.kind)).peekable();
     let shared = std::iter::from_fn(|| {
@@ -113,7 +114,7 @@ pub fn key_recall(tables: &Tables, seed: &str, sample: usize) -> Check {
 }
 
 /// Looks up pairs that a key of the given signature proposes.
-fn keyed_pairs(tables: &Tables, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Check) {
+fn keyed_pairs(tables: &Mapped, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Check) {
     wanted.sort_unstable();
     wanted.dedup();
     let mut pairs = Live::of(&tables.pairs);
@@ -129,7 +130,7 @@ fn keyed_pairs(tables: &Tables, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Chec
 
 /// Looks up near pairs in the store, some at a time.
 struct Seeker<'a> {
-    tables: &'a Tables,
+    tables: &'a Mapped,
     check: Check,
     recall: Recall,
     /// Near fingerprints as keys of band 0, and the greatest product of ranks of their contents.

@@ -95,7 +95,7 @@ struct Counted {
 impl Counted {
     fn of(tables: &Tables) -> Counted {
         let mut counted = Counted::default();
-        for page in tables.pages.portions(PORTION_ROWS).flatten() {
+        for page in tables.mapped.pages.portions(PORTION_ROWS).flatten() {
             let host = host(&tables.url(page.doc));
             let row = if page.content.is_none() { None } else { tables.cluster_row(page.content) };
             let representative = row.map(|row| row.representative).filter(|doc| *doc != page.doc);
@@ -177,7 +177,7 @@ struct Clusters {
 impl Clusters {
     fn of(tables: &Tables) -> Clusters {
         let mut found = Clusters::default();
-        for rows in tables.clusters.portions(PORTION_ROWS) {
+        for rows in tables.mapped.clusters.portions(PORTION_ROWS) {
             for row in &rows {
                 found.count += 1;
                 add_power(&mut found.sizes, row.pages.into());
@@ -216,7 +216,7 @@ fn group(index: &Index, row: &ClusterRow) -> Result<Group> {
     let Some(own) = tables.evidence(content)? else { return Ok(group) };
     let Some(text) = own.text() else { return Ok(group) };
     group.begins = beginning(&text);
-    let mut members = tables.members.first(row.component, MEMBERS).into_iter().map(|member| member.content);
+    let mut members = tables.mapped.members.first(row.component, MEMBERS).into_iter().map(|member| member.content);
     let is_other = |other: &Id| *other != content && tables.leader(*other) == tables.leader(content);
     let Some(other) = members.rfind(is_other) else { return Ok(group) };
     let Some(evidence) = tables.evidence(other)? else { return Ok(group) };
@@ -257,7 +257,7 @@ fn close(index: &Index) -> (Vec<Close>, Bars) {
     ];
     let (mut bars, mut nearest): (Bars, BTreeSet<(u16, Id, Id)>) = (Bars::new(), BTreeSet::new());
     let mut rows: BTreeMap<(Id, Id), PairRow> = BTreeMap::new();
-    for row in index.tables.pairs.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
+    for row in index.tables.mapped.pairs.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
         let from = u64::from(row.similarity / 500) * 5;
         add(&mut bars, from, || if from < 100 { format!("{from} to {}", from + 4) } else { "100".into() });
         if by_threshold.iter().any(|reason| *reason as u8 == row.reason) {
@@ -285,7 +285,7 @@ fn close(index: &Index) -> (Vec<Close>, Bars) {
 
 fn lengths(tables: &Tables) -> Bars {
     let mut bars = Bars::new();
-    tables.contents.portions(PORTION_ROWS).flatten().for_each(|row| add_power(&mut bars, row.chars.into()));
+    tables.mapped.contents.portions(PORTION_ROWS).flatten().for_each(|row| add_power(&mut bars, row.chars.into()));
     bars
 }
 
