@@ -2,12 +2,12 @@
 //! or makes the inputs again.
 
 use crate::cli;
+use crate::cluster::topology;
 use crate::jobs::{committed, open};
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
-use std::thread;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Verdict};
 
@@ -35,7 +35,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     }
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
-    let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
+    let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let names = match arguments.names {
         cli::LabelNames::Members => Names::PAGEFOLD,
         cli::LabelNames::Minhash => Names::MINHASH,

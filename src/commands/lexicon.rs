@@ -5,13 +5,13 @@
 //! written under another name and then renamed. Its header says what made it and contains no time,
 //! so the same texts give the same bytes.
 
+use crate::cluster::topology;
 use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print::{grouped, print_json, show};
 use crate::{cli, jobs};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use workers::error::{Error, Kind, Result};
 use workers::extract;
 use workers::fold::epoch::Progress;
@@ -126,7 +126,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let output = |e: Error| e.with_kind(Kind::Output);
     // Find out that the file cannot be written before everything is read.
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
-    let threads = arguments.threads.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), usize::from);
+    let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let observed = Arc::new(ObservedProcess::new("this process"));
     let bar = Bar::start(inputs.bytes(), false, 0);
     bar.follow(vec![observed.clone()]);

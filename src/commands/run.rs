@@ -11,7 +11,7 @@ use crate::cluster::attempts::{self, Attempt, Work};
 use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
-use crate::cluster::topology::Topology;
+use crate::cluster::topology::{Topology, cores};
 use crate::commands::{dry_run, init};
 use crate::jobs;
 use crate::signals;
@@ -24,7 +24,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Instant;
 use workers::commit::guards;
 use workers::commit::{self, Committed};
@@ -222,7 +221,7 @@ pub fn topology(arguments: &cli::Run, ranks: Option<&Ranks>) -> Result<Topology>
         (Some(ranks), ..) => ranks.topology(),
         (None, Some(path), _) => cluster_file::read(path)?,
         (None, None, Some(threads)) => Topology::single(threads.into()),
-        (None, None, None) => Topology::single(thread::available_parallelism().map_or(1, Into::into)),
+        (None, None, None) => Topology::single(cores()),
     })
 }
 

@@ -17,24 +17,23 @@ use workers::verify::large_buckets::{self, Largest};
 pub fn command(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
-    let whole = head.clone();
     let read = if arguments.pivots { Some(large_buckets::report(&store, &head, &job.bands()?)?) } else { None };
     let (read, largest) = read.unzip();
-    let head = head.manifest;
+    let manifest = &head.manifest;
     if let Some(name) = &arguments.files {
-        let table = head.tables.get(name).ok_or_else(|| {
-            let names: Vec<&str> = head.tables.keys().map(String::as_str).collect();
+        let table = manifest.tables.get(name).ok_or_else(|| {
+            let names: Vec<&str> = manifest.tables.keys().map(String::as_str).collect();
             Error::new(Kind::Usage, format!("--files {name}: no such table; there are {}", names.join(", ")))
         })?;
         let folder = store.data().join(name);
         let lines: String = table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect();
         return show(&lines);
     }
-    let age = now().saturating_sub(head.logical_time);
-    let left = read.unwrap_or_else(|| head.unexamined.clone());
-    let state = state::state(&job, &store, &whole, now())?;
+    let age = now().saturating_sub(manifest.logical_time);
+    let left = read.unwrap_or_else(|| manifest.unexamined.clone());
+    let state = state::state(&job, &store, &head, now())?;
     if arguments.of.json {
-        let tables: serde_json::Map<String, serde_json::Value> = head
+        let tables: serde_json::Map<String, serde_json::Value> = manifest
             .tables
             .iter()
             .map(|(name, table)| {
@@ -43,9 +42,9 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
             .collect();
         print_json(&json!({
             "state": state,
-            "epoch": head.epoch,
-            "version": head.version,
-            "logical_time": head.logical_time,
+            "epoch": manifest.epoch,
+            "version": manifest.version,
+            "logical_time": manifest.logical_time,
             "age_s": age,
             "attempts_unfinished": state.attempts.unfinished,
             "tables": tables,
@@ -55,7 +54,7 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     } else {
         let mut text = as_text(&state, age);
         if arguments.tables {
-            for (name, table) in &head.tables {
+            for (name, table) in &manifest.tables {
                 // Writing to a string cannot fail.
                 let _ = writeln!(
                     text,

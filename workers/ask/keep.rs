@@ -64,13 +64,7 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
     let by = match slot {
         None => "doc",
         Some(0) => "hosts",
-        Some(slot) => match options.by[slot - 1] {
-            Criterion::Https => "https",
-            Criterion::ShortestUrl => "shortest_url",
-            Criterion::Newest => "newest",
-            Criterion::Oldest => "oldest",
-            Criterion::LongestText => "longest_text",
-        },
+        Some(slot) => options.by[slot - 1].name(),
     };
     Some(Kept {
         representative: index.tables.url(representative),

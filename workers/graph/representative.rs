@@ -26,6 +26,19 @@ pub enum Criterion {
     LongestText,
 }
 
+impl Criterion {
+    /// Its name in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Criterion::Https => "https",
+            Criterion::ShortestUrl => "shortest_url",
+            Criterion::Newest => "newest",
+            Criterion::Oldest => "oldest",
+            Criterion::LongestText => "longest_text",
+        }
+    }
+}
+
 /// The job file's `[keep]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
