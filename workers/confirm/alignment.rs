@@ -1,13 +1,15 @@
 //! Aligns two normalised texts and gives what differs between them as spans.
 //!
 //! The unit is a token: a Chinese character, a digit, or a word of another script. Punctuation and
-//! white space are no tokens, so they never differ. The alignment is a shortest edit script (Myers:
-//! "An O(ND) difference algorithm and its variations", Algorithmica 1, 1986, with the division at
-//! the middle of section 4b, so that memory is linear).
+//! white space are no tokens, so they never differ. The alignment is a shortest edit script. Few
+//! edits are found as Myers does ("An O(ND) difference algorithm and its variations", Algorithmica
+//! 1, 1986, with the division at the middle of section 4b, so that memory is linear), many by bits
+//! ([`edits`]).
 //!
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
 
+use crate::confirm::edits;
 use crate::text::characters::{is_han, is_letter};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -130,6 +132,10 @@ pub struct Span {
     pub b: Range<usize>,
 }
 
+/// Up to this many edits the first way is faster, beyond the second: one takes time for the square
+/// of the edits, the other for the product of the lengths over 64.
+const FEW_EDITS: usize = 64;
+
 /// The spans in which two texts differ, ascending; `None` if more than `edits_max` tokens would be
 /// deleted and inserted.
 ///
@@ -150,7 +156,19 @@ pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Spa
         return Some(spans);
     }
     let (x, y) = (&a.codes, &b.codes);
-    let mut aligner = Aligner { a: x, b: y, edits_max, forward: Vec::new(), backward: Vec::new(), spans: Vec::new() };
+    let few = edits_max.min(FEW_EDITS);
+    let mut aligner =
+        Aligner { a: x, b: y, edits_max: few, forward: Vec::new(), backward: Vec::new(), spans: Vec::new() };
+    if aligner.align(0..x.len(), 0..y.len()).is_some() {
+        return Some(aligner.spans);
+    }
+    if few == edits_max {
+        return None;
+    }
+    if edits::has_room(x.len(), y.len()) {
+        return edits::spans(x, y, edits_max);
+    }
+    aligner.edits_max = edits_max;
     aligner.align(0..x.len(), 0..y.len())?;
     Some(aligner.spans)
 }

@@ -25,6 +25,7 @@
 
 pub mod alignment;
 pub mod differences;
+pub mod edits;
 pub mod lcs;
 pub mod numbers;
 pub mod parts;

@@ -135,9 +135,7 @@ pub fn is_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let (start, end) = (tokens.places[from].start as usize, tokens.places[to - 1].end as usize);
     let (before, group, after) = (&tokens.text[..start], &tokens.text[start..end], &tokens.text[end..]);
     let words = furniture_words();
-    if range.into_iter().any(|at| words.contains(&tokens.token(at)))
-        || words.iter().any(|word| touches(before, after, word))
-    {
+    if range.into_iter().any(|at| words.contains(&tokens.token(at))) || touched(before, after, words) {
         return true;
     }
     let edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
@@ -151,26 +149,32 @@ const DATE_LINE_CHARS: usize = 24;
 /// Whether a number stands in the date line before the first sentence: `(place, 5 march)` or
 /// `place, 5 march -`.
 fn in_date_line(before: &str, after: &str) -> bool {
-    let head = before.chars().count() <= DATE_LINE_CHARS;
+    let head = before.chars().nth(DATE_LINE_CHARS).is_none();
     let end = after.chars().take(DATE_LINE_CHARS).find(|c| ")—–。.!?;".contains(*c));
     match end {
         // In brackets of their own; `today (5 march)` is part of a sentence.
-        Some(')') => before.rfind('(').is_some_and(|open| {
-            let bracket = before[open..].chars().count() <= DATE_LINE_CHARS && !before[open..].contains(')');
-            bracket && before[..open].chars().next_back().is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
-        }),
+        Some(')') => {
+            let from = before.char_indices().rev().nth(DATE_LINE_CHARS - 1).map_or(0, |(at, _)| at);
+            before[from..].rfind('(').is_some_and(|open| {
+                let (rest, bracket) = before.split_at(from + open);
+                let behind = rest.chars().next_back();
+                !bracket.contains(')') && behind.is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
+            })
+        }
         Some('—' | '–') => head,
         _ => false,
     }
 }
 
-/// Whether `word` ends `before` or begins `after`, marks left out, as a whole word.
-fn touches(before: &str, after: &str, word: &str) -> bool {
+/// Whether one of `words` ends `before` or begins `after`, marks left out, as a whole word.
+fn touched(before: &str, after: &str, words: &[&str]) -> bool {
     let before = before.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '©');
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '次');
-    let parted = |c: Option<char>| !word.is_ascii() || c.is_none_or(|c| !c.is_ascii_alphabetic());
-    before.strip_suffix(word).is_some_and(|rest| parted(rest.chars().next_back()))
-        || after.strip_prefix(word).is_some_and(|rest| parted(rest.chars().next()))
+    words.iter().any(|word| {
+        let parted = |c: Option<char>| !word.is_ascii() || c.is_none_or(|c| !c.is_ascii_alphabetic());
+        before.strip_suffix(word).is_some_and(|rest| parted(rest.chars().next_back()))
+            || after.strip_prefix(word).is_some_and(|rest| parted(rest.chars().next()))
+    })
 }
 
 /// Whether a number belongs to code, a path or a version: a Latin word stands before it, or Latin

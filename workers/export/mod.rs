@@ -27,7 +27,7 @@ use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
 use crate::store::{Store, digest, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
-use crate::tables::{ContentRow, PageRow};
+use crate::tables::{ContentRow, PageRow, PairRow};
 use changes::Span;
 pub use current::is_current;
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
@@ -46,7 +46,7 @@ const PORTION_ROWS: usize = 1 << 17;
 
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
-    let place = place(job, pages_of(head));
+    let place = place(job, Some(head));
     check_place(job, Some(head))?;
     durable::create_folder(place.dir).map_err(output)?;
     sweep(place.dir);
@@ -99,13 +99,11 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     Ok(Exported { summary, largest })
 }
 
-fn place(job: &Job, pages: u64) -> Place<'_> {
-    Place { dir: &job.output.dir, output: &job.output, pages }
-}
-
-/// The pages of `head`.
-fn pages_of(head: &Head) -> u64 {
-    head.manifest.tables.get(PageRow::NAME).map_or(0, |table| table.rows)
+fn place<'a>(job: &'a Job, head: Option<&Head>) -> Place<'a> {
+    let rows = |name| head.and_then(|head| head.manifest.tables.get(name)).map_or(0, |table| table.rows);
+    // Each pair is stored under both contents.
+    let (pages, pairs) = (rows(PageRow::NAME), rows(PairRow::NAME) / 2);
+    Place { dir: &job.output.dir, output: &job.output, pages, pairs }
 }
 
 /// Removes the tables of earlier exports in forms that are not written now.
@@ -120,7 +118,7 @@ fn remove_others(place: &Place<'_>) -> Result<()> {
 /// Fails if the export of `job` would replace a file that somebody else wrote. To be asked before
 /// the work, since a commit that cannot be exported helps nobody; `head` is that of the store then.
 pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
-    let place = place(job, head.map_or(0, pages_of));
+    let place = place(job, head);
     sink::check_place::<Member>(&place)?;
     sink::check_place::<Redirect>(&place)?;
     sink::check_place::<Pair>(&place)?;
@@ -135,7 +133,7 @@ pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
 ///
 /// `Usage` if the store has no state of that epoch any more.
 pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
-    let place = place(job, pages_of(head));
+    let place = place(job, Some(head));
     sink::check_place_as::<Change>(CHANGES_SINCE, &place)?;
     let before = states_at(store, head, since)?;
     durable::create_folder(place.dir).map_err(output)?;

@@ -168,11 +168,13 @@ pub struct Place<'a> {
     pub output: &'a Output,
     /// The pages of the export.
     pub pages: u64,
+    /// Its pairs.
+    pub pairs: u64,
 }
 
 impl Place<'_> {
     fn forms<R: Exported>(&self) -> Vec<Form> {
-        self.output.forms(R::NAME, self.pages)
+        self.output.forms(R::NAME, self.pages, self.pairs)
     }
 }
 

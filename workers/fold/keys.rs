@@ -68,7 +68,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
         let new = consolidate([old, changes].concat());
         let signature = u16::from(bucket.1);
         changes_within(&members(old, &new, |row: &KeyRow| row.content), |content, other, diff| {
-            emit(Candidate { content, other, diff, signature, distance: NO_DISTANCE });
+            emit(Candidate::new(content, other, diff, signature, NO_DISTANCE));
             epoch.count(if diff > 0 { Counter::KeyCandidatesNew } else { Counter::KeyCandidatesDropped }, 1);
         });
         epoch.count_bucket(bucket.1, old.len(), new.len());

@@ -1,8 +1,8 @@
 //! Decides and stores the pairs of contents that signatures propose.
 //!
-//! All proposals of a pair go to the owner of its lesser content. It adds up which signatures
-//! propose the pair and decides it once, from the evidence of both contents ([`confirm`]). A pair
-//! is kept while some signature proposes it, and is deleted with either content. It is stored under
+//! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up which
+//! signatures propose the pair and decides it once, from the evidence of both contents
+//! ([`confirm`]). A pair is kept while some signature proposes it, and is deleted with either content. It is stored under
 //! both contents, so that the owner of each can read its pairs ([`pairs`]).
 
 use crate::confirm::prepared::{Prepared, PreparedTexts};
@@ -13,7 +13,8 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::resolve::{CONTENT_DELETED, Candidate, NO_DISTANCE};
+use crate::fold::resolve::{CONTENT_DELETED, Candidate, NO_DISTANCE, decided_at};
+use crate::graph::walk;
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
 use crate::tables::evidence::{Archive, Content, damaged};
@@ -78,8 +79,7 @@ pub fn deleted(epoch: &Epoch, changes: &[ContentChange], emit: &mut dyn FnMut(Ca
     }
     contents.sort_unstable();
     for row in epoch.before::<PairRow>()?.matching(&contents) {
-        let (content, other) = (row.content.min(row.other), row.content.max(row.other));
-        emit(Candidate { content, other, diff: -1, signature: CONTENT_DELETED, distance: NO_DISTANCE });
+        emit(Candidate::new(row.content, row.other, -1, CONTENT_DELETED, NO_DISTANCE));
     }
     Ok(())
 }
@@ -170,23 +170,28 @@ impl<'a> Judge<'a> {
             let at = contents.binary_search(&content).map_err(|_| damaged(content, "is missing"))?;
             self.archive()?.read(content, places[at])
         };
-        // Pairs with the same second content follow each other, so it is looked up once. The first
-        // contents of a portion are few, so that their texts stay prepared.
-        let mut order: Vec<usize> = Vec::with_capacity(pairs.len());
+        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(pairs.len());
+        let mut numbers: Vec<usize> = Vec::with_capacity(pairs.len());
+        let number = |content: &Id| contents.binary_search(content).unwrap_or_default() as u32;
         for (at, pair) in pairs.iter().enumerate() {
             match by_distance(pair) {
                 Some(distance) => found(at, distance, by_fingerprint(distance, &self.options))?,
-                None => order.push(at),
+                None => {
+                    edges.push((number(&pair.0), number(&pair.1)));
+                    numbers.push(at);
+                }
             }
         }
-        order.sort_unstable_by_key(|&at| (pairs[at].1, pairs[at].0));
-        let mut second: Option<Compared<'_>> = None;
-        for at in order {
-            let (a, b, _) = pairs[at];
-            if second.as_ref().is_none_or(|known| known.id != b) {
-                second = Some(Compared { id: b, content: read(b)?, texts: &self.texts });
+        // Pairs of texts that are alike follow each other, so that few texts have to be prepared
+        // again. Pairs with the same later text do so directly.
+        let mut later: Option<Compared<'_>> = None;
+        for edge in walk::order(contents.len(), &edges) {
+            let (at, (one, other)) = (numbers[edge.at], edge.nodes);
+            let (a, b) = (contents[one as usize], contents[other as usize]);
+            if later.as_ref().is_none_or(|known| known.id != b) {
+                later = Some(Compared { id: b, content: read(b)?, texts: &self.texts });
             }
-            let Some(other) = &second else { continue };
+            let Some(other) = &later else { continue };
             let one = Compared { id: a, content: read(a)?, texts: &self.texts };
             let distance = (one.content.fingerprint ^ other.content.fingerprint).count_ones();
             let verdict = decide(&one, other, distance, &self.options);
@@ -227,7 +232,7 @@ impl Evidence for Compared<'_> {
 }
 
 /// Candidates and stored pairs that are merged at once.
-const PORTION_ROWS: usize = 1 << 16;
+const PORTION_ROWS: usize = 1 << 18;
 
 /// Adds up the proposals of pairs, decides new pairs, and emits every changed pair under both
 /// contents. If the configuration of decisions changed, every stored pair is decided again from the
@@ -290,7 +295,8 @@ fn portion(
         }
     };
     let mut due = Vec::new();
-    let mut stored = stored.into_iter().filter(|row| row.content < row.other).peekable();
+    let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
+    let mut stored = stored.into_iter().filter(is_here).peekable();
     let mut changes = changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
     loop {
         let pair = |changes: &[Candidate]| (changes[0].content, changes[0].other);

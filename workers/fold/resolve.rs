@@ -34,12 +34,12 @@ pub struct GroupMember {
 
 const NO_RANK: u64 = u64::MAX;
 
-/// Two contents that a signature begins (+1) or ceases (-1) to propose, sent to the owner of the
-/// lesser.
+/// Two contents that a signature begins (+1) or ceases (-1) to propose, sent to the owner of one of
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Candidate {
-    /// The lesser content.
+    /// The content whose owner decides the pair: [`decided_at`].
     pub content: Id,
     /// The other.
     pub other: Id,
@@ -49,6 +49,24 @@ pub struct Candidate {
     pub signature: u16,
     /// The number of bits in which the fingerprints differ, or [`NO_DISTANCE`].
     pub distance: u16,
+}
+
+impl Candidate {
+    /// The pair of `a` and `b`, in either order.
+    pub fn new(a: Id, b: Id, diff: i32, signature: u16, distance: u16) -> Candidate {
+        let (content, other) = decided_at(a, b);
+        Candidate { content, other, diff, signature, distance }
+    }
+}
+
+/// The two contents of a pair, first the one whose owner decides it. Symmetric.
+///
+/// Each is first in half of its pairs, so that workers decide as many pairs as others. If the lesser
+/// were always first, the first of two workers would decide three quarters.
+pub fn decided_at(a: Id, b: Id) -> (Id, Id) {
+    let (lesser, greater) = (a.min(b), a.max(b));
+    // Contents are digests, so each of their bits is one in half of them.
+    if (a.low ^ b.low) & 1 == 0 { (lesser, greater) } else { (greater, lesser) }
 }
 
 /// `signature` of a stored pair with a deleted content: the pair is deleted, regardless of its
@@ -111,7 +129,7 @@ pub fn resolve(
         let distance = distance(to, from);
         let others: Vec<Member> = received.iter().map(member).collect();
         let mut found = |content: Id, other: Id, diff: i32| {
-            emit(Candidate { content, other, diff, signature: 0, distance: distance as u16 });
+            emit(Candidate::new(content, other, diff, 0, distance as u16));
             epoch.count(if diff > 0 { Counter::CandidatesNew } else { Counter::CandidatesDropped }, 1);
         };
         match to == from {

@@ -6,6 +6,7 @@
 
 pub mod representative;
 pub mod unionfind;
+pub mod walk;
 
 use crate::document::Id;
 use std::collections::VecDeque;

@@ -30,7 +30,8 @@ pub enum When {
 pub struct Output {
     /// The folder of the results.
     pub dir: PathBuf,
-    /// `jsonl`, `parquet`. Default: both, and Parquet alone above 1,000,000 pages.
+    /// `jsonl`, `parquet`. Default: both, and Parquet alone above 1,000,000 pages,
+    /// or pairs for the table of pairs.
     #[serde(default)]
     pub formats: Option<Vec<Form>>,
     /// The forms of single tables, in place of `formats`.
@@ -66,24 +67,24 @@ pub struct TableForms {
 }
 
 /// Pages above which tables are written as Parquet alone, unless the job says otherwise: JSON lines
-/// take nine tenths of the bytes and most of the time.
-pub const JSONL_PAGES_MAX: u64 = 1_000_000;
+/// take nine tenths of the bytes and most of the time. For `pairs` it is the number of pairs.
+pub const JSONL_ROWS_MAX: u64 = 1_000_000;
 
 impl Output {
-    /// The forms of the table of this name in the export of so many pages.
-    pub fn forms(&self, table: &str, pages: u64) -> Vec<Form> {
-        let TableForms { members, redirects, pairs, clusters, changes } = &self.tables;
-        let own = match table {
-            "members" => members,
-            "redirects" => redirects,
-            "pairs" => pairs,
-            "clusters" => clusters,
-            "changes" => changes,
-            _ => &None,
+    /// The forms of the table of this name in the export of so many pages and pairs.
+    pub fn forms(&self, table: &str, pages: u64, pairs: u64) -> Vec<Form> {
+        let TableForms { members, redirects, pairs: of_pairs, clusters, changes } = &self.tables;
+        let (own, rows) = match table {
+            "members" => (members, pages),
+            "redirects" => (redirects, pages),
+            "pairs" => (of_pairs, pairs),
+            "clusters" => (clusters, pages),
+            "changes" => (changes, pages),
+            _ => (&None, pages),
         };
         match own.as_ref().or(self.formats.as_ref()) {
             Some(forms) => forms.clone(),
-            None if pages > JSONL_PAGES_MAX => vec![Form::Parquet],
+            None if rows > JSONL_ROWS_MAX => vec![Form::Parquet],
             None => vec![Form::Jsonl, Form::Parquet],
         }
     }
@@ -109,7 +110,7 @@ pub fn check_ping(url: &str) -> std::result::Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A table has its own forms, else those of all, else both up to a limit of pages. An empty list
+    /// A table has its own forms, else those of all, else both up to a limit of rows. An empty list
     /// leaves it out.
     #[test]
     fn forms_of_tables() {
@@ -119,14 +120,15 @@ mod tests {
             serde_json::from_value(output).unwrap()
         };
         let plain = output(serde_json::json!({}));
-        assert_eq!(plain.forms("members", JSONL_PAGES_MAX), [Form::Jsonl, Form::Parquet]);
-        assert_eq!(plain.forms("members", JSONL_PAGES_MAX + 1), [Form::Parquet]);
+        assert_eq!(plain.forms("members", JSONL_ROWS_MAX, 2 * JSONL_ROWS_MAX), [Form::Jsonl, Form::Parquet]);
+        assert_eq!(plain.forms("members", JSONL_ROWS_MAX + 1, 0), [Form::Parquet]);
+        assert_eq!(plain.forms("pairs", 1, JSONL_ROWS_MAX + 1), [Form::Parquet]);
         let own =
             output(serde_json::json!({ "formats": ["parquet"], "tables": { "pairs": [], "members": ["jsonl"] } }));
-        for pages in [0, JSONL_PAGES_MAX + 1] {
-            assert_eq!(own.forms("members", pages), [Form::Jsonl]);
-            assert_eq!(own.forms("clusters", pages), [Form::Parquet]);
-            assert_eq!(own.forms("pairs", pages), []);
+        for pages in [0, JSONL_ROWS_MAX + 1] {
+            assert_eq!(own.forms("members", pages, pages), [Form::Jsonl]);
+            assert_eq!(own.forms("clusters", pages, pages), [Form::Parquet]);
+            assert_eq!(own.forms("pairs", pages, pages), []);
         }
     }
 }

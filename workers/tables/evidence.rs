@@ -14,8 +14,9 @@ use crate::store::table::Row;
 use crate::tables::{EvidenceColumns, EvidenceRow};
 use crate::text::sketch::Sketches;
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use zstd::bulk::Decompressor;
 
 /// What a row of evidence says about its content, besides the content itself.
 struct Facts<'a> {
@@ -78,12 +79,23 @@ pub fn keys(bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> + '_ {
     keys.iter().map(|&[kind, a, b, c, d, e, f, g, h]| (kind, u64::from_le_bytes([a, b, c, d, e, f, g, h])))
 }
 
+thread_local! {
+    /// To make one takes as long as to unpack a text of 1,000 characters.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
 /// Decodes the text of [`EvidenceRow::text`], or returns none if it is empty or damaged.
 pub fn unpack_text(bytes: &[u8]) -> Option<String> {
     let (&form, packed) = bytes.split_first()?;
     let text = match form {
         RAW => packed.to_vec(),
-        ZSTD => zstd::bulk::decompress(packed, TEXT_BYTES_MAX).ok()?,
+        ZSTD => DECOMPRESSOR.with_borrow_mut(|decompressor| {
+            let decompressor = match decompressor {
+                Some(decompressor) => decompressor,
+                None => decompressor.insert(Decompressor::new().ok()?),
+            };
+            decompressor.decompress(packed, TEXT_BYTES_MAX).ok()
+        })?,
         _ => return None,
     };
     String::from_utf8(text).ok()

@@ -1,0 +1,114 @@
+//! The order in which pairs are visited so that the same things are needed again soon.
+//!
+//! Pairs arrive in the order of digests, which says nothing about what is alike. Here they follow a
+//! walk, breadth first, from each thing to those that it is paired with: things of one component
+//! are visited together, and in a large component neighbours soon after each other (the idea of
+//! Cuthill and McKee: "Reducing the bandwidth of sparse symmetric matrices", ACM 1969).
+
+/// A pair at its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Its place in the list of pairs.
+    pub at: usize,
+    /// Its two nodes; the one that the walk meets first comes first.
+    pub nodes: (u32, u32),
+}
+
+/// The `pairs` of nodes 0 to `nodes` - 1 in the order of a walk: ascending by the node that is met
+/// later, then by the other. A pure function of its arguments.
+///
+/// ```
+/// use workers::graph::walk::order;
+///
+/// // 0 and 3 are a component, 1 and 2 another one.
+/// let at: Vec<usize> = order(4, &[(0, 3), (1, 2), (3, 0)]).iter().map(|edge| edge.at).collect();
+/// assert_eq!(at, [0, 2, 1]);
+/// ```
+pub fn order(nodes: usize, pairs: &[(u32, u32)]) -> Vec<Edge> {
+    let places = places(nodes, pairs);
+    let place = |node: u32| places[node as usize];
+    let edge = |(at, &(a, b)): (usize, &(u32, u32))| match place(a) <= place(b) {
+        true => Edge { at, nodes: (a, b) },
+        false => Edge { at, nodes: (b, a) },
+    };
+    let mut edges: Vec<Edge> = pairs.iter().enumerate().map(edge).collect();
+    edges.sort_unstable_by_key(|edge| (place(edge.nodes.1), place(edge.nodes.0), edge.at));
+    edges
+}
+
+/// When the walk meets each node.
+fn places(nodes: usize, pairs: &[(u32, u32)]) -> Vec<u32> {
+    // The neighbours of node n stand from ends[n - 1] to ends[n].
+    let mut ends = vec![0u32; nodes + 1];
+    pairs.iter().flat_map(|&(a, b)| [a, b]).for_each(|node| ends[node as usize + 1] += 1);
+    for at in 0..nodes {
+        ends[at + 1] += ends[at];
+    }
+    let mut next = ends.clone();
+    let mut neighbours = vec![0u32; 2 * pairs.len()];
+    for (from, to) in pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
+        let slot = &mut next[from as usize];
+        neighbours[*slot as usize] = to;
+        *slot += 1;
+    }
+    const UNMET: u32 = u32::MAX;
+    let mut places = vec![UNMET; nodes];
+    let mut met: Vec<u32> = Vec::with_capacity(nodes);
+    for start in 0..nodes {
+        if places[start] != UNMET {
+            continue;
+        }
+        let mut at = met.len();
+        places[start] = at as u32;
+        met.push(start as u32);
+        while let Some(&node) = met.get(at) {
+            at += 1;
+            for &neighbour in &neighbours[ends[node as usize] as usize..ends[node as usize + 1] as usize] {
+                if places[neighbour as usize] == UNMET {
+                    places[neighbour as usize] = met.len() as u32;
+                    met.push(neighbour);
+                }
+            }
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every pair has its turn once, and the pairs of a component follow each other.
+        #[test]
+        fn each_once_and_components_together(pairs in proptest::collection::vec((0u32..40, 0u32..40), 0..60)) {
+            let edges = order(40, &pairs);
+            let mut seen: Vec<usize> = edges.iter().map(|edge| edge.at).collect();
+            seen.sort_unstable();
+            prop_assert_eq!(seen, (0..pairs.len()).collect::<Vec<_>>());
+            // Components by plain spreading of the least node.
+            let mut least: Vec<u32> = (0..40).collect();
+            for _ in 0..40 {
+                for &(a, b) in &pairs {
+                    let low = least[a as usize].min(least[b as usize]);
+                    (least[a as usize], least[b as usize]) = (low, low);
+                }
+            }
+            let mut components: Vec<u32> = edges.iter().map(|edge| least[edge.nodes.0 as usize]).collect();
+            components.dedup();
+            let visits = components.len();
+            components.sort_unstable();
+            components.dedup();
+            prop_assert_eq!(visits, components.len(), "a component was left and visited again");
+        }
+    }
+
+    /// Along a chain each node is needed for two pairs that follow each other.
+    #[test]
+    fn a_chain_is_walked_along() {
+        let chain = [(7, 3), (1, 4), (3, 1), (4, 9), (0, 7)];
+        let nodes: Vec<(u32, u32)> = order(10, &chain).iter().map(|edge| edge.nodes).collect();
+        assert_eq!(nodes, [(0, 7), (7, 3), (3, 1), (1, 4), (4, 9)]);
+    }
+}
