@@ -82,7 +82,7 @@ fn counts_distinct_texts() {
     let summary = lexicon(&bench, &["--out", "new/one.tsv", "--kind", "idf", "--threads", "1"]);
     assert!(!bench.at("store").exists() && !bench.at("out").exists());
 
-    let featurizer =
+    let mut featurizer =
         Featurizer::new(&features::Options::default(), &normalize::Options::default()).expect("no files to read");
     let mut normals = BTreeSet::new();
     for text in pages.values() {

@@ -16,7 +16,6 @@ use workers::job::Job;
 use workers::plan;
 use workers::store::Store;
 use workers::store::manifest::Head;
-use workers::text::features::dictionary;
 
 /// About 1 KB of made-up words of two Chinese characters, another text for each document and
 /// edition; every fifth document is its predecessor with one word in fifty replaced. The recorded
@@ -90,9 +89,6 @@ fn main() {
         write(&file(&format!("{part}.jsonl")), (part..documents).step_by(8).map(|n| (n, 0)));
     }
     let job = job(folder.path(), "store");
-    let start = Instant::now();
-    dictionary();
-    let start_up = start.elapsed().as_secs_f64();
     let (full, _, head) = epoch(&job);
     let bytes: u64 = head.manifest.tables.values().map(|table| table.bytes()).sum();
     println!(
@@ -104,16 +100,8 @@ fn main() {
     let (delta, receipts, head) = epoch(&job);
     let counters = &head.manifest.counters;
     let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
-    println!(
-        "{} new, {} changed: {delta:.2} s, of it {start_up:.2} s to load the dictionary",
-        counter("pages_new"),
-        counter("pages_changed")
-    );
-    println!(
-        "share of a run from scratch: {:.1} %; start-up apart {:.1} %",
-        100.0 * delta / full,
-        100.0 * (delta - start_up) / (full - start_up)
-    );
+    println!("{} new, {} changed: {delta:.2} s", counter("pages_new"), counter("pages_changed"));
+    println!("share of a run from scratch: {:.1} %", 100.0 * delta / full);
     println!(
         "components touched {} of {}",
         counter("components_touched"),

@@ -12,8 +12,9 @@ use crate::confirm::alignment::{Span, Tokens};
 use crate::confirm::lcs;
 use crate::confirm::numbers;
 use crate::text::characters::is_han;
-use crate::text::features::dictionary;
+use jieba_rs::Jieba;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
@@ -214,6 +215,13 @@ const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
 
 /// The first letters of jieba's tags of content words.
 const CONTENT: &str = "nvailbtsxzjf";
+
+/// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with other
+/// words need it, so it is loaded when the first one does.
+fn dictionary() -> &'static Jieba {
+    static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
+    DICTIONARY.get_or_init(Jieba::new)
+}
 
 impl Words {
     fn around(tokens: &Tokens<'_>, range: &Range<usize>) -> Words {

@@ -57,7 +57,7 @@ use crate::plan::Plan;
 use crate::store::manifest::TableState;
 use crate::store::open::OpenSegments;
 use crate::store::segment::SegmentRef;
-use crate::text::features::{Featurizer, Unit, dictionary};
+use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -109,10 +109,6 @@ pub fn run(
 ) -> Result<Vec<Receipt>> {
     let ProcessTask { job, plan, attempt, before, threads, process, processes, mesh } = task;
     let bands = job.bands()?;
-    if job.features.unit == Unit::Words {
-        // Before the workers start, so that none waits for another that loads it.
-        dictionary();
-    }
     // Each worker clones these. They are locked because threads share the closure.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);

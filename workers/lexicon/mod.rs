@@ -210,6 +210,7 @@ pub fn count(
     let counter = Mutex::new(Counter::new(limits));
     let counts = read_all(job, inputs, threads, progress, |reading| {
         let (mut batch, mut normal) = (Batch::default(), String::new());
+        let mut featurizer = featurizer.clone();
         let counts = reading.work(|_, text| {
             normalize::normalize(text, &job.normalize, &mut normal);
             let claimed = if normal.is_empty() { None } else { lock(&counter).claim(Id::of(normal.as_bytes())) };

@@ -14,11 +14,11 @@ use crate::error::{Error, Kind, Result};
 use crate::text::characters::{is_han, is_letter};
 use crate::text::log2::log2;
 use crate::text::normalize;
-use jieba_rs::Jieba;
+use crate::text::segment::{Piece, Segmenter};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -93,7 +93,8 @@ impl Default for Options {
     }
 }
 
-/// Extracts features as the options say. Each worker has its own, and clones share the dictionary.
+/// Extracts features as the options say. Each worker has its own, and clones share what is read
+/// from files.
 ///
 /// ```
 /// use workers::text::features::{Featurizer, Options, Unit, WEIGHT_MAX};
@@ -116,13 +117,7 @@ pub struct Featurizer {
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
     hashes: Vec<u64>,
-}
-
-/// jieba's dictionary, one for the whole process. It is loaded when it is first needed; character
-/// n-grams do not need it.
-pub fn dictionary() -> &'static Jieba {
-    static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
-    DICTIONARY.get_or_init(Jieba::new)
+    segmenter: Segmenter,
 }
 
 impl Featurizer {
@@ -137,19 +132,25 @@ impl Featurizer {
             }
             None => HashSet::new(),
         };
-        Ok(Featurizer { options: options.clone(), idf, stop_words: Arc::new(stop_words), hashes: Vec::new() })
+        Ok(Featurizer {
+            options: options.clone(),
+            idf,
+            stop_words: Arc::new(stop_words),
+            hashes: Vec::new(),
+            segmenter: Segmenter::default(),
+        })
     }
 
     /// Calls `found` for every word of the normalised `text`, in order.
-    pub fn each_word(&self, text: &str, found: impl FnMut(&str)) {
-        words(text, dictionary(), found);
+    pub fn each_word(&mut self, text: &str, found: impl FnMut(&str)) {
+        words(text, &mut self.segmenter, found);
     }
 
     /// Writes the features of the normalised `text` to `out`, sorted by hash.
     pub fn features(&mut self, text: &str, out: &mut Vec<Feature>) {
         self.hashes.clear();
         match self.options.unit {
-            Unit::Words => words(text, dictionary(), |word| self.hashes.push(word_hash(word))),
+            Unit::Words => words(text, &mut self.segmenter, |word| self.hashes.push(word_hash(word))),
             Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
         }
         self.weigh(out);
@@ -198,18 +199,29 @@ impl Featurizer {
 }
 
 /// Calls `found` for every word: jieba's in runs of Chinese characters, Unicode's between them.
-fn words(text: &str, jieba: &Jieba, mut found: impl FnMut(&str)) {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let other = rest.find(is_han).unwrap_or(rest.len());
-        rest[..other].unicode_words().for_each(&mut found);
-        rest = &rest[other..];
-        let han = rest.find(|c| !is_han(c)).unwrap_or(rest.len());
-        if han > 0 {
-            jieba.cut(&rest[..han], true).into_iter().for_each(|token| found(token.word));
-        }
-        rest = &rest[han..];
+fn words(text: &str, segmenter: &mut Segmenter, mut found: impl FnMut(&str)) {
+    segmenter.han(text, |piece| match piece {
+        Piece::Word(word) => found(word),
+        Piece::Gap(gap) if gap.chars().all(is_mark) => {}
+        Piece::Gap(gap) => words_between(gap, &mut found),
+    });
+}
+
+/// The words of a text without Chinese characters that the dictionary could know. Of the others
+/// each one is a word.
+fn words_between(mut text: &str, mut found: impl FnMut(&str)) {
+    while !text.is_empty() {
+        let (other, rest) = text.split_at(text.find(is_han).unwrap_or(text.len()));
+        other.unicode_words().for_each(&mut found);
+        let (han, rest) = rest.split_at(rest.find(|c| !is_han(c)).unwrap_or(rest.len()));
+        han.char_indices().for_each(|(at, c)| found(&han[at..at + c.len_utf8()]));
+        text = rest;
     }
+}
+
+/// Whether `c` is certainly in no word: most gaps are one mark of Chinese punctuation.
+fn is_mark(c: char) -> bool {
+    matches!(c, ' ' | '!'..='/' | ':'..='?' | '\u{2010}'..='\u{203b}' | '\u{3001}'..='\u{3002}' | '\u{3008}'..='\u{3011}')
 }
 
 /// Pushes the hash of every `n` consecutive letters or digits, or of all if there are fewer.
@@ -297,6 +309,9 @@ pub(crate) fn read(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jieba_rs::Jieba;
+    use proptest::prelude::*;
+    use std::sync::LazyLock;
 
     fn featurizer(options: Options) -> Featurizer {
         Featurizer::new(&options, &normalize::Options::default()).expect("no files to read")
@@ -304,8 +319,34 @@ mod tests {
 
     fn listed(text: &str) -> Vec<String> {
         let mut list = Vec::new();
-        words(text, &Jieba::new(), |word| list.push(word.to_owned()));
+        words(text, &mut Segmenter::default(), |word| list.push(word.to_owned()));
         list
+    }
+
+    /// The words by their definition: jieba's of the runs of Chinese characters, Unicode's of what
+    /// is between.
+    fn listed_plainly(text: &str) -> Vec<String> {
+        static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+        let mut list = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (other, run) = rest.split_at(rest.find(is_han).unwrap_or(rest.len()));
+            list.extend(other.unicode_words().map(str::to_owned));
+            let (run, after) = run.split_at(run.find(|c| !is_han(c)).unwrap_or(run.len()));
+            list.extend(JIEBA.cut(run, true).into_iter().map(|token| token.word.to_owned()));
+            rest = after;
+        }
+        list
+    }
+
+    proptest! {
+        /// Words equal their definition, also beside characters that the dictionary does not know.
+        #[test]
+        fn words_are_plain(
+            text in "([一-龥]{1,6}|[鿿㐀龘々〇\u{f900}\u{20000}\u{2ebef}\u{2ebf0}\u{2f800}\u{30000}]{1,2}|[a-c0-2]{1,3}|[ ，。！、“”…!.,'_:-]{1,2}|\\PC){0,30}"
+        ) {
+            prop_assert_eq!(listed(&text), listed_plainly(&text));
+        }
     }
 
     /// Each run of a script is segmented by the rules of that script, and only words remain.

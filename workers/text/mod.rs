@@ -12,6 +12,7 @@ pub mod little;
 mod log2;
 pub mod normalize;
 pub mod numerals;
+pub mod segment;
 pub mod shingles;
 pub mod signatures;
 pub mod simhash;

@@ -1,0 +1,199 @@
+//! Makes `workers/text/segment/words.bin` from the files of jieba-rs:
+//!
+//! ```sh
+//! cargo run --release --example segment_words -- DICT.TXT HMM.MODEL workers/text/segment/words.bin
+//! ```
+//!
+//! DICT.TXT is `src/data/dict.txt` of the crate `jieba-rs`, HMM.MODEL is `src/hmm.model` of the
+//! crate `jieba-macros`, both as cargo unpacked them. Another version of theirs is another version
+//! of the features: see `VERSION` in `workers/text/features.rs`.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use workers::text::segment::layout::*;
+
+/// What follows a character or several: by code, a node.
+#[derive(Default)]
+struct Node {
+    /// The number of the score of the word that ends here; 0 if none does.
+    score: usize,
+    next: BTreeMap<Code, Node>,
+}
+
+/// The model: its first nine lines that are no comments.
+struct Model {
+    initial: Vec<f64>,
+    transitions: Vec<f64>,
+    emissions: BTreeMap<char, [f64; STATES]>,
+}
+
+fn is_modelled(c: char) -> bool {
+    (MODELLED.0..=MODELLED.1).contains(&c)
+}
+
+fn model(text: &str) -> Result<Model, Box<dyn Error>> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    if lines.len() < 1 + 2 * STATES {
+        return Err(format!("the model has {} lines of numbers", lines.len()).into());
+    }
+    let numbers = |line: &str| line.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();
+    let mut emissions = BTreeMap::new();
+    for (state, line) in lines[1 + STATES..].iter().take(STATES).enumerate() {
+        for pair in line.split(',') {
+            let (c, emission) = pair.split_once(':').ok_or_else(|| format!("{pair}: not `character:number`"))?;
+            let c: char = c.parse()?;
+            if is_modelled(c) {
+                emissions.entry(c).or_insert([UNSEEN; STATES])[state] = emission.parse()?;
+            }
+        }
+    }
+    let transitions: Result<Vec<Vec<f64>>, _> = lines[1..1 + STATES].iter().map(|line| numbers(line)).collect();
+    Ok(Model { initial: numbers(lines[0])?, transitions: transitions?.concat(), emissions })
+}
+
+/// Appends the list of what follows `node`, and then the lists after it. Returns its place.
+fn lay_items(node: &Node, items: &mut Vec<u32>) -> usize {
+    if node.next.is_empty() {
+        return 0;
+    }
+    let place = items.len();
+    let mut later = Vec::new();
+    for (at, (code, child)) in node.next.iter().enumerate() {
+        let continues = !child.next.is_empty();
+        items.push(Item::new(*code, child.score, continues, at + 1 == node.next.len()).0);
+        if continues {
+            later.push((items.len(), child));
+            items.push(0);
+        }
+    }
+    for (at, child) in later {
+        items[at] = lay_items(child, items) as u32;
+    }
+    place
+}
+
+/// Lays rows of pairs by column into one table, the first ones first: each at the least place where
+/// it fits. Returns the rows and the table.
+fn lay_rows(rows: &[(usize, BTreeMap<usize, u64>)]) -> (Vec<u64>, Vec<u64>) {
+    let (mut begins, mut pairs) = (vec![0; ROWS], vec![0]);
+    let mut first_free = 1;
+    for (row, columns) in rows {
+        let is_taken = |pairs: &[u64], place: usize| pairs.get(place).is_some_and(|pair| *pair != 0);
+        while is_taken(&pairs, first_free) {
+            first_free += 1;
+        }
+        let (Some(first), Some(last)) = (columns.keys().next(), columns.keys().next_back()) else { continue };
+        let mut place = first_free.saturating_sub(*first);
+        // Nothing is at place 0.
+        while columns.keys().any(|column| place + column == 0 || is_taken(&pairs, place + column)) {
+            place += 1;
+        }
+        pairs.resize(pairs.len().max(place + last + 1), 0);
+        columns.iter().for_each(|(column, pair)| pairs[place + column] = *pair);
+        begins[*row] = Row::new(place, columns.keys().copied()).0;
+    }
+    (begins, pairs)
+}
+
+fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut words: BTreeMap<&str, u64> = BTreeMap::new();
+    for line in dictionary.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (Some(word), Some(count)) = (fields.next(), fields.next()) else { continue };
+        let count = count.parse().ok().filter(|count| *count > 0).ok_or_else(|| format!("{line}: no frequency"))?;
+        if words.insert(word, count).is_some() {
+            return Err(format!("{word} is there twice").into());
+        }
+    }
+    // Codes: first what the model emits, then what else is in its range, each by frequency.
+    let mut uses: BTreeMap<char, u64> = model.emissions.keys().map(|c| (*c, 0)).collect();
+    words.iter().for_each(|(word, count)| word.chars().for_each(|c| *uses.entry(c).or_default() += count));
+    let class = |c: char| if model.emissions.contains_key(&c) { 0 } else { 1 + usize::from(!is_modelled(c)) };
+    let mut chars: Vec<char> = uses.keys().copied().collect();
+    chars.sort_by_key(|c| (class(*c), Reverse(uses[c]), *c));
+    let codes: HashMap<char, Code> = chars.iter().copied().zip(KNOWN..END).collect();
+    if codes.len() < chars.len() {
+        return Err(format!("{} characters are too many", chars.len()).into());
+    }
+    let modelled = chars.iter().filter(|c| class(**c) < 2).count();
+    // Scores, and the number of each.
+    let log_total = (words.values().sum::<u64>() as f64).ln();
+    let mut counts: Vec<u64> = words.values().copied().collect();
+    counts.sort_unstable();
+    counts.dedup();
+    if counts.len() >= SCORES {
+        return Err(format!("{} frequencies are too many", counts.len()).into());
+    }
+    let mut scores = vec![f64::NEG_INFINITY; SCORES];
+    scores[1..].iter_mut().zip(&counts).for_each(|(score, count)| *score = (*count as f64).ln() - log_total);
+    // The tree of words, and how often a pair begins one.
+    let mut root = Node::default();
+    let mut pair_uses: BTreeMap<(Code, Code), u64> = BTreeMap::new();
+    for (word, count) in &words {
+        let path: Vec<Code> = word.chars().map(|c| codes[&c]).collect();
+        if let [first, second, ..] = path[..] {
+            *pair_uses.entry((first, second)).or_default() += count;
+        }
+        let node = path.iter().fold(&mut root, |node, code| node.next.entry(*code).or_default());
+        node.score = 1 + counts.binary_search(count).expect("counted");
+    }
+    let singles: Vec<f64> =
+        (0..END + 1).map(|code| root.next.get(&code).map_or(f64::NEG_INFINITY, |node| scores[node.score])).collect();
+    // Pairs and what follows them, the frequent ones first.
+    let mut pairs: Vec<((Code, Code), u64)> = pair_uses.into_iter().collect();
+    pairs.sort_by_key(|(pair, uses)| (Reverse(*uses), *pair));
+    let mut items = vec![0];
+    let mut rows: BTreeMap<usize, (u64, BTreeMap<usize, u64>)> = BTreeMap::new();
+    for ((first, second), uses) in pairs {
+        let node = &root.next[&first].next[&second];
+        let (row, column) = row_and_column(first, second);
+        let pair = Pair::new(row, node.score, lay_items(node, &mut items), node.next.keys().copied());
+        let (row_uses, columns) = rows.entry(row).or_default();
+        *row_uses += uses;
+        columns.insert(column, pair.0);
+    }
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by_key(|(row, (uses, _))| (Reverse(*uses), *row));
+    let rows: Vec<_> = rows.into_iter().map(|(row, (_, columns))| (row, columns)).collect();
+    let (begins, pairs) = lay_rows(&rows);
+    let outside: BTreeMap<u32, u32> = (chars.iter().filter(|c| !(HAN.0..=HAN.1).contains(*c)))
+        .map(|c| (u32::from(*c), u32::from(codes[c])))
+        .collect();
+    let han = (HAN.0..=HAN.1).map(|c| match codes.get(&c) {
+        Some(code) => *code,
+        None if is_modelled(c) => UNKNOWN_MODELLED,
+        None => UNKNOWN,
+    });
+    println!(
+        "{} words of {} characters, {} frequencies, {} places of pairs, {} items",
+        words.len(),
+        chars.len(),
+        counts.len(),
+        pairs.len(),
+        items.len()
+    );
+    // In the order in which `Dictionary::of` reads them, the widest numbers first.
+    let mut out = Vec::new();
+    let modelled_max = u32::from(KNOWN) - 1 + modelled as u32;
+    let sizes = [outside.len(), model.emissions.len(), pairs.len(), items.len()].map(|size| size as u32);
+    let header = [&[MAGIC][..], &sizes, &[modelled_max, 0, 0]].concat();
+    header.iter().for_each(|number| out.extend(number.to_le_bytes()));
+    let floats = [&[0.0 - log_total][..], &model.initial, &model.transitions, &scores, &singles].concat();
+    floats.iter().for_each(|number| out.extend(number.to_le_bytes()));
+    chars[..model.emissions.len()].iter().flat_map(|c| model.emissions[c]).for_each(|n| out.extend(n.to_le_bytes()));
+    begins.iter().chain(&pairs).for_each(|number| out.extend(number.to_le_bytes()));
+    outside.iter().flat_map(|(c, code)| [*c, *code]).chain(items).for_each(|n| out.extend(n.to_le_bytes()));
+    han.for_each(|code| out.extend(code.to_le_bytes()));
+    Ok(out)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [dictionary, hmm, out] = &arguments[..] else {
+        return Err("usage: segment_words DICT.TXT HMM.MODEL OUT".into());
+    };
+    let made = file(&std::fs::read_to_string(dictionary)?, &model(&std::fs::read_to_string(hmm)?)?)?;
+    std::fs::write(out, made)?;
+    Ok(())
+}

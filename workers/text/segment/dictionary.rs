@@ -1,0 +1,213 @@
+//! The dictionary of Chinese words and the model of unseen ones, as jieba-rs has them.
+//!
+//! The tables are a file that is part of the program and is used where it lies: nothing is loaded,
+//! and processes of one machine share its memory. `examples/segment_words.rs` makes the file.
+//! Scores are kept and not computed, because a library's logarithm may differ between machines in
+//! its last digit.
+
+use super::layout::*;
+use std::sync::OnceLock;
+
+/// The tables.
+pub struct Dictionary {
+    /// The codes of the characters in [`HAN`].
+    han: &'static [Code; HAN_COUNT],
+    /// Other characters, ascending, and their codes.
+    others: &'static [[u32; 2]],
+    /// The score of a character as a word, by code.
+    singles: &'static [f64; CODES],
+    /// The score of a character with which no word begins.
+    pub alone: f64,
+    /// Scores by number: logarithms of relative frequencies.
+    scores: &'static [f64; SCORES],
+    rows: &'static [u64; ROWS],
+    pairs: &'static [u64],
+    items: &'static [u32],
+    /// The model: logarithms of the probability that a word begins in a state.
+    pub initial: [f64; STATES],
+    /// The same of the next state, by state.
+    pub transitions: [[f64; STATES]; STATES],
+    /// The same of a character, in each state, by code from [`KNOWN`].
+    emissions: &'static [[f64; STATES]],
+    modelled_max: Code,
+}
+
+/// The largest numbers of the file have eight bytes.
+#[repr(C, align(8))]
+struct Aligned<T: ?Sized>(T);
+
+static FILE: &Aligned<[u8]> = &Aligned(*include_bytes!("words.bin"));
+
+/// Cuts a file into tables.
+struct Tables(&'static [u8]);
+
+impl Tables {
+    /// The next `count` values.
+    fn next<T: bytemuck::AnyBitPattern>(&mut self, count: usize) -> &'static [T] {
+        let (table, rest) = self.0.split_at(count * size_of::<T>());
+        self.0 = rest;
+        bytemuck::cast_slice(table)
+    }
+
+    fn next_array<T: bytemuck::AnyBitPattern, const N: usize>(&mut self) -> &'static [T; N] {
+        self.next(N).try_into().expect("as many")
+    }
+}
+
+impl Dictionary {
+    /// The only one.
+    pub fn get() -> &'static Dictionary {
+        static DICTIONARY: OnceLock<Dictionary> = OnceLock::new();
+        DICTIONARY.get_or_init(|| Dictionary::of(&FILE.0))
+    }
+
+    fn of(file: &'static [u8]) -> Dictionary {
+        let mut tables = Tables(file);
+        let [magic, others, emissions, pairs, items, modelled_max, ..] = *tables.next_array::<u32, HEADER>();
+        assert_eq!(magic, MAGIC, "words.bin is for a little-endian machine");
+        Dictionary {
+            alone: tables.next_array::<f64, 1>()[0],
+            initial: *tables.next_array(),
+            transitions: *tables.next_array(),
+            scores: tables.next_array(),
+            singles: tables.next_array(),
+            emissions: tables.next(emissions as usize),
+            rows: tables.next_array(),
+            pairs: tables.next(pairs as usize),
+            others: tables.next(others as usize),
+            items: tables.next(items as usize),
+            han: tables.next_array(),
+            modelled_max: modelled_max as Code,
+        }
+    }
+
+    /// The code of `c`.
+    #[inline(always)]
+    pub fn code(&self, c: char) -> Code {
+        match self.han.get((c as usize).wrapping_sub(HAN.0 as usize)) {
+            Some(code) => *code,
+            None => self.code_of_other(c),
+        }
+    }
+
+    #[cold]
+    fn code_of_other(&self, c: char) -> Code {
+        let at = self.others.binary_search_by_key(&u32::from(c), |other| other[0]);
+        at.map_or(UNKNOWN, |at| self.others[at][1] as Code)
+    }
+
+    /// The score of a character as a word; negative infinity if it is none.
+    #[inline(always)]
+    pub fn single(&self, code: Code) -> f64 {
+        self.singles[usize::from(code) % CODES]
+    }
+
+    /// The words that begin with two characters.
+    #[inline(always)]
+    pub fn pair(&self, first: Code, second: Code) -> Pair {
+        let (row, column) = row_and_column(first, second);
+        let place = Row(self.rows[row]).place(column);
+        Pair(self.pairs.get(place).copied().unwrap_or(0)).of_row(row)
+    }
+
+    /// The score of two characters as a word; negative infinity if they are none.
+    #[inline(always)]
+    pub fn score(&self, pair: Pair) -> f64 {
+        self.scores[pair.score()]
+    }
+
+    /// The item of `code` in the list at `place`: the score of the word that it ends, and the place
+    /// of the list after it, or 0.
+    #[inline]
+    pub fn item(&self, mut place: usize, code: Code) -> Option<(f64, usize)> {
+        loop {
+            let item = Item(self.items[place]);
+            if item.code() >= code {
+                let next = if item.continues() { self.items[place + 1] as usize } else { 0 };
+                return (item.code() == code).then(|| (self.scores[item.score()], next));
+            }
+            if item.is_last() {
+                return None;
+            }
+            place += 1 + usize::from(item.continues());
+        }
+    }
+
+    /// Whether two or more characters are a word.
+    pub fn is_word(&self, codes: &[Code]) -> bool {
+        let [first, second, rest @ ..] = codes else { return false };
+        let pair = self.pair(*first, *second);
+        let (mut score, mut place) = (self.score(pair), pair.items());
+        for code in rest {
+            match (place > 0).then(|| self.item(place, *code)).flatten() {
+                Some(found) => (score, place) = found,
+                None => return false,
+            }
+        }
+        score > f64::NEG_INFINITY
+    }
+
+    /// Whether the model of unseen words is asked for a character.
+    #[inline]
+    pub fn is_modelled(&self, code: Code) -> bool {
+        (UNKNOWN_MODELLED..=self.modelled_max).contains(&code)
+    }
+
+    /// The logarithms of the probabilities of a character, by state.
+    #[inline]
+    pub fn emissions(&self, code: Code) -> [f64; STATES] {
+        let at = usize::from(code).wrapping_sub(usize::from(KNOWN));
+        self.emissions.get(at).copied().unwrap_or([UNSEEN; STATES])
+    }
+
+    /// Calls `found` with every word and its score.
+    #[cfg(test)]
+    pub fn each_word(&self, mut found: impl FnMut(&str, f64)) {
+        let mut chars = vec!['\0'; CODES];
+        let han = (HAN.0..=HAN.1).zip(self.han).map(|(c, code)| (c, *code));
+        let others = self.others.iter().map(|[c, code]| (char::from_u32(*c).expect("a character"), *code as Code));
+        han.chain(others).filter(|(_, code)| *code >= KNOWN).for_each(|(c, code)| chars[usize::from(code)] = c);
+        let known = || (KNOWN..END).filter(|code| chars[usize::from(*code)] != '\0');
+        let mut word = String::new();
+        for first in known() {
+            word.clear();
+            word.push(chars[usize::from(first)]);
+            let single = self.single(first);
+            if single > f64::NEG_INFINITY {
+                found(&word, single);
+            }
+            for second in known() {
+                let pair = self.pair(first, second);
+                if pair.0 != 0 {
+                    word.push(chars[usize::from(second)]);
+                    if self.score(pair) > f64::NEG_INFINITY {
+                        found(&word, self.score(pair));
+                    }
+                    if pair.items() > 0 {
+                        self.each_item(pair.items(), &chars, &mut word, &mut found);
+                    }
+                    word.pop();
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn each_item(&self, mut place: usize, chars: &[char], word: &mut String, found: &mut impl FnMut(&str, f64)) {
+        loop {
+            let item = Item(self.items[place]);
+            word.push(chars[usize::from(item.code())]);
+            if self.scores[item.score()] > f64::NEG_INFINITY {
+                found(word, self.scores[item.score()]);
+            }
+            if item.continues() {
+                self.each_item(self.items[place + 1] as usize, chars, word, found);
+            }
+            word.pop();
+            if item.is_last() {
+                return;
+            }
+            place += 1 + usize::from(item.continues());
+        }
+    }
+}

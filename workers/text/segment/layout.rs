@@ -1,0 +1,167 @@
+//! The bits of the tables in `words.bin`, shared by the program that reads it and the one that
+//! makes it.
+//!
+//! Words are found by their first two characters, in one table of pairs. The place of a pair is its
+//! column plus where its row begins, as in a sparse matrix whose rows are laid into each other
+//! (Tarjan, Yao: "Storing a sparse table", CACM 22(11), 1979). We differ by mixing a pair before it
+//! is cut into row and column: so all rows are short, and no place stays empty. A filter in each
+//! row answers for most pairs that begin no word, without a look into the table of pairs. What
+//! follows a pair is a list of items, one for each character.
+//!
+//! Rows and lists of frequent words come first, so that what most texts need lies together.
+
+/// The number of a character in the dictionary. Frequent characters have small ones.
+pub type Code = u16;
+/// Codes have so many bits at most.
+pub const CODE_BITS: u32 = 14;
+/// All codes are less.
+pub const CODES: usize = 1 << CODE_BITS;
+/// The code of a character that neither words nor the model know.
+pub const UNKNOWN: Code = 0;
+/// The same of a character in the range that the model is asked for.
+pub const UNKNOWN_MODELLED: Code = 1;
+/// The least code of a known character.
+pub const KNOWN: Code = 2;
+/// The code that stands for the end of a block of characters. No character has it.
+pub const END: Code = (CODES - 1) as Code;
+
+/// The range of characters whose codes are found by index.
+pub const HAN: (char, char) = ('\u{4e00}', '\u{9fff}');
+/// The number of characters in it.
+pub const HAN_COUNT: usize = HAN.1 as usize - HAN.0 as usize + 1;
+/// The range of characters that the model of unseen words is asked for.
+pub const MODELLED: (char, char) = ('\u{4e00}', '\u{9fd5}');
+
+/// The number of scores. The first stands for what is no word.
+pub const SCORES: usize = 1 << 13;
+/// Places of the table of pairs, and of the list of items, are less.
+const PLACES: usize = 1 << 20;
+
+const COLUMN_BITS: u32 = 13;
+/// The number of rows.
+pub const ROWS: usize = 1 << (2 * CODE_BITS - COLUMN_BITS);
+
+/// The row and the column of a pair of characters.
+#[inline(always)]
+pub fn row_and_column(first: Code, second: Code) -> (usize, usize) {
+    let pair = u32::from(first) << CODE_BITS | u32::from(second);
+    // Multiplying by an odd number moves each pair to a place of its own.
+    let mixed = pair.wrapping_mul(0x09e3_779b) & ((1 << (2 * CODE_BITS)) - 1);
+    ((mixed >> COLUMN_BITS) as usize, (mixed & ((1 << COLUMN_BITS) - 1)) as usize)
+}
+
+/// A row: the place where it begins (20 bits), and a filter of its columns (44 bits).
+#[derive(Clone, Copy)]
+pub struct Row(pub u64);
+
+impl Row {
+    const FILTER_BITS: u32 = 44;
+
+    /// The row that begins at `place` and has these columns.
+    pub fn new(place: usize, columns: impl Iterator<Item = usize>) -> Row {
+        assert!(place < PLACES, "a row begins at {place}");
+        Row(columns.fold((place as u64) << Row::FILTER_BITS, |row, column| row | 1 << Row::bit(column)))
+    }
+
+    /// The place of the pair in `column`; 0, where no pair is, if the filter lacks the column.
+    #[inline(always)]
+    pub fn place(self, column: usize) -> usize {
+        let passes = (self.0 >> Row::bit(column) & 1) as usize;
+        // No branch: a processor cannot foretell whether a pair begins a word.
+        ((self.0 >> Row::FILTER_BITS) as usize + column) & passes.wrapping_neg()
+    }
+
+    #[inline(always)]
+    fn bit(column: usize) -> u32 {
+        (column as u32 * Row::FILTER_BITS) >> COLUMN_BITS
+    }
+}
+
+/// A pair of characters with which words begin: its row (15 bits), a filter of the characters that
+/// follow (16), the number of its score (13) and the place of the items that follow (20). 0 stands
+/// for no pair.
+#[derive(Clone, Copy)]
+pub struct Pair(pub u64);
+
+impl Pair {
+    /// A pair that the characters `thirds` follow, whose items begin at `place`.
+    pub fn new(row: usize, score: usize, place: usize, thirds: impl Iterator<Item = Code>) -> Pair {
+        assert!(row < ROWS && score < SCORES && place < PLACES, "row {row}, score {score}, items at {place}");
+        let filter = thirds.fold(0, |filter, third| filter | 1 << (third & 15));
+        Pair((row as u64) << 49 | filter << 33 | (score as u64) << 20 | place as u64)
+    }
+
+    /// The pair if it is of this row, otherwise none.
+    #[inline(always)]
+    pub fn of_row(self, row: usize) -> Pair {
+        Pair(self.0 & u64::from(self.0 >> 49 == row as u64).wrapping_neg())
+    }
+
+    /// The number of its score.
+    #[inline(always)]
+    pub fn score(self) -> usize {
+        (self.0 >> 20) as usize % SCORES
+    }
+
+    /// The place of the items that follow; 0 for none.
+    #[inline(always)]
+    pub fn items(self) -> usize {
+        self.0 as usize % PLACES
+    }
+
+    /// Whether `third` may follow.
+    #[inline(always)]
+    pub fn may_precede(self, third: Code) -> bool {
+        self.0 >> (33 + (third & 15)) & 1 == 1
+    }
+}
+
+/// A character that follows others: its code (14 bits), the number of the score (13), whether more
+/// follow, and whether it is the last of its list. If more follow, the number after it is the place
+/// of their list. A list is sorted by code.
+#[derive(Clone, Copy)]
+pub struct Item(pub u32);
+
+impl Item {
+    /// An item.
+    pub fn new(code: Code, score: usize, continues: bool, is_last: bool) -> Item {
+        assert!(score < SCORES, "score {score}");
+        Item(u32::from(code) << 18 | (score as u32) << 2 | u32::from(continues) << 1 | u32::from(is_last))
+    }
+
+    /// The code of the character.
+    #[inline]
+    pub fn code(self) -> Code {
+        (self.0 >> 18) as Code
+    }
+
+    /// The number of the score.
+    #[inline]
+    pub fn score(self) -> usize {
+        (self.0 >> 2) as usize % SCORES
+    }
+
+    /// Whether more characters follow.
+    #[inline]
+    pub fn continues(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// Whether it is the last of its list.
+    #[inline]
+    pub fn is_last(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+/// The states of a character in an unseen word: the word begins, ends, goes on, or is the
+/// character.
+pub const STATES: usize = 4;
+/// The logarithm of the probability of what the model has not seen.
+pub const UNSEEN: f64 = -3.14e100;
+
+/// The first number of the file.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"pfw1");
+/// The numbers at the beginning of the file: [`MAGIC`]; how many characters outside of [`HAN`],
+/// emissions, pairs and items there are; the greatest code of the model; two unused ones.
+pub const HEADER: usize = 8;

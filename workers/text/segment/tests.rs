@@ -1,0 +1,165 @@
+use super::dictionary::Dictionary;
+use super::*;
+use flate2::read::MultiGzDecoder;
+use jieba_rs::Jieba;
+use proptest::prelude::*;
+use std::io::Read;
+use std::path::Path;
+use std::sync::LazyLock;
+
+static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+
+/// All words of the dictionary with their scores.
+static WORDS: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
+    let mut words = Vec::new();
+    Dictionary::get().each_word(|word, score| words.push((word.to_owned(), score)));
+    words
+});
+
+/// Cuts `text` as jieba-rs does and as we do, with the model and without.
+fn check(segmenter: &mut Segmenter, text: &str) {
+    for hmm in [true, false] {
+        let expected: Vec<&str> = JIEBA.cut(text, hmm).into_iter().map(|token| token.word).collect();
+        let mut found = Vec::new();
+        segmenter.cut(text, hmm, |word| found.push(word));
+        assert_eq!(found, expected, "{text:?}, model: {hmm}");
+    }
+}
+
+/// Words of the dictionary, characters that it has and has not, and what texts have between them.
+fn part() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => any::<prop::sample::Index>().prop_map(|at| at.get(&WORDS).0.clone()),
+        2 => "[一-龥]{1,4}",
+        2 => "[的一是在不了有和人这中大为上个国我以要他]{1,6}",
+        1 => "[鿀-鿿㐀-㐅龘々〇\u{f900}-\u{f905}\u{20000}-\u{20005}\u{2ceae}-\u{2ceb2}\u{2ebef}\u{2ebf0}\u{2f800}\u{30000}]{1,3}",
+        1 => "[a-cA-C0-3+#&._%-]{1,6}",
+        1 => "[ ，。\r\n\t!Ωя가あ]{1,3}",
+        1 => "\\PC{0,3}",
+    ]
+}
+
+proptest! {
+    /// Words are those of jieba-rs on any mix of scripts.
+    #[test]
+    fn words_are_those_of_jieba(parts in prop::collection::vec(part(), 0..40)) {
+        check(&mut Segmenter::default(), &parts.concat());
+    }
+
+    /// The same where no punctuation ends a block, so that sums become long.
+    #[test]
+    fn long_blocks(parts in prop::collection::vec("[一-龥]{1,3}|[中国人民大学生活动物]{1,9}", 0..400)) {
+        check(&mut Segmenter::default(), &parts.concat());
+    }
+
+    /// Words and gaps are the text, and words are those that jieba-rs finds in each run.
+    #[test]
+    fn pieces_are_the_text(parts in prop::collection::vec(part(), 0..40)) {
+        let text = parts.concat();
+        let (mut whole, mut words, mut last_gap) = (String::new(), Vec::new(), false);
+        Segmenter::default().han(&text, |piece| match piece {
+            Piece::Word(word) => {
+                whole.push_str(word);
+                words.push(word);
+                last_gap = false;
+            }
+            Piece::Gap(gap) => {
+                assert!(!gap.is_empty() && !last_gap && !gap.contains(is_han), "{gap:?}");
+                whole.push_str(gap);
+                last_gap = true;
+            }
+        });
+        prop_assert_eq!(&whole, &text);
+        let runs = text.split(|c| !is_han(c)).filter(|run| !run.is_empty());
+        let expected: Vec<&str> = runs.flat_map(|run| JIEBA.cut(run, true)).map(|token| token.word).collect();
+        prop_assert_eq!(words, expected);
+    }
+}
+
+/// The dictionary has the words of jieba-rs, no other ones, and their frequencies: jieba-rs tells
+/// how many there are and the sum of the frequencies.
+#[test]
+fn the_dictionary_is_jiebas() {
+    let known = format!("{:?}", *JIEBA);
+    let number = |name: &str| -> u64 {
+        let digits = known.split(name).nth(1).expect("there").trim_start_matches(": ");
+        digits.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).expect("a number")
+    };
+    let total = number("total_freq");
+    assert!(WORDS.iter().all(|(word, _)| JIEBA.has_word(word)));
+    assert_eq!(WORDS.len() as u64, number("records_len"));
+    let log_total = (total as f64).ln();
+    assert_eq!(Dictionary::get().alone, 0.0 - log_total);
+    let mut sum = 0;
+    for (word, score) in &*WORDS {
+        let frequency = (score + log_total).exp().round();
+        assert_eq!(*score, frequency.ln() - log_total, "{word}");
+        sum += frequency as u64;
+    }
+    assert_eq!(sum, total);
+}
+
+/// The strings of the JSON lines in `bytes`, gzipped or plain; damaged lines as they are.
+fn strings(bytes: &[u8]) -> Vec<String> {
+    fn add(value: &serde_json::Value, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::String(text) => out.push(text.clone()),
+            serde_json::Value::Array(values) => values.iter().for_each(|value| add(value, out)),
+            serde_json::Value::Object(fields) => fields.values().for_each(|value| add(value, out)),
+            _ => {}
+        }
+    }
+    let mut plain = Vec::new();
+    if MultiGzDecoder::new(bytes).read_to_end(&mut plain).is_err() {
+        plain = bytes.to_vec();
+    }
+    let mut out = Vec::new();
+    for line in String::from_utf8_lossy(&plain).lines() {
+        match serde_json::from_str(line) {
+            Ok(value) => add(&value, &mut out),
+            Err(_) => out.push(line.to_owned()),
+        }
+    }
+    out
+}
+
+/// Words of real texts are those of jieba-rs: of the samples that the project has, and of a folder
+/// of real data where there is one.
+#[test]
+fn words_of_real_texts() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files: Vec<_> = ["news.jsonl.gz", "demo/crawl-04.jsonl.gz", "demo/crawl-05.jsonl"]
+        .map(|name| root.join("tests/data").join(name))
+        .into();
+    let folder = std::env::var("PAGEFOLD_FIXTURES").unwrap_or("../shared/fixtures".into());
+    match std::fs::read_dir(root.join(&folder)) {
+        Ok(entries) => {
+            let paths = entries.map(|entry| entry.expect("an entry").path());
+            files.extend(paths.filter(|path| path.to_string_lossy().ends_with(".jsonl.gz")));
+        }
+        Err(_) => println!("{folder} is not there: only the samples of the project are compared"),
+    }
+    let mut segmenter = Segmenter::default();
+    let (mut texts, mut words) = (0, 0);
+    for file in files {
+        for text in strings(&std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))) {
+            check(&mut segmenter, &text);
+            segmenter.han(&text, |piece| words += usize::from(matches!(piece, Piece::Word(_))));
+            texts += 1;
+        }
+    }
+    println!("{words} Chinese words in {texts} texts");
+    assert!(words > 10_000, "{words}");
+}
+
+/// A block of any length is cut as one, and its memory is given back.
+#[test]
+fn a_block_without_end() {
+    let mut segmenter = Segmenter::default();
+    let text = "中华人民共和国龘龘abc".repeat(60_000);
+    let expected = JIEBA.cut(&text, true).len();
+    let mut words = 0;
+    segmenter.cut(&text, true, |_| words += 1);
+    assert_eq!(words, expected);
+    assert_eq!(segmenter.sums.capacity(), 0);
+}
