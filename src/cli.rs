@@ -6,6 +6,7 @@ use crate::terminal::logging;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use workers::commit::guards::Guard;
@@ -75,6 +76,11 @@ pub enum Command {
             \x20 pagefold query crawl.toml page.html --all\n\
             \x20 pagefold query crawl.toml --json < rows.jsonl")]
     Query(Query),
+    /// Answer over HTTP what a record would fold with, by the rules of a run, while runs go on beside.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold serve crawl.toml --bind 127.0.0.1:7311\n\
+            \x20 pagefold serve crawl.toml --bind 0.0.0.0:7311 --token-file token")]
+    Serve(Serve),
     /// Write a report of the store as one HTML page that needs nothing else: hosts that mirror each
     /// other, clusters with their texts and differences, pairs next to the threshold, rejects, epochs.
     #[command(after_help = "Example:\n  pagefold report crawl.toml --out report.html")]
@@ -138,6 +144,7 @@ impl Command {
             | Command::Explain(Explain { of, .. })
             | Command::Query(Query { of, .. })
             | Command::Report(Report { of, .. })
+            | Command::Serve(Serve { of, .. })
             | Command::Verify(Verify { of, .. })
             | Command::Eval(Eval { of, .. })
             | Command::Rollback(Rollback { of, .. })
@@ -432,6 +439,25 @@ pub struct Query {
     /// List the texts, too, with which it was compared and refused.
     #[arg(long)]
     pub all: bool,
+}
+
+/// `pagefold serve`.
+#[derive(Args)]
+pub struct Serve {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The address and port to listen on; port 0 is any that is free, and is printed. HTTP without
+    /// TLS: put a proxy before it.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7311")]
+    pub bind: SocketAddr,
+    /// The file, of mode 0600, with the token that requests must show. Needed unless ADDRESS is of
+    /// loopback.
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Threads that compare texts [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 /// `pagefold report`.

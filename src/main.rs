@@ -11,6 +11,8 @@ mod first_job;
 mod job_keys;
 mod jobs;
 mod schedule;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod terminal;
 mod unattended;

@@ -94,6 +94,12 @@ pub fn on_signal(json: bool) {
     on_first_signal(true, move || end(&stopped(), json));
 }
 
+/// From now on a signal calls `stop` and a second one ends the process.
+#[cfg(feature = "serve")]
+pub fn on_stop(stop: impl FnOnce() + Send + 'static) {
+    on_first_signal(true, stop);
+}
+
 /// Sets what to do before a signal ends the process.
 pub fn set_clean_up(clean_up: impl FnOnce() + Send + 'static) {
     *lock(&CLEAN_UP) = Some(Box::new(clean_up));

@@ -54,6 +54,8 @@ mod readme;
 mod remains;
 /// Lines for cron and units for systemd work as these programs run them.
 mod schedule;
+/// A server answers by the rules of a run, whatever its clients do.
+mod serve;
 /// A signal stops a run, and the next run continues it.
 mod stop;
 /// A failed worker or host costs one attempt, not the run; `check` finds such failures beforehand.

@@ -82,6 +82,11 @@ impl Bench {
         command
     }
 
+    /// `pagefold serve job.toml`, ready to start.
+    pub fn serve(&self) -> Command {
+        self.other("serve", &[])
+    }
+
     /// Runs another command on the job.
     pub fn pagefold(&self, name: &str, arguments: &[&str]) -> Output {
         self.other(name, arguments).output().expect("started")

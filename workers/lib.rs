@@ -41,3 +41,5 @@ pub mod upkeep;
 pub mod verify;
 
 pub mod ask;
+
+pub mod online;

@@ -18,6 +18,11 @@ pub mod report;
 pub mod rollback;
 pub mod run;
 pub mod schedule;
+#[cfg(feature = "serve")]
+pub mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "serve_left_out.rs"]
+pub mod serve;
 pub mod status;
 pub mod verify;
 
@@ -39,6 +44,7 @@ pub fn carry_out(command: &Command) -> Result<()> {
         Command::Status(arguments) => status::command(arguments),
         Command::Explain(arguments) => explain::command(arguments),
         Command::Query(arguments) => query::command(arguments),
+        Command::Serve(arguments) => serve::command(arguments),
         Command::Report(arguments) => report::command(arguments),
         Command::Verify(arguments) => verify::command(arguments),
         Command::Check(arguments) => check::command(arguments),

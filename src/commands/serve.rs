@@ -1,0 +1,26 @@
+//! `pagefold serve`: answers questions over HTTP.
+
+use crate::cli;
+use crate::cluster::topology::cores;
+use crate::jobs;
+use crate::serve::{Options, serve};
+use crate::terminal::print::{print_json, show};
+use serde_json::json;
+use workers::error::Result;
+use workers::online::heads::Heads;
+
+/// `pagefold serve`.
+pub fn command(arguments: &cli::Serve) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let options = Options {
+        bind: arguments.bind,
+        token: arguments.token_file.clone(),
+        threads: arguments.threads.map_or_else(cores, usize::from),
+    };
+    let heads = Heads::open(job)?;
+    let epoch = heads.now().index.epoch;
+    serve(&options, heads, |at| match arguments.of.json {
+        true => print_json(&json!({ "listening": at.to_string(), "epoch": epoch })),
+        false => show(&format!("listening on http://{at}, epoch {epoch}\n")),
+    })
+}

@@ -1,0 +1,139 @@
+//! Who may ask: the holder of the token, or, without one, programs of this machine.
+//!
+//! A page in a browser of this machine can make it send requests to a loopback address. Such a
+//! request has an `Origin`, or a `Host` that is the name of the page's site; both are refused.
+
+use crate::serve::problem::{Outcome, Problem};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use workers::error::{Error, Kind, Result};
+
+/// The least length of a token: 16 random bytes in base64 or hex are longer.
+const TOKEN_BYTES_MIN: usize = 20;
+
+/// What a request must show.
+pub struct Access {
+    /// The digest of the token. Digests are compared in constant time.
+    token: Option<blake3::Hash>,
+}
+
+impl Access {
+    /// The access to a server at `bind`, with the token in the file `token` if there is one.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` if there is none and others than this machine reach `bind`; `Permission` if others
+    /// than the owner may read the file.
+    pub fn new(bind: SocketAddr, token: Option<&Path>) -> Result<Access> {
+        let Some(path) = token else {
+            if !bind.ip().is_loopback() {
+                let why = "others than this machine reach it, so --token-file is needed (`openssl rand -hex 32 > \
+                           token; chmod 600 token`)";
+                return Err(Error::new(Kind::Usage, format!("--bind {bind}: {why}")));
+            }
+            return Ok(Access { token: None });
+        };
+        let mode = path.metadata().map_err(|e| Error::input("read", path, e))?.permissions().mode();
+        if mode & 0o077 != 0 {
+            let why = format!("others may read it (mode {:o}); `chmod 600` it", mode & 0o777);
+            return Err(Error::new(Kind::Permission, format!("{}: {why}", path.display())));
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| Error::input("read", path, e))?;
+        let token = text.trim();
+        if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let why = format!("a token of {TOKEN_BYTES_MIN} or more letters and digits is wanted, without spaces");
+            return Err(Error::config(path, why));
+        }
+        Ok(Access { token: Some(blake3::hash(token.as_bytes())) })
+    }
+
+    /// Fails unless the request may be answered.
+    pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Outcome<()> {
+        if let Some(token) = &self.token {
+            let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+            let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            // The comparison of two hashes takes the same time wherever they differ.
+            return match shown.is_some_and(|(_, shown)| blake3::hash(shown.trim().as_bytes()) == *token) {
+                true => Ok(()),
+                false => {
+                    Err(Problem::new(StatusCode::UNAUTHORIZED, "the header `Authorization: Bearer TOKEN` is wanted"))
+                }
+            };
+        }
+        let host =
+            headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(|of| of.as_str()));
+        match headers.contains_key(header::ORIGIN) || !host.is_some_and(is_local) {
+            true => Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "without a token only programs of this machine are answered, by a loopback address and not from a page \
+                 in a browser; start the server with --token-file",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a `Host` names this machine.
+fn is_local(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(list: &[(header::HeaderName, &'static str)]) -> HeaderMap {
+        list.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    /// A site that a browser of this machine shows cannot use the server: its requests name an
+    /// origin, or its own host.
+    #[test]
+    fn pages_of_browsers_are_refused() {
+        let access = Access::new("127.0.0.1:80".parse().expect("an address"), None).expect("loopback");
+        let allowed = |list: &[(header::HeaderName, &'static str)]| {
+            access.check(&headers(list), &Uri::from_static("/check")).is_ok()
+        };
+        for host in ["127.0.0.1:7311", "localhost:7311", "LOCALHOST", "[::1]:7311", "127.9.9.9"] {
+            assert!(allowed(&[(header::HOST, host)]), "{host}");
+            assert!(!allowed(&[(header::HOST, host), (header::ORIGIN, "http://site.example")]), "{host}");
+        }
+        for host in ["site.example:7311", "localhost.site.example", "10.0.0.1", ""] {
+            assert!(!allowed(&[(header::HOST, host)]), "{host}");
+        }
+        assert!(!allowed(&[]));
+    }
+
+    /// Where others reach the server a token is needed, in a file that no one else reads.
+    #[test]
+    fn tokens() {
+        let outside = "0.0.0.0:80".parse().expect("an address");
+        assert_eq!(Access::new(outside, None).err().map(|e| e.kind()), Some(Kind::Usage));
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("token");
+        std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").expect("written");
+        let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set");
+        mode(0o640);
+        assert_eq!(Access::new(outside, Some(&path)).err().map(|e| e.kind()), Some(Kind::Permission));
+        mode(0o600);
+        let access = Access::new(outside, Some(&path)).expect("a token");
+        let status = |value: &'static str| {
+            let outcome = access.check(&headers(&[(header::AUTHORIZATION, value)]), &Uri::from_static("/check"));
+            outcome.err().map(|problem| problem.status)
+        };
+        assert_eq!(status("Bearer 0123456789abcdef0123456789abcdef"), None);
+        assert_eq!(status("bearer 0123456789abcdef0123456789abcdef"), None);
+        for wrong in ["Bearer 0123456789abcdef0123456789abcdee", "Bearer ", "Basic abc", "x"] {
+            assert_eq!(status(wrong), Some(401), "{wrong}");
+        }
+        std::fs::write(&path, "short").expect("written");
+        assert_eq!(Access::new(outside, Some(&path)).err().map(|e| e.kind()), Some(Kind::Config));
+    }
+}

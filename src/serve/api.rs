@@ -1,0 +1,121 @@
+//! What answers look like, and the description of the interface, which is made from these types.
+
+use crate::serve::problem::Problem;
+use crate::serve::routes;
+use serde::Serialize;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi, ToSchema};
+use workers::ask::index::{self, Found};
+
+/// What becomes of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It folds with no page.
+    New,
+    /// A page has the same text.
+    Identical,
+    /// Pages have a similar text.
+    Near,
+}
+
+/// The answer about one record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Answer {
+    /// The URL, or the key, that the record came with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What becomes of its text.
+    pub verdict: Verdict,
+    /// The URL of the page that represents the cluster that the text belongs to.
+    pub representative: Option<String>,
+    /// The id of that cluster.
+    pub cluster: Option<String>,
+    /// The similarity with the most similar text, 0 to 1; 1 if identical.
+    pub similarity: Option<f64>,
+    /// The rule that accepted that pair.
+    pub reason: Option<&'static str>,
+    /// Whether the next epoch may see it otherwise.
+    pub provisional: bool,
+    /// Why: the words are in the page about `query`.
+    pub because: Vec<&'static str>,
+    /// Whether the record was inserted.
+    pub inserted: bool,
+    /// The content: the digest of the normalised text; none if it is empty.
+    pub content: Option<String>,
+    /// What is odd about the text, such as `too_short`.
+    pub notes: Vec<String>,
+}
+
+impl From<index::Answer> for Answer {
+    fn from(answer: index::Answer) -> Answer {
+        Answer {
+            url: answer.url,
+            verdict: match answer.verdict {
+                Found::New => Verdict::New,
+                Found::Identical => Verdict::Identical,
+                Found::Near => Verdict::Near,
+            },
+            representative: answer.representative,
+            cluster: answer.cluster,
+            similarity: answer.similarity,
+            reason: answer.reason,
+            provisional: answer.provisional,
+            because: answer.because,
+            inserted: false,
+            content: answer.content,
+            notes: answer.notes,
+        }
+    }
+}
+
+/// The answer about a row of a batch that a run would not read.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Rejected {
+    /// The line of the batch, from 1.
+    pub line: u64,
+    /// Always `rejected`.
+    pub verdict: &'static str,
+    /// A fixed word such as `bad_json`.
+    pub reason: &'static str,
+    /// More for a person.
+    pub detail: String,
+}
+
+/// One line of the answer to a batch.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Line {
+    /// Of a record.
+    Answer(Answer),
+    /// Of a row that is no record.
+    Rejected(Rejected),
+}
+
+/// Whether the server answers questions.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Ready {
+    /// The epoch that is asked.
+    pub epoch: u64,
+}
+
+/// The description of the interface.
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "pagefold", description = "Asks a pagefold store by the rules of its runs."),
+    paths(routes::check, routes::pages, routes::explain, routes::healthz, routes::readyz),
+    components(schemas(Answer, Line, Problem, Ready, Rejected, Verdict)),
+    modifiers(&Token)
+)]
+pub struct Description;
+
+/// The token in the description.
+struct Token;
+
+impl Modify for Token {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+        openapi.components.get_or_insert_default().add_security_scheme("token", scheme);
+        openapi.security = Some(vec![utoipa::openapi::SecurityRequirement::new("token", [""; 0])]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Accepts connections and speaks HTTP/1.1 or HTTP/2 on them.
+//!
+//! A client that has been accepted must send the first bytes of a request, and the whole head, in a
+//! bounded time. So connections that say nothing go away. Beyond a number of connections a new one
+//! is told to come again, and closed.
+
+use axum::Router;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+/// The most connections at a time, if the system allows the process as many open files.
+pub const CONNECTIONS_MAX: usize = 4096;
+/// Open files that are kept for everything else.
+const OTHER_FILES: u64 = 256;
+/// Seconds that the head of a request may take, and that a connection may be idle.
+pub const HEAD_SECONDS_MAX: u64 = 20;
+/// Bytes of the head of a request.
+pub const HEAD_BYTES_MAX: usize = 65_536;
+/// Requests of one HTTP/2 connection at a time.
+pub const STREAMS_MAX: u32 = 64;
+/// Seconds that requests under way have to end after a signal.
+pub const STOP_SECONDS_MAX: u64 = 10;
+
+/// The first bytes of an HTTP/2 connection; those of HTTP/1.1 are a method.
+const HTTP2: &[u8; 4] = b"PRI ";
+const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\n\
+    content-type: application/problem+json\r\ncontent-length: 83\r\n\r\n\
+    {\"title\":\"Too Many Requests\",\"status\":429,\"detail\":\"too many connections are open\"}";
+
+/// Serves `router` on `listener` until `stop` becomes true, and then until what is under way ends.
+pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+    let most = connections_max();
+    let places = Arc::new(Semaphore::new(most));
+    while !*stop.borrow_and_update() {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.changed() => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Such as too many open files: those that are open go on, and soon one closes.
+                tracing::warn!(%error, "cannot accept a connection");
+                sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            refuse(stream);
+            continue;
+        };
+        let (router, stop) = (router.clone(), stop.clone());
+        tokio::spawn(async move {
+            // Clients end as they like; that is no news.
+            if let Err(error) = connection(stream, router, stop).await {
+                tracing::debug!(%error, "a connection ended");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    if timeout(Duration::from_secs(STOP_SECONDS_MAX), places.acquire_many(all)).await.is_err() {
+        tracing::warn!("some requests did not end in {STOP_SECONDS_MAX} seconds");
+    }
+    Ok(())
+}
+
+/// Tells a client to come again, if that takes no time.
+fn refuse(stream: TcpStream) {
+    let _ = stream.try_write(REFUSAL);
+}
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+async fn connection(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>) -> Result<(), Failed> {
+    stream.set_nodelay(true)?;
+    let is_http2 = tokio::select! {
+        first = timeout(Duration::from_secs(HEAD_SECONDS_MAX), is_http2(&stream)) => first??,
+        _ = stop.wait_for(|stops| *stops) => return Ok(()),
+    };
+    let (service, io) = (TowerToHyperService::new(router), TokioIo::new(stream));
+    let grace = Duration::from_secs(STOP_SECONDS_MAX);
+    if is_http2 {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS_MAX);
+        builder.max_header_list_size(HEAD_BYTES_MAX as u32);
+        builder.keep_alive_interval(Duration::from_secs(HEAD_SECONDS_MAX));
+        let mut connection = std::pin::pin!(builder.serve_connection(io, service));
+        tokio::select! {
+            ended = connection.as_mut() => return Ok(ended?),
+            _ = stop.wait_for(|stops| *stops) => connection.as_mut().graceful_shutdown(),
+        }
+        return Ok(timeout(grace, connection).await??);
+    }
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(HEAD_SECONDS_MAX));
+    builder.max_buf_size(HEAD_BYTES_MAX);
+    let mut connection = std::pin::pin!(builder.serve_connection(io, service));
+    tokio::select! {
+        ended = connection.as_mut() => return Ok(ended?),
+        _ = stop.wait_for(|stops| *stops) => connection.as_mut().graceful_shutdown(),
+    }
+    Ok(timeout(grace, connection).await??)
+}
+
+/// Whether the client speaks HTTP/2. Looks at the first bytes and leaves them where they are.
+async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
+    let mut first = [0; HTTP2.len()];
+    loop {
+        let seen = stream.peek(&mut first).await?;
+        if seen == 0 || first[..seen] != HTTP2[..seen] {
+            return Ok(false);
+        }
+        if seen == HTTP2.len() {
+            return Ok(true);
+        }
+        // More must come, and the few bytes that are there would end the next wait at once.
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// How many connections the limit of open files allows.
+fn connections_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let files = limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHER_FILES).max(OTHER_FILES / 2));
+    usize::try_from(files).unwrap_or(usize::MAX).min(CONNECTIONS_MAX)
+}

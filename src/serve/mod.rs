@@ -1,0 +1,133 @@
+//! The HTTP server of `pagefold serve`: axum on hyper, on tokio.
+//!
+//! Which answer a record gets is decided in `workers::online`; here are connections, limits, access
+//! and the form of answers. A request passes [`connections`], [`access`], [`body`], and waits in
+//! [`queue`] for one of the threads that compare texts.
+
+mod access;
+mod api;
+mod body;
+mod connections;
+mod problem;
+mod queue;
+mod record;
+mod routes;
+
+use crate::serve::access::Access;
+use crate::serve::body::Budget;
+use crate::serve::problem::{Outcome, Problem};
+use crate::serve::queue::Queue;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use workers::error::{Error, Result};
+use workers::locks::lock;
+use workers::online::heads::Heads;
+use workers::read::fields::Wanted;
+
+/// The most bytes of a body, unless the job allows fewer in a line.
+pub const BODY_BYTES_MAX: usize = 16_777_216;
+/// How often a newer head is looked for.
+const POLL: Duration = Duration::from_millis(250);
+
+/// How a server is started.
+pub struct Options {
+    /// Where it listens.
+    pub bind: SocketAddr,
+    /// The file with the token.
+    pub token: Option<PathBuf>,
+    /// The threads that answer.
+    pub threads: usize,
+}
+
+/// What all requests share.
+struct Server {
+    heads: Heads,
+    wanted: Wanted,
+    access: Access,
+    queue: Queue,
+    budget: Arc<Budget>,
+    body_bytes_max: usize,
+    /// Why the latest head is not asked, if it is not.
+    behind: Mutex<Option<String>>,
+}
+
+impl Server {
+    fn check_ready(&self) -> Outcome<()> {
+        match *lock(&self.behind) {
+            // Who is asked for no token is told no more.
+            Some(_) => Err(Problem::unavailable("the newest head cannot be asked; the server's log says why")),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves to a newer head if there is one.
+    fn catch_up(&self) {
+        let behind = match self.heads.newer() {
+            Ok(None) => None,
+            Ok(Some(newer)) => {
+                tracing::info!(epoch = newer.index.epoch, "asking a newer head");
+                self.heads.move_to(newer);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        let mut before = lock(&self.behind);
+        if let Some(why) = behind.as_ref().filter(|why| before.as_ref() != Some(why)) {
+            tracing::error!(why, "the newest head cannot be asked; the one before it is");
+        }
+        *before = behind;
+    }
+}
+
+/// Serves the store of `heads` until a signal. `announce` is told where, when requests are answered.
+///
+/// # Errors
+///
+/// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is taken.
+pub fn serve(options: &Options, heads: Heads, announce: impl FnOnce(SocketAddr) -> Result<()>) -> Result<()> {
+    let access = Access::new(options.bind, options.token.as_deref())?;
+    let limits = &heads.job().read.limits;
+    let server = Arc::new(Server {
+        access,
+        wanted: record::wanted(&heads.job().read),
+        queue: Queue::new(options.threads),
+        budget: Arc::default(),
+        body_bytes_max: limits.line_bytes_max.min(BODY_BYTES_MAX),
+        behind: Mutex::default(),
+        heads,
+    });
+    let (stop, stopping) = watch::channel(false);
+    crate::signals::on_stop(move || _ = stop.send(true));
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
+    let outcome = runtime.block_on(async {
+        let at = options.bind;
+        let failed = |e| Error::new(workers::error::Kind::Io, format!("cannot listen on {at}")).caused_by(e);
+        let listener = TcpListener::bind(at).await.map_err(failed)?;
+        announce(listener.local_addr().map_err(failed)?)?;
+        let polled = tokio::spawn(poll(server.clone()));
+        let served = connections::serve(listener, routes::router(server), stopping).await;
+        polled.abort();
+        served.map_err(failed)
+    });
+    // What is under way after the time of grace is given up.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Looks for newer heads, for ever.
+async fn poll(server: Arc<Server>) {
+    loop {
+        tokio::time::sleep(POLL).await;
+        let server = server.clone();
+        let caught_up = tokio::task::spawn_blocking(move || server.catch_up());
+        if let Err(error) = caught_up.await {
+            tracing::error!(%error, "cannot look for a newer head");
+        }
+    }
+}

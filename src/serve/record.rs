@@ -1,0 +1,167 @@
+//! What a request is about: one record, or a batch of them.
+//!
+//! A row of JSON is read by the code that a run reads it with, so both see the same record. A text
+//! or a page alone comes with its URL and date in the query, or without.
+
+use crate::serve::problem::{Outcome, Problem};
+use axum::http::{HeaderMap, StatusCode, header};
+use workers::job;
+use workers::read::date;
+use workers::read::fields::Wanted;
+use workers::read::json;
+use workers::read::record::{self, Body, Item, Record};
+
+/// The most rows of a batch.
+pub const BATCH_ROWS_MAX: usize = 10_000;
+
+/// The form of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One record.
+    Json,
+    /// A record on each line.
+    Batch,
+    /// A text.
+    Text,
+    /// A page.
+    Html,
+}
+
+/// The form and the charset that `headers` state.
+pub fn form(headers: &HeaderMap) -> Outcome<(Form, Option<String>)> {
+    let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parts = stated.split(';').map(str::trim);
+    let form = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
+        "application/json" => Form::Json,
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Form::Batch,
+        "text/plain" => Form::Text,
+        "text/html" | "application/xhtml+xml" => Form::Html,
+        _ => {
+            let wanted = "Content-Type: application/json (one record), application/x-ndjson (a record on each line), \
+                          text/plain or text/html is wanted";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, wanted));
+        }
+    };
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.eq_ignore_ascii_case("charset").then(|| value.trim_matches('"').to_owned())
+    });
+    Ok((form, charset))
+}
+
+/// The values of the names of a query.
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The query of a request, which may have the names `known` alone.
+    pub fn parse(query: Option<&str>, known: &[&str]) -> Outcome<Query> {
+        let pairs: Vec<(String, String)> =
+            form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
+        match pairs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            Some((name, _)) if known.is_empty() => {
+                Err(Problem::bad(format!("{name:?}: nothing is wanted after the ?")))
+            }
+            Some((name, _)) => Err(Problem::bad(format!("{name:?}: wanted after the ? are {}", known.join(", ")))),
+            None => Ok(Query(pairs)),
+        }
+    }
+
+    /// All values of `name`.
+    pub fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(of, _)| of == name).map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The value of `name`, which may stand once.
+    pub fn one(&self, name: &str) -> Outcome<Option<String>> {
+        match &self.all(name)[..] {
+            [] => Ok(None),
+            [value] => Ok(Some(value.clone())),
+            _ => Err(Problem::bad(format!("`{name}` stands more than once"))),
+        }
+    }
+}
+
+/// What a text or a page came with.
+pub struct Named {
+    /// Its URL.
+    pub url: Option<String>,
+    /// Its date, in seconds since 1970.
+    pub date: Option<i64>,
+}
+
+impl Named {
+    /// What `query` says.
+    pub fn of(query: &Query) -> Outcome<Named> {
+        let url = match query.one("url")? {
+            Some(url) => Some(record::url(url.as_bytes()).map_err(|item| rejected(&item))?),
+            None => None,
+        };
+        let date = match query.one("date")? {
+            Some(text) => {
+                let wrong = || Problem::bad(format!("date={text}: a date such as 2026-05-01T12:00:00Z is wanted"));
+                Some(date::parse(&text).ok_or_else(wrong)?)
+            }
+            None => None,
+        };
+        Ok(Named { url, date })
+    }
+}
+
+/// The body of a record that is a text or a page alone.
+pub fn body(form: Form, charset: Option<String>, bytes: Vec<u8>) -> Body {
+    match form {
+        Form::Html => Body::Html { bytes, charset },
+        _ => Body::Plain { bytes, charset },
+    }
+}
+
+/// The fields of a row that are read for `job`.
+pub fn wanted(job: &job::Read) -> Wanted {
+    Wanted::new(&job.fields, &job.key, "")
+}
+
+/// The record of a row.
+pub fn row(line: &[u8], number: u64, wanted: &Wanted) -> Result<Record, Item> {
+    match json::item(line, number, wanted, |_| ()) {
+        Item::Record(record) => Ok(record),
+        item => Err(item),
+    }
+}
+
+/// What is wrong with a row that is no JSON; other rows are, and say too little.
+const NO_JSON: [&str; 6] = ["bad_json", "bad_utf8", "nul", "too_deep", "bad_escape", "duplicate_field"];
+
+/// The problem of a row that is no record.
+pub fn rejected(item: &Item) -> Problem {
+    let (reason, detail) = reason(item);
+    let detail = if detail.is_empty() { reason.to_owned() } else { detail };
+    let is_json = !NO_JSON.contains(&reason);
+    let status = if is_json { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
+    Problem::new(status, detail).with_reason(reason)
+}
+
+/// Why a row is no record.
+pub fn reason(item: &Item) -> (&'static str, String) {
+    match item {
+        Item::Record(_) => ("", String::new()),
+        Item::Skip(reason) => (reason, String::new()),
+        Item::Reject { reason, detail, .. } => (reason, detail.clone()),
+    }
+}
+
+/// The rows of a batch with their numbers, without blank lines.
+pub fn rows(bytes: &[u8]) -> Outcome<Vec<(u64, std::ops::Range<usize>)>> {
+    let (mut rows, mut start) = (Vec::new(), 0);
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let end = start + line.len();
+        if !line.trim_ascii().is_empty() {
+            rows.push((number as u64 + 1, start..end));
+        }
+        start = end + 1;
+        if rows.len() > BATCH_ROWS_MAX {
+            let detail = format!("more than {BATCH_ROWS_MAX} rows; send them in parts");
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,280 @@
+use crate::serve::client::{Reply, Server, reply};
+use crate::texts::text;
+use crate::workbench::Bench;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// A server and a client.
+mod client;
+
+const NDJSON: &str = "application/x-ndjson";
+
+/// A bench whose texts have numbered words, so that numbers refuse nothing, with an epoch of `count`
+/// texts in it.
+fn bench(count: u64, more: &str) -> Bench {
+    let bench = Bench::new(Path::new("in"), &format!("[confirm]\nfacts = \"off\"\n{more}"));
+    let rows: String = (0..count)
+        .map(|n| row(&format!("http://h{}.example/{n}", n % 5), &text(n / 4, 3 * (n % 4))))
+        .map(|row| format!("{row}\n"))
+        .collect();
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), rows).expect("written");
+    bench.run_well(&[]);
+    bench
+}
+
+fn row(url: &str, text: &str) -> Value {
+    json!({ "url": url, "text": text })
+}
+
+/// Rows that are asked about: new ones, stored ones and near ones.
+fn asked(count: u64) -> Vec<Value> {
+    let edition = |n: u64| if n % 8 == 0 { 3 } else { 2 * (n % 7) + 1 };
+    (0..count).map(|n| row(&format!("http://new.example/{n}"), &text(n / 4, edition(n)))).collect()
+}
+
+fn lines(rows: &[Value]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
+}
+
+fn problem(reply: &Reply, status: u16) -> Value {
+    assert_eq!(reply.status, status, "{reply:?}");
+    assert!(reply.head.contains("content-type: application/problem+json"), "{reply:?}");
+    let value = reply.json();
+    assert_eq!(value["status"], status);
+    assert!(value["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{value}");
+    value
+}
+
+/// What `/check` says of a few hundred records is what `query` says, whether they come as a batch,
+/// one by one, as texts or as pages.
+#[test]
+fn checks_are_those_of_query() {
+    let bench = bench(240, "");
+    let rows = asked(320);
+    std::fs::write(bench.at("asked.jsonl"), lines(&rows)).expect("written");
+    let output = bench.pagefold("query", &["asked.jsonl", "--json"]);
+    let told: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let server = Server::start(&bench, &[]);
+    let batch = server.send("POST", "/check", NDJSON, lines(&rows).as_bytes());
+    assert_eq!((batch.status, batch.head.contains(NDJSON)), (200, true), "{batch:?}");
+    let answers = batch.lines();
+    assert_eq!((answers.len(), told.len()), (rows.len(), rows.len()));
+    let mut verdicts = BTreeSet::new();
+    for (answer, told) in answers.iter().zip(&told) {
+        for key in ["url", "verdict", "representative", "cluster", "similarity", "reason", "provisional", "because"] {
+            assert_eq!(answer[key], told[key], "{key}: {answer}");
+        }
+        assert_eq!(answer["inserted"], false);
+        verdicts.insert(answer["verdict"].to_string());
+    }
+    assert_eq!(verdicts.len(), 3, "{verdicts:?}");
+    for (at, row) in rows.iter().enumerate().step_by(29) {
+        assert_eq!(server.post("/check", row).json(), answers[at]);
+        let text = row["text"].as_str().expect("a text");
+        let target = format!("/check?url=http://new.example/{at}");
+        assert_eq!(server.send("POST", &target, "text/plain; charset=utf-8", text.as_bytes()).json(), answers[at]);
+        let page = format!("<!doctype html><html><body><p>{text}</p></body></html>");
+        let nameless = server.send("POST", "/check", "text/html", page.as_bytes()).json();
+        assert_eq!((&nameless["verdict"], &nameless["content"]), (&answers[at]["verdict"], &answers[at]["content"]));
+    }
+    let mixed = format!("{}\n\nno json\n{{\"text\":\"no url\"}}\n{}\n", rows[0], rows[1]);
+    let mixed = server.send("POST", "/check", NDJSON, mixed.as_bytes()).lines();
+    assert_eq!((&mixed[0], &mixed[3]), (&answers[0], &answers[1]));
+    assert_eq!((mixed[1]["line"].as_u64(), mixed[1]["reason"].as_str()), (Some(3), Some("bad_json")));
+    assert_eq!((mixed[2]["verdict"].as_str(), mixed[2]["reason"].as_str()), (Some("rejected"), Some("no_url")));
+    assert!(server.stop().success());
+}
+
+/// Pages and pairs are explained as `explain` does it.
+#[test]
+fn explanations_are_those_of_explain() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let [a, b] = ["http://h0.example/0", "http://h1.example/1"];
+    let told = |urls: &[&str]| -> Value {
+        let output = bench.pagefold("explain", &[urls, &["--json"]].concat());
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    assert_eq!(server.get(&format!("/pages?url={a}")).json(), told(&[a]));
+    assert_eq!(server.get(&format!("/explain?url={a}&url={b}")).json(), told(&[a, b]));
+    problem(&server.get("/pages?url=http://nowhere.example/"), 404);
+    problem(&server.get(&format!("/explain?url={a}")), 400);
+    problem(&server.get(&format!("/pages?uri={a}")), 400);
+}
+
+/// A run beside the server commits, and the server answers by the new head, without a restart.
+#[test]
+fn it_moves_to_a_new_head() {
+    let bench = bench(40, "");
+    let server = Server::start(&bench, &[]);
+    assert_eq!(server.get("/readyz").json()["epoch"], 1);
+    let later = row("http://later.example/", &text(900, 0));
+    assert_eq!(server.post("/check", &later).json()["verdict"], "new");
+    std::fs::write(bench.at("in/2.jsonl"), format!("{later}\n")).expect("written");
+    bench.run_well(&[]);
+    server.wait("the new head", || server.get("/readyz").json()["epoch"] == 2);
+    assert_eq!(server.post("/check", &later).json()["verdict"], "identical");
+    assert_eq!(server.get("/pages?url=http://later.example/").json()["epoch"], 2);
+    // A head that was decided with other keys cannot answer for this job. The one before it does.
+    std::fs::write(bench.at("in/3.jsonl"), format!("{}\n", row("http://last.example/", &text(901, 0))))
+        .expect("written");
+    bench.run_well(&["--set", "confirm.similarity_min=0.9"]);
+    server.wait("the news", || server.get("/readyz").status == 503);
+    problem(&server.get("/readyz"), 503);
+    assert_eq!(server.post("/check", &later).json()["verdict"], "identical");
+    assert!(server.stop().success());
+}
+
+/// The description of the interface names every key of an answer, and every path.
+#[test]
+fn the_interface_is_described() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let described = server.get("/openapi.json").json();
+    for path in ["/check", "/pages", "/explain", "/healthz", "/readyz"] {
+        assert!(described["paths"][path].is_object(), "{path}");
+    }
+    let keys = |value: &Value| -> BTreeSet<String> { value.as_object().expect("an object").keys().cloned().collect() };
+    let answer = server.post("/check", &asked(1)[0]).json();
+    assert_eq!(keys(&described["components"]["schemas"]["Answer"]["properties"]), keys(&answer));
+    let rejected = server.send("POST", "/check", NDJSON, b"x").lines();
+    assert_eq!(keys(&described["components"]["schemas"]["Rejected"]["properties"]), keys(&rejected[0]));
+}
+
+/// Clients that are slow, wrong or many do not keep others from being served, and each is told what
+/// is wrong with its request.
+#[test]
+fn hostile_clients() {
+    let bench = bench(8, "[read.limits]\nline_bytes_max = 100000\n");
+    let server = Server::start(&bench, &[]);
+    let served = || {
+        let answer = server.post("/check", &asked(1)[0]);
+        assert_eq!((answer.status, answer.json()["verdict"].as_str()), (200, Some("identical")), "{answer:?}");
+    };
+    let begin = |head: &str| -> TcpStream {
+        let mut stream = server.connect().expect("accepted");
+        stream.write_all(head.replace("HOST", &server.at.to_string()).as_bytes()).expect("written");
+        stream
+    };
+    let post = "POST /check HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n";
+    // Hundreds that say nothing, half a head, or half a body.
+    let mut held: Vec<TcpStream> = (0..200).map(|_| server.connect().expect("accepted")).collect();
+    held.extend((0..50).map(|_| begin("P")));
+    held.extend((0..50).map(|_| begin("POST /check HTTP/1.1\r\nHost:")));
+    held.extend((0..50).map(|_| begin(&format!("{post}Content-Length: 1000\r\n\r\n{{\"url\":"))));
+    served();
+    // A body over the limit, stated, and one that does not end.
+    problem(&reply(begin(&format!("{post}Content-Length: 1073741824\r\n\r\n{{"))).expect("an answer"), 413);
+    let mut endless = begin(&format!("{post}Transfer-Encoding: chunked\r\n\r\n"));
+    let chunk = [&b"1000\r\n"[..], &[b'x'; 4096], b"\r\n"].concat();
+    while endless.write_all(&chunk).is_ok() {}
+    served();
+    // Requests that make no sense.
+    assert_eq!(problem(&server.send("POST", "/check", "application/json", b"{\"url\": "), 400)["reason"], "bad_json");
+    assert_eq!(problem(&server.post("/check", &json!({ "url": "http://a.example/" })), 422)["reason"], "no_text");
+    problem(&server.send("POST", "/check", "application/x-www-form-urlencoded", b"url=x"), 415);
+    problem(&server.send("POST", "/check?always=true", "application/json", b"{}"), 400);
+    problem(&server.send("POST", "/check?date=soon", "text/plain", b"x"), 400);
+    problem(&server.get("/check"), 405);
+    problem(&server.get("/else"), 404);
+    let many_rows = "{}\n".repeat(10_001);
+    problem(&server.send("POST", "/check", NDJSON, many_rows.as_bytes()), 413);
+    // A page in a browser of this machine.
+    let close = "Connection: close\r\nContent-Length: 2\r\n\r\n{}";
+    problem(&reply(begin(&format!("{post}Origin: http://site.example\r\n{close}"))).expect("an answer"), 403);
+    let named = post.replace("HOST", "site.example");
+    problem(&reply(begin(&format!("{named}{close}"))).expect("an answer"), 403);
+    assert!(reply(begin("\x16\x03\x01 no HTTP\r\n\r\n")).is_ok_and(|reply| reply.status == 400));
+    served();
+    drop(held);
+    assert!(server.stop().success());
+}
+
+/// With a token who does not show it is not answered, and the checks of health are.
+#[test]
+fn tokens() {
+    let bench = bench(8, "");
+    std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    let server = Server::start(&bench, &["--token-file", "token"]);
+    let question = &asked(1)[0];
+    let refused = server.post("/check", question);
+    problem(&refused, 401);
+    assert!(refused.head.contains("www-authenticate: bearer"), "{refused:?}");
+    assert_eq!((server.get("/healthz").status, server.get("/readyz").status), (200, 200));
+    problem(&server.get("/openapi.json"), 401);
+    let server = server.with_token("0123456789abcdef0123456789abcdeF");
+    problem(&server.post("/check", question), 401);
+    let server = server.with_token("0123456789abcdef0123456789abcdef");
+    assert_eq!(server.post("/check", question).json()["verdict"], "identical");
+    assert!(server.stop().success());
+}
+
+/// A server that cannot start says why, with the exit code that fits.
+#[test]
+fn starts_that_fail() {
+    let bench = bench(8, "");
+    let failed = |arguments: &[&str]| {
+        let output = bench.pagefold("serve", arguments);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = failed(&["--bind", "0.0.0.0:0"]);
+    assert_eq!((code, said.contains("--token-file")), (Some(64), true), "{said}");
+    std::fs::write(bench.at("open"), "0123456789abcdef0123456789abcdef\n").expect("written");
+    std::fs::set_permissions(bench.at("open"), std::fs::Permissions::from_mode(0o644)).expect("set");
+    let (code, said) = failed(&["--token-file", "open"]);
+    assert_eq!((code, said.contains("chmod 600")), (Some(77), true), "{said}");
+    let server = Server::start(&bench, &[]);
+    let (code, said) = failed(&["--bind", &server.at.to_string()]);
+    assert_eq!((code, said.contains("cannot listen on")), (Some(74), true), "{said}");
+    let (code, said) = failed(&["--set", "store=nowhere"]);
+    assert_eq!((code, said.contains("no store at")), (Some(66), true), "{said}");
+}
+
+/// A request that is under way when the server is told to stop is answered, and the server ends
+/// well.
+#[test]
+fn a_stop_loses_no_answer() {
+    let bench = bench(240, "");
+    let server = Server::start(&bench, &[]);
+    let rows = asked(320);
+    let body = lines(&rows);
+    let mut stream = server.connect().expect("accepted");
+    let head = format!(
+        "POST /check HTTP/1.1\r\nHost: {}\r\nContent-Type: {NDJSON}\r\nContent-Length: {}\r\n\r\n",
+        server.at,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("written");
+    stream.write_all(&body.as_bytes()[..body.len() / 2]).expect("written");
+    // It has been accepted, as one that came after it was answered.
+    assert_eq!(server.get("/healthz").status, 200);
+    crate::workbench::signal("TERM", &server.id().to_string());
+    let refuses = || TcpStream::connect(server.at).is_err();
+    server.wait("the end of listening", refuses);
+    stream.write_all(&body.as_bytes()[body.len() / 2..]).expect("written");
+    let answer = reply(stream).expect("an answer");
+    assert_eq!((answer.status, answer.lines().len()), (200, rows.len()));
+    assert!(server.stop().success());
+}
+
+/// HTTP/2 is spoken with a client that begins with its preface, also if that comes in pieces.
+#[test]
+fn http2_is_spoken() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let mut stream = server.connect().expect("accepted");
+    for part in [&b"PR"[..], b"I * HTTP/2.0\r\n\r\nSM\r\n\r\n", &[0, 0, 0, 4, 0, 0, 0, 0, 0]] {
+        stream.write_all(part).expect("written");
+        assert_eq!(server.get("/healthz").status, 200);
+    }
+    let mut frame = [0; 9];
+    stream.read_exact(&mut frame).expect("a frame");
+    assert_eq!((frame[3], &frame[5..]), (4, &[0; 4][..]), "the settings of the connection: {frame:?}");
+}
