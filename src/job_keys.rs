@@ -111,6 +111,7 @@ pub const KEYS: &[Key] = &[
     key("output.export", Takes::Word(&["always", "on-demand"])),
     key("output.metrics", Takes::Place),
     key("output.ping", Takes::Text),
+    key("serve.inbox", Takes::Place),
 ];
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// A server and a client.
 mod client;
+/// What is inserted is decided in one order, durable, and taken by the next epoch.
+mod inserts;
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -137,7 +139,7 @@ fn the_interface_is_described() {
     let bench = bench(8, "");
     let server = Server::start(&bench, &[]);
     let described = server.get("/openapi.json").json();
-    for path in ["/check", "/pages", "/explain", "/healthz", "/readyz"] {
+    for path in ["/check", "/insert", "/remove", "/pages", "/explain", "/healthz", "/readyz"] {
         assert!(described["paths"][path].is_object(), "{path}");
     }
     let keys = |value: &Value| -> BTreeSet<String> { value.as_object().expect("an object").keys().cloned().collect() };

@@ -6,8 +6,9 @@ use crate::jobs;
 use crate::serve::{Options, serve};
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
+use std::time::Duration;
 use workers::error::Result;
-use workers::online::heads::Heads;
+use workers::online::{Inserts, Online};
 
 /// `pagefold serve`.
 pub fn command(arguments: &cli::Serve) -> Result<()> {
@@ -17,9 +18,13 @@ pub fn command(arguments: &cli::Serve) -> Result<()> {
         token: arguments.token_file.clone(),
         threads: arguments.threads.map_or_else(cores, usize::from),
     };
-    let heads = Heads::open(job)?;
-    let epoch = heads.now().index.epoch;
-    serve(&options, heads, |at| match arguments.of.json {
+    let inserts = Inserts {
+        seal_after: Duration::from_secs(arguments.seal_seconds.into()),
+        overlay_bytes_max: (arguments.inbox_mib as usize) << 20,
+    };
+    let online = Online::open(job, (!arguments.read_only).then_some(inserts))?;
+    let epoch = online.figures()?.epoch;
+    serve(&options, online, |at| match arguments.of.json {
         true => print_json(&json!({ "listening": at.to_string(), "epoch": epoch })),
         false => show(&format!("listening on http://{at}, epoch {epoch}\n")),
     })

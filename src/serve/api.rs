@@ -5,7 +5,8 @@ use crate::serve::routes;
 use serde::Serialize;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi, ToSchema};
-use workers::ask::index::{self, Found};
+use workers::ask::index::Found;
+use workers::online::Decision;
 
 /// What becomes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -39,7 +40,7 @@ pub struct Answer {
     pub provisional: bool,
     /// Why: the words are in the page about `query`.
     pub because: Vec<&'static str>,
-    /// Whether the record was inserted.
+    /// Whether the record was inserted: the next epoch takes it, and it is durable.
     pub inserted: bool,
     /// The content: the digest of the normalised text; none if it is empty.
     pub content: Option<String>,
@@ -47,8 +48,8 @@ pub struct Answer {
     pub notes: Vec<String>,
 }
 
-impl From<index::Answer> for Answer {
-    fn from(answer: index::Answer) -> Answer {
+impl From<Decision> for Answer {
+    fn from(Decision { answer, inserted, .. }: Decision) -> Answer {
         Answer {
             url: answer.url,
             verdict: match answer.verdict {
@@ -62,21 +63,31 @@ impl From<index::Answer> for Answer {
             reason: answer.reason,
             provisional: answer.provisional,
             because: answer.because,
-            inserted: false,
+            inserted,
             content: answer.content,
             notes: answer.notes,
         }
     }
 }
 
-/// The answer about a row of a batch that a run would not read.
+/// The answer about a page that was to be removed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Removed {
+    /// The URL, or the key, as it was sent.
+    pub url: String,
+    /// Whether there was such a page. The removal is kept in any case, so that an older record does
+    /// not bring the page back.
+    pub removed: bool,
+}
+
+/// The answer about a row of a batch that was not taken.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Rejected {
     /// The line of the batch, from 1.
     pub line: u64,
     /// Always `rejected`.
     pub verdict: &'static str,
-    /// A fixed word such as `bad_json`.
+    /// A fixed word such as `bad_json`, or `inbox_full`: send it again after an epoch.
     pub reason: &'static str,
     /// More for a person.
     pub detail: String,
@@ -88,6 +99,8 @@ pub struct Rejected {
 pub enum Line {
     /// Of a record.
     Answer(Answer),
+    /// Of a removal.
+    Removed(Removed),
     /// Of a row that is no record.
     Rejected(Rejected),
 }
@@ -102,9 +115,17 @@ pub struct Ready {
 /// The description of the interface.
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "pagefold", description = "Asks a pagefold store by the rules of its runs."),
-    paths(routes::check, routes::pages, routes::explain, routes::healthz, routes::readyz),
-    components(schemas(Answer, Line, Problem, Ready, Rejected, Verdict)),
+    info(title = "pagefold", description = "Asks a pagefold store by the rules of its runs, and inserts into it."),
+    paths(
+        routes::check,
+        routes::insert,
+        routes::remove,
+        routes::pages,
+        routes::explain,
+        routes::healthz,
+        routes::readyz
+    ),
+    components(schemas(Answer, Line, Problem, Ready, Rejected, Removed, Verdict)),
     modifiers(&Token)
 )]
 pub struct Description;

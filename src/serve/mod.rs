@@ -8,6 +8,7 @@ mod access;
 mod api;
 mod body;
 mod connections;
+mod durable;
 mod problem;
 mod queue;
 mod record;
@@ -15,6 +16,7 @@ mod routes;
 
 use crate::serve::access::Access;
 use crate::serve::body::Budget;
+use crate::serve::durable::Waiter;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::queue::Queue;
 use std::net::SocketAddr;
@@ -25,8 +27,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use workers::error::{Error, Result};
 use workers::locks::lock;
-use workers::online::heads::Heads;
-use workers::read::fields::Wanted;
+use workers::online::Online;
+use workers::store::damage;
 
 /// The most bytes of a body, unless the job allows fewer in a line.
 pub const BODY_BYTES_MAX: usize = 16_777_216;
@@ -45,8 +47,8 @@ pub struct Options {
 
 /// What all requests share.
 struct Server {
-    heads: Heads,
-    wanted: Wanted,
+    online: Arc<Online>,
+    waiter: Waiter,
     access: Access,
     queue: Queue,
     budget: Arc<Budget>,
@@ -66,11 +68,10 @@ impl Server {
 
     /// Moves to a newer head if there is one.
     fn catch_up(&self) {
-        let behind = match self.heads.newer() {
+        let behind = match damage::caught(|| self.online.catch_up()) {
             Ok(None) => None,
-            Ok(Some(newer)) => {
-                tracing::info!(epoch = newer.index.epoch, "asking a newer head");
-                self.heads.move_to(newer);
+            Ok(Some(epoch)) => {
+                tracing::info!(epoch, "asking a newer head");
                 None
             }
             Err(error) => Some(error.to_string()),
@@ -83,25 +84,28 @@ impl Server {
     }
 }
 
-/// Serves the store of `heads` until a signal. `announce` is told where, when requests are answered.
+/// Serves `online` until a signal. `announce` is told where, when requests are answered.
 ///
 /// # Errors
 ///
-/// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is taken.
-pub fn serve(options: &Options, heads: Heads, announce: impl FnOnce(SocketAddr) -> Result<()>) -> Result<()> {
+/// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is taken,
+/// or if the inbox cannot be written.
+pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr) -> Result<()>) -> Result<()> {
     let access = Access::new(options.bind, options.token.as_deref())?;
-    let limits = &heads.job().read.limits;
+    let (stop, stopping) = watch::channel(false);
+    let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
+    crate::signals::on_stop(move || _ = stop_by_signal.send(true));
+    let online = Arc::new(online);
+    let (writer, waiter) = durable::start(&online, stop)?;
     let server = Arc::new(Server {
         access,
-        wanted: record::wanted(&heads.job().read),
+        waiter,
         queue: Queue::new(options.threads),
         budget: Arc::default(),
-        body_bytes_max: limits.line_bytes_max.min(BODY_BYTES_MAX),
+        body_bytes_max: online.job().read.limits.line_bytes_max.min(BODY_BYTES_MAX),
         behind: Mutex::default(),
-        heads,
+        online,
     });
-    let (stop, stopping) = watch::channel(false);
-    crate::signals::on_stop(move || _ = stop.send(true));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
@@ -117,7 +121,7 @@ pub fn serve(options: &Options, heads: Heads, announce: impl FnOnce(SocketAddr) 
     });
     // What is under way after the time of grace is given up.
     runtime.shutdown_background();
-    outcome
+    writer.end().and(outcome)
 }
 
 /// Looks for newer heads, for ever.

@@ -5,11 +5,10 @@
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::{HeaderMap, StatusCode, header};
-use workers::job;
+use workers::extract;
+use workers::online::rows::Says;
 use workers::read::date;
-use workers::read::fields::Wanted;
-use workers::read::json;
-use workers::read::record::{self, Body, Item, Record};
+use workers::read::record::{self, Body, Item};
 
 /// The most rows of a batch.
 pub const BATCH_ROWS_MAX: usize = 10_000;
@@ -71,6 +70,15 @@ impl Query {
         self.0.iter().filter(|(of, _)| of == name).map(|(_, value)| value.clone()).collect()
     }
 
+    /// Whether `name` is true; it is false if it does not stand there.
+    pub fn switch(&self, name: &str) -> Outcome<bool> {
+        match self.one(name)?.as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(Problem::bad(format!("{name}={other}: true or false is wanted"))),
+        }
+    }
+
     /// The value of `name`, which may stand once.
     pub fn one(&self, name: &str) -> Outcome<Option<String>> {
         match &self.all(name)[..] {
@@ -107,24 +115,29 @@ impl Named {
     }
 }
 
-/// The body of a record that is a text or a page alone.
-pub fn body(form: Form, charset: Option<String>, bytes: Vec<u8>) -> Body {
-    match form {
-        Form::Html => Body::Html { bytes, charset },
-        _ => Body::Plain { bytes, charset },
+/// A text or a page alone.
+pub struct Alone {
+    is_html: bool,
+    charset: Option<String>,
+    bytes: Vec<u8>,
+}
+
+/// A text, or a page if it `is_html`, of these bytes.
+pub fn body(is_html: bool, charset: Option<String>, bytes: Vec<u8>) -> Alone {
+    Alone { is_html, charset, bytes }
+}
+
+impl Alone {
+    /// The body of its record.
+    pub fn body(self) -> Body {
+        let Alone { is_html, charset, bytes } = self;
+        if is_html { Body::Html { bytes, charset } } else { Body::Plain { bytes, charset } }
     }
-}
 
-/// The fields of a row that are read for `job`.
-pub fn wanted(job: &job::Read) -> Wanted {
-    Wanted::new(&job.fields, &job.key, "")
-}
-
-/// The record of a row.
-pub fn row(line: &[u8], number: u64, wanted: &Wanted) -> Result<Record, Item> {
-    match json::item(line, number, wanted, |_| ()) {
-        Item::Record(record) => Ok(record),
-        item => Err(item),
+    /// What its row says.
+    pub fn says(self) -> Says {
+        let text = extract::decoded(&self.bytes, self.charset.as_deref());
+        if self.is_html { Says::Html(text) } else { Says::Text(text) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The requests that are answered.
 
 use crate::serve::Server;
-use crate::serve::api::{Answer, Description, Line, Ready, Rejected};
+use crate::serve::api::{Answer, Description, Line, Ready, Rejected, Removed};
 use crate::serve::body;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::record::{self, Form, Named, Query};
@@ -15,16 +15,18 @@ use axum::routing::{get, post};
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::OpenApi as _;
-use workers::ask::index::Index;
 use workers::ask::{page, pair};
 use workers::error::{Error, Kind};
-use workers::read::fields::Wanted;
-use workers::read::record::Record;
+use workers::online::rows::Says;
+use workers::online::{Asked, Decision, Online, Refused, Removal};
+use workers::read::record::{Item, Record};
 
 /// All routes.
 pub fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route("/check", post(check))
+        .route("/insert", post(insert))
+        .route("/remove", post(remove))
         .route("/pages", get(pages))
         .route("/explain", get(explain))
         .route("/openapi.json", get(openapi))
@@ -72,63 +74,194 @@ async fn no_method(uri: Uri) -> Problem {
     )
 )]
 pub async fn check(State(server): Server_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
-    let (form, charset) = record::form(&headers)?;
-    let query =
-        Query::parse(uri.query(), if matches!(form, Form::Text | Form::Html) { &["url", "date"] } else { &[] })?;
-    let named = Named::of(&query)?;
-    let mut held = body::read(&headers, body, server.body_bytes_max, &server.budget).await?;
-    let opened = server.heads.now();
-    match form {
-        Form::Json => {
-            let record =
-                record::row(held.bytes.trim_ascii(), 1, &server.wanted).map_err(|item| record::rejected(&item))?;
-            let answer = server.queue.answer(move || opened.index.ask_record(record, false)).await?;
-            Ok(json("application/json", &Answer::from(answer)))
-        }
-        Form::Batch => {
-            let rows = record::rows(&held.bytes)?;
-            let server_ = server.clone();
-            let lines = server.queue.answer(move || {
-                let mut lines = Vec::new();
-                for (number, range) in rows {
-                    let line = line(&opened.index, &server_.wanted, held.bytes[range].trim_ascii(), number)?;
-                    push(&mut lines, &line)?;
-                }
-                Ok(lines)
-            });
-            Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], lines.await?).into_response())
-        }
-        Form::Text | Form::Html => {
-            let body = record::body(form, charset, std::mem::take(&mut held.bytes));
-            let answer = server.queue.answer(move || {
-                let _held = held;
-                match named.url {
-                    Some(url) => {
-                        opened.index.ask_record(Record { url, date: named.date, bad_date: false, body }, false)
-                    }
-                    None => opened.index.ask(body, false),
-                }
-            });
-            Ok(json("application/json", &Answer::from(answer.await?)))
+    posted(server, Action::Check, &uri, &headers, body).await
+}
+
+/// What becomes of a record, or of each of a batch. It is inserted if its text is new: the next
+/// epoch takes it, and the records that come after it are held against it at once.
+#[utoipa::path(
+    post,
+    path = "/insert",
+    params(
+        ("always" = Option<bool>, Query, description = "insert what is not new, too"),
+        ("url" = Option<String>, Query, description = "the URL of a text or a page alone"),
+        ("date" = Option<String>, Query, description = "its date"),
+    ),
+    request_body(
+        description = "As for /check; a text or a page alone needs its URL",
+        content((Object = "application/json"), (String = "application/x-ndjson"), (String = "text/plain"), (String = "text/html")),
+    ),
+    responses(
+        (status = 200, description = "The answer, when what was inserted is durable", content((Answer = "application/json"), (Line = "application/x-ndjson"))),
+        (status = "4XX", description = "The request is wrong, or comes too soon; 409: there is no inbox", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "The server failed; 503: an epoch must take what was inserted", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn insert(State(server): Server_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
+    posted(server, Action::Insert, &uri, &headers, body).await
+}
+
+/// Removes a page, or those of a batch, with the next epoch.
+#[utoipa::path(
+    post,
+    path = "/remove",
+    params(("url" = Option<String>, Query, description = "the URL of the page, if there is no body")),
+    request_body(
+        description = "A row with the URL, or one a line",
+        content((Object = "application/json"), (String = "application/x-ndjson")),
+    ),
+    responses(
+        (status = 200, description = "The answer, when the removal is durable", content((Removed = "application/json"), (Line = "application/x-ndjson"))),
+        (status = "4XX", description = "The request is wrong, or comes too soon; 409: there is no inbox", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "The server failed; 503: an epoch must take what was inserted", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn remove(State(server): Server_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
+    posted(server, Action::Remove, &uri, &headers, body).await
+}
+
+/// What is to be done with records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Check,
+    Insert,
+    Remove,
+}
+
+impl Action {
+    /// The names that its query may have.
+    fn names(self, form: Option<Form>) -> &'static [&'static str] {
+        match (self, form) {
+            (Action::Check, Some(Form::Text | Form::Html)) => &["url", "date"],
+            (Action::Check, _) => &[],
+            (Action::Insert, Some(Form::Text | Form::Html)) => &["always", "url", "date"],
+            (Action::Insert, _) => &["always"],
+            (Action::Remove, None) => &["url"],
+            (Action::Remove, _) => &[],
         }
     }
 }
 
-/// The answer about a row of a batch.
-fn line(index: &Index, wanted: &Wanted, row: &[u8], number: u64) -> Result<Line, Error> {
-    Ok(match record::row(row, number, wanted) {
-        Ok(record) => Line::Answer(index.ask_record(record, false)?.into()),
-        Err(item) => {
-            let (reason, detail) = record::reason(&item);
-            Line::Rejected(Rejected { line: number, verdict: "rejected", reason, detail })
-        }
-    })
+async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &HeaderMap, body: Body) -> Outcome<Response> {
+    // A removal by `?url=` needs no body, hence no form.
+    let (form, charset) = match action == Action::Remove && !headers.contains_key(header::CONTENT_TYPE) {
+        true => (None, None),
+        false => record::form(headers).map(|(form, charset)| (Some(form), charset))?,
+    };
+    let query = Query::parse(uri.query(), action.names(form))?;
+    let (named, always) = (Named::of(&query)?, query.switch("always")?);
+    if action != Action::Check && !server.online.has_inbox() {
+        return Err(Refused::NoInbox.into());
+    }
+    let mut held = body::read(headers, body, server.body_bytes_max, &server.budget).await?;
+    let online = server.online.clone();
+    if form == Some(Form::Batch) {
+        let rows = record::rows(&held.bytes)?;
+        let answered = server.queue.answer(move || {
+            let (mut lines, mut after) = (Vec::new(), 0);
+            for (number, range) in rows {
+                let line = match row(&online, action, always, held.bytes[range].trim_ascii()) {
+                    Ok((line, durable)) => {
+                        after = after.max(durable);
+                        line
+                    }
+                    Err(refused) => line_of(refused, number)?,
+                };
+                serde_json::to_writer(&mut lines, &line)
+                    .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
+                lines.push(b'\n');
+            }
+            Ok((lines, after))
+        });
+        let (lines, after) = answered.await?;
+        server.waiter.wait(after).await?;
+        return Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], lines).into_response());
+    }
+    let answered = server.queue.answer(move || {
+        Ok(match form {
+            Some(Form::Text | Form::Html) => {
+                let body = record::body(form == Some(Form::Html), charset, std::mem::take(&mut held.bytes));
+                text(&online, action, always, named, body)
+            }
+            Some(_) => row(&online, action, always, held.bytes.trim_ascii()),
+            None => removal(&online, &named),
+        })
+    });
+    let (line, after) = answered.await?.map_err(Problem::from)?;
+    server.waiter.wait(after).await?;
+    Ok(json("application/json", &line))
 }
 
-fn push(lines: &mut Vec<u8>, line: &Line) -> Result<(), Error> {
-    serde_json::to_writer(&mut *lines, line).map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
-    lines.push(b'\n');
-    Ok(())
+/// An answer, and how many records must be durable for it.
+type Answered = Result<(Line, u64), Refused>;
+
+fn decided(decision: Decision) -> (Line, u64) {
+    let after = decision.after;
+    (Line::Answer(decision.into()), after)
+}
+
+fn removed(Removal { url, removed, after }: Removal) -> (Line, u64) {
+    (Line::Removed(Removed { url, removed }), after)
+}
+
+/// Does what is wanted with a row of JSON.
+fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
+    let rows = online.rows();
+    match action {
+        Action::Check => Ok(decided(online.check(&Asked::Record(rows.record(json)?))?)),
+        Action::Insert => online.insert(&rows.parse(json)?, always).map(decided),
+        Action::Remove => online.remove(&rows.parse_removal(json)?).map(removed),
+    }
+}
+
+/// Does what is wanted with a text or a page alone.
+fn text(online: &Online, action: Action, always: bool, named: Named, body: record::Alone) -> Answered {
+    let Named { url, date } = named;
+    match (action, url) {
+        (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?)),
+        (Action::Check, Some(url)) => {
+            let record = Record { url, date, bad_date: false, body: body.body() };
+            Ok(decided(online.check(&Asked::Record(record))?))
+        }
+        (Action::Insert, Some(url)) => {
+            let row = online.rows().made(&url, date, body.says())?;
+            online.insert(&row, always).map(decided)
+        }
+        (_, _) => Err(Refused::Row(Item::reject("no_url", "`?url=` is wanted: what is inserted is a page"))),
+    }
+}
+
+fn removal(online: &Online, named: &Named) -> Answered {
+    let wanted = "`?url=`, or a row with Content-Type: application/json, is wanted";
+    let url = named.url.as_deref().ok_or_else(|| Refused::Row(Item::reject("no_url", wanted)))?;
+    online.remove(&online.rows().made(url, None, Says::Removed)?).map(removed)
+}
+
+/// The line of a batch about a row that was not taken.
+fn line_of(refused: Refused, line: u64) -> Result<Line, Error> {
+    let (reason, detail) = match refused {
+        Refused::Row(item) => record::reason(&item),
+        Refused::Full => ("inbox_full", FULL.to_owned()),
+        Refused::NoInbox => ("no_inbox", NO_INBOX.to_owned()),
+        Refused::Failed(error) => return Err(error),
+    };
+    Ok(Line::Rejected(Rejected { line, verdict: "rejected", reason, detail }))
+}
+
+const FULL: &str = "what was inserted since the last epoch takes all the memory for it; `pagefold run JOB` takes it, \
+                    then send this again";
+const NO_INBOX: &str = "nothing can be inserted here: the job has no `[serve] inbox`, or the server was started with \
+                        --read-only";
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Problem {
+        match refused {
+            Refused::Row(item) => record::rejected(&item),
+            Refused::Full => Problem::unavailable(FULL).with_reason("inbox_full"),
+            Refused::NoInbox => Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason("no_inbox"),
+            Refused::Failed(error) => Problem::from(error),
+        }
+    }
 }
 
 /// A page of the store: its text, its cluster, why that is represented as it is, and its history.
@@ -166,14 +299,14 @@ pub async fn explain(State(server): Server_, uri: Uri) -> Outcome<Response> {
 }
 
 async fn explained(server: Arc<Server>, urls: Vec<String>) -> Outcome<Response> {
-    let opened = server.heads.now();
+    let opened = server.online.opened()?;
     let server_ = server.clone();
     let explained = server.queue.answer(move || {
         let found = urls.iter().map(|url| page::find(&opened.index, url)).collect::<Result<Vec<_>, Error>>()?;
         let value = match &found[..] {
             [a, b] => serde_json::to_value(pair::explain(&opened.index, [a, b])?),
             _ => {
-                let job = server_.heads.job();
+                let job = server_.online.job();
                 serde_json::to_value(page::explain(
                     &opened.index,
                     job,
@@ -207,7 +340,7 @@ pub async fn healthz() -> &'static str {
 )]
 pub async fn readyz(State(server): Server_) -> Outcome<Response> {
     server.check_ready()?;
-    Ok(json("application/json", &Ready { epoch: server.heads.now().index.epoch }))
+    Ok(json("application/json", &Ready { epoch: server.online.figures()?.epoch }))
 }
 
 async fn openapi() -> Response {

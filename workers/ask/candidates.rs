@@ -10,35 +10,40 @@ use crate::candidates::pivots::{PIVOTS, PIVOTS_LEAST, examined_before, examined_
 use crate::document::Id;
 use crate::fold::buckets::{Found, near};
 use crate::fold::groups::{CREATED, PROBE, Touched};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a text would be compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposed {
     /// The contents, with [`crate::tables::PairRow::proposals`].
     pub contents: BTreeMap<Id, u64>,
-    /// Whether the text would move ranks by which other contents are compared, or are not.
-    pub moves_others: bool,
+    /// Contents whose ranks the text would move, by which they are compared or are not.
+    pub moved: BTreeSet<Id>,
+    /// The stored fingerprints that are near its own.
+    pub near: BTreeSet<u64>,
     /// Whether a bucket has more contents than were read, and the text is compared with all.
     pub is_cut: bool,
 }
 
 impl Proposed {
-    fn add(&mut self, content: Id, signature: u8) {
+    /// Adds a content that this signature proposes.
+    pub fn add(&mut self, content: Id, signature: u8) {
         let byte = 8 * u32::from(signature);
         *self.contents.entry(content).or_default() += 1 << byte;
     }
 
     /// Adds those of one group or bucket with which `added` is compared. `first` are its first
     /// contents, ascending.
-    fn add_bucket(&mut self, first: &[Id], added: Id, signature: u8) {
+    pub fn add_bucket(&mut self, first: &[Id], added: Id, signature: u8) {
         let is_whole = first.len() < BUCKET_CONTENTS_MAX;
         let rank = first.partition_point(|content| *content < added);
         let before = &first[..examined_before(rank)];
         // Those after it move up by one.
         let after = first[rank..].iter().enumerate().filter(|(at, _)| rank < examined_before(rank + at + 1));
         before.iter().chain(after.map(|(_, content)| content)).for_each(|content| self.add(*content, signature));
-        self.moves_others |= first.len() >= PIVOTS && rank < first.len();
+        if first.len() >= PIVOTS && rank < first.len() {
+            self.moved.extend(first);
+        }
         self.is_cut |= !is_whole && rank < PIVOTS_LEAST;
     }
 
@@ -48,7 +53,9 @@ impl Proposed {
         let compared = first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
         compared.for_each(|(_, content)| self.add(*content, 0));
         // Those behind it are compared with fewer.
-        self.moves_others |= rank < others && (others + 1) * first.len() > product_max;
+        if rank < others && (others + 1) * first.len() > product_max {
+            self.moved.extend(first);
+        }
     }
 }
 
@@ -94,10 +101,13 @@ pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterato
         for (other, product_max) in found.found {
             // Of another group at most the pivots are compared.
             proposed.add_near(&group(other), rank, own.len(), product_max);
+            proposed.near.insert(bands.unkey(band, other));
         }
         for (a, b, product_max) in found.others {
-            let contents = [a, b].map(|key| group(key).len());
-            proposed.moves_others |= contents[0] * contents[1] > product_max;
+            let contents = [a, b].map(group);
+            if contents[0].len() * contents[1].len() > product_max {
+                proposed.moved.extend(contents.iter().flatten());
+            }
         }
     }
     for (kind, key) in keys {
@@ -142,7 +152,7 @@ mod tests {
             let mut proposed = Proposed::default();
             proposed.add_bucket(&before, added, 1);
             prop_assert_eq!(of(&proposed), with);
-            prop_assert!(proposed.moves_others || !elsewhere);
+            prop_assert!(!proposed.moved.is_empty() || !elsewhere);
 
             let (mut with, mut elsewhere) = (Vec::new(), false);
             let mut note = |a: Id, b: Id, diff: i32| match diff {
@@ -157,7 +167,7 @@ mod tests {
             let rank = before.partition_point(|content| *content < added);
             proposed.add_near(&near[..near.len().min(PIVOTS)], rank, before.len(), product_max);
             prop_assert_eq!(of(&proposed), with);
-            prop_assert!(proposed.moves_others || !elsewhere);
+            prop_assert!(!proposed.moved.is_empty() || !elsewhere);
         }
     }
 }

@@ -6,33 +6,30 @@
 
 use crate::ask::candidates::proposed;
 use crate::ask::tables::{Cluster, Tables, share};
+use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Verdict, decide};
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::visit_maker::{VisitMaker, furniture};
 use crate::graph::representative::KeepRule;
 use crate::job::{Job, clusters};
-use crate::locks::lock;
-use crate::read::PageKey;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::evidence::{damaged, unpack_text};
-use crate::tables::visits::{NOTICE, TOO_SHORT};
-use crate::tables::{EvidenceRow, PairRow, Visit, pairs};
-use crate::text::features::Featurizer;
-use crate::text::signatures::Signer;
+use crate::tables::visits::TOO_SHORT;
+use crate::tables::{EvidenceRow, PageRow, PairRow, Visit, pairs};
 use crate::text::sketch::Sketches;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::Arc;
 
 /// The pages with the identical text that an answer names; it counts all.
 pub const URLS_MAX: usize = 10;
 /// The stored pairs of a text that an answer lists.
 pub const STORED_PAIRS_MAX: usize = 1000;
 
-/// The note of a text that says too little to tell pages by.
+/// The notes of texts that fold with identical ones alone, and with none.
+const TOO_SHORT_NOTE: &str = "too_short";
 const SAYS_LITTLE: &str = "says_little";
 
 /// The tables of a head, ready to be asked.
@@ -43,8 +40,7 @@ pub struct Index {
     pub(super) options: confirm::Options,
     pub(super) rule: KeepRule,
     job: Job,
-    /// Makers that no thread uses now. Each has the buffers of one thread.
-    makers: Mutex<Vec<VisitMaker>>,
+    texts: Arc<Texts>,
 }
 
 /// What becomes of a text.
@@ -75,6 +71,9 @@ impl Found {
 pub struct Match {
     /// The content.
     pub content: String,
+    /// The same as a number.
+    #[serde(skip)]
+    pub id: Id,
     /// A page that has it.
     pub url: String,
     /// The number of its pages.
@@ -97,7 +96,7 @@ pub struct Match {
     pub representative: String,
     /// The DocId of that page.
     #[serde(skip)]
-    representative_doc: Id,
+    pub representative_doc: Id,
 }
 
 /// What an index says about a text.
@@ -137,6 +136,12 @@ pub struct Answer {
     /// Those with which it is refused, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Match>,
+    /// The stored fingerprints that are near it.
+    #[serde(skip)]
+    pub near: BTreeSet<u64>,
+    /// Contents whose ranks it moves, by which they are compared or are not.
+    #[serde(skip)]
+    pub moved: BTreeSet<Id>,
 }
 
 /// Why an answer is provisional.
@@ -155,6 +160,10 @@ pub mod because {
     pub const NAMES: &str = "names";
     /// Its URL has another text now, which would go.
     pub const REPLACES: &str = "replaces";
+    /// A record of its URL that is known has a later date, and holds.
+    pub const OUTDATED: &str = "outdated";
+    /// Records that were inserted since the last epoch are like it, or change its cluster.
+    pub const INBOX: &str = "inbox";
 }
 
 impl Index {
@@ -165,77 +174,94 @@ impl Index {
     /// `Config` if the head was decided with another configuration than the job's, `Io` if a table
     /// cannot be mapped.
     pub fn open(job: &Job, store: &Store, head: &Head) -> Result<Index> {
-        job.check_decided(store.root(), &head.manifest, true)?;
+        Index::open_with(job, store, head, Arc::new(Texts::new(job)))
+    }
+
+    /// [`Index::open`] with the maker of texts of another head.
+    pub fn open_with(job: &Job, store: &Store, head: &Head, texts: Arc<Texts>) -> Result<Index> {
+        // Before the first commit nothing was decided.
+        if head.manifest.version > 0 {
+            job.check_decided(store.root(), &head.manifest, true)?;
+        }
         Ok(Index {
             epoch: head.manifest.epoch,
             tables: Tables::open(store, head, job.bands()?)?,
             options: job.verdicts(),
             rule: KeepRule::new(&job.keep),
             job: job.clone(),
-            makers: Mutex::default(),
+            texts,
         })
     }
 
     /// What becomes of `body`, which has no URL. With `all` refused candidates are listed.
     pub fn ask(&self, body: Body, all: bool) -> Result<Answer> {
-        let record = Record { url: String::new(), date: None, bad_date: false, body };
-        Ok(Answer { url: None, ..self.answer(record, None, all)? })
+        self.answer(&self.texts.nameless(body, |content| self.has(content))?, true, all)
     }
 
     /// What becomes of `record`, as a run reads it.
     pub fn ask_record(&self, record: Record, all: bool) -> Result<Answer> {
-        let url = record.url.clone();
-        self.answer(record, Some(url), all)
+        self.answer(&self.texts.text(record, |content| self.has(content))?, true, all)
     }
 
-    fn answer(&self, record: Record, url: Option<String>, all: bool) -> Result<Answer> {
-        let pooled = lock(&self.makers).pop();
-        let mut maker = match pooled {
-            Some(maker) => maker,
-            None => {
-                let featurizer = Featurizer::new(&self.job.features, &self.job.normalize)?;
-                let signer = Signer::new(&self.job.signatures, &self.job.normalize)?;
-                VisitMaker::new(&self.job, furniture(&self.job)?, featurizer, signer)?
-            }
-        };
-        let answer = self.answer_with(&mut maker, record, url, all);
-        lock(&self.makers).push(maker);
-        answer
+    /// The maker of texts.
+    pub fn texts(&self) -> &Arc<Texts> {
+        &self.texts
     }
 
-    fn answer_with(&self, maker: &mut VisitMaker, record: Record, url: Option<String>, all: bool) -> Result<Answer> {
-        let mut notes = Vec::new();
-        let is_key = self.job.read.key != PageKey::Url;
-        let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));
-        let has_url = url.is_some();
-        let mut answer = Answer::about(url, &visit);
+    /// Whether live pages have this content.
+    pub fn has(&self, content: Id) -> bool {
+        self.tables.content(content).is_some()
+    }
+
+    /// The live page of `doc`.
+    pub fn page(&self, doc: Id) -> Option<PageRow> {
+        self.tables.page(doc)
+    }
+
+    /// The date that a record of `doc` must reach to hold: of its live page, or of its removal.
+    pub fn as_of(&self, doc: Id) -> Option<i64> {
+        let page = self.tables.page(doc).map(|page| page.as_of);
+        page.or_else(|| self.tables.gone(doc).map(|gone| gone.as_of))
+    }
+
+    /// The number of live pages of a content.
+    pub fn pages_of(&self, content: Id) -> u64 {
+        self.tables.pages_of(content)
+    }
+
+    /// What accepted pairs join a content to: its component, or itself.
+    pub fn component(&self, content: Id) -> Id {
+        self.tables.component(content).unwrap_or(content)
+    }
+
+    /// What becomes of `text`. It is compared with others, even if live pages have its content,
+    /// unless these are to be found `identical`.
+    pub fn answer(&self, text: &Text, identical: bool, all: bool) -> Result<Answer> {
+        let Text { url, visit, evidence, says_little, notes } = text;
+        let mut answer = Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };
         if visit.content.is_none() {
-            return Ok(Answer { notes, ..answer });
+            return Ok(answer);
         }
-        let mut evidence = None;
-        if let Some(row) = self.tables.content(visit.content) {
-            notes.extend((row.flags & TOO_SHORT != 0).then(|| "too_short".to_owned()));
-            notes.extend(row.says_little(self.clusters()).then(|| SAYS_LITTLE.to_owned()));
+        if let Some(row) = self.tables.content(visit.content).filter(|_| identical) {
+            if row.flags & TOO_SHORT != 0 && !answer.notes.iter().any(|note| note == TOO_SHORT_NOTE) {
+                answer.notes.push(TOO_SHORT_NOTE.to_owned());
+            }
             self.identical(visit.content, &mut answer);
             if all {
                 self.stored_pairs(visit.content, &mut answer);
             }
-        } else {
-            evidence = maker.sign(&mut visit, |_| false, |word| notes.push(word.to_owned()))?;
-            if self.clusters().says_little(visit.letters, visit.flags & NOTICE != 0) {
-                // Its page would fold with none, whatever is near it.
-                notes.push(SAYS_LITTLE.to_owned());
-                evidence = None;
-            }
-        }
-        if let Some(evidence) = &evidence {
+        } else if let Some(evidence) = evidence.as_ref().filter(|_| !says_little) {
             self.compare(evidence, all, &mut answer)?;
         }
-        if has_url {
-            self.replace(&visit, &mut answer);
+        if *says_little {
+            // Its page would fold with none, whatever is near it.
+            answer.notes.push(SAYS_LITTLE.to_owned());
+        }
+        if url.is_some() {
+            self.replace(visit, &mut answer);
         }
         answer.provisional = !answer.because.is_empty();
-        Ok(Answer { notes, ..answer })
+        Ok(answer)
     }
 
     /// What becomes of the text of the live page `doc`: the pages that share it, and its decided
@@ -300,22 +326,11 @@ impl Index {
                 answer.push(self.matched(content, proposals, distance, (similarity, reason as u8, accepted)));
             }
         }
-        answer.sort();
-        if let Some(first) = answer.matches.first().cloned() {
-            answer.verdict = Found::Near;
-            answer.similarity = Some(first.similarity);
-            answer.reason = Some(first.reason);
-            answer.cluster = Some(first.cluster);
-            answer.cluster_pages = Some(first.cluster_pages);
-            answer.representative = Some(first.representative);
-        }
-        let clusters: BTreeSet<&str> = answer.matches.iter().map(|one| one.cluster.as_str()).collect();
-        let joins = clusters.len() > 1;
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
-        because(proposed.moves_others, because::PIVOTS);
+        because(!proposed.moved.is_empty(), because::PIVOTS);
         because(proposed.is_cut, because::LIMIT);
-        because(joins, because::JOINS);
-        because(self.job.clusters.radius > 0 && answer.verdict == Found::Near, because::RADIUS);
+        (answer.near, answer.moved) = (proposed.near, proposed.moved);
+        answer.settle(&self.job.clusters);
         Ok(())
     }
 
@@ -330,6 +345,7 @@ impl Index {
         let cluster = self.tables.cluster(content, doc);
         Match {
             content: content.to_string(),
+            id: content,
             url: self.tables.url(doc),
             pages: self.tables.pages_of(content),
             signature: pairs::names(proposals),
@@ -384,10 +400,6 @@ impl Index {
 }
 
 impl Answer {
-    fn about(url: Option<String>, visit: &Visit) -> Answer {
-        Answer::new(url, visit.content, visit.chars)
-    }
-
     fn new(url: Option<String>, content: Id, chars: u32) -> Answer {
         Answer {
             url,
@@ -406,7 +418,26 @@ impl Answer {
             urls: Vec::new(),
             matches: Vec::new(),
             refused: Vec::new(),
+            near: BTreeSet::new(),
+            moved: BTreeSet::new(),
         }
+    }
+
+    /// Says of a text that no page has what its matches make of it.
+    pub fn settle(&mut self, clusters: &clusters::Options) {
+        self.sort();
+        let first = self.matches.first().cloned();
+        self.verdict = if first.is_some() { Found::Near } else { Found::New };
+        self.similarity = first.as_ref().map(|first| first.similarity);
+        self.reason = first.as_ref().map(|first| first.reason);
+        self.cluster = first.as_ref().map(|first| first.cluster.clone());
+        self.cluster_pages = first.as_ref().map(|first| first.cluster_pages);
+        self.representative = first.map(|first| first.representative);
+        self.because.retain(|why| ![because::JOINS, because::RADIUS].contains(why));
+        let joined: BTreeSet<&str> = self.matches.iter().map(|one| one.cluster.as_str()).collect();
+        let joins = joined.len() > 1;
+        self.because.extend(joins.then_some(because::JOINS));
+        self.because.extend((clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS));
     }
 
     fn belongs_to(&mut self, cluster: &Cluster) {

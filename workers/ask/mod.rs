@@ -16,3 +16,4 @@ pub mod report;
 pub mod rules;
 pub mod state;
 pub mod tables;
+pub mod texts;

@@ -178,6 +178,6 @@ pub(super) fn time(seconds: i64) -> Option<String> {
 }
 
 /// A similarity in 1/10,000 as exports have it.
-pub(super) fn share(similarity: u16) -> f64 {
+pub fn share(similarity: u16) -> f64 {
     f64::from(similarity) / 10_000.0
 }

@@ -128,6 +128,11 @@ pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
     finished(charset::decode(bytes, http_charset).into_owned(), Flags::default())
 }
 
+/// The characters of a page or text of these bytes.
+pub fn decoded(bytes: &[u8], http_charset: Option<&str>) -> String {
+    charset::decode(bytes, http_charset).into_owned()
+}
+
 /// The name of the charset that a page of these bytes is decoded from.
 pub fn charset_name(bytes: &[u8], http_charset: Option<&str>) -> &'static str {
     charset::decode_as(bytes, http_charset).1.name()

@@ -15,9 +15,11 @@ pub mod pages;
 pub mod pattern;
 mod places;
 mod read;
+mod serve;
 
 pub use output::{Form, Output, TableForms, When, check_ping};
 pub use read::Read;
+pub use serve::Serve;
 
 use crate::candidates::bands::Bands;
 use crate::error::{Error, Kind, Result};
@@ -79,6 +81,9 @@ pub struct Job {
     pub clusters: clusters::Options,
     /// Where results go.
     pub output: Output,
+    /// What a server inserts.
+    #[serde(default)]
+    pub serve: Serve,
 }
 
 /// A value of the job that cannot be obeyed.
@@ -144,6 +149,11 @@ impl Job {
         let of_inputs = of_inputs.unwrap_or_else(|_| folder.to_owned());
         for input in &mut self.read.inputs {
             *input = pattern::below(&of_inputs, input, places::tidy);
+        }
+        if let Some(inbox) = &mut self.serve.inbox {
+            *inbox = places::tidy(&of_inputs.join(&inbox));
+            // Its sealed files are inputs like others.
+            self.read.inputs.push(serve::sealed(inbox));
         }
         let paths = [&mut self.store, &mut self.output.dir].into_iter();
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
@@ -211,6 +221,9 @@ impl Job {
         }
         if let Err(why) = self.try_bands() {
             wrong("simhash", why);
+        }
+        if let Err(why) = self.serve.check(&self.read) {
+            wrong("serve.inbox", format!("[serve] inbox: {why}"));
         }
         wrongs.extend(places::wrongs(self));
         wrongs

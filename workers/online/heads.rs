@@ -1,4 +1,4 @@
-//! The head that is asked, and the move to the next one.
+//! Opens the head that is asked, and finds out when there is a newer one.
 //!
 //! A commit creates the manifest of the next number, so one look-up of that name tells whether
 //! there is a newer head. A rebuild puts another store in the place; its file `FORMAT` is another
@@ -7,13 +7,13 @@
 //! deletes them.
 
 use crate::ask::index::Index;
-use crate::error::{Error, Kind, Result};
+use crate::ask::texts::Texts;
+use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::locks::lock;
 use crate::store::manifest::{self, Head};
 use crate::store::{Store, damage};
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A head with its tables.
 pub struct Opened {
@@ -27,24 +27,17 @@ pub struct Opened {
     place: (u64, u64),
 }
 
-/// The latest head that could be opened.
+/// Opens the heads of a job.
 pub struct Heads {
     job: Job,
     identity: serde_json::Value,
-    now: Mutex<Arc<Opened>>,
+    texts: Arc<Texts>,
 }
 
 impl Heads {
-    /// Opens the head of the job's store.
-    ///
-    /// # Errors
-    ///
-    /// `NoInput` if there is no epoch yet, `Config` if the store is of another identity or its head
-    /// was decided with other keys.
-    pub fn open(job: Job) -> Result<Heads> {
-        let identity = job.identity()?;
-        let opened = open(&job, &identity)?;
-        Ok(Heads { job, identity, now: Mutex::new(Arc::new(opened)) })
+    /// For a job.
+    pub fn new(job: Job) -> Result<Heads> {
+        Ok(Heads { identity: job.identity()?, texts: Arc::new(Texts::new(&job)), job })
     }
 
     /// The job.
@@ -52,46 +45,51 @@ impl Heads {
         &self.job
     }
 
-    /// The present head.
-    pub fn now(&self) -> Arc<Opened> {
-        lock(&self.now).clone()
+    /// The maker of texts for all heads.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
     }
 
-    /// Opens a newer head if there is one. Without one it costs two look-ups of names.
-    pub fn newer(&self) -> Result<Option<Opened>> {
-        let now = self.now();
+    /// Makes the job's store if it is not there, so that records can be inserted before the first
+    /// epoch.
+    pub fn make(&self) -> Result<()> {
+        Store::open_or_create(&self.job.store, &self.identity).map(drop)
+    }
+
+    /// Opens the head of the job's store; before the first epoch it is empty.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if there is no store, `Config` if it is of another identity or its head was decided
+    /// with other keys.
+    pub fn open(&self) -> Result<Opened> {
+        let place = self.place()?;
+        let store = Store::open(&self.job.store, Some(&self.identity))?;
+        let head = store.head()?.unwrap_or_else(|| Head::before_the_first(&store));
+        let index = damage::caught(|| Index::open_with(&self.job, &store, &head, self.texts.clone()))?;
+        Ok(Opened { store, head, index, place })
+    }
+
+    /// Opens the head after `now` if there is one. Without one it costs two look-ups of names.
+    pub fn newer(&self, now: &Opened) -> Result<Option<Opened>> {
         let next = manifest::path(&self.job.store, now.head.manifest.version + 1);
-        if !next.exists() && place(&self.job).is_ok_and(|place| place == now.place) {
+        if !next.exists() && self.place().is_ok_and(|place| place == now.place) {
             return Ok(None);
         }
-        let newer = open(&self.job, &self.identity)?;
+        let newer = self.open()?;
         Ok((newer.head.digest != now.head.digest).then_some(newer))
     }
 
-    /// From now on `newer` is asked.
-    pub fn move_to(&self, newer: Opened) {
-        *lock(&self.now) = Arc::new(newer);
-    }
-}
-
-fn open(job: &Job, identity: &serde_json::Value) -> Result<Opened> {
-    let place = place(job)?;
-    let store = Store::open(&job.store, Some(identity))?;
-    let head = store.head()?.ok_or_else(|| {
-        let line = format!("{}: no epoch yet; `pagefold run JOB` commits the first", job.store.display());
-        Error::new(Kind::NoInput, line)
-    })?;
-    let index = damage::caught(|| Index::open(job, &store, &head))?;
-    Ok(Opened { store, head, index, place })
-}
-
-/// Which file `FORMAT` is.
-fn place(job: &Job) -> Result<(u64, u64)> {
-    let path = job.store.join("FORMAT");
-    match path.metadata() {
-        Ok(metadata) => Ok((metadata.dev(), metadata.ino())),
-        // What is said of a store that is not there yet is said once.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Store::open(&job.store, None).map(|_| (0, 0)),
-        Err(error) => Err(Error::io("read", &path, error)),
+    /// Which file `FORMAT` is.
+    fn place(&self) -> Result<(u64, u64)> {
+        let path = self.job.store.join("FORMAT");
+        match path.metadata() {
+            Ok(metadata) => Ok((metadata.dev(), metadata.ino())),
+            // What is said of a store that is not there yet is said once.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Store::open(&self.job.store, None).map(|_| (0, 0))
+            }
+            Err(error) => Err(Error::io("read", &path, error)),
+        }
     }
 }

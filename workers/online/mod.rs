@@ -1,6 +1,402 @@
-//! Answers about a store that epochs change meanwhile.
+//! Answers about a store that epochs change meanwhile, and records that are inserted into it.
 //!
-//! Nothing here knows HTTP: `src/serve` brings the requests. [`heads::Heads`] holds the index of the
-//! latest head and moves to the next one beside the answers that are under way.
+//! Nothing here knows HTTP: `src/serve` brings the requests. A text is read, signed and asked of the
+//! head without a lock. Then one lock gives all decisions their order: what was decided of the text
+//! is brought up to date by the [`overlay`], and, if it is to be inserted, it joins the overlay and
+//! the lines for the [`inbox`] before the lock is free. So of clients that bring one text at the
+//! same time one inserts it, and the others are told of it. An answer is given when all records that
+//! it depends on are durable.
 
 pub mod heads;
+pub mod inbox;
+pub mod nearby;
+pub mod overlay;
+pub mod replay;
+pub mod rows;
+
+use crate::ask::index::{Answer, Found, because};
+use crate::ask::texts::Text;
+use crate::document::Id;
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::locks::lock;
+use crate::online::heads::{Heads, Opened};
+use crate::online::inbox::{Batch, Inbox};
+use crate::online::overlay::{Entry, Overlay};
+use crate::online::rows::{Row, Rows};
+use crate::read::record::{Body, Item, Record};
+use crate::tables::visits::PAGE;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A store that is asked and inserted into.
+pub struct Online {
+    heads: Heads,
+    rows: Rows,
+    state: RwLock<State>,
+    inbox: Option<(PathBuf, Mutex<Inbox>)>,
+    overlay_bytes_max: usize,
+}
+
+/// How records are inserted.
+#[derive(Clone, Copy, Debug)]
+pub struct Inserts {
+    /// How old a file of the inbox becomes before it is sealed, so that a run takes it.
+    pub seal_after: Duration,
+    /// The bytes of memory for what no epoch has taken, about.
+    pub overlay_bytes_max: usize,
+}
+
+/// What decisions are made over. One lock orders them.
+struct State {
+    opened: Arc<Opened>,
+    overlay: Overlay,
+    /// The lines that no batch has taken yet.
+    pending: Vec<u8>,
+    /// The records that were ever appended.
+    appended: u64,
+    /// The number of the file that lines go to.
+    file: u64,
+    /// The first file that may not be sealed yet.
+    unsealed: u64,
+}
+
+/// What is asked about.
+pub enum Asked {
+    /// A record.
+    Record(Record),
+    /// A text or a page without a URL.
+    Nameless(Body),
+}
+
+/// What was decided about a record.
+pub struct Decision {
+    /// The answer.
+    pub answer: Answer,
+    /// Whether the record was inserted.
+    pub inserted: bool,
+    /// The answer holds when so many of the appended records are durable.
+    pub after: u64,
+}
+
+/// What became of a removal.
+pub struct Removal {
+    /// The URL as it was sent.
+    pub url: String,
+    /// Whether there was such a page.
+    pub removed: bool,
+    /// The answer holds when so many of the appended records are durable.
+    pub after: u64,
+}
+
+/// Why a record was not taken.
+#[derive(Debug)]
+pub enum Refused {
+    /// A run would not read it.
+    Row(Item),
+    /// The overlay has no room before an epoch takes some of it.
+    Full,
+    /// The job has no inbox, or this server does not write it.
+    NoInbox,
+    /// The store cannot be read.
+    Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Failed(error)
+    }
+}
+
+impl From<Item> for Refused {
+    fn from(item: Item) -> Refused {
+        Refused::Row(item)
+    }
+}
+
+/// Figures of a server, as they are now.
+pub struct Figures {
+    /// The epoch of the head.
+    pub epoch: u64,
+    /// The time of its plan, seconds since 1970.
+    pub epoch_time: i64,
+    /// The live pages of the head.
+    pub pages: u64,
+    /// The records of the overlay.
+    pub inbox_records: usize,
+    /// About their bytes in memory.
+    pub inbox_bytes: usize,
+}
+
+impl Online {
+    /// Opens the head of a job's store. If the job has an inbox, and `inserts` says how, records
+    /// can be inserted: what no epoch has taken yet is read again.
+    pub fn open(job: Job, inserts: Option<Inserts>) -> Result<Online> {
+        let (rows, folder) = (Rows::new(&job.read), job.serve.inbox.clone());
+        let heads = Heads::new(job)?;
+        if folder.is_some() && inserts.is_some() {
+            heads.make()?;
+        }
+        let opened = Arc::new(heads.open()?);
+        let (mut inbox, mut file) = (None, 0);
+        if let Some((folder, inserts)) = folder.zip(inserts) {
+            let opened = Inbox::open(&folder, inserts.seal_after)?;
+            file = opened.next_number()?;
+            inbox = Some((folder, Mutex::new(opened)));
+        }
+        let overlay_bytes_max = inserts.map_or(0, |inserts| inserts.overlay_bytes_max);
+        let overlay = empty(heads.job())?;
+        let state = State { opened, overlay, pending: Vec::new(), appended: 0, file, unsealed: file };
+        let online = Online { heads, rows, state: RwLock::new(state), inbox, overlay_bytes_max };
+        let overlay = online.overlay_of(&*online.opened()?, &[], file)?;
+        online.write()?.overlay = overlay;
+        Ok(online)
+    }
+
+    /// The job.
+    pub fn job(&self) -> &Job {
+        self.heads.job()
+    }
+
+    /// Whether records can be inserted.
+    pub fn has_inbox(&self) -> bool {
+        self.inbox.is_some()
+    }
+
+    /// The rows of the job.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The present head.
+    pub fn opened(&self) -> Result<Arc<Opened>> {
+        Ok(self.read()?.opened.clone())
+    }
+
+    /// Figures for those who watch.
+    pub fn figures(&self) -> Result<Figures> {
+        let state = self.read()?;
+        let (inbox_records, inbox_bytes) = state.overlay.size();
+        let manifest = &state.opened.head.manifest;
+        let pages = manifest.tables.get("pages").map_or(0, |table| table.rows);
+        Ok(Figures { epoch: manifest.epoch, epoch_time: manifest.logical_time, pages, inbox_records, inbox_bytes })
+    }
+
+    /// A panic under the lock leaves what no one may use.
+    fn read(&self) -> Result<RwLockReadGuard<'_, State>> {
+        self.state.read().map_err(|_| Error::internal("a decision failed before; start the server again"))
+    }
+
+    fn write(&self) -> Result<RwLockWriteGuard<'_, State>> {
+        self.state.write().map_err(|_| Error::internal("a decision failed before; start the server again"))
+    }
+
+    /// What becomes of a record. Nothing is changed.
+    pub fn check(&self, asked: &Asked) -> Result<Decision> {
+        loop {
+            let opened = self.opened()?;
+            let identical = Cell::new(false);
+            let is_known = |content| {
+                identical.set(self.is_stored(&opened, content).unwrap_or(false));
+                identical.get()
+            };
+            let text = match asked {
+                Asked::Record(record) => self.heads.texts().text(record.clone(), is_known)?,
+                Asked::Nameless(body) => self.heads.texts().nameless(body.clone(), is_known)?,
+            };
+            let answer = opened.index.answer(&text, identical.get(), false)?;
+            let state = self.read()?;
+            if state.agrees(&opened, text.visit.content, identical.get()) {
+                let (answer, after) = state.overlay.decide(&opened.index, &text, answer)?;
+                return Ok(Decision { answer, inserted: false, after });
+            }
+        }
+    }
+
+    /// Whether pages of the head have this content still.
+    fn is_stored(&self, opened: &Opened, content: Id) -> Result<bool> {
+        Ok(opened.index.has(content) && !self.read()?.overlay.is_gone(&opened.index, content))
+    }
+
+    /// What becomes of a record, which is inserted if its text is new, or `always`.
+    pub fn insert(&self, row: &Row, always: bool) -> std::result::Result<Decision, Refused> {
+        if self.inbox.is_none() {
+            return Err(Refused::NoInbox);
+        }
+        let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
+        let (doc, content) = (text.visit.doc, text.visit.content);
+        loop {
+            let (opened, date, before) = self.dated(row, doc)?;
+            text.visit.date = date;
+            let identical = !content.is_none() && self.is_stored(&opened, content)?;
+            let of_head = opened.index.answer(&text, identical, false)?;
+            if !always {
+                let state = self.read()?;
+                if !state.agrees(&opened, content, identical) {
+                    continue;
+                }
+                let (answer, after) = state.overlay.decide(&opened.index, &text, of_head.clone())?;
+                if answer.verdict != Found::New {
+                    return Ok(Decision { answer, inserted: false, after });
+                }
+            }
+            let line = self.rows.line(row, date)?;
+            let mut state = self.write()?;
+            if !state.agrees(&opened, content, identical) || state.overlay.page(doc).map(|entry| entry.key()) != before
+            {
+                continue;
+            }
+            let (mut answer, after) = state.overlay.decide(&opened.index, &text, of_head)?;
+            if answer.verdict != Found::New && !always {
+                return Ok(Decision { answer, inserted: false, after });
+            }
+            if !state.overlay.holds(&opened.index, &text.visit) {
+                answer.because.push(because::OUTDATED);
+                answer.provisional = true;
+            }
+            let after = self.append(&mut state, text, &line, &answer)?;
+            return Ok(Decision { answer, inserted: true, after });
+        }
+    }
+
+    /// Removes the page of a record.
+    pub fn remove(&self, row: &Row) -> std::result::Result<Removal, Refused> {
+        if self.inbox.is_none() {
+            return Err(Refused::NoInbox);
+        }
+        let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
+        let doc = text.visit.doc;
+        loop {
+            let (opened, date, before) = self.dated(row, doc)?;
+            text.visit.date = date;
+            let line = self.rows.line(row, date)?;
+            let answer = opened.index.answer(&text, false, false)?;
+            let mut state = self.write()?;
+            if !state.is_at(&opened) || state.overlay.page(doc).map(|entry| entry.key()) != before {
+                continue;
+            }
+            let removed = match state.overlay.page(doc) {
+                Some(entry) => entry.text.visit.kind == PAGE,
+                None => opened.index.page(doc).is_some(),
+            };
+            let after = self.append(&mut state, text, &line, &answer)?;
+            return Ok(Removal { url: row.record.url.clone(), removed, after });
+        }
+    }
+
+    /// The head, the date of a record, and the record of the overlay that holds for its page now. A
+    /// record without a date is dated by its arrival, and is newer than what is known of its page.
+    fn dated(&self, row: &Row, doc: Id) -> Result<(Arc<Opened>, i64, Option<(u64, u64)>)> {
+        let state = self.read()?;
+        let before = state.overlay.page(doc);
+        let date = row.record.date.unwrap_or_else(|| {
+            let now = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64);
+            let known = before.map(|entry| entry.text.visit.date.saturating_add(1));
+            now.max(known.or_else(|| state.opened.index.as_of(doc)).unwrap_or(now))
+        });
+        Ok((state.opened.clone(), date, before.map(|entry| entry.key())))
+    }
+
+    /// Appends a line to the inbox, and its record to the overlay. Returns the number of records that
+    /// must be durable for it.
+    fn append(&self, state: &mut State, text: Text, line: &[u8], answer: &Answer) -> std::result::Result<u64, Refused> {
+        if !state.overlay.has_room(self.overlay_bytes_max) {
+            return Err(Refused::Full);
+        }
+        state.appended += 1;
+        let entry = Entry { file: state.file, line: state.appended, after: state.appended, text };
+        let opened = state.opened.clone();
+        state.overlay.put(&opened.index, Arc::new(entry), answer);
+        state.pending.extend_from_slice(line);
+        Ok(state.appended)
+    }
+
+    /// Makes durable what was appended, and seals the file of the inbox if it is due, or if it
+    /// `ends`. Returns how many of the appended records are durable. One thread calls this.
+    ///
+    /// # Errors
+    ///
+    /// No record is acknowledged any more, and the process must end.
+    pub fn commit(&self, ends: bool) -> Result<u64> {
+        let Some((_, inbox)) = &self.inbox else { return Ok(0) };
+        let mut inbox = lock(inbox);
+        let (batch, appended) = {
+            let mut state = self.write()?;
+            let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
+            let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
+            if seals {
+                state.file += 1;
+            }
+            (batch, state.appended)
+        };
+        inbox.write(&batch)?;
+        if batch.seals {
+            let mut state = self.write()?;
+            state.unsealed = state.file;
+        }
+        Ok(appended)
+    }
+
+    /// Moves to the newest head, if there is a newer one. Returns its epoch then.
+    pub fn catch_up(&self) -> Result<Option<u64>> {
+        let (now, entries, unsealed) = {
+            let state = self.read()?;
+            (state.opened.clone(), state.overlay.entries(None), state.unsealed)
+        };
+        let Some(newer) = self.heads.newer(&now)? else { return Ok(None) };
+        let newer = Arc::new(newer);
+        let mut overlay = self.overlay_of(&newer, &entries, unsealed)?;
+        let mut state = self.write()?;
+        for entry in state.overlay.entries(entries.last().map(|entry| entry.key())) {
+            replay::put(&newer.index, &mut overlay, entry)?;
+        }
+        let epoch = newer.index.epoch;
+        let before = std::mem::replace(&mut state.overlay, overlay);
+        state.opened = newer;
+        // No decision waits until all of it is freed.
+        drop(state);
+        drop(before);
+        Ok(Some(epoch))
+    }
+
+    /// The overlay over `opened`: of `entries` those that no epoch has taken, and the records of
+    /// sealed files that are due and of which there is no entry. Files from `unsealed` on are not
+    /// sealed yet.
+    fn overlay_of(&self, opened: &Opened, entries: &[Arc<Entry>], unsealed: u64) -> Result<Overlay> {
+        let mut overlay = empty(self.job())?;
+        let Some((folder, _)) = &self.inbox else { return Ok(overlay) };
+        let due = replay::due(self.job(), opened, folder)?;
+        let mut all: Vec<Arc<Entry>> = Vec::new();
+        for (file, path) in due.iter().filter(|(file, _)| !entries.iter().any(|entry| entry.file == **file)) {
+            all.extend(self.replayed(*file, path)?);
+        }
+        let stays = |entry: &&Arc<Entry>| entry.file >= unsealed || due.contains_key(&entry.file);
+        all.extend(entries.iter().filter(stays).cloned());
+        all.sort_by_key(|entry| entry.key());
+        all.into_iter().try_for_each(|entry| replay::put(&opened.index, &mut overlay, entry))?;
+        Ok(overlay)
+    }
+
+    fn replayed(&self, file: u64, path: &Path) -> Result<Vec<Arc<Entry>>> {
+        replay::entries(self.heads.texts(), &self.rows, file, path)
+    }
+}
+
+impl State {
+    fn is_at(&self, opened: &Arc<Opened>) -> bool {
+        Arc::ptr_eq(&self.opened, opened)
+    }
+
+    /// Whether what was found out about a content without the lock holds still.
+    fn agrees(&self, opened: &Arc<Opened>, content: Id, identical: bool) -> bool {
+        let index = &opened.index;
+        let is_stored = || index.has(content) && !self.overlay.is_gone(index, content);
+        self.is_at(opened) && (content.is_none() || is_stored() == identical)
+    }
+}
+
+fn empty(job: &Job) -> Result<Overlay> {
+    Ok(Overlay::new(job.bands()?, job.verdicts(), job.clusters.clone()))
+}

@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::store::folded::{self, Folded};
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
-use crate::store::{digest, durable, entries};
+use crate::store::{Store, digest, durable, entries};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -204,6 +204,35 @@ pub struct Head {
     pub manifest: Manifest,
 }
 
+impl Head {
+    /// The head of `store` before its first commit: no table has a row.
+    pub fn before_the_first(store: &Store) -> Head {
+        let manifest = Manifest {
+            format: FORMAT,
+            store: store.uuid().to_owned(),
+            version: 0,
+            epoch: 0,
+            op: Op::Epoch,
+            previous: String::new(),
+            plan: String::new(),
+            logical_time: 0,
+            decision: String::new(),
+            view: String::new(),
+            decided_by: None,
+            tables: BTreeMap::new(),
+            folded: 0,
+            unexamined: BySignature::default(),
+            retention: Retention::default(),
+            sources: Vec::new(),
+            consumed: Vec::new(),
+            consumed_before: Vec::new(),
+            rejects: None,
+            counters: BTreeMap::new(),
+        };
+        Head { digest: String::new(), manifest }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Envelope<'a> {
     digest: String,
@@ -311,7 +340,6 @@ pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
 #[cfg(test)]
 pub(in crate::store) mod tests {
     use super::*;
-    use crate::store::Store;
 
     /// The manifest of an empty store.
     pub fn empty(store: &Store) -> Manifest {

@@ -1,0 +1,88 @@
+//! Writes the inbox in a thread of its own, and lets requests wait until their records are durable.
+//!
+//! While one fsync runs, the records of all requests that come meanwhile are collected, and the next
+//! one makes them durable together.
+
+use crate::serve::problem::{Outcome, Problem};
+use axum::http::StatusCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+use tokio::sync::watch;
+use workers::error::{Error, Result};
+use workers::online::Online;
+use workers::store::damage;
+
+/// How often the age of the open file is looked at while nothing is inserted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How many of the appended records are durable; none if they cannot be written any more.
+type Durable = Option<u64>;
+
+/// The thread that writes.
+pub struct Writer {
+    thread: JoinHandle<Result<()>>,
+    ends: Arc<AtomicBool>,
+    online: Arc<Online>,
+}
+
+/// What requests wait by.
+pub struct Waiter {
+    thread: Thread,
+    durable: watch::Receiver<Durable>,
+}
+
+/// Starts to write the inbox of `online`. If that fails, `fail` is called, which stops the server.
+pub fn start(online: &Arc<Online>, fail: impl FnOnce() + Send + 'static) -> Result<(Writer, Waiter)> {
+    let (tell, durable) = watch::channel(Some(0));
+    let ends = Arc::new(AtomicBool::new(false));
+    let (shared, ended) = (online.clone(), ends.clone());
+    let work = move || {
+        while !ended.load(Ordering::SeqCst) {
+            match damage::caught(|| shared.commit(false)) {
+                Ok(count) => _ = tell.send_replace(Some(count)),
+                Err(error) => {
+                    tell.send_replace(None);
+                    fail();
+                    return Err(error);
+                }
+            }
+            thread::park_timeout(PAUSE);
+        }
+        Ok(())
+    };
+    let started = thread::Builder::new().name("inbox".into()).spawn(work);
+    let thread = started.map_err(|e| Error::internal("cannot start a thread").caused_by(e))?;
+    let waiter = Waiter { thread: thread.thread().clone(), durable };
+    Ok((Writer { thread, ends, online: online.clone() }, waiter))
+}
+
+impl Writer {
+    /// Writes what is left, and seals the file, when no request is under way any more.
+    pub fn end(self) -> Result<()> {
+        self.ends.store(true, Ordering::SeqCst);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or_else(|payload| Err(damage::of_thread(payload, "the writer of the inbox")))?;
+        self.online.commit(true).map(drop)
+    }
+}
+
+impl Waiter {
+    /// Waits until so many records are durable.
+    pub async fn wait(&self, after: u64) -> Outcome<()> {
+        if after == 0 {
+            return Ok(());
+        }
+        self.thread.unpark();
+        let mut durable = self.durable.clone();
+        let reached = durable.wait_for(|now| now.is_none_or(|count| count >= after)).await;
+        match reached.is_ok_and(|now| now.is_some()) {
+            true => Ok(()),
+            false => {
+                let detail = "the inbox cannot be written; what was sent may be lost: send it again";
+                Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
+            }
+        }
+    }
+}

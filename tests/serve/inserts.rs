@@ -1,0 +1,336 @@
+//! What is inserted: decided in one order, durable, and taken by the next epoch.
+
+use super::client::{Server, send};
+use super::{asked, bench, problem, row};
+use crate::random::Random;
+use crate::texts::text;
+use crate::workbench::Bench;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
+
+fn told(value: &Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_default().to_owned()
+}
+
+/// A text that has no word in common with others.
+fn unlike(number: u64) -> String {
+    let mut random = Random::of(number, 7);
+    (0..40).map(|_| format!("{:x} ", random.next() >> 24)).collect()
+}
+
+/// Whether a run finds a file in the inbox.
+fn has_sealed(bench: &Bench) -> bool {
+    let names = std::fs::read_dir(bench.at("inbox")).expect("there").map(|entry| entry.expect("an entry").file_name());
+    names.map(|name| name.to_string_lossy().into_owned()).any(|name| name.ends_with("jsonl") && !name.starts_with('.'))
+}
+
+/// The exported pages by URL.
+fn members(bench: &Bench) -> BTreeMap<String, Value> {
+    bench.lines("members").into_iter().map(|row| (told(&row, "url"), row)).collect()
+}
+
+/// The texts that an epoch accepts with a text, and by what.
+fn accepted(bench: &Bench) -> BTreeMap<String, Vec<(String, f64, String)>> {
+    let mut accepted: BTreeMap<String, Vec<(String, f64, String)>> = BTreeMap::new();
+    for pair in bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true) {
+        let similarity = pair["similarity"].as_f64().expect("a share");
+        for (one, other) in [("a", "b"), ("b", "a")] {
+            let verdict = (told(&pair, other), similarity, told(&pair, "reason"));
+            accepted.entry(told(&pair, one)).or_default().push(verdict);
+        }
+    }
+    accepted
+}
+
+/// What is answered about a few hundred records, each of which is inserted, is what the next epoch
+/// decides over the store and the records before it: whether a text is identical, near or new, how
+/// similar and by which rule. An answer after the last of them that is not provisional has the
+/// cluster and the representative of the epoch, too.
+#[test]
+fn answers_are_those_of_the_next_epoch() {
+    for radius in [0, 1] {
+        let bench = bench(120, &format!("[clusters]\nradius = {radius}\n{INBOX}"));
+        let mut before: BTreeSet<String> = bench.lines("members").iter().map(|row| told(row, "content")).collect();
+        let server = Server::start(&bench, &[]);
+        // The first stored texts are left alone.
+        let (alone, rows) = (asked(60), asked(320).split_off(60));
+        let answers: Vec<Value> = rows.chunks(40).flat_map(|rows| server.batch("/insert?always=true", rows)).collect();
+        let last = server.batch("/check", &[&rows[..], &alone].concat());
+        assert!(server.stop().success());
+        bench.run_well(&[]);
+        let (members, accepted) = (members(&bench), accepted(&bench));
+        let (mut verdicts, mut provisional) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+        for (answer, row) in answers.iter().zip(&rows) {
+            let member = members.get(&told(row, "url")).unwrap_or_else(|| panic!("{row} is not in the store"));
+            let content = told(answer, "content");
+            assert_eq!((&answer["inserted"], &member["content"]), (&json!(true), &answer["content"]), "{answer}");
+            let best = accepted.get(&content).into_iter().flatten().filter(|(other, ..)| before.contains(other));
+            let best = best.max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+            let expected = match best {
+                _ if before.contains(&content) => ("identical".to_owned(), json!(1.0), Value::Null),
+                Some((_, similarity, reason)) => ("near".to_owned(), json!(similarity), json!(reason)),
+                None => ("new".to_owned(), Value::Null, Value::Null),
+            };
+            let verdict = (told(answer, "verdict"), answer["similarity"].clone(), answer["reason"].clone());
+            assert_eq!(verdict, expected, "radius {radius}: {answer}");
+            if answer["provisional"] == true {
+                answer["because"].as_array().expect("words").iter().for_each(|why| {
+                    *provisional.entry(why.to_string()).or_default() += 1;
+                });
+            }
+            *verdicts.entry(format!("{} {}", verdict.0, answer["provisional"])).or_default() += 1;
+            before.insert(content);
+        }
+        let clusters: BTreeMap<String, String> =
+            members.values().map(|row| (told(row, "cluster"), told(row, "representative"))).collect();
+        let held = last.iter().filter(|answer| answer["provisional"] == false && answer["verdict"] != "new");
+        for answer in held.clone() {
+            assert_eq!(clusters.get(&told(answer, "cluster")), Some(&told(answer, "representative")), "{answer}");
+        }
+        let held = held.count();
+        assert!(held > 0, "all are provisional");
+        println!("{held} answers after the last record are not provisional");
+        println!("radius {radius}: {verdicts:?}, provisional because of {provisional:?}");
+        assert!(["identical", "near", "new"].iter().all(|of| verdicts.keys().any(|key| key.starts_with(of))));
+    }
+}
+
+/// Only what is new is inserted, the others are found in the store, and the overlay is left when an
+/// epoch has taken the inbox. A server that is started again knows what was inserted before.
+#[test]
+fn what_is_not_new_is_not_inserted() {
+    let bench = bench(40, INBOX);
+    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    let fresh = row("http://fresh.example/", &text(700, 0));
+    let near = row("http://near.example/", &text(700, 1));
+    let same = row("http://same.example/", &text(700, 0));
+    let first = server.post("/insert", &fresh).json();
+    assert_eq!((told(&first, "verdict"), &first["inserted"]), ("new".into(), &json!(true)), "{first}");
+    let first_page = server.post("/check", &fresh).json()["cluster"].clone();
+    for (row, verdict) in [(&near, "near"), (&same, "identical"), (&fresh, "identical")] {
+        for target in ["/check", "/insert"] {
+            let answer = server.post(target, row).json();
+            assert_eq!((told(&answer, "verdict").as_str(), &answer["inserted"]), (verdict, &json!(false)), "{answer}");
+            assert_eq!(told(&answer, "representative"), "http://fresh.example/", "{answer}");
+            assert_eq!((&answer["cluster"], &answer["provisional"]), (&first_page, &json!(true)), "{answer}");
+        }
+    }
+    let html = format!("<html><body><p>{}</p></body></html>", text(701, 0));
+    let page = server.send("POST", "/insert?url=http://page.example/", "text/html", html.as_bytes()).json();
+    assert_eq!((told(&page, "verdict"), &page["inserted"]), ("new".into(), &json!(true)), "{page}");
+    let nameless = server.send("POST", "/insert", "text/plain", b"some text");
+    assert_eq!(problem(&nameless, 422)["reason"], "no_url");
+    server.kill();
+    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    assert_eq!(told(&server.post("/insert", &same).json(), "verdict"), "identical");
+    assert_eq!(told(&server.post("/insert", &row("http://x.example/", &text(701, 0))).json(), "verdict"), "identical");
+    bench.run_well(&[]);
+    server.wait("the new head", || server.get("/readyz").json()["epoch"] == 2);
+    let answer = server.post("/check", &same).json();
+    let of_inbox = |answer: &Value| answer["because"].as_array().is_some_and(|why| why.contains(&json!("inbox")));
+    assert_eq!((told(&answer, "verdict"), of_inbox(&answer)), ("identical".into(), false), "{answer}");
+    let urls: BTreeSet<String> = members(&bench).into_keys().filter(|url| !url.starts_with("http://h")).collect();
+    assert_eq!(urls, BTreeSet::from(["http://fresh.example/".into(), "http://page.example/".into()]));
+    assert!(server.stop().success());
+    assert!(String::from_utf8_lossy(&bench.run(&[]).stdout).contains("nothing due"));
+}
+
+/// Of records of one URL the last that was sent holds, though they come within a second and have no
+/// date. A text whose pages are all removed is no copy of anything.
+#[test]
+fn the_last_record_of_a_page_holds() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &[]);
+    let url = "http://changes.example/";
+    for article in 800..806 {
+        let answer = server.post("/insert", &row(url, &text(article, 0))).json();
+        assert_eq!((told(&answer, "verdict"), &answer["inserted"]), ("new".into(), &json!(true)), "{answer}");
+    }
+    // The texts that the page had before are no page's.
+    assert_eq!(told(&server.post("/check", &row("http://x.example/", &text(800, 0))).json(), "verdict"), "new");
+    assert_eq!(told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"), "identical");
+    assert_eq!(server.post("/remove", &json!({ "url": url })).json(), json!({ "url": url, "removed": true }));
+    assert_eq!(server.post("/remove", &json!({ "url": url })).json()["removed"], false);
+    assert_eq!(told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"), "new");
+    assert_eq!(server.post("/insert", &row(url, &text(806, 0))).json()["inserted"], true);
+    // The only page of a stored text goes, by its URL alone, and another page gets the text.
+    let stored = "http://h1.example/1";
+    assert_eq!(told(&server.post("/check", &row(url, &text(0, 3))).json(), "verdict"), "identical");
+    assert_eq!(server.send("POST", &format!("/remove?url={stored}"), "", b"").json()["removed"], true);
+    let moved = server.post("/insert?always=true", &row("http://moved.example/", &text(0, 3))).json();
+    assert_ne!(told(&moved, "verdict"), "identical", "{moved}");
+    // An older record than what is known does not hold, and the answer says so.
+    let old = json!({ "url": "http://moved.example/", "text": text(807, 0), "date": "2001-01-01" });
+    let outdated = server.post("/insert", &old).json();
+    assert!(outdated["because"].as_array().is_some_and(|why| why.contains(&json!("outdated"))), "{outdated}");
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let (members, content) = (members(&bench), |value: &Value| told(value, "content"));
+    assert!(!members.contains_key(stored));
+    assert_eq!(content(&members["http://moved.example/"]), content(&moved));
+    let server = Server::start(&bench, &[]);
+    let last = server.post("/check", &row("http://x.example/", &text(806, 0))).json();
+    assert_eq!((told(&last, "verdict"), content(&last)), ("identical".into(), content(&members[url])), "{last}");
+}
+
+/// Sixteen clients send the same text at once, or texts that are all near each other, each under a
+/// URL of its own: exactly one is inserted, fifty times.
+#[test]
+fn one_of_many_is_inserted() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &[]);
+    const CLIENTS: u64 = 16;
+    for round in 0..50 {
+        for near in [false, true] {
+            let gate = Barrier::new(CLIENTS as usize);
+            let send = |client: u64| {
+                let words = text(1000 + 2 * round + u64::from(near), 0);
+                let more = if near { format!(" variant{client}") } else { String::new() };
+                let row = row(&format!("http://c{client}.example/{round}/{near}"), &format!("{words}{more} the end"));
+                gate.wait();
+                server.post("/insert", &row).json()
+            };
+            let answers: Vec<Value> = thread::scope(|scope| {
+                let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || send(client))).collect();
+                clients.into_iter().map(|client| client.join().expect("no panic")).collect()
+            });
+            let inserted = answers.iter().filter(|answer| answer["inserted"] == true).count();
+            let others = if near { "near" } else { "identical" };
+            let rest =
+                answers.iter().filter(|answer| answer["verdict"] == others && answer["inserted"] == false).count();
+            assert_eq!((inserted, rest), (1, CLIENTS as usize - 1), "round {round}: {answers:#?}");
+            let first = answers.iter().find(|answer| answer["inserted"] == true).expect("one");
+            for answer in answers.iter().filter(|answer| answer["inserted"] == false) {
+                assert_eq!(answer["representative"], first["url"], "{answer}");
+            }
+        }
+    }
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert_eq!(members(&bench).len(), 8 + 100);
+}
+
+/// The server is killed ten times while clients insert and send again what was not answered, and
+/// runs go on beside it. Every insert that was answered is in the store, once.
+#[test]
+fn what_was_answered_survives() {
+    const CLIENTS: usize = 4;
+    const KILLS: usize = 10;
+    const ANSWERS: usize = 25;
+    let bench = bench(8, INBOX);
+    let arguments = ["--seal-seconds", "1"];
+    let first = Server::start(&bench, &arguments);
+    let (at, stops, answered) = (Mutex::new(first.at), AtomicBool::new(false), AtomicUsize::new(0));
+    let inserted: Vec<Vec<String>> = thread::scope(|scope| {
+        let client = |client: usize| -> Vec<String> {
+            let mut inserted = Vec::new();
+            for n in 0.. {
+                let url = format!("http://c{client}.example/{n}");
+                let row = row(&url, &unlike((100_000 * client + n) as u64)).to_string();
+                loop {
+                    if stops.load(Ordering::SeqCst) {
+                        return inserted;
+                    }
+                    let to: SocketAddr = *at.lock().expect("no panic");
+                    match send(to, "POST", "/insert", "", "application/json", row.as_bytes()) {
+                        // It was inserted now, or by an earlier request that was not answered.
+                        Ok(reply) if reply.status == 200 => break,
+                        _ => thread::yield_now(),
+                    }
+                }
+                inserted.push(url);
+                answered.fetch_add(1, Ordering::SeqCst);
+            }
+            inserted
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(move || client(number))).collect();
+        let mut server = Some(first);
+        for kill in 0..KILLS {
+            let running = server.take().expect("a server");
+            let begun = answered.load(Ordering::SeqCst);
+            running.wait("answers", || answered.load(Ordering::SeqCst) >= begun + ANSWERS);
+            if kill % 4 == 2 {
+                bench.run_well(&[]);
+            }
+            running.kill();
+            let next = Server::start(&bench, &arguments);
+            *at.lock().expect("no panic") = next.at;
+            server = Some(next);
+        }
+        stops.store(true, Ordering::SeqCst);
+        let inserted = clients.into_iter().map(|client| client.join().expect("no panic")).collect();
+        assert!(server.expect("a server").stop().success());
+        inserted
+    });
+    bench.run_well(&[]);
+    let urls: Vec<String> = bench.lines("members").iter().map(|row| told(row, "url")).collect();
+    for url in inserted.iter().flatten() {
+        assert_eq!(urls.iter().filter(|of| *of == url).count(), 1, "{url}");
+    }
+    println!("{} inserts were answered", inserted.iter().map(Vec::len).sum::<usize>());
+    assert!(inserted.iter().map(Vec::len).sum::<usize>() >= KILLS * ANSWERS);
+    let contents: BTreeSet<String> = bench.lines("members").iter().map(|row| told(row, "content")).collect();
+    assert_eq!(contents.len(), urls.len(), "no text is there twice");
+}
+
+/// Beyond its memory nothing is inserted, and the answer says what to do; after a run there is room.
+#[test]
+fn memory_is_bounded() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &["--inbox-mib", "1", "--seal-seconds", "1"]);
+    let rows: Vec<Value> = (0..1200).map(|n| row(&format!("http://many.example/{n}"), &unlike(n))).collect();
+    let answers: Vec<Value> = rows.chunks(300).flat_map(|rows| server.batch("/insert", rows)).collect();
+    let taken = answers.iter().filter(|answer| answer["inserted"] == true).count();
+    let full = answers.iter().filter(|answer| answer["reason"] == "inbox_full").count();
+    assert!(taken > 100 && full > 100 && taken + full == rows.len(), "{taken} and {full}");
+    let refused = server.post("/insert", rows.last().expect("a row"));
+    let said = problem(&refused, 503);
+    assert!(told(&said, "detail").contains("pagefold run") && refused.head.contains("retry-after"), "{refused:?}");
+    assert_eq!(told(&server.post("/check", &rows[0]).json(), "verdict"), "identical");
+    server.wait("the sealed file", || has_sealed(&bench));
+    bench.run_well(&[]);
+    server.wait("room", || server.post("/insert", rows.last().expect("a row")).status == 200);
+    assert!(server.stop().success());
+}
+
+/// One server has the inbox. Another one answers questions only if it is asked to.
+#[test]
+fn one_server_has_the_inbox() {
+    let bench = bench(8, INBOX);
+    let _server = Server::start(&bench, &[]);
+    let output = bench.pagefold("serve", &["--bind", "127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(75), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--read-only"), "{output:?}");
+    let other = Server::start(&bench, &["--read-only"]);
+    assert_eq!(problem(&other.post("/insert", &asked(1)[0]), 409)["reason"], "no_inbox");
+    assert_eq!(told(&other.post("/check", &asked(1)[0]).json(), "verdict"), "identical");
+    let output = bench.pagefold("serve", &["--set", "read.complete=true"]);
+    assert_eq!(output.status.code(), Some(78), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("[serve] inbox: not with"), "{output:?}");
+}
+
+/// A crawl may begin with a server: records are inserted into a store that is not there yet, and a
+/// run takes them as its first epoch.
+#[test]
+fn a_store_begins_with_a_server() {
+    let bench = Bench::new(Path::new("in"), INBOX);
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
+    std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"in\"]", "inputs = []")).expect("written");
+    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    let rows: Vec<Value> = (0..40).map(|n| row(&format!("http://a.example/{n}"), &unlike(n / 2))).collect();
+    let answers = server.batch("/insert", &rows);
+    assert_eq!(answers.iter().filter(|answer| answer["inserted"] == true).count(), 20, "{answers:#?}");
+    server.wait("the sealed file", || has_sealed(&bench));
+    bench.run_well(&[]);
+    server.wait("the first epoch", || server.get("/readyz").json()["epoch"] == 1);
+    assert_eq!(told(&server.post("/check", &rows[1]).json(), "verdict"), "identical");
+    assert!(server.stop().success());
+    assert_eq!(members(&bench).len(), 20);
+}

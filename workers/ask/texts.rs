@@ -1,0 +1,76 @@
+//! Reads and signs the texts that are asked about, by the code of ingest.
+//!
+//! What this makes depends on the job alone, so one [`Texts`] serves all heads, and its dictionaries
+//! are loaded once.
+
+use crate::document::Id;
+use crate::error::Result;
+use crate::fold::visit_maker::{VisitMaker, furniture};
+use crate::job::Job;
+use crate::locks::lock;
+use crate::read::PageKey;
+use crate::read::record::{Body, Record};
+use crate::tables::visits::NOTICE;
+use crate::tables::{EvidenceRow, Visit};
+use crate::text::features::Featurizer;
+use crate::text::signatures::Signer;
+use std::sync::Mutex;
+
+/// Makes texts of records, for many threads.
+pub struct Texts {
+    job: Job,
+    /// Makers that no thread uses now. Each has the buffers of one thread.
+    makers: Mutex<Vec<VisitMaker>>,
+}
+
+/// A text that is asked about.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The URL that it came with, if any.
+    pub url: Option<String>,
+    /// What its record says.
+    pub visit: Visit,
+    /// What its pairs are decided by; none if it was not signed, or is not compared with others.
+    pub evidence: Option<EvidenceRow>,
+    /// Whether its pages fold with none, whatever is near it.
+    pub says_little: bool,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+}
+
+impl Texts {
+    /// A maker of the texts of `job`. No dictionary is loaded before a text needs it.
+    pub fn new(job: &Job) -> Texts {
+        Texts { job: job.clone(), makers: Mutex::default() }
+    }
+
+    /// The text of `body`, which has no URL.
+    pub fn nameless(&self, body: Body, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
+        let record = Record { url: String::new(), date: None, bad_date: false, body };
+        Ok(Text { url: None, ..self.text(record, is_known)? })
+    }
+
+    /// The text of `record`, as a run reads it. A content that `is_known` is not signed.
+    pub fn text(&self, record: Record, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
+        let pooled = lock(&self.makers).pop();
+        let mut maker = match pooled {
+            Some(maker) => maker,
+            None => {
+                let featurizer = Featurizer::new(&self.job.features, &self.job.normalize)?;
+                let signer = Signer::new(&self.job.signatures, &self.job.normalize)?;
+                VisitMaker::new(&self.job, furniture(&self.job)?, featurizer, signer)?
+            }
+        };
+        let (url, mut notes) = (record.url.clone(), Vec::new());
+        let is_key = self.job.read.key != PageKey::Url;
+        let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));
+        let is_signed = !visit.content.is_none() && !is_known(visit.content);
+        let evidence = match is_signed {
+            true => maker.sign(&mut visit, |_| false, |word| notes.push(word.to_owned()))?,
+            false => None,
+        };
+        lock(&self.makers).push(maker);
+        let says_little = self.job.clusters.says_little(visit.letters, visit.flags & NOTICE != 0);
+        Ok(Text { url: Some(url), visit, evidence, says_little, notes })
+    }
+}

@@ -1,0 +1,229 @@
+//! The inbox: files of JSON lines that the next epoch takes like any other input.
+//!
+//! Records are appended to an open file, whose name begins with `.`, so that listings of inputs pass
+//! it by. Many records are fsynced together, before any of them is acknowledged. A file that is
+//! large or old enough is sealed by a rename to its name. After a crash the open file has what was
+//! acknowledged, and perhaps more: a last line without its end, which was never acknowledged, is
+//! cut off, and the file is sealed. A failed write or fsync is never tried again, since the kernel
+//! may have dropped the pages: the inbox is shut, and the server ends.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::{durable, entries};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Bytes at which an open file is sealed.
+pub const SEAL_BYTES: u64 = 67_108_864;
+
+/// The files of an inbox. One process has it.
+pub struct Inbox {
+    folder: PathBuf,
+    seal_after: Duration,
+    open: Option<Open>,
+    _lock: File,
+}
+
+/// The open file.
+struct Open {
+    file: File,
+    number: u64,
+    bytes: u64,
+    since: Instant,
+}
+
+/// Records that are to be written together.
+pub struct Batch {
+    /// The number of the file that has them.
+    pub file: u64,
+    /// Their lines.
+    pub lines: Vec<u8>,
+    /// Whether no more go to this file.
+    pub seals: bool,
+}
+
+impl Inbox {
+    /// Opens the inbox in `folder`, and seals what a crash left open.
+    ///
+    /// # Errors
+    ///
+    /// `TryAgain` if another process has it.
+    pub fn open(folder: &Path, seal_after: Duration) -> Result<Inbox> {
+        durable::create_folder(folder)?;
+        let path = folder.join(".lock");
+        let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let lock = lock.map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
+        match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let why = "another server has this inbox; stop it, or start this one with --read-only";
+                return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
+            }
+            Err(e) => return Err(Error::io("lock", &path, e.into())),
+        }
+        for path in entries(folder)? {
+            if let Some(number) = number_of(&path, true) {
+                seal_left(folder, &path, number)?;
+            }
+        }
+        Ok(Inbox { folder: folder.to_owned(), seal_after, open: None, _lock: lock })
+    }
+
+    /// The number of a file that is greater than those of all that are there.
+    pub fn next_number(&self) -> Result<u64> {
+        let greatest = sealed(&self.folder)?.last().map_or(0, |(number, _)| *number);
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64);
+        Ok(now.max(greatest + 1))
+    }
+
+    /// Whether the open file is to be sealed.
+    pub fn is_full(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.bytes >= SEAL_BYTES || open.since.elapsed() >= self.seal_after)
+    }
+
+    /// Whether there is an open file.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Makes `batch` durable.
+    pub fn write(&mut self, batch: &Batch) -> Result<()> {
+        if !batch.lines.is_empty() {
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => self.create(batch.file)?,
+            };
+            if open.number != batch.file {
+                return Err(Error::internal("records of another file of the inbox"));
+            }
+            let path = self.folder.join(open_name(open.number));
+            let written = open.file.write_all(&batch.lines).and_then(|()| open.file.sync_data());
+            written.map_err(|e| Error::io("write", &path, e).with_kind(Kind::Io))?;
+            open.bytes += batch.lines.len() as u64;
+            self.open = Some(open);
+        }
+        if batch.seals
+            && let Some(open) = self.open.take()
+        {
+            durable::place(
+                &open.file,
+                &self.folder.join(open_name(open.number)),
+                &self.folder.join(name(open.number)),
+            )?;
+            tracing::info!(file = name(open.number), bytes = open.bytes, "sealed a file of the inbox");
+        }
+        Ok(())
+    }
+
+    fn create(&self, number: u64) -> Result<Open> {
+        let path = self.folder.join(open_name(number));
+        let file = File::options().create_new(true).append(true).open(&path);
+        let file = file.map_err(|e| Error::io("create", &path, e).with_kind(Kind::Io))?;
+        durable::sync_folder(&self.folder)?;
+        Ok(Open { file, number, bytes: 0, since: Instant::now() })
+    }
+}
+
+/// The sealed files in `folder`, in the order in which they were opened.
+pub fn sealed(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    let mut files: Vec<(u64, PathBuf)> =
+        entries(folder)?.into_iter().filter_map(|path| Some((number_of(&path, false)?, path))).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// The whole lines of a file.
+pub fn lines(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    Ok(bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect())
+}
+
+fn name(number: u64) -> String {
+    format!("{number:016}.jsonl")
+}
+
+fn open_name(number: u64) -> String {
+    format!(".{}", name(number))
+}
+
+/// The number of a file of an inbox. Other files are not ours.
+fn number_of(path: &Path, is_open: bool) -> Option<u64> {
+    let file = path.file_name()?.to_str()?;
+    let own = if is_open { file.strip_prefix('.')? } else { file };
+    let number: u64 = own.strip_suffix(".jsonl")?.parse().ok()?;
+    (name(number) == own).then_some(number)
+}
+
+/// Seals a file that a crash left open, without a torn last line. An empty one goes.
+fn seal_left(folder: &Path, path: &Path, number: u64) -> Result<()> {
+    let failed = |what: &'static str| move |e| Error::io(what, path, e).with_kind(Kind::Io);
+    let bytes = std::fs::read(path).map_err(failed("read"))?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    if whole == 0 {
+        std::fs::remove_file(path).map_err(failed("remove"))?;
+        return durable::sync_folder(folder);
+    }
+    let file = File::options().write(true).open(path).map_err(failed("open"))?;
+    if whole < bytes.len() {
+        tracing::warn!(file = %path.display(), bytes = bytes.len() - whole, "cut off a torn line, never acknowledged");
+        file.set_len(whole as u64).map_err(failed("cut"))?;
+    }
+    durable::place(&file, path, &folder.join(name(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(file: u64, lines: &str, seals: bool) -> Batch {
+        Batch { file, lines: lines.as_bytes().to_vec(), seals }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .filter(|name| name != ".lock")
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A file is hidden while it is open and has its name when it is sealed; numbers ascend, and a
+    /// second server is refused.
+    #[test]
+    fn files_are_sealed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut inbox = Inbox::open(folder.path(), Duration::MAX).expect("opened");
+        assert_eq!(Inbox::open(folder.path(), Duration::MAX).err().map(|e| e.kind()), Some(Kind::TryAgain));
+        let first = inbox.next_number().expect("a number");
+        inbox.write(&batch(first, "a\n", false)).expect("written");
+        inbox.write(&batch(first, "b\n", false)).expect("written");
+        assert_eq!(names(folder.path()), [open_name(first)]);
+        assert!(!inbox.is_full() && sealed(folder.path()).expect("listed").is_empty());
+        inbox.write(&batch(first, "c\n", true)).expect("written");
+        assert_eq!(names(folder.path()), [name(first)]);
+        assert_eq!(lines(&folder.path().join(name(first))).expect("read"), [b"a\n", b"b\n", b"c\n"]);
+        assert!(inbox.next_number().expect("a number") > first);
+        inbox.write(&batch(first + 1, "", true)).expect("nothing to do");
+        assert_eq!(names(folder.path()).len(), 1);
+    }
+
+    /// Of what a crash left open a torn last line goes and the rest is sealed; what has no whole line
+    /// goes, and other files stay.
+    #[test]
+    fn torn_lines_are_cut() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        write(&open_name(7), "{\"a\":1}\n{\"b\":2}\n{\"torn");
+        write(&open_name(8), "{\"torn");
+        write(".other.jsonl", "x");
+        let inbox = Inbox::open(folder.path(), Duration::MAX).expect("opened");
+        assert_eq!(names(folder.path()), [".other.jsonl".to_owned(), name(7)]);
+        let text = std::fs::read_to_string(folder.path().join(name(7))).expect("read");
+        assert_eq!(text, "{\"a\":1}\n{\"b\":2}\n");
+        assert!(inbox.next_number().expect("a number") > 7);
+    }
+}

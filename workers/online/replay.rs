@@ -1,0 +1,70 @@
+//! Reads files of the inbox again that no epoch has taken: after a start, and after a rollback.
+
+use crate::ask::index::Index;
+use crate::ask::texts::Texts;
+use crate::error::Result;
+use crate::job::Job;
+use crate::online::heads::Opened;
+use crate::online::inbox::{lines, sealed};
+use crate::online::overlay::{Entry, Overlay};
+use crate::online::rows::Rows;
+use crate::plan::consumed::{Due, History};
+use crate::plan::inputs::Input;
+use crate::store::damage;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+/// The sealed files of the inbox in `folder` that the next epoch takes.
+pub fn due(job: &Job, opened: &Opened, folder: &Path) -> Result<BTreeMap<u64, PathBuf>> {
+    let history = History::read(job, &opened.store, Some(&opened.head))?;
+    let mut due = BTreeMap::new();
+    for (file, path) in sealed(folder)? {
+        let input = Input::stat(&path)?;
+        if !history.is_as_it_was(&input) && history.due(&history.digested(input)?)? == Due::New {
+            due.insert(file, path);
+        }
+    }
+    Ok(due)
+}
+
+/// The records of a file.
+pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec<Arc<Entry>>> {
+    let lines = lines(path)?;
+    let threads = thread::available_parallelism().map_or(1, Into::into);
+    let share = lines.len().div_ceil(threads).max(1);
+    let entry = |(at, line): (usize, &Vec<u8>)| -> Result<Option<Arc<Entry>>> {
+        match rows.record(line) {
+            Ok(record) => {
+                let text = texts.text(record, |_| false)?;
+                Ok(Some(Arc::new(Entry { file, line: at as u64, after: 0, text })))
+            }
+            Err(item) => {
+                tracing::warn!(file = %path.display(), line = at + 1, ?item, "no record in the inbox");
+                Ok(None)
+            }
+        }
+    };
+    let of_share = |(number, lines): (usize, &[Vec<u8>])| -> Result<Vec<Arc<Entry>>> {
+        let first = number * share;
+        let entries = lines.iter().enumerate().map(|(at, line)| entry((first + at, line)));
+        entries.filter_map(Result::transpose).collect()
+    };
+    let shares = thread::scope(|scope| {
+        let started: Vec<_> = lines.chunks(share).enumerate().map(|part| scope.spawn(move || of_share(part))).collect();
+        let ended = started.into_iter().map(|of| of.join().unwrap_or_else(|e| Err(damage::of_thread(e, "a thread"))));
+        ended.collect::<Result<Vec<_>>>()
+    })?;
+    Ok(shares.into_iter().flatten().collect())
+}
+
+/// Puts a record into an overlay as it was put into another one.
+pub fn put(index: &Index, overlay: &mut Overlay, entry: Arc<Entry>) -> Result<()> {
+    let content = entry.text.visit.content;
+    let identical = index.has(content) && !overlay.is_gone(index, content);
+    let answer = index.answer(&entry.text, identical, false)?;
+    let (answer, _) = overlay.decide(index, &entry.text, answer)?;
+    overlay.put(index, entry, &answer);
+    Ok(())
+}
