@@ -81,6 +81,11 @@ pub enum Command {
             \x20 pagefold serve crawl.toml --bind 127.0.0.1:7311\n\
             \x20 pagefold serve crawl.toml --bind 0.0.0.0:7311 --token-file token")]
     Serve(Serve),
+    /// Send JSON lines to a server and print its answers, one a line: /check, /insert or /remove.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold send http://127.0.0.1:7311/insert rows.jsonl\n\
+            \x20 pagefold send http://127.0.0.1:7311/check < rows.jsonl")]
+    Send(Send),
     /// Write a report of the store as one HTML page that needs nothing else: hosts that mirror each
     /// other, clusters with their texts and differences, pairs next to the threshold, rejects, epochs.
     #[command(after_help = "Example:\n  pagefold report crawl.toml --out report.html")]
@@ -151,9 +156,12 @@ impl Command {
             | Command::Gc(Gc { of, .. })
             | Command::Filter(Filter { of, .. })
             | Command::Lexicon(Lexicon { of, .. }) => of.json,
-            Command::Schedule(_) | Command::Completions(_) | Command::Man(_) | Command::Init(_) | Command::Worker => {
-                false
-            }
+            Command::Schedule(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Init(_)
+            | Command::Send(_)
+            | Command::Worker => false,
         }
     }
 }
@@ -447,8 +455,8 @@ pub struct Serve {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// The address and port to listen on; port 0 is any that is free, and is printed. HTTP without
-    /// TLS: put a proxy before it.
+    /// The address and port to listen on, unless systemd hands over a socket; port 0 is any that is
+    /// free, and is printed. HTTP without TLS: put a proxy before it.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7311")]
     pub bind: SocketAddr,
     /// The file, of mode 0600, with the token that requests must show. Needed unless ADDRESS is of
@@ -469,6 +477,19 @@ pub struct Serve {
     /// Threads that compare texts [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// `pagefold send`.
+#[derive(Args)]
+pub struct Send {
+    /// What to do, at which server, such as http://127.0.0.1:7311/insert.
+    pub url: String,
+    /// JSON lines as a run reads them [default: stdin].
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The file with the token that the server wants, of mode 0600.
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// `pagefold report`.

@@ -104,7 +104,7 @@ fn what_cannot_be_scheduled() {
     assert_eq!(pagefold(&["schedule", "/gone/job.toml", "--systemd"]).status.code(), Some(78));
 }
 
-/// systemd accepts the units of jobs of any name, and the template, and finds a pagefold binary of
+/// systemd accepts the units of jobs of any name, the template and those of a server, and finds a pagefold binary of
 /// any name.
 #[test]
 fn units() {
@@ -134,11 +134,17 @@ fn units() {
     }
     let template = ["schedule", "/etc/pagefold/%i.toml", "--systemd", "--to", to];
     assert!(pagefold(&template).status.success());
+    for name in ["pagefold-serve@.service", "pagefold-serve@.socket"] {
+        let text =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs").join(name)).expect("there");
+        let text = text.replace("/usr/local/bin/pagefold", &crate::workbench::pagefold());
+        std::fs::write(units.path().join(name), text).expect("written");
+    }
     let mut files: Vec<_> =
         std::fs::read_dir(units.path()).expect("listed").map(|e| e.expect("an entry").path()).collect();
     files.sort();
     files.retain(|file| file.is_file());
-    assert_eq!(files.len(), 2 * NAMES.len() + 2);
+    assert_eq!(files.len(), 2 * NAMES.len() + 4);
     let complaints = |file: &Path| -> Vec<String> {
         let output = Command::new("systemd-analyze").arg("verify").arg(file).output().expect("started");
         // It also reports other units of the machine.

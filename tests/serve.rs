@@ -280,3 +280,52 @@ fn http2_is_spoken() {
     stream.read_exact(&mut frame).expect("a frame");
     assert_eq!((frame[3], &frame[5..]), (4, &[0; 4][..]), "the settings of the connection: {frame:?}");
 }
+
+/// The figures count requests and records, and every metric has its type and help.
+#[test]
+fn metrics_are_counted() {
+    let bench = bench(240, "");
+    let server = Server::start(&bench, &[]);
+    let rows = asked(320);
+    let answers = server.batch("/check", &rows);
+    server.get("/else");
+    let reply = server.get("/metrics");
+    assert!(reply.head.contains("content-type: text/plain; version=0.0.4"), "{reply:?}");
+    let value = |name: &str| -> f64 {
+        let line = reply.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name} is not in {}", reply.body)).parse().expect("a number")
+    };
+    for verdict in ["new", "identical", "near"] {
+        let count = answers.iter().filter(|answer| answer["verdict"] == verdict).count();
+        assert_eq!(value(&format!("pagefold_serve_records_total{{became=\"{verdict}\"}}")), count as f64);
+    }
+    assert_eq!(value("pagefold_serve_requests_total{path=\"/check\",status=\"2xx\"}"), 1.0);
+    assert_eq!(value("pagefold_serve_requests_total{path=\"other\",status=\"4xx\"}"), 1.0);
+    assert_eq!(value("pagefold_serve_request_seconds_bucket{path=\"/check\",le=\"+Inf\"}"), 1.0);
+    assert_eq!((value("pagefold_serve_epoch"), value("pagefold_serve_documents")), (1.0, 240.0));
+    for line in reply.body.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.split(['{', ' ']).next().expect("a name");
+        let family =
+            ["_bucket", "_sum", "_count"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
+        for what in ["TYPE", "HELP"] {
+            assert!(reply.body.contains(&format!("# {what} {family} ")), "{what} of {family}");
+        }
+    }
+}
+
+/// systemd listens and hands the socket over: the server answers on it.
+#[test]
+fn a_socket_is_handed_over() {
+    let bench = bench(8, "");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("free");
+    let at = listener.local_addr().expect("bound");
+    let start = "exec 3<&0; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve job.toml --bind 127.0.0.1:1";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", start, &crate::workbench::pagefold()]).current_dir(bench.at(""));
+    let mut child = command.stdin(std::os::fd::OwnedFd::from(listener)).spawn().expect("started");
+    // The socket listens already, so no client is refused.
+    let reply = client::send(at, "GET", "/readyz", "", "", b"").expect("an answer");
+    assert_eq!(reply.json()["epoch"], 1);
+    crate::workbench::signal("TERM", &child.id().to_string());
+    assert!(child.wait().expect("ended").success());
+}

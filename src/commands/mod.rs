@@ -19,6 +19,11 @@ pub mod rollback;
 pub mod run;
 pub mod schedule;
 #[cfg(feature = "serve")]
+pub mod send;
+#[cfg(not(feature = "serve"))]
+#[path = "send_left_out.rs"]
+pub mod send;
+#[cfg(feature = "serve")]
 pub mod serve;
 #[cfg(not(feature = "serve"))]
 #[path = "serve_left_out.rs"]
@@ -45,6 +50,7 @@ pub fn carry_out(command: &Command) -> Result<()> {
         Command::Explain(arguments) => explain::command(arguments),
         Command::Query(arguments) => query::command(arguments),
         Command::Serve(arguments) => serve::command(arguments),
+        Command::Send(arguments) => send::command(arguments),
         Command::Report(arguments) => report::command(arguments),
         Command::Verify(arguments) => verify::command(arguments),
         Command::Check(arguments) => check::command(arguments),

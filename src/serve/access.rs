@@ -35,18 +35,7 @@ impl Access {
             }
             return Ok(Access { token: None });
         };
-        let mode = path.metadata().map_err(|e| Error::input("read", path, e))?.permissions().mode();
-        if mode & 0o077 != 0 {
-            let why = format!("others may read it (mode {:o}); `chmod 600` it", mode & 0o777);
-            return Err(Error::new(Kind::Permission, format!("{}: {why}", path.display())));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| Error::input("read", path, e))?;
-        let token = text.trim();
-        if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let why = format!("a token of {TOKEN_BYTES_MIN} or more letters and digits is wanted, without spaces");
-            return Err(Error::config(path, why));
-        }
-        Ok(Access { token: Some(blake3::hash(token.as_bytes())) })
+        Ok(Access { token: Some(blake3::hash(token_of(path)?.as_bytes())) })
     }
 
     /// Fails unless the request may be answered.
@@ -73,6 +62,26 @@ impl Access {
             false => Ok(()),
         }
     }
+}
+
+/// The token in the file at `path`.
+///
+/// # Errors
+///
+/// `Permission` if others than the owner may read the file, `Config` if it has no token.
+pub fn token_of(path: &Path) -> Result<String> {
+    let mode = path.metadata().map_err(|e| Error::input("read", path, e))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let why = format!("others may read it (mode {:o}); `chmod 600` it", mode & 0o777);
+        return Err(Error::new(Kind::Permission, format!("{}: {why}", path.display())));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| Error::input("read", path, e))?;
+    let token = text.trim();
+    if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let why = format!("a token of {TOKEN_BYTES_MIN} or more letters and digits is wanted, without spaces");
+        return Err(Error::config(path, why));
+    }
+    Ok(token.to_owned())
 }
 
 /// Whether a `Host` names this machine.

@@ -122,6 +122,7 @@ pub struct Ready {
         routes::remove,
         routes::pages,
         routes::explain,
+        routes::metrics,
         routes::healthz,
         routes::readyz
     ),

@@ -9,23 +9,29 @@ mod api;
 mod body;
 mod connections;
 mod durable;
+mod metrics;
 mod problem;
 mod queue;
 mod record;
 mod routes;
 
+pub use crate::serve::access::token_of;
+
+use crate::cluster::control::memory_bytes;
 use crate::serve::access::Access;
 use crate::serve::body::Budget;
 use crate::serve::durable::Waiter;
+use crate::serve::metrics::Metrics;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::queue::Queue;
+use listenfd::ListenFd;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use workers::error::{Error, Result};
+use workers::error::{Error, Kind, Result};
 use workers::locks::lock;
 use workers::online::Online;
 use workers::store::damage;
@@ -53,11 +59,18 @@ struct Server {
     queue: Queue,
     budget: Arc<Budget>,
     body_bytes_max: usize,
+    metrics: Metrics,
     /// Why the latest head is not asked, if it is not.
     behind: Mutex<Option<String>>,
 }
 
 impl Server {
+    /// Its figures in Prometheus's text format.
+    fn figures(&self) -> Result<String> {
+        let is_behind = lock(&self.behind).is_some();
+        Ok(self.metrics.text(&self.online.figures()?, self.queue.waiting(), is_behind, memory_bytes()))
+    }
+
     fn check_ready(&self) -> Outcome<()> {
         match *lock(&self.behind) {
             // Who is asked for no token is told no more.
@@ -91,7 +104,9 @@ impl Server {
 /// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is taken,
 /// or if the inbox cannot be written.
 pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr) -> Result<()>) -> Result<()> {
-    let access = Access::new(options.bind, options.token.as_deref())?;
+    let handed = handed()?;
+    let at = handed.as_ref().and_then(|listener| listener.local_addr().ok()).unwrap_or(options.bind);
+    let access = Access::new(at, options.token.as_deref())?;
     let (stop, stopping) = watch::channel(false);
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
@@ -103,6 +118,7 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
         queue: Queue::new(options.threads),
         budget: Arc::default(),
         body_bytes_max: online.job().read.limits.line_bytes_max.min(BODY_BYTES_MAX),
+        metrics: Metrics::default(),
         behind: Mutex::default(),
         online,
     });
@@ -110,9 +126,11 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
     let runtime = runtime.worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
     let outcome = runtime.block_on(async {
-        let at = options.bind;
-        let failed = |e| Error::new(workers::error::Kind::Io, format!("cannot listen on {at}")).caused_by(e);
-        let listener = TcpListener::bind(at).await.map_err(failed)?;
+        let failed = |e| Error::new(Kind::Io, format!("cannot listen on {}", options.bind)).caused_by(e);
+        let listener = match handed {
+            Some(listener) => TcpListener::from_std(listener).map_err(failed)?,
+            None => TcpListener::bind(options.bind).await.map_err(failed)?,
+        };
         announce(listener.local_addr().map_err(failed)?)?;
         let polled = tokio::spawn(poll(server.clone()));
         let served = connections::serve(listener, routes::router(server), stopping).await;
@@ -122,6 +140,16 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
     // What is under way after the time of grace is given up.
     runtime.shutdown_background();
     writer.end().and(outcome)
+}
+
+/// The socket that systemd listens on for this process, if it was started so (sd_listen_fds(3)).
+fn handed() -> Result<Option<std::net::TcpListener>> {
+    let failed = |e| Error::new(Kind::Usage, "the socket that was handed over is no TCP socket").caused_by(e);
+    let listener = ListenFd::from_env().take_tcp_listener(0).map_err(failed)?;
+    if let Some(listener) = &listener {
+        listener.set_nonblocking(true).map_err(failed)?;
+    }
+    Ok(listener)
 }
 
 /// Looks for newer heads, for ever.

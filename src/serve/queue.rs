@@ -26,6 +26,11 @@ impl Queue {
         Queue { places: Arc::new(Semaphore::new(REQUESTS_MAX)), threads: Arc::new(Semaphore::new(threads)) }
     }
 
+    /// How many requests are answered or wait for it.
+    pub fn waiting(&self) -> usize {
+        REQUESTS_MAX - self.places.available_permits()
+    }
+
     /// Does `work` when it is its turn.
     pub async fn answer<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Outcome<T> {
         let full = || Problem::busy(format!("{REQUESTS_MAX} requests are under way"));

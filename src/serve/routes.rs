@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Serialize;
 use std::sync::Arc;
+use std::time::Instant;
 use utoipa::OpenApi as _;
 use workers::ask::{page, pair};
 use workers::error::{Error, Kind};
@@ -29,12 +30,14 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/remove", post(remove))
         .route("/pages", get(pages))
         .route("/explain", get(explain))
+        .route("/metrics", get(metrics))
         .route("/openapi.json", get(openapi))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(middleware::from_fn_with_state(server.clone(), access));
     // Whoever watches over the server needs no token.
-    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).merge(guarded).with_state(server)
+    let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
+    open.merge(guarded).layer(middleware::from_fn_with_state(server.clone(), counted)).with_state(server)
 }
 
 type Server_ = State<Arc<Server>>;
@@ -44,6 +47,13 @@ async fn access(State(server): Server_, request: Request, next: Next) -> Respons
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
+}
+
+async fn counted(State(server): Server_, request: Request, next: Next) -> Response {
+    let (path, begun) = (request.uri().path().to_owned(), Instant::now());
+    let response = next.run(request).await;
+    server.metrics.request(&path, response.status(), begun.elapsed());
+    response
 }
 
 async fn no_route(uri: Uri) -> Problem {
@@ -154,7 +164,7 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
         return Err(Refused::NoInbox.into());
     }
     let mut held = body::read(headers, body, server.body_bytes_max, &server.budget).await?;
-    let online = server.online.clone();
+    let (online, counting) = (server.online.clone(), server.clone());
     if form == Some(Form::Batch) {
         let rows = record::rows(&held.bytes)?;
         let answered = server.queue.answer(move || {
@@ -167,6 +177,7 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
                     }
                     Err(refused) => line_of(refused, number)?,
                 };
+                counting.metrics.record(&line);
                 serde_json::to_writer(&mut lines, &line)
                     .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
                 lines.push(b'\n');
@@ -189,6 +200,7 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
     });
     let (line, after) = answered.await?.map_err(Problem::from)?;
     server.waiter.wait(after).await?;
+    server.metrics.record(&line);
     Ok(json("application/json", &line))
 }
 
@@ -341,6 +353,12 @@ pub async fn healthz() -> &'static str {
 pub async fn readyz(State(server): Server_) -> Outcome<Response> {
     server.check_ready()?;
     Ok(json("application/json", &Ready { epoch: server.online.figures()?.epoch }))
+}
+
+/// Figures of the server, for Prometheus.
+#[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Prometheus's text format", body = String)))]
+pub async fn metrics(State(server): Server_) -> Outcome<Response> {
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], server.figures()?).into_response())
 }
 
 async fn openapi() -> Response {

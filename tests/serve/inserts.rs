@@ -8,7 +8,9 @@ use crate::workbench::Bench;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
@@ -333,4 +335,42 @@ fn a_store_begins_with_a_server() {
     assert_eq!(told(&server.post("/check", &rows[1]).json(), "verdict"), "identical");
     assert!(server.stop().success());
     assert_eq!(members(&bench).len(), 20);
+}
+
+/// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
+/// told by the exit code. To send all again inserts nothing twice.
+#[test]
+fn rows_are_sent_from_a_file() {
+    let bench = bench(8, INBOX);
+    std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    let server = Server::start(&bench, &["--token-file", "token"]);
+    let rows: Vec<Value> = (0..1200).map(|n| row(&format!("http://sent.example/{n}"), &unlike(n))).collect();
+    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    std::fs::write(bench.at("rows.jsonl"), text.trim_end()).expect("written");
+    std::fs::write(bench.at("bad.jsonl"), format!("{}\n\nno json\n", rows[0])).expect("written");
+    let url = |path: &str| format!("http://{}{path}", server.at);
+    let send = |arguments: &[&str]| {
+        let mut command = Command::new(crate::workbench::pagefold());
+        let output = command.arg("send").args(arguments).current_dir(bench.at("")).output().expect("started");
+        let lines: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        (output.status.code(), lines)
+    };
+    for expected in ["new", "identical"] {
+        let (code, lines) = send(&[&url("/insert"), "rows.jsonl", "--token-file", "token"]);
+        assert_eq!((code, lines.len()), (Some(0), rows.len()));
+        for (line, row) in lines.iter().zip(&rows) {
+            assert_eq!((&line["url"], told(line, "verdict").as_str()), (&row["url"], expected), "{line}");
+        }
+    }
+    let (code, lines) = send(&[&url("/check"), "bad.jsonl", "--token-file", "token"]);
+    assert_eq!((code, lines.len(), told(&lines[1], "verdict")), (Some(65), 2, "rejected".into()));
+    assert_eq!(send(&[&url("/check"), "rows.jsonl"]).0, Some(77));
+    assert_eq!(send(&[&url("/else"), "rows.jsonl", "--token-file", "token"]).0, Some(64));
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert_eq!(members(&bench).len(), 8 + rows.len());
 }

@@ -27,9 +27,13 @@ use crate::online::rows::{Row, Rows};
 use crate::read::record::{Body, Item, Record};
 use crate::tables::visits::PAGE;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, UNIX_EPOCH};
+
+/// The records that are put over a new head at last, while all decisions wait.
+const LAST_ENTRIES: usize = 16;
 
 /// A store that is asked and inserted into.
 pub struct Online {
@@ -348,10 +352,19 @@ impl Online {
         let Some(newer) = self.heads.newer(&now)? else { return Ok(None) };
         let newer = Arc::new(newer);
         let mut overlay = self.overlay_of(&newer, &entries, unsealed)?;
-        let mut state = self.write()?;
-        for entry in state.overlay.entries(entries.last().map(|entry| entry.key())) {
-            replay::put(&newer.index, &mut overlay, entry)?;
-        }
+        let mut last = entries.last().map(|entry| entry.key());
+        // What came meanwhile, until so little is left that decisions may wait for it.
+        let mut state = loop {
+            let state = self.write()?;
+            let more = state.overlay.entries(last);
+            let is_last = more.len() <= LAST_ENTRIES;
+            let state = is_last.then_some(state);
+            last = more.last().map_or(last, |entry| Some(entry.key()));
+            more.into_iter().try_for_each(|entry| replay::put(&newer.index, &mut overlay, entry))?;
+            if let Some(state) = state {
+                break state;
+            }
+        };
         let epoch = newer.index.epoch;
         let before = std::mem::replace(&mut state.overlay, overlay);
         state.opened = newer;
@@ -369,7 +382,8 @@ impl Online {
         let Some((folder, _)) = &self.inbox else { return Ok(overlay) };
         let due = replay::due(self.job(), opened, folder)?;
         let mut all: Vec<Arc<Entry>> = Vec::new();
-        for (file, path) in due.iter().filter(|(file, _)| !entries.iter().any(|entry| entry.file == **file)) {
+        let known: BTreeSet<u64> = entries.iter().map(|entry| entry.file).collect();
+        for (file, path) in due.iter().filter(|(file, _)| !known.contains(file)) {
             all.extend(self.replayed(*file, path)?);
         }
         let stays = |entry: &&Arc<Entry>| entry.file >= unsealed || due.contains_key(&entry.file);
