@@ -29,6 +29,8 @@ mod first_minute;
 mod fixtures;
 /// One page in every format and charset is one content.
 mod formats;
+/// Links to pages that are gone lead to where their texts live on.
+mod gone;
 /// Failures of hosts on a network of their own.
 mod hosts;
 /// Inputs change, vanish, are touched, and are divided as it is best, and no answer depends on it.

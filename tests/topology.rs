@@ -19,7 +19,7 @@ fn same_answer_anywhere() {
         let cluster = bench.cluster(processes, workers);
         bench.run_well(&["--cluster", &cluster]);
         assert!(bench.tables() == tables, "{processes} x {workers}: exports differ");
-        assert!(bench.members() == reference.members(), "{processes} x {workers}: history differs");
+        assert!(bench.history() == reference.history(), "{processes} x {workers}: history differs");
         assert!(bench.changes() == changes, "{processes} x {workers}: changes differ");
         assert_eq!(bench.multisets(), multisets, "{processes} x {workers}");
     }
@@ -35,7 +35,7 @@ fn same_answer_anywhere() {
     let bench = Bench::new(renamed.path(), "");
     bench.run_well(&["--threads", "3"]);
     assert!(bench.tables() == tables, "renamed inputs: exports differ");
-    assert!(bench.members() == reference.members(), "renamed inputs: history differs");
+    assert!(bench.history() == reference.history(), "renamed inputs: history differs");
     assert!(bench.changes() == changes, "renamed inputs: changes differ");
     assert_eq!(bench.multisets(), multisets, "renamed inputs");
 }
@@ -83,6 +83,9 @@ fn same_answer_with_a_radius() {
             let url = format!("http://h{}.example/{page}", page % 3);
             lines.push_str(&format!("{{\"url\":\"{url}\",\"text\":\"{text}\"}}\n"));
         }
+        for page in (120..200).filter(|page| night == 1 && page % 3 > 0) {
+            lines.push_str(&format!("{{\"url\":\"http://h{}.example/{page}\",\"deleted\":true}}\n", page % 3));
+        }
         std::fs::create_dir_all(bench.at("in")).expect("made");
         std::fs::write(bench.at(&format!("in/{night}.jsonl")), lines).expect("written");
     };
@@ -101,10 +104,13 @@ fn same_answer_with_a_radius() {
                 bench.multisets(),
                 summary["large"].clone(),
                 summary["unexamined"].clone(),
+                bench.history(),
+                summary["dead_links"].as_u64(),
             ));
         }
         assert!(!results[0].3["clusters"].as_array().expect("a list").is_empty(), "some cluster is large");
         assert!(results[0].2["leaders"].0 > 0, "contents are led");
+        assert!(results[1].6 > Some(0), "links are dead");
         references.push(results);
         assert!(references[0] == references[references.len() - 1], "{processes} x {workers}");
     }

@@ -1,5 +1,6 @@
 //! A workbench: a temporary folder with a job file, in which the command runs.
 
+use arrow_array::cast::AsArray;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ pub fn pagefold() -> String {
 /// The columns of `members` that tell history: a run from scratch has others.
 const HISTORY: [&str; 3] = ["source", "first_epoch", "last_epoch"];
 
-/// The Parquet file at `path` without these columns, written anew.
+/// The Parquet file at `path` without these columns, and without rows about pages that are gone, which
+/// stand last; written anew.
 fn without_history(path: &Path) -> Vec<u8> {
     let file = std::fs::File::open(path).expect("exported");
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
@@ -29,7 +31,13 @@ fn without_history(path: &Path) -> Vec<u8> {
     let projected = schema.project(&kept).expect("columns");
     let mut writer = ArrowWriter::try_new(Vec::new(), projected.into(), None).expect("a writer");
     for batch in reader.build().expect("a reader") {
-        writer.write(&batch.expect("a batch").project(&kept).expect("columns")).expect("in memory");
+        let batch = batch.expect("a batch").project(&kept).expect("columns");
+        let relations = batch.column_by_name("relation").map(|column| column.as_string::<i32>());
+        let is_gone = |relation: Option<&str>| relation == Some("gone");
+        let live = relations.and_then(|column| column.iter().position(is_gone)).unwrap_or(batch.num_rows());
+        if live > 0 {
+            writer.write(&batch.slice(0, live)).expect("in memory");
+        }
     }
     writer.into_inner().expect("in memory")
 }
@@ -121,10 +129,10 @@ impl Bench {
         "hosts.toml".into()
     }
 
-    /// The exported tables of a state by file name, `members` without the columns that tell history.
-    /// `rejects` name their inputs, so no promise covers them.
+    /// The exported tables of a state by file name, `members` without the columns, and `redirects`
+    /// without the rows, that tell history. `rejects` name their inputs, so no promise covers them.
     pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
-        let mut tables = self.files(&["pairs", "redirects", "clusters"]);
+        let mut tables = self.files(&["pairs", "clusters"]);
         let mut lines = Vec::new();
         for row in self.lines("members") {
             let serde_json::Value::Object(mut row) = row else { panic!("no object: {row}") };
@@ -133,13 +141,19 @@ impl Bench {
             lines.push(b'\n');
         }
         tables.insert("members.jsonl".into(), lines);
-        tables.insert("members.parquet".into(), without_history(&self.at("out/members.parquet")));
+        let redirects = std::fs::read_to_string(self.at("out/redirects.jsonl")).expect("exported");
+        let live = redirects.split_inclusive('\n').take_while(|line| !line.contains("\"relation\":\"gone\""));
+        tables.insert("redirects.jsonl".into(), live.collect::<String>().into_bytes());
+        for name in ["members.parquet", "redirects.parquet"] {
+            tables.insert(name.into(), without_history(&self.at("out").join(name)));
+        }
         tables
     }
 
-    /// `members` with all columns: runs with the same history have the same.
-    pub fn members(&self) -> BTreeMap<String, Vec<u8>> {
-        self.files(&["members"])
+    /// `members` with all columns and `redirects` with all rows: runs with the same history have the
+    /// same.
+    pub fn history(&self) -> BTreeMap<String, Vec<u8>> {
+        self.files(&["members", "redirects"])
     }
 
     /// The export of the last epoch's changes by file name; a run from scratch has others.

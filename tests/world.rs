@@ -22,7 +22,7 @@ const RADIUS: &str = "clusters.radius=";
 const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n";
 
 /// For so many days it is remembered that a page is gone.
-const GONE_DAYS: i64 = 12;
+pub const GONE_DAYS: i64 = 12;
 
 /// A live page.
 #[derive(Clone, Debug)]
@@ -145,6 +145,8 @@ pub struct World {
     settings: Vec<String>,
     /// The model after each epoch.
     history: BTreeMap<u64, Live>,
+    /// The epoch that the last step restored, if it was a rollback.
+    pub restored: Option<u64>,
 }
 
 impl World {
@@ -167,11 +169,13 @@ impl World {
             has_rebuilt: false,
             settings: vec![format!("{RADIUS}{}", seed % 3)],
             history: BTreeMap::new(),
+            restored: None,
         }
     }
 
     /// Does something at random, and names it.
     pub fn step(&mut self) -> &'static str {
+        self.restored = None;
         match self.random.below(16) {
             // Without input there is no store.
             _ if self.files == 0 => self.night(),
@@ -365,6 +369,7 @@ impl World {
         }
         let target = others[self.random.below(others.len() as u64) as usize];
         let consumed = std::mem::replace(&mut self.live, self.history[&target].clone()).consumed;
+        self.restored = Some(target);
         let epoch = target.to_string();
         let kind = if self.random.below(2) == 0 {
             self.succeed("rollback", &[&epoch, "--forget-inputs"]);

@@ -12,6 +12,7 @@ use crate::graph::representative;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
+use crate::tables::ContentRow;
 use crate::tables::pages::{EXPIRED, MISSING, REMOVED};
 use crate::tables::visits::{GATHERED, TOO_SHORT};
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub struct Page {
     pub last_epoch: Option<u32>,
     /// The time of that.
     pub last_seen: Option<String>,
-    /// Its cluster; of a page that is gone that of its text, if it lives on.
+    /// Its cluster; of a page that is gone the one in which its text lives on, if it does.
     pub cluster: Option<Cluster>,
     /// Why the representative is what it is; none if the page is alone.
     pub kept: Option<Kept>,
@@ -140,9 +141,11 @@ pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, 
             _ => "unknown",
         };
         page.gone = Some(Gone { cause, epoch: row.epoch, time: time(row.last_time), date: time(row.date) });
-        if let Some(heir) = index.tables.first_pages(row.content, 1).first() {
-            page.cluster = Some(index.tables.cluster(row.content, *heir));
-        }
+        let text = index.tables.lives_on(row.content).filter(|text| !text.says_little(index.clusters()));
+        page.cluster = text.and_then(|ContentRow { content, .. }| {
+            let first = *index.tables.first_pages(content, 1).first()?;
+            Some(index.tables.cluster(content, first))
+        });
     }
     Ok(page)
 }

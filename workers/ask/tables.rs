@@ -14,7 +14,7 @@ use crate::store::table::Row;
 use crate::tables::evidence::{Archive, Content};
 use crate::tables::mapped::Mapped;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{ClusterRow, ContentRow, EvidenceRow, GoneRow, PageRow, PairRow};
+use crate::tables::{ClusterRow, ContentRow, EvidenceRow, GoneRow, PageRow, PairRow, successors};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -64,6 +64,11 @@ impl Tables {
     /// What is remembered of a page that is gone.
     pub(super) fn gone(&self, doc: Id) -> Option<GoneRow> {
         one(&self.mapped.gone, doc)
+    }
+
+    /// The live content in which `content`, which may have died, lives on.
+    pub(super) fn lives_on(&self, content: Id) -> Option<ContentRow> {
+        self.content(*successors::ends(&self.mapped.successors, &[content]).get(&content)?)
     }
 
     /// The canonical URL of a live page.

@@ -1,10 +1,11 @@
 //! Writes `members`, the live pages with their clusters, and `redirects`, the pages that fold into
-//! another.
+//! another or are gone.
 
 use crate::confirm::Reason;
 use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
+use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
 use crate::export::sink::{Files, Moment, Place, Sink};
@@ -21,6 +22,7 @@ pub(super) struct Folds {
     pub(super) kept: u64,
     pub(super) identical: u64,
     pub(super) near: u64,
+    pub(super) gone: u64,
 }
 
 /// The verdicts that join contents to those that represent them.
@@ -55,7 +57,7 @@ impl Verdicts {
     }
 }
 
-/// Writes all pages with their clusters, and where the folded ones lead to. Pages name their source
+/// Writes all pages with their clusters, and where those lead to that fold or are gone. Pages name their source
 /// by its place in `sources`. Returns also the texts that fold no pages.
 pub(super) fn write(
     tables: &Tables,
@@ -121,6 +123,7 @@ pub(super) fn write(
             }
         }
     }
+    folds.gone = gone::write(tables, options, &mut redirects)?;
     let mut files = members.finish()?;
     files.extend(redirects.finish()?);
     Ok((folds, little.finish(tables), files))

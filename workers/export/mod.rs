@@ -9,6 +9,7 @@
 mod changes;
 mod clusters;
 mod current;
+mod gone;
 mod large;
 mod little;
 mod members;
@@ -84,6 +85,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         kept: folds.kept,
         folded_identical: folds.identical,
         folded_near: folds.near,
+        dead_links: folds.gone,
         pairs,
         unexamined: head.manifest.unexamined.clone(),
         large,

@@ -22,7 +22,7 @@ exported! {
 }
 
 exported! {
-    /// A page that folds into another.
+    /// A page that folds into another, or that is gone and lives on in another.
     pub struct Redirect in "redirects" {
         url: String,
         representative: String,

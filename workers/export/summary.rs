@@ -26,6 +26,9 @@ pub struct Summary {
     pub folded_identical: u64,
     /// The number of pages that fold into a page with a similar text.
     pub folded_near: u64,
+    /// The number of pages that are gone and lead to a live page; left out if it is 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dead_links: u64,
     /// The number of decided pairs of contents.
     pub pairs: u64,
     /// The buckets with more contents than pivots.
@@ -38,6 +41,10 @@ pub struct Summary {
     pub counters: BTreeMap<String, u64>,
     /// The blake3 digests of the exported files in hex, by file name.
     pub files: BTreeMap<String, String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// The result of an export.

@@ -9,7 +9,8 @@ use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{
-    ClusterRow, ComponentRow, ContentPageRow, ContentRow, LeaderRow, MemberRow, PageRow, PairRow, UrlRow,
+    ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, LeaderRow, MemberRow, PageRow, PairRow,
+    SuccessorRow, UrlRow,
 };
 use std::collections::BTreeMap;
 
@@ -24,6 +25,8 @@ pub(crate) struct Tables {
     pub(crate) leaders: Table<LeaderRow>,
     pub(crate) clusters: Table<ClusterRow>,
     pub(crate) pairs: Table<PairRow>,
+    pub(crate) gone: Table<GoneRow>,
+    pub(crate) successors: Table<SuccessorRow>,
 }
 
 /// The state of a store's tables, by name.
@@ -42,6 +45,8 @@ impl Tables {
             leaders: snapshot.table()?,
             clusters: snapshot.table()?,
             pairs: snapshot.table()?,
+            gone: snapshot.table()?,
+            successors: snapshot.table()?,
         })
     }
 

@@ -105,7 +105,7 @@ impl Progress {
 }
 
 /// The stages in the order of the road. Each is a file of this folder.
-pub const STAGES: [&str; 12] = [
+pub const STAGES: [&str; 13] = [
     "ingest",
     "pages",
     "contents",
@@ -118,10 +118,11 @@ pub const STAGES: [&str; 12] = [
     "components",
     "clusters",
     "leaders",
+    "successors",
 ];
 
 /// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 31] = [
+pub const OPERATORS: [&str; 37] = [
     "ingest",
     "pages",
     "contents",
@@ -153,6 +154,12 @@ pub const OPERATORS: [&str; 31] = [
     "clusters.rank",
     "clusters",
     "leaders",
+    "successors.touched",
+    "successors.contents",
+    "successors.members",
+    "successors.pairs",
+    "successors.choose",
+    "successors",
 ];
 
 /// What one worker wrote and counted. The launcher checks the receipts of all workers and commits.

@@ -26,6 +26,7 @@ pub mod resolve;
 pub mod split_writer;
 pub mod splits;
 pub mod succession;
+pub mod successors;
 pub mod visit_maker;
 pub mod wire;
 
@@ -49,6 +50,7 @@ use crate::fold::pairs::PairChange;
 use crate::fold::propagate::propagate;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
+use crate::fold::successors::{Member, Succession};
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
@@ -160,6 +162,10 @@ fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, m
 
     let dataflow = Dataflow::new(epoch);
     worker.dataflow::<(), _, _>(|scope| publish(&dataflow, scope));
+    barrier(worker, epoch, dataflow.probe());
+
+    let dataflow = Dataflow::new(epoch);
+    worker.dataflow::<(), _, _>(|scope| succeed(&dataflow, scope));
     barrier(worker, epoch, dataflow.probe());
 }
 
@@ -338,6 +344,26 @@ fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
         move |epoch, pages, pairs, emit| clusters::clusters(epoch, &components.take(), pages, pairs, emit),
     );
     dataflow.end(led, "leaders", |led| led.content.high, leaders::leaders);
+}
+
+/// Finds the successors of the contents that the epoch left without a page.
+fn succeed<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
+    let content = |touched: &TouchedContent| touched.content.high;
+    let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", successors::touched);
+    let contents: Flow<'s, TouchedContent> =
+        dataflow.then(touched, "successors.contents", |component| component.high, successors::contents);
+    let members: Flow<'s, Member> = dataflow.then(contents.clone(), "successors.members", content, successors::members);
+    let pairs: Flow<'s, AcceptedPair> = dataflow.then(contents, "successors.pairs", content, successors::pairs);
+    let chosen: Flow<'s, Succession> = dataflow.then_both(
+        (members, |member: &Member| member.component.high),
+        (pairs, |pair: &AcceptedPair| pair.component.high),
+        "successors.choose",
+        |_, members, pairs, emit| {
+            successors::choose(members, pairs).into_iter().for_each(emit);
+            Ok(())
+        },
+    );
+    dataflow.end(chosen, "successors", |one| one.content.high, successors::successors);
 }
 
 /// A value that one operator stores for a later one on the same worker.

@@ -12,6 +12,7 @@ use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::succession::{Known, Now};
+use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
@@ -41,7 +42,7 @@ pub struct PageContent {
 }
 
 /// Visits that a worker has in memory at once.
-const PASS_ROWS: u64 = 1 << 19;
+pub const PASS_ROWS: u64 = 1 << 19;
 /// Bytes of visits that a worker has in memory at once: rows may have long URLs.
 const PASS_BYTES: u64 = 128 << 20;
 
@@ -51,9 +52,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let plan = &epoch.shared.plan;
     let visits = epoch.split_visits()?;
     let before = Before { pages: epoch.before()?, urls: epoch.before()?, gone: epoch.before()? };
-    let latest = plan.logical_time.saturating_add(AHEAD_SECONDS_MAX);
-    let seen_max = if plan.comes_back { latest } else { i64::MAX };
-    let lapse = LapseRule { retention: plan.retention, complete: plan.complete.then_some(plan.source), seen_max };
+    let complete = plan.complete.then_some(plan.source);
+    let lapse = LapseRule { retention: plan.retention, complete, seen_max: seen_max(plan) };
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
     let keeps_missing = plan.complete && splits::unreadable(epoch)? > 0;
     let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min };
@@ -151,8 +151,13 @@ impl Before {
     }
 }
 
+/// The time after which rows are from when the clock was wrong, and are corrected.
+pub fn seen_max(plan: &Plan) -> i64 {
+    if plan.comes_back { plan.logical_time.saturating_add(AHEAD_SECONDS_MAX) } else { i64::MAX }
+}
+
 /// The rows that change `old` into `new`.
-fn changes<R: Row>(old: Option<R>, new: Option<R>) -> Vec<R> {
+pub fn changes<R: Row>(old: Option<R>, new: Option<R>) -> Vec<R> {
     if old == new {
         return Vec::new();
     }
@@ -161,8 +166,8 @@ fn changes<R: Row>(old: Option<R>, new: Option<R>) -> Vec<R> {
     changes
 }
 
-/// Divides this worker's range of leading bits into `n` equal passes.
-fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
+/// Divides this worker's range of leading bits into `n` equal passes, but at least one.
+pub fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
     let (from, to) = epoch.range();
     let n = n.max(1);
     let width = (to.map_or(1 << 64, u128::from) - u128::from(from)) / u128::from(n);

@@ -3,7 +3,7 @@
 use crate::store::table::Row;
 use crate::tables::{
     BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
-    MemberRow, PageRow, PairRow, UrlRow, is_band_table,
+    MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, is_band_table,
 };
 
 /// Work that can be done on any table.
@@ -30,6 +30,7 @@ pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
         MemberRow::NAME => work.on::<MemberRow>(),
         LeaderRow::NAME => work.on::<LeaderRow>(),
         ClusterRow::NAME => work.on::<ClusterRow>(),
+        SuccessorRow::NAME => work.on::<SuccessorRow>(),
         _ if is_band_table(name) => work.on::<BandRow>(),
         _ => return None,
     })

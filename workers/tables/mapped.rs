@@ -6,7 +6,7 @@ use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{
     BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, GroupRow, KeyRow, LeaderRow, MemberRow,
-    PageRow, PairRow, UrlRow,
+    PageRow, PairRow, SuccessorRow, UrlRow,
 };
 
 /// All tables but `evidence`, whose large rows some readers stream and others look up.
@@ -39,6 +39,8 @@ pub struct Mapped {
     pub leaders: Table<LeaderRow>,
     /// `clusters`.
     pub clusters: Table<ClusterRow>,
+    /// `successors`.
+    pub successors: Table<SuccessorRow>,
 }
 
 impl Mapped {
@@ -58,6 +60,7 @@ impl Mapped {
             members: snapshot.table()?,
             leaders: snapshot.table()?,
             clusters: snapshot.table()?,
+            successors: snapshot.table()?,
             bands,
         })
     }

@@ -16,6 +16,7 @@
 //! component_members     component, content    components         fold/components.rs
 //! clusters              component, leader     components, pages  fold/clusters.rs
 //! leaders               content               contents           fold/leaders.rs
+//! successors            content               contents           fold/successors.rs
 //! visits (not kept)     doc                                      fold/split_writer.rs
 //! ```
 //!
@@ -30,8 +31,8 @@
 //!   `diff`: +1 if a run added the row, -1 if it retracted it. To change a row is to retract it and
 //!   to add another.
 //! - **History** columns say what became of a page over time. A run from scratch would give other
-//!   values, so they are not part of a table's multiset hash. `pages` has some. `gone` is all
-//!   history: a run from scratch has no such row, see [`is_history`].
+//!   values, so they are not part of a table's multiset hash. `pages` has some. `gone` and
+//!   `successors` are all history: a run from scratch has no such row, see [`is_history`].
 //! - All other columns are a pure function of the live pages and the job's configuration.
 
 pub mod dispatch;
@@ -40,6 +41,7 @@ pub mod mapped;
 pub mod pages;
 pub mod pairs;
 pub mod snapshot;
+pub mod successors;
 pub mod visits;
 
 use crate::document::Id;
@@ -134,7 +136,7 @@ table! {
 
 /// Whether the rows of the table `name` tell only what was, so that a run from scratch has none.
 pub fn is_history(name: &str) -> bool {
-    name == GoneRow::NAME
+    [GoneRow::NAME, SuccessorRow::NAME].contains(&name)
 }
 
 table! {
@@ -374,6 +376,27 @@ table! {
             representative: Id,
         }
         history {}
+    }
+}
+
+table! {
+    /// A content that no page has any more, and the content in which it lives on: another of the
+    /// cluster that it was in. `fold/successors.rs` writes it when the last page goes, and retracts
+    /// it when the content is back, or after the job's `[pages] gone_days`.
+    pub struct SuccessorRow in "successors", columns SuccessorColumns {
+        key {
+            /// The content that no page has.
+            content: Id,
+        }
+        value {}
+        history {
+            /// Its successor. That lived after the epoch, and may have a successor itself by now.
+            successor: Id,
+            /// The epoch in which the content died.
+            epoch: u32,
+            /// The logical time of that epoch, seconds since 1970.
+            last_time: i64,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::store::manifest::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
-use crate::tables::{GoneRow, PageColumns, PageRow};
+use crate::tables::{GoneColumns, GoneRow, PageColumns, PageRow, SuccessorColumns, SuccessorRow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -76,20 +76,38 @@ impl LapseRule {
     }
 }
 
-/// The rows of `segment` with keys in `[from, to)` about pages that are gone since before
-/// `time_min`, which are forgotten, or from a time after `time_max`, when the clock was wrong.
-pub fn out_of_time(
-    segment: &Segment<GoneRow>,
+/// A row about what is gone, which is remembered for a while.
+pub trait Remembered: Row<Key = Id> {
+    /// The time from which that while counts, seconds since 1970.
+    fn last_time(columns: &Self::Columns, row: usize) -> i64;
+}
+
+impl Remembered for GoneRow {
+    fn last_time(columns: &GoneColumns, row: usize) -> i64 {
+        columns.last_time.value(row)
+    }
+}
+
+impl Remembered for SuccessorRow {
+    fn last_time(columns: &SuccessorColumns, row: usize) -> i64 {
+        columns.last_time.value(row)
+    }
+}
+
+/// The rows of `segment` with keys in `[from, to)` about what is gone since before `time_min`, which
+/// are forgotten, or from a time after `time_max`, when the clock was wrong.
+pub fn out_of_time<R: Remembered>(
+    segment: &Segment<R>,
     from: u64,
     to: Option<u64>,
     time_min: i64,
     time_max: i64,
-) -> impl Iterator<Item = GoneRow> + '_ {
+) -> impl Iterator<Item = R> + '_ {
     let start = segment.seek(Id { high: from, low: 0 }, 0);
     let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
     let is_old = move |position: &usize| {
         let (columns, row) = segment.place(*position);
-        !(time_min..=time_max).contains(&columns.last_time.value(row))
+        !(time_min..=time_max).contains(&R::last_time(columns, row))
     };
     (start..end).filter(is_old).map(|position| segment.row(position))
 }

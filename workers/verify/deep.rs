@@ -38,7 +38,7 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
         return Ok(Deep { checks: vec![rows], recall: None });
     }
     let mut checks = vec![rows, pages::urls(&tables), pages::gone(&tables)];
-    checks.extend([pages::content_pages(&tables), pages::contents(&tables)]);
+    checks.extend([pages::content_pages(&tables), pages::contents(&tables), pages::successors(&tables)]);
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
     checks.extend([evidence::evidence(&tables, &texts), evidence::keys(&tables, &texts)]);
     let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
@@ -101,6 +101,7 @@ fn rows(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
     add_up(&tables.members, |row| [row.component, row.content], both, &mut check);
     add_up(&tables.leaders, Row::key, |content| content.to_string(), &mut check);
     add_up(&tables.clusters, |row| [row.component, row.leader], both, &mut check);
+    add_up(&tables.successors, Row::key, |content| content.to_string(), &mut check);
     check
 }
 

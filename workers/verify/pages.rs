@@ -1,4 +1,4 @@
-//! Checks that `pages`, `urls`, `gone`, `content_pages` and `contents` agree.
+//! Checks that `pages`, `urls`, `gone`, `content_pages`, `contents` and `successors` agree.
 //!
 //! Tables of the same order are merged. If the orders differ, the keys of one table are looked up
 //! in the other in sorted portions.
@@ -6,7 +6,7 @@
 use crate::document::{Id, canonical_url};
 use crate::tables::mapped::Mapped;
 use crate::tables::visits::GATHERED;
-use crate::tables::{ContentPageRow, ContentRow, GoneRow, PageRow, UrlRow};
+use crate::tables::{ContentPageRow, ContentRow, GoneRow, PageRow, SuccessorRow, UrlRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, distinct, joined, look_up, missing, portions};
 
@@ -55,6 +55,30 @@ pub fn gone(tables: &Mapped) -> Check {
             _ => {}
         }
     }
+    check
+}
+
+/// No content of `successors` is live, and its successor lives or died in a later epoch, so that each
+/// chain of them ends.
+pub fn successors(tables: &Mapped) -> Check {
+    let mut check = Check::new("successors");
+    for sides in joined(Live::of(&tables.contents), Live::of(&tables.successors), |row| row.content, |row| row.content)
+    {
+        if let (Some(_), Some(row)) = sides {
+            check.find::<SuccessorRow>(row.content, "of a live content");
+        }
+    }
+    let steps = Live::of(&tables.successors).map(|row| (row.successor, (row.content, row.epoch)));
+    look_up(
+        &tables.successors,
+        steps,
+        |row| row.content,
+        |_, (content, epoch), successor| {
+            if successor.is_some_and(|row| row.epoch <= epoch) {
+                check.find::<SuccessorRow>(content, "its successor did not outlive it");
+            }
+        },
+    );
     check
 }
 

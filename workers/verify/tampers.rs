@@ -12,7 +12,7 @@ use crate::tables::pages::REMOVED;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{
     BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
-    MemberRow, PageRow, PairRow, UrlRow, band_table,
+    MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, band_table,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -201,6 +201,8 @@ pub const TAMPERS: &[Case] = &[
     ("a key with two rows", |t| t.add(vec![odd_content(t.large_group()[0])]), &["rows"]),
     ("a URL dropped", |t| t.drop_last::<UrlRow>(), &["urls"]),
     ("a live page that is gone", |t| gone_and_live(t), &["gone"]),
+    ("a live content with a successor", |t| succeed_live(t), &["successors"]),
+    ("a content that succeeds its successor", |t| succeed_in_a_circle(t), &["successors"]),
     ("another URL that is gone", |t| t.edit::<GoneRow>(|rows| rows.push(odd_gone(Id::MAX, b"x"))), &["gone"]),
     ("a URL of no page", |t| t.edit::<UrlRow>(|rows| rows.push(odd_url())), &["urls"]),
     ("another URL", |t| t.edit::<UrlRow>(|rows| rows[4].url[9] ^= 1), &["urls"]),
@@ -333,6 +335,20 @@ fn odd_gone(doc: Id, url: &[u8]) -> GoneRow {
 fn gone_and_live(t: &mut Tamper<'_>) {
     let row = t.rows::<UrlRow>()[0].clone();
     t.edit::<GoneRow>(|rows| rows.push(odd_gone(row.doc, &row.url)));
+}
+
+fn odd_successor(content: Id, successor: Id, epoch: u32) -> SuccessorRow {
+    SuccessorRow { content, successor, epoch, last_time: 0, diff: 1 }
+}
+
+fn succeed_live(t: &mut Tamper<'_>) {
+    let row = odd_successor(t.lone_content(), Id::MAX, 1);
+    t.edit::<SuccessorRow>(|rows| rows.push(row));
+}
+
+fn succeed_in_a_circle(t: &mut Tamper<'_>) {
+    let [a, b] = [b"a", b"b"].map(|text| Id::of(text));
+    t.edit::<SuccessorRow>(|rows| rows.extend([odd_successor(a, b, 3), odd_successor(b, a, 4)]));
 }
 
 fn odd_url() -> UrlRow {

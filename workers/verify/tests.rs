@@ -223,7 +223,7 @@ fn a_sound_store_has_no_findings() {
 #[test]
 fn tampers_are_found() {
     let found_by = tamper(&World::new(0), TAMPERS);
-    assert_eq!(found_by.len(), 18, "{found_by:?}");
+    assert_eq!(found_by.len(), 19, "{found_by:?}");
 }
 
 /// A manifest whose number of folded pages is not that of the clusters is found.

@@ -1,0 +1,211 @@
+use crate::texts::text;
+use crate::workbench::{Bench, number, skip};
+use crate::world::{GONE_DAYS, World};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use workers::store::runs::Table;
+use workers::tables::{GoneRow, SuccessorRow};
+
+fn word(row: &Value, name: &str) -> String {
+    row[name].as_str().unwrap_or_default().to_owned()
+}
+
+/// Where pages that are gone lead to, by their URL.
+fn dead_links(bench: &Bench) -> BTreeMap<String, String> {
+    let rows = bench.lines("redirects").into_iter().filter(|row| row["relation"] == "gone");
+    rows.map(|row| (word(&row, "url"), word(&row, "representative"))).collect()
+}
+
+/// A live page: its content, its cluster, and who represents it.
+type Member = (String, String, String);
+
+/// The content in which a content that died lives on, and the time of the epoch.
+type Successor = (String, i64);
+
+/// What the rule says of a history, from what each epoch exports.
+#[derive(Clone, Default)]
+struct Model {
+    members: BTreeMap<String, Member>,
+    /// The similarity of the accepted pairs, in both directions.
+    pairs: BTreeMap<(String, String), u64>,
+    successors: BTreeMap<String, Successor>,
+}
+
+impl Model {
+    /// The model after an epoch at `time`, of which `bench` has the export.
+    fn after(&self, bench: &Bench, time: i64) -> Model {
+        let of = |row: &Value| (word(row, "content"), word(row, "cluster"), word(row, "representative"));
+        let members: BTreeMap<String, Member> =
+            bench.lines("members").iter().map(|row| (word(row, "url"), of(row))).collect();
+        let mut pairs = BTreeMap::new();
+        for row in bench.lines("pairs").iter().filter(|row| row["accepted"] == true) {
+            let similarity = (row["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
+            let (a, b) = (word(row, "a"), word(row, "b"));
+            pairs.insert((a.clone(), b.clone()), similarity);
+            pairs.insert((b, a), similarity);
+        }
+        let live: BTreeSet<&String> = members.values().map(|(content, ..)| content).collect();
+        let mut successors = self.successors.clone();
+        let gone_min = time - GONE_DAYS * 86_400;
+        successors.retain(|content, (_, died)| !live.contains(content) && *died >= gone_min);
+        let clusters: BTreeMap<&String, &String> =
+            self.members.values().map(|(content, cluster, _)| (content, cluster)).collect();
+        for (content, cluster) in clusters.iter().filter(|(content, _)| !live.contains(*content)) {
+            let others = clusters.iter().filter(|(other, of)| *of == cluster && live.contains(*other));
+            let similarity = |other: &String| self.pairs.get(&((*content).clone(), other.clone()));
+            // The most similar, of equal ones the least; those without a pair come last.
+            let best = others.min_by_key(|(other, _)| (std::cmp::Reverse(similarity(other)), **other));
+            if let Some((best, _)) = best {
+                successors.insert((*content).clone(), ((*best).clone(), time));
+            }
+        }
+        Model { members, pairs, successors }
+    }
+
+    /// The live page that a page leads to whose last text was `content`.
+    fn target(&self, content: &str) -> Option<String> {
+        let mut end = content;
+        while let Some((next, _)) = self.successors.get(end) {
+            end = next;
+        }
+        self.members.values().find(|(content, ..)| content == end).map(|(.., shown)| shown.clone())
+    }
+}
+
+fn table<R: workers::store::table::Row>(bench: &Bench) -> Table<R> {
+    let head = bench.head().manifest;
+    Table::open(&bench.at("store/data").join(R::NAME), head.tables.get(R::NAME)).expect("mapped")
+}
+
+/// A dead link followed through ten random histories always ends at a live page of the same cluster:
+/// the page that represents today the text that it had or, if that died, the one in which a model
+/// that reads nothing but the exports of each epoch says that it lives on. It has a target exactly
+/// if the model has one.
+///
+/// Histories are those of `epochs.rs`, with changed decisions and radii, rollbacks, expiry, merged
+/// runs and other numbers of workers, but without rebuilds, which decide all epochs again by the
+/// settings of today. `PAGEFOLD_HISTORIES` is their number.
+#[test]
+fn dead_links_end_at_live_pages() {
+    let (mut seen, mut followed, mut lost) = (0, 0, 0);
+    for history in 0..number("PAGEFOLD_HISTORIES", 10) {
+        let mut world = World::new(4 * history + 1);
+        let (mut model, mut models) = (Model::default(), BTreeMap::from([(0, Model::default())]));
+        let mut epoch = 0;
+        for step in 1..=9 {
+            let kind = world.step();
+            let head = world.bench.head().manifest;
+            println!("step {step}: {kind}, epoch {}, {} pages", head.epoch, world.pages());
+            assert!(!kind.contains("rebuild"), "inputs are not kept");
+            if let Some(restored) = world.restored {
+                model = models[&restored].clone();
+            } else if head.epoch != epoch {
+                assert_eq!(head.epoch, epoch + 1, "one epoch a step");
+                model = model.after(&world.bench, head.logical_time);
+            }
+            epoch = head.epoch;
+            models.insert(epoch, model.clone());
+
+            let gone: Vec<GoneRow> = table(&world.bench).portions(1000).flatten().collect();
+            let expected: BTreeMap<String, String> = gone
+                .iter()
+                .filter_map(|row| {
+                    let url = String::from_utf8(row.url.to_vec()).expect("UTF-8");
+                    Some((url, model.target(&row.content.to_string())?))
+                })
+                .collect();
+            let found = dead_links(&world.bench);
+            assert_eq!(found, expected, "seed {}, step {step}, {kind}", 4 * history + 1);
+            for (url, target) in &found {
+                assert!(!model.members.contains_key(url), "{url} is live");
+                assert_eq!(model.members[target].2, *target, "{target} represents its cluster");
+            }
+            let stored: Vec<SuccessorRow> = table(&world.bench).portions(1000).flatten().collect();
+            let stored: BTreeMap<String, Successor> = stored
+                .iter()
+                .map(|row| (row.content.to_string(), (row.successor.to_string(), row.last_time)))
+                .collect();
+            assert_eq!(stored, model.successors, "seed {}, step {step}, {kind}", 4 * history + 1);
+            assert_eq!(world.bench.summary()["dead_links"].as_u64().unwrap_or(0), found.len() as u64);
+            seen += found.len();
+            followed += gone.iter().filter(|row| model.successors.contains_key(&row.content.to_string())).count();
+            lost += gone.len() - found.len();
+        }
+        world.assert_sound();
+    }
+    println!("{seen} dead links, {followed} of texts with a successor, {lost} without a target");
+    assert!(seen > 500 && followed > 50 && lost > 0, "there is something to follow");
+}
+
+fn deliver(bench: &Bench, name: &str, pages: &[(&str, Option<String>)]) {
+    let line = |(url, text): &(&str, Option<String>)| match text {
+        Some(text) => format!("{}\n", json!({ "url": url, "text": text })),
+        None => format!("{}\n", json!({ "url": url, "deleted": true })),
+    };
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in").join(name), pages.iter().map(line).collect::<String>()).expect("written");
+}
+
+/// A dead link followed its text only while another page had it, and was lost with it. It leads to
+/// the live page of the cluster from one death to the next, is there again when a text is back, and
+/// is forgotten in time. A text that says too little leads nowhere. The map for nginx has what the
+/// page about exports says.
+#[test]
+fn a_dead_link_follows_its_text() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[pages]\ngone_days = 30\n");
+    let [a, b, c, d] = ["a?x=$1", "b", "c?y=$2", "d"].map(|page| format!("http://h.example/{page}"));
+    let (first, near) = (text(3, 0), text(3, 1));
+    let [one, two] = ["http://e.example/1", "http://e.example/2"];
+    let little = Some("Not found".to_owned());
+    let day = |day: i64| (1_700_000_000 + 86_400 * day).to_string();
+    let run = |number: i64, at: i64, pages: &[(&str, Option<String>)]| {
+        deliver(&bench, &format!("{number}.jsonl"), pages);
+        bench.run_well(&["--now", &day(at)]);
+        dead_links(&bench)
+    };
+    let links = |links: &[(&String, &String)]| links.iter().map(|(a, b)| ((*a).clone(), (*b).clone())).collect();
+    let have = [(&*a, Some(first.clone())), (&*b, Some(first)), (&*c, Some(near.clone()))];
+    run(1, 0, &[&have[..], &[(one, little.clone()), (two, little)]].concat());
+    let found = run(2, 1, &[(&*a, None), (one, None)]);
+    let shown =
+        |url: &str| word(bench.lines("members").iter().find(|row| row["url"] == url).expect("live"), "representative");
+    assert_eq!(found, BTreeMap::from([(a.clone(), shown(&b))]), "b has its text");
+    assert_eq!(run(3, 2, &[(&*b, None)]), links(&[(&a, &c), (&b, &c)]), "c is near, and was in its cluster");
+    let explained = bench.pagefold("explain", &[&a, "--json"]).stdout;
+    let explained: Value = serde_json::from_slice(&explained).expect("JSON");
+    assert_eq!((&explained["text"]["pages"], &explained["cluster"]["representative"]), (&json!(0), &json!(c)));
+    nginx(&bench, &format!("\"{a}\" \"http://h.example/c?y=%242\";\n\"{b}\" \"http://h.example/c?y=%242\";\n"));
+
+    assert_eq!(run(4, 3, &[(&*c, None), (&*d, Some(text(9, 0)))]), links(&[]), "nothing of the cluster is left");
+    let back = run(5, 4, &[(&*c, Some(near))]);
+    assert_eq!(back, links(&[(&a, &c), (&b, &c)]), "the text of c is back");
+    assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 1);
+    let sound = bench.pagefold("verify", &["--deep"]);
+    assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
+    let rows = bench.lines("redirects");
+    assert!(rows.iter().all(|row| (&row["reason"], &row["similarity"]) == (&json!(""), &Value::Null)), "{rows:?}");
+    assert_eq!(run(6, 60, &[(&*d, Some(text(9, 1)))]), links(&[]), "forgotten");
+    assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 0);
+}
+
+/// Runs the SQL of the page about exports that writes a map for nginx.
+fn nginx(bench: &Bench, expected: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let sql = page.split("```sql\n").find(|block| block.starts_with("select '\"'")).expect("the recipe");
+    let script = r#"
+import json, sqlite3, sys
+base = sqlite3.connect(":memory:")
+base.execute("create table redirects (url, representative, relation)")
+rows = [json.loads(line) for line in open("out/redirects.jsonl")]
+base.executemany("insert into redirects values (?,?,?)", [(row["url"], row["representative"], row["relation"]) for row in rows])
+for row in base.execute(sys.argv[1]):
+    print(row[0])
+"#;
+    let sql = sql.split("```").next().expect("an end");
+    let python = std::process::Command::new("python3").args(["-c", script, sql]).current_dir(bench.at("")).output();
+    let Ok(output) = python else { return skip("python3 with sqlite3") };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+}

@@ -1,0 +1,44 @@
+//! Writes where pages that are gone live on: the rows `gone` of `redirects`.
+//!
+//! A page that is gone leads to the page that represents the cluster of its last text; if no page
+//! has that any more, of the text in which it lives on. Cluster and representative are those of
+//! today, so that a link to it never leads to another page that is gone. A page has no row if
+//! nothing of its cluster is left, and none if the text says too little to tell pages by.
+
+use crate::document::Id;
+use crate::error::Result;
+use crate::export::rows::Redirect;
+use crate::export::sink::Sink;
+use crate::export::tables::{Tables, find, sorted};
+use crate::job::clusters::Options;
+use crate::tables::successors;
+
+/// The rows of `gone` that are held in memory at once, for each of its segments, with their URLs.
+const PORTION_ROWS: usize = 1 << 13;
+
+/// Adds a row for each page that is gone and lives on, and returns their number.
+pub(super) fn write(tables: &Tables, options: &Options, redirects: &mut Sink<Redirect>) -> Result<u64> {
+    let mut count = 0;
+    for gone in tables.gone.portions(PORTION_ROWS) {
+        let had = sorted(gone.iter().map(|row| row.content).filter(|content| !content.is_none()));
+        let ends = successors::ends(&tables.successors, &had);
+        let live = tables.contents.matching(&sorted(ends.values().copied()));
+        let live: Vec<Id> = live.iter().filter(|row| !row.says_little(options)).map(|row| row.content).collect();
+        let clusters = tables.clusters_of(&live);
+        // A text that is in no cluster has one page.
+        let alone = live.iter().copied().filter(|content| clusters.of(*content).is_none());
+        let pages = tables.content_pages.matching(&sorted(alone));
+        let target = |content: &Id| {
+            let end = live.binary_search(ends.get(content)?).ok().map(|at| live[at])?;
+            clusters.of(end).map(|row| row.representative).or_else(|| Some(find(&pages, end)?.doc))
+        };
+        let urls = tables.urls(had.iter().filter_map(target));
+        for row in gone {
+            let Some(target) = target(&row.content) else { continue };
+            let (url, representative) = (String::from_utf8_lossy(&row.url).into_owned(), urls.of(target));
+            redirects.push(Redirect { url, representative, relation: "gone", reason: "", similarity: None })?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
