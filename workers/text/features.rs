@@ -15,6 +15,7 @@ use crate::text::characters::{is_han, is_letter};
 use crate::text::log2::log2;
 use crate::text::normalize;
 use crate::text::segment::{Piece, Segmenter};
+use crate::text::shingles;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -173,7 +174,7 @@ impl Featurizer {
     /// Writes the features to `out` whose occurrences are in `self.hashes`.
     fn weigh(&mut self, out: &mut Vec<Feature>) {
         out.clear();
-        self.hashes.sort_unstable();
+        shingles::sort(&mut self.hashes);
         for equal in self.hashes.chunk_by(|a, b| a == b) {
             let hash = equal[0];
             if self.stop_words.contains(&hash) {

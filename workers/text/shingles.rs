@@ -76,8 +76,11 @@ impl ShingleKind {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Shingles {
-    /// Distinct hashes, ascending.
+    /// Distinct hashes, ascending unless they were asked for in no order.
     pub hashes: Vec<u64>,
+    /// Memory for multisets: each q-gram and its place, and the places of repeated ones.
+    found: Vec<(u64, u32)>,
+    again: Vec<(u32, u64)>,
 }
 
 impl Shingles {
@@ -90,17 +93,28 @@ impl Shingles {
         distinct(&mut self.hashes);
     }
 
+    /// Makes the set of q-grams as [`Shingles::set`] does, in no order: for sketches and minima, which
+    /// need none. Sorting takes several times as long.
+    ///
+    /// `seen` is memory to use.
+    pub fn unordered_set(&mut self, normal: &str, q: usize, seen: &mut Vec<u64>) {
+        self.hashes.clear();
+        grams(normal, q, |gram| self.hashes.push(xxh3_64(gram)));
+        distinct_unordered(&mut self.hashes, seen);
+    }
+
     /// Makes the multiset of q-grams: occurrence n of a q-gram, counted from 0, is xxh3 seeded with
     /// n.
     pub fn multiset(&mut self, normal: &str, q: usize) {
-        let mut found: Vec<(u64, u32)> = Vec::new();
+        let Shingles { hashes, found, again } = self;
+        found.clear();
+        again.clear();
+        hashes.clear();
         // A q-gram's position counts letters only. It serves to find the few repeated ones again.
         grams(normal, q, |gram| found.push((xxh3_64(gram), found.len() as u32)));
         found.sort_unstable();
-        let mut again: Vec<(u32, u64)> = Vec::new();
-        self.hashes.clear();
         for equal in found.chunk_by(|a, b| a.0 == b.0) {
-            self.hashes.push(equal[0].0);
+            hashes.push(equal[0].0);
             again.extend((1..).zip(&equal[1..]).map(|(n, &(_, at))| (at, n)));
         }
         if !again.is_empty() {
@@ -108,12 +122,12 @@ impl Shingles {
             let (mut at, mut next) = (0, again.iter().peekable());
             grams(normal, q, |gram| {
                 if let Some((_, n)) = next.next_if(|(place, _)| *place == at) {
-                    self.hashes.push(xxh3_64_with_seed(gram, *n));
+                    hashes.push(xxh3_64_with_seed(gram, *n));
                 }
                 at += 1;
             });
         }
-        distinct(&mut self.hashes);
+        distinct(hashes);
     }
 }
 
@@ -155,14 +169,19 @@ const SPREAD_MIN: usize = 64;
 /// The most buckets of [`distinct`], as a power of two: their ends fit the first-level cache.
 const PLACE_BITS_MAX: u32 = 11;
 
-/// Sorts hashes and removes duplicates: `sort_unstable` and `dedup`, faster.
+/// Sorts hashes and removes duplicates.
+fn distinct(hashes: &mut Vec<u64>) {
+    sort(hashes);
+    hashes.dedup();
+}
+
+/// Sorts hashes: `sort_unstable`, faster.
 ///
 /// Hashes are uniform, so one pass of bucket sort by their top bits leaves two to four in a bucket.
-fn distinct(hashes: &mut Vec<u64>) {
+pub(crate) fn sort(hashes: &mut Vec<u64>) {
     let n = hashes.len();
     if n < SPREAD_MIN || n > u32::MAX as usize {
         hashes.sort_unstable();
-        hashes.dedup();
         return;
     }
     let bits = (n.ilog2() - 1).min(PLACE_BITS_MAX);
@@ -181,19 +200,62 @@ fn distinct(hashes: &mut Vec<u64>) {
         to[*end as usize] = *hash;
         *end += 1;
     }
-    let (mut start, mut kept) = (0, 0);
+    let mut start = 0;
     for end in &ends[..1 << bits] {
-        let some = &mut to[start..*end as usize];
-        some.sort_unstable();
-        for hash in some {
-            if kept == 0 || from[kept - 1] != *hash {
-                from[kept] = *hash;
-                kept += 1;
-            }
-        }
+        let some = start..*end as usize;
+        to[some.clone()].sort_unstable();
+        from[some.clone()].copy_from_slice(&to[some]);
         start = *end as usize;
     }
+    hashes.truncate(n);
+}
+
+/// More hashes than these are sorted: what has been seen of them leaves the cache.
+const SEEN_MAX: usize = 1 << 14;
+/// So many looks a hash are usual, many times over. A text that is made to need more is sorted.
+const LOOKS_MAX: usize = 8;
+
+/// Removes duplicates from hashes and leaves those of a set in some order, a function of the hashes.
+///
+/// `seen` is a hash table with open addressing, at most half full; 0 is an empty place.
+fn distinct_unordered(hashes: &mut Vec<u64>, seen: &mut Vec<u64>) {
+    let n = hashes.len();
+    if n > SEEN_MAX {
+        return distinct(hashes);
+    }
+    let bits = (2 * n).next_power_of_two().ilog2().max(1);
+    seen.clear();
+    seen.resize(1 << bits, 0);
+    let last = seen.len() - 1;
+    let (mut kept, mut looks_left, mut has_zero) = (0, LOOKS_MAX * n, false);
+    for from in 0..n {
+        let hash = hashes[from];
+        has_zero |= hash == 0;
+        let mut at = (hash >> (64 - bits)) as usize;
+        // A hash of 0 is found in an empty place.
+        while seen[at] != hash {
+            if seen[at] == 0 {
+                seen[at] = hash;
+                hashes[kept] = hash;
+                kept += 1;
+                break;
+            }
+            at = (at + 1) & last;
+            looks_left = looks_left.saturating_sub(1);
+        }
+        if looks_left == 0 {
+            // The first hashes are distinct, and the rest is as it was.
+            hashes.drain(kept..=from);
+            if has_zero {
+                hashes.push(0);
+            }
+            return distinct(hashes);
+        }
+    }
     hashes.truncate(kept);
+    if has_zero {
+        hashes.push(0);
+    }
 }
 
 /// The number of hashes that two ascending sets share.
@@ -237,7 +299,7 @@ mod tests {
     }
 
     fn of(fill: impl FnOnce(&mut Shingles)) -> Vec<u64> {
-        let mut shingles = Shingles { hashes: vec![7; 3] };
+        let mut shingles = Shingles { hashes: vec![7; 3], ..Shingles::default() };
         fill(&mut shingles);
         shingles.hashes
     }
@@ -246,6 +308,9 @@ mod tests {
         let set: BTreeSet<u64> = plain(text, q).iter().map(|gram| xxh3_64(gram.as_bytes())).collect();
         assert_eq!(of(|shingles| shingles.set(text, q)), Vec::from_iter(set));
         let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+        let mut unordered = of(|shingles| shingles.unordered_set(text, q, &mut vec![5; 9]));
+        unordered.sort_unstable();
+        assert_eq!(unordered, of(|shingles| shingles.set(text, q)));
         let multiset: BTreeSet<u64> = (plain(text, q).into_iter())
             .map(|gram| {
                 let n = seen.entry(gram.clone()).or_default();
@@ -269,6 +334,21 @@ mod tests {
         #[test]
         fn rolling_is_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
             check(&text, q);
+        }
+
+        /// Duplicates are removed from any hashes: 0, few different ones, and many that a table has in
+        /// one place.
+        #[test]
+        fn unordered_is_distinct(
+            few in prop::collection::vec(prop_oneof![Just(0u64), 0..50u64, any::<u64>()], 0..300),
+            crowded in 0..1500u64,
+        ) {
+            let mut hashes = few;
+            hashes.extend((0..crowded).map(|n| 7 << 40 | n));
+            let expected = BTreeSet::from_iter(hashes.iter().copied());
+            distinct_unordered(&mut hashes, &mut Vec::new());
+            prop_assert_eq!(hashes.len(), expected.len());
+            prop_assert_eq!(BTreeSet::from_iter(hashes), expected);
         }
 
         /// Counting by a merge equals the intersection of sets.
