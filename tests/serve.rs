@@ -139,7 +139,7 @@ fn the_interface_is_described() {
     let bench = bench(8, "");
     let server = Server::start(&bench, &[]);
     let described = server.get("/openapi.json").json();
-    for path in ["/check", "/insert", "/remove", "/pages", "/explain", "/healthz", "/readyz"] {
+    for path in ["/check", "/insert", "/remove", "/pages", "/explain", "/metrics", "/healthz", "/readyz"] {
         assert!(described["paths"][path].is_object(), "{path}");
     }
     let keys = |value: &Value| -> BTreeSet<String> { value.as_object().expect("an object").keys().cloned().collect() };
@@ -243,9 +243,9 @@ fn starts_that_fail() {
 /// well.
 #[test]
 fn a_stop_loses_no_answer() {
-    let bench = bench(240, "");
+    let bench = bench(40, "");
     let server = Server::start(&bench, &[]);
-    let rows = asked(320);
+    let rows = asked(60);
     let body = lines(&rows);
     let mut stream = server.connect().expect("accepted");
     let head = format!(
@@ -328,4 +328,50 @@ fn a_socket_is_handed_over() {
     assert_eq!(reply.json()["epoch"], 1);
     crate::workbench::signal("TERM", &child.id().to_string());
     assert!(child.wait().expect("ended").success());
+}
+
+/// The commands and the Python of the page about the server do what it says.
+#[test]
+fn the_page_is_true() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/online/README.md"));
+    let page = page.expect("readable");
+    let block = |kind: &str| -> String {
+        let (_, rest) = page.split_once(&format!("```{kind}\n")).expect("a block");
+        rest.split_once("```").expect("its end").0.to_owned()
+    };
+    let bench = bench(8, "[serve]\ninbox = \"inbox\"\n");
+    std::fs::write(bench.at("rows.jsonl"), lines(&asked(3))).expect("written");
+    std::fs::write(bench.at("page.html"), format!("<p>{}</p>", text(0, 3))).expect("written");
+    std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    let said = |program: &str, arguments: &[&str]| -> String {
+        let output = std::process::Command::new(program).args(arguments).current_dir(bench.at("")).output();
+        let output = output.expect("started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let has = |program: &str, arguments: &[&str]| {
+        std::process::Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    let server = Server::start(&bench, &[]);
+    if has("curl", &["--version"]) {
+        let commands = block("sh").replace("127.0.0.1:7311", &server.at.to_string());
+        let (_, commands) = commands.split_once("&\n").expect("a server in the background");
+        let verdicts = said("sh", &["-ec", commands]).matches("\"verdict\":").count();
+        assert_eq!(verdicts, 1 + 3 + 1, "{commands}");
+    } else {
+        crate::workbench::skip("curl is missing");
+    }
+    assert!(server.stop().success());
+    let server = Server::start(&bench, &["--token-file", "token"]);
+    if has("python3", &["-c", "import requests"]) {
+        let program = block("python").replace("127.0.0.1:7311", &server.at.to_string());
+        let page = "<p>a page of some words that no other page of this store has, as far as one can tell</p>";
+        let asked =
+            format!("{program}\nprint(is_new('http://a.example/', '{page}'), is_new('http://b.example/', '{page}'))");
+        assert_eq!(said("python3", &["-c", &asked]), "True False\n");
+    } else {
+        crate::workbench::skip("Python's requests are missing");
+    }
+    assert!(server.stop().success());
 }
