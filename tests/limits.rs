@@ -1,4 +1,4 @@
-//! The table of limits in `workers/README.md` names constants of the code with the values that they have.
+//! The table in `workers/LIMITS.md` names constants of the code with the values that they have.
 
 use std::path::Path;
 
@@ -15,10 +15,9 @@ fn value(expression: &str) -> Option<u64> {
 #[test]
 fn limits_are_those_of_the_code() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = std::fs::read_to_string(root.join("workers/README.md")).expect("there");
-    let table = page.split("## Limits").nth(1).and_then(|rest| rest.split("## ").next()).expect("a table of limits");
+    let page = std::fs::read_to_string(root.join("workers/LIMITS.md")).expect("there");
     let mut checked = 0;
-    for row in table.lines().filter(|line| line.starts_with('|') && line.contains(".rs`")) {
+    for row in page.lines().filter(|line| line.starts_with('|') && line.contains(".rs`")) {
         let constants = row.split('|').nth(2).expect("a column of constants");
         for constant in constants.split(';') {
             let words: Vec<&str> = constant.split_whitespace().map(|word| word.trim_matches('`')).collect();
