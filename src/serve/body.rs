@@ -35,7 +35,7 @@ impl Held {
     fn draw(&mut self, bytes: usize) -> Outcome<()> {
         let held = &self.budget.held;
         let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= BODIES_BYTES_MAX);
-        held.try_update(Ordering::Relaxed, Ordering::Relaxed, grown)
+        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
             .map_err(|_| Problem::busy("the bodies of other requests take all the memory for them"))?;
         self.drawn += bytes;
         Ok(())

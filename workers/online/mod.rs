@@ -22,7 +22,7 @@ use crate::job::Job;
 use crate::locks::lock;
 use crate::online::heads::{Heads, Opened};
 use crate::online::inbox::{Batch, Inbox};
-use crate::online::overlay::{Entry, Overlay};
+use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{Row, Rows};
 use crate::read::record::{Body, Item, Record};
 use crate::tables::visits::PAGE;
@@ -292,7 +292,7 @@ impl Online {
 
     /// The head, the date of a record, and the record of the overlay that holds for its page now. A
     /// record without a date is dated by its arrival, and is newer than what is known of its page.
-    fn dated(&self, row: &Row, doc: Id) -> Result<(Arc<Opened>, i64, Option<(u64, u64)>)> {
+    fn dated(&self, row: &Row, doc: Id) -> Result<(Arc<Opened>, i64, Option<Key>)> {
         let state = self.read()?;
         let before = state.overlay.page(doc);
         let date = row.record.date.unwrap_or_else(|| {

@@ -26,6 +26,9 @@ use std::sync::Arc;
 /// Bytes of an entry besides its URL and evidence, in all tables, about.
 const ENTRY_BYTES: usize = 1024;
 
+/// The place of a record in the inbox: the number of its file, and its place in it.
+pub type Key = (u64, u64);
+
 /// A record of the inbox.
 pub struct Entry {
     /// The number of the file that has it.
@@ -46,7 +49,7 @@ impl Entry {
     }
 
     /// Entries are applied in this order.
-    pub fn key(&self) -> (u64, u64) {
+    pub fn key(&self) -> Key {
         (self.file, self.line)
     }
 
@@ -85,7 +88,7 @@ impl Content {
 pub struct Overlay {
     options: confirm::Options,
     clusters: clusters::Options,
-    entries: BTreeMap<(u64, u64), Arc<Entry>>,
+    entries: BTreeMap<Key, Arc<Entry>>,
     bytes: usize,
     /// The record of a URL that holds.
     pages: HashMap<Id, Arc<Entry>>,
@@ -114,7 +117,7 @@ impl Overlay {
     }
 
     /// Its entries, in order, after the one with this key.
-    pub fn entries(&self, after: Option<(u64, u64)>) -> Vec<Arc<Entry>> {
+    pub fn entries(&self, after: Option<Key>) -> Vec<Arc<Entry>> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.entries.range((from, Bound::Unbounded)).map(|(_, entry)| entry.clone()).collect()
     }
