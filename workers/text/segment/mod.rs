@@ -107,7 +107,7 @@ impl Segmenter {
         let dictionary = Dictionary::get();
         let (mut at, mut done) = (0, 0);
         while at < text.len() {
-            at += text[at..].find(|c| is_block(c)).unwrap_or(text.len() - at);
+            at += text[at..].find(&is_block).unwrap_or(text.len() - at);
             for c in text[at..].chars().take_while(|c| is_block(*c)) {
                 self.codes.push(dictionary.code(c));
                 self.starts.push(at as u32);
