@@ -168,7 +168,7 @@ mod tests {
             same in 0usize..200,
         ) {
             // Half of the codes are characters, half are words.
-            let code = |n: &u32| if n % 2 == 0 { u64::from(*n) } else { 1 << 63 | u64::from(n / 6) };
+            let code = |n: &u32| if n.is_multiple_of(2) { u64::from(*n) } else { 1 << 63 | u64::from(n / 6) };
             let list = |own: &[u32]| own.iter().chain(&a[..same.min(a.len())]).map(code).collect::<Vec<u64>>();
             let (x, y) = (list(&a), list(&b));
             let found = spans(&x, &y, usize::MAX).expect("no limit");
