@@ -35,7 +35,7 @@ fn row(url: &str, text: &str) -> Value {
 
 /// Rows that are asked about: new ones, stored ones and near ones.
 fn asked(count: u64) -> Vec<Value> {
-    let edition = |n: u64| if n % 8 == 0 { 3 } else { 2 * (n % 7) + 1 };
+    let edition = |n: u64| if n.is_multiple_of(8) { 3 } else { 2 * (n % 7) + 1 };
     (0..count).map(|n| row(&format!("http://new.example/{n}"), &text(n / 4, edition(n)))).collect()
 }
 
