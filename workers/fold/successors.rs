@@ -5,7 +5,7 @@
 //! stay, and no other table says which one that was. So the content gets a successor: a content of
 //! its cluster before the epoch that lives after it. Of those with which it had an accepted pair it
 //! is the most similar, of equal ones the least; without such a pair it is the least of the cluster
-//! ([`choose`]). Texts that say too little are in no cluster: they have no successor, and are none.
+//! (`choose`). Texts that say too little are in no cluster: they have no successor, and are none.
 //!
 //! A successor may go in a later epoch and gets one of its own then, so that a chain ends at a live
 //! content, or where a whole cluster went ([`crate::tables::successors`]). A content that is back
