@@ -236,9 +236,9 @@ fn deep_looks_at_sound_bytes() {
     let recall = serde_json::json!({ "sampled": all, "fingerprints": all, "near_pairs": pairs, "stored": pairs });
     assert_eq!(report["recall"], recall);
     let checks = report["checks"].as_array().expect("checks");
-    assert!(checks.len() == 19 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
+    assert!(checks.len() == 20 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
     let told = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout).expect("UTF-8");
-    assert!(told.contains("19 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
+    assert!(told.contains("20 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
 
     assert_eq!(bench.pagefold("verify", &["--full", "--sample", "3"]).status.code(), Some(64));
     for other in ["simhash.k=2", "keep.by=[\"newest\"]"] {

@@ -263,7 +263,7 @@ fn a_stop_loses_no_answer() {
     stream.write_all(&body.as_bytes()[body.len() / 2..]).expect("written");
     let answer = reply(stream).expect("an answer");
     assert_eq!((answer.status, answer.lines().len()), (200, rows.len()));
-    assert!(server.stop().success());
+    assert!(server.ended().success());
 }
 
 /// HTTP/2 is spoken with a client that begins with its preface, also if that comes in pieces.

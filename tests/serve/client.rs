@@ -115,8 +115,13 @@ impl Server {
     }
 
     /// Sends SIGTERM and waits for the end.
-    pub fn stop(mut self) -> ExitStatus {
+    pub fn stop(self) -> ExitStatus {
         signal("TERM", &self.child.id().to_string());
+        self.ended()
+    }
+
+    /// Waits for the end. A second signal would end it at once.
+    pub fn ended(mut self) -> ExitStatus {
         self.child.wait().expect("ended")
     }
 }
