@@ -35,7 +35,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(middleware::from_fn_with_state(server.clone(), access));
-    // Whoever watches over the server needs no token.
+    // Programs that watch the server need no token.
     let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
     open.merge(guarded).layer(middleware::from_fn_with_state(server.clone(), counted)).with_state(server)
 }

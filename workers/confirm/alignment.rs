@@ -10,6 +10,7 @@
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
 
 use crate::confirm::edits;
+use crate::confirm::lcs::common;
 use crate::text::characters::{is_han, is_letter};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -198,11 +199,10 @@ impl Aligner<'_> {
 
     /// Emits the spans of a box.
     fn align(&mut self, mut a: Range<usize>, mut b: Range<usize>) -> Option<()> {
-        let prefix = self.a[a.clone()].iter().zip(&self.b[b.clone()]).take_while(|(a, b)| a == b).count();
+        let prefix = common(self.a[a.clone()].iter(), self.b[b.clone()].iter());
         a.start += prefix;
         b.start += prefix;
-        let ends = self.a[a.clone()].iter().rev().zip(self.b[b.clone()].iter().rev());
-        let suffix = ends.take_while(|(a, b)| a == b).count();
+        let suffix = common(self.a[a.clone()].iter().rev(), self.b[b.clone()].iter().rev());
         a.end -= suffix;
         b.end -= suffix;
         if a.is_empty() || b.is_empty() {
@@ -262,11 +262,6 @@ impl Aligner<'_> {
         }
         None
     }
-}
-
-/// The length of the common beginning.
-fn common<'a>(a: impl Iterator<Item = &'a u64>, b: impl Iterator<Item = &'a u64>) -> usize {
-    a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]

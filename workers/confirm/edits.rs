@@ -7,6 +7,7 @@
 //! depend on how much differs.
 
 use crate::confirm::alignment::Span;
+use crate::confirm::lcs::common;
 use crate::text::hash::BuildAsIs;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -38,9 +39,9 @@ thread_local! {
 /// The spans in which `a` and `b` differ, ascending; `None` if more than `edits_max` codes are
 /// deleted and inserted. Both have room ([`has_room`]).
 pub fn spans(a: &[u64], b: &[u64], edits_max: usize) -> Option<Vec<Span>> {
-    let prefix = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let prefix = common(a.iter(), b.iter());
     let (x, y) = (&a[prefix..], &b[prefix..]);
-    let suffix = x.iter().rev().zip(y.iter().rev()).take_while(|(a, b)| a == b).count();
+    let suffix = common(x.iter().rev(), y.iter().rev());
     let (x, y) = (&x[..x.len() - suffix], &y[..y.len() - suffix]);
     let mut spans = WORK.with_borrow_mut(|work| {
         work.fill(x, y);

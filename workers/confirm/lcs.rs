@@ -55,7 +55,7 @@ pub fn lcs(a: &[char], b: &[char], least: usize) -> Option<usize> {
 }
 
 /// The length of the common prefix.
-fn common<'a>(a: impl Iterator<Item = &'a char>, b: impl Iterator<Item = &'a char>) -> usize {
+pub(super) fn common<'a, T: PartialEq + 'a>(a: impl Iterator<Item = &'a T>, b: impl Iterator<Item = &'a T>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 

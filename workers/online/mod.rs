@@ -25,6 +25,8 @@ use crate::online::inbox::{Batch, Inbox};
 use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{Row, Rows};
 use crate::read::record::{Body, Item, Record};
+use crate::store::table::Row as _;
+use crate::tables::PageRow;
 use crate::tables::visits::PAGE;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -184,7 +186,7 @@ impl Online {
         let state = self.read()?;
         let (inbox_records, inbox_bytes) = state.overlay.size();
         let manifest = &state.opened.head.manifest;
-        let pages = manifest.tables.get("pages").map_or(0, |table| table.rows);
+        let pages = manifest.tables.get(PageRow::NAME).map_or(0, |table| table.rows);
         Ok(Figures { epoch: manifest.epoch, epoch_time: manifest.logical_time, pages, inbox_records, inbox_bytes })
     }
 
@@ -221,7 +223,7 @@ impl Online {
 
     /// Whether pages of the head have this content still.
     fn is_stored(&self, opened: &Opened, content: Id) -> Result<bool> {
-        Ok(opened.index.has(content) && !self.read()?.overlay.is_gone(&opened.index, content))
+        Ok(self.read()?.overlay.is_stored(&opened.index, content))
     }
 
     /// What becomes of a record, which is inserted if its text is new, or `always`.
@@ -405,8 +407,7 @@ impl State {
 
     /// Whether what was found out about a content without the lock holds still.
     fn agrees(&self, opened: &Arc<Opened>, content: Id, identical: bool) -> bool {
-        let index = &opened.index;
-        let is_stored = || index.has(content) && !self.overlay.is_gone(index, content);
+        let is_stored = || self.overlay.is_stored(&opened.index, content);
         self.is_at(opened) && (content.is_none() || is_stored() == identical)
     }
 }

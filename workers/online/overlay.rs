@@ -143,6 +143,11 @@ impl Overlay {
         left > 0 && left >= index.pages_of(content) && !self.contents.contains_key(&content)
     }
 
+    /// Whether pages of the head have this content still.
+    pub fn is_stored(&self, index: &Index, content: Id) -> bool {
+        index.has(content) && !self.is_gone(index, content)
+    }
+
     /// Brings `answer`, which the head gives about `text`, up to date. Returns with it how many
     /// of the appended records must be durable for it to hold.
     pub fn decide(&self, index: &Index, text: &Text, mut answer: Answer) -> Result<(Answer, u64)> {

@@ -62,8 +62,7 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
 /// Puts a record into an overlay as it was put into another one.
 pub fn put(index: &Index, overlay: &mut Overlay, entry: Arc<Entry>) -> Result<()> {
     let content = entry.text.visit.content;
-    let identical = index.has(content) && !overlay.is_gone(index, content);
-    let answer = index.answer(&entry.text, identical, false)?;
+    let answer = index.answer(&entry.text, overlay.is_stored(index, content), false)?;
     let (answer, _) = overlay.decide(index, &entry.text, answer)?;
     overlay.put(index, entry, &answer);
     Ok(())
