@@ -1,0 +1,94 @@
+//! Commands that answer questions about a store: `status`, `explain`, `query` and `eval`.
+
+use super::OfJob;
+use clap::{Args, ColorChoice};
+use std::path::PathBuf;
+
+/// `pagefold status`.
+#[derive(Args)]
+pub struct Status {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// Exit 65 if the last epoch is older: a number with s, m, h or d.
+    #[arg(long, value_name = "AGE", value_parser = seconds)]
+    pub max_age: Option<i64>,
+    /// List the tables: rows, bytes and runs.
+    #[arg(long, conflicts_with = "files")]
+    pub tables: bool,
+    /// Read the groups and keys through and name the largest bucket of each signature that the
+    /// pivot rule does not examine whole.
+    #[arg(long, conflicts_with = "files")]
+    pub pivots: bool,
+    /// Print the paths of a table's files instead, one a line.
+    #[arg(long, value_name = "TABLE", conflicts_with = "max_age")]
+    pub files: Option<String>,
+}
+
+/// `pagefold explain`.
+#[derive(Args)]
+pub struct Explain {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// A page, or two. If the store does not have a URL, another spelling of it is looked for: http
+    /// or https, www., a slash at the end, the query.
+    #[arg(value_name = "URL", required = true, num_args = 1..=2)]
+    pub urls: Vec<String>,
+    /// Whether to use colours; `auto`: on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// `pagefold query`.
+#[derive(Args)]
+pub struct Query {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them, which
+    /// are answered one by one [default: stdin].
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Ask for the text of a stored page instead.
+    #[arg(long, value_name = "URL", conflicts_with = "file")]
+    pub url: Option<String>,
+    /// List the texts, too, with which it was compared and refused.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// `pagefold eval`.
+#[derive(Args)]
+pub struct Eval {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// What is true, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`, all
+    /// pairs that are the same.
+    #[arg(long, value_name = "FILE")]
+    pub labels: PathBuf,
+    /// List so many pairs that are joined and not the same, and so many that are the same and not
+    /// joined.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub list: u32,
+    /// Try other settings: SimHash's k, MinHash's bins, the thresholds of confirm.
+    #[arg(long)]
+    pub sweep: bool,
+    /// Draw what --sweep finds.
+    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    pub plot: Option<PathBuf>,
+}
+
+fn seconds(age: &str) -> Result<i64, String> {
+    let (number, unit) = age.split_at(age.len() - age.chars().next_back().map_or(0, char::len_utf8));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err("a number with s, m, h or d, such as 26h".into()),
+    };
+    let number: i64 = number.parse().map_err(|_| "a number with s, m, h or d, such as 26h")?;
+    number.checked_mul(seconds).ok_or_else(|| "too long an age".into())
+}

@@ -1,0 +1,306 @@
+//! The command line. Each file has the arguments of a group of commands.
+
+mod ask;
+mod prepare;
+mod run;
+mod serve;
+mod shell;
+mod upkeep;
+mod write;
+
+pub use ask::{Eval, Explain, Query, Status};
+pub use prepare::{Check, Init, Lexicon, LexiconKind, Schedule};
+pub use run::{Run, Start, Unattended};
+pub use serve::{Send, Serve};
+pub use shell::{Completions, Man};
+pub use upkeep::{Gc, Rollback, Verify};
+pub use write::{Export, Filter, LabelNames, Report};
+
+use crate::config::nearest::nearest;
+use crate::terminal::logging;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use workers::error::Kind;
+
+/// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to
+/// keep, and why.
+#[derive(Parser)]
+#[command(name = "pagefold", version, propagate_version = true, after_help = exit_codes())]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The meaning of exit code 0; the other codes are [`Kind`]s.
+const SUCCESS: &str = "committed, or nothing due";
+
+fn exit_codes() -> String {
+    let failures = Kind::ALL.map(|kind| format!("\n  {:>2}  {}", kind.exit_code(), kind.meaning()));
+    format!("Exit codes:\n   0  {SUCCESS}{}", failures.concat())
+}
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Read what is new, fold it into the store, export the result.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold run crawl.toml\n\
+            \x20 pagefold run crawl.toml --dry-run\n\
+            \x20 pagefold run pages.jsonl.gz --to folded\n\
+            \x20 pagefold run crawl.toml --set confirm.facts=off --threads 4")]
+    Run(Start),
+    /// Look at files and print a job that reads them: their formats, fields and charsets.
+    #[command(after_help = "Example:\n  pagefold init pages/*.parquet > pages.toml")]
+    Init(Init),
+    /// Try everything that a run needs before there is one: job, inputs, folders and, with
+    /// --cluster, every host.
+    #[command(after_help = "Example:\n  pagefold check crawl.toml --cluster cluster.toml")]
+    Check(Check),
+    /// Print what has a job run again and again: a line for a crontab, or a service and a timer for
+    /// systemd.
+    #[command(after_help = "Example:\n  pagefold schedule crawl.toml --cron --at 03:15")]
+    Schedule(Schedule),
+    /// Write the exports of the store's head again, without reading anything new.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold export crawl.toml --set output.dir=elsewhere\n\
+            \x20 pagefold export crawl.toml --since 41")]
+    Export(Export),
+    /// Write the job's inputs again, in their own formats, without the records that fold; or a table
+    /// of what became of each record.
+    #[command(after_help = "Example:\n  pagefold filter crawl.toml --to folded")]
+    Filter(Filter),
+    /// Say what a job's store holds.
+    #[command(after_help = "Examples:\n  pagefold status crawl.toml\n  pagefold status crawl.toml --max-age 26h")]
+    Status(Status),
+    /// Say why two pages are together or not: what each signature says, which rule decided and by
+    /// how much, and what differs. Of one page: its cluster, why that has its representative, and
+    /// what became of the page.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold explain crawl.toml https://a.example/x https://b.example/x\n\
+            \x20 pagefold explain crawl.toml https://a.example/x --json")]
+    Explain(Explain),
+    /// Ask what a text would fold with, by the rules of a run, without reading the store through.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold query crawl.toml page.html --all\n\
+            \x20 pagefold query crawl.toml --json < rows.jsonl")]
+    Query(Query),
+    /// Answer over HTTP what a record would fold with, by the rules of a run, while runs go on beside.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold serve crawl.toml --bind 127.0.0.1:7311\n\
+            \x20 pagefold serve crawl.toml --bind 0.0.0.0:7311 --token-file token")]
+    Serve(Serve),
+    /// Send JSON lines to a server and print its answers, one a line: /check, /insert or /remove.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold send http://127.0.0.1:7311/insert rows.jsonl\n\
+            \x20 pagefold send http://127.0.0.1:7311/check < rows.jsonl")]
+    Send(Send),
+    /// Write a report of the store as one HTML page that needs nothing else: hosts that mirror each
+    /// other, clusters with their texts and differences, pairs next to the threshold, rejects, epochs.
+    #[command(after_help = "Example:\n  pagefold report crawl.toml --out report.html")]
+    Report(Report),
+    /// Look a job's store over: every referenced file present; with --full every byte, row and
+    /// hash; with --deep whether its tables agree and the near pairs are all there.
+    #[command(after_help = "Example:\n  pagefold verify crawl.toml --full")]
+    Verify(Verify),
+    /// Say how right the store's answers are, held against labels; with --sweep, what other
+    /// settings would make of them.
+    #[command(after_help = "Example:\n  pagefold eval crawl.toml --labels truth.jsonl --list 20")]
+    Eval(Eval),
+    /// Make an earlier epoch the answer again. Nothing is deleted.
+    #[command(after_help = "Example:\n  pagefold rollback crawl.toml 41")]
+    Rollback(Rollback),
+    /// Say what no kept epoch needs; with --delete, delete it.
+    #[command(after_help = "Example:\n  pagefold gc crawl.toml --keep-epochs 30 --delete")]
+    Gc(Gc),
+    /// Read all consumed inputs again into a new store, for a job whose identity changed (extract,
+    /// normalize, features, simhash), or a store of an older format.
+    #[command(after_help = "Example:\n  pagefold rebuild crawl.toml --threads 8")]
+    Rebuild(Run),
+    /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the
+    /// weights of words read, or stop words.
+    #[command(after_help = "Example:\n  pagefold lexicon crawl.toml --kind idf --out words.tsv")]
+    Lexicon(Lexicon),
+    /// Print what a shell reads to complete the command line.
+    #[command(after_help = "Example:\n  pagefold completions bash > /etc/bash_completion.d/pagefold")]
+    Completions(Completions),
+    /// Print the manual page of pagefold, or of one of its commands.
+    #[command(after_help = "Examples:\n  pagefold man run\n  pagefold man > pagefold.1")]
+    Man(Man),
+    /// One process of a job; started by a scheduler, which says its rank and its peers in the
+    /// environment, on all hosts alike.
+    #[command(name = "worker", hide = true)]
+    Rank(Unattended),
+    /// One process of a job; started by `run --cluster` as `worker` without a job, which comes over
+    /// stdin.
+    #[command(skip)]
+    Worker,
+}
+
+impl Command {
+    /// Whether the command is quiet, and its level of verbosity.
+    pub fn verbosity(&self) -> (bool, u8) {
+        match self {
+            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => (of.run.quiet, of.run.verbose),
+            Command::Rebuild(of) => (of.quiet, of.verbose),
+            _ => (false, 0),
+        }
+    }
+
+    /// Whether the command answers in JSON.
+    pub fn json(&self) -> bool {
+        match self {
+            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => of.run.json,
+            Command::Rebuild(of) => of.json,
+            Command::Export(Export { of, .. })
+            | Command::Check(Check { of, .. })
+            | Command::Status(Status { of, .. })
+            | Command::Explain(Explain { of, .. })
+            | Command::Query(Query { of, .. })
+            | Command::Report(Report { of, .. })
+            | Command::Serve(Serve { of, .. })
+            | Command::Verify(Verify { of, .. })
+            | Command::Eval(Eval { of, .. })
+            | Command::Rollback(Rollback { of, .. })
+            | Command::Gc(Gc { of, .. })
+            | Command::Filter(Filter { of, .. })
+            | Command::Lexicon(Lexicon { of, .. }) => of.json,
+            Command::Schedule(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Init(_)
+            | Command::Send(_)
+            | Command::Worker => false,
+        }
+    }
+}
+
+/// A command on the store of a job.
+#[derive(Args)]
+pub struct OfJob {
+    /// The job file.
+    pub job: PathBuf,
+    /// Sets a key of the job file, as if it stood there. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The command line without what is hidden: no user types it.
+pub fn visible() -> clap::Command {
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned();
+    let command = clap::Command::new("pagefold").version(env!("CARGO_PKG_VERSION")).after_help(exit_codes());
+    command.about(all.get_about().cloned().unwrap_or_default()).subcommands(shown)
+}
+
+/// The line about a word that is no command: it may be the job of one, or a slip. A command that is
+/// merely spelt alike would be a joke.
+fn no_such_command(error: &clap::Error) -> Option<String> {
+    let word = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => word,
+        _ => return None,
+    };
+    let cli = Cli::command();
+    let names: Vec<&str> = cli.get_subcommands().filter(|of| !of.is_hide_set()).map(|of| of.get_name()).collect();
+    Some(match nearest(word, names.iter().copied()) {
+        _ if word.ends_with(".toml") => format!("{word}: a job needs a command; did you mean `pagefold run {word}`?"),
+        _ if Path::new(word).exists() => format!(
+            "{word}: no command; `pagefold run {word} --to DIR` folds it, `pagefold init {word}` makes a job for it"
+        ),
+        Some(meant) => format!("{word}: no such command; did you mean `pagefold {meant}`?"),
+        None => format!("{word}: no such command; there are {}", names.join(", ")),
+    })
+}
+
+/// Parses the command line. `Err` holds the exit code after help, version or a usage error was
+/// printed.
+pub fn parse() -> Result<Command, ExitCode> {
+    if std::env::args_os().skip(1).eq(["worker"]) {
+        return Ok(Command::Worker);
+    }
+    Cli::try_parse().map(|cli| cli.command).map_err(|error| {
+        if let Some(line) = no_such_command(&error) {
+            logging::print_error(&line);
+            return ExitCode::from(Kind::Usage.exit_code());
+        }
+        // A closed pipe while the usage error is printed is not worth a second error.
+        let _ = error.print();
+        if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `jobs/README.md`, `--help` and [`Kind`] agree on every exit code.
+    #[test]
+    fn exit_codes_agree() {
+        let mut expected = vec![(0, SUCCESS.to_owned())];
+        expected.extend(Kind::ALL.map(|kind| (kind.exit_code(), kind.meaning().to_owned())));
+        assert!(expected.is_sorted_by_key(|(code, _)| *code));
+        let code = |number: &str| number.trim().parse::<u8>().ok();
+        let readme = include_str!("../../jobs/README.md").lines().filter_map(|line| {
+            let (number, meaning) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
+            Some((code(number)?, meaning.to_owned()))
+        });
+        assert_eq!(readme.collect::<Vec<_>>(), expected);
+        let help = Cli::command().render_long_help().to_string();
+        let (_, table) = help.split_once("Exit codes:").expect("a table");
+        let lines = table.lines().filter_map(|line| {
+            let (number, meaning) = line.trim().split_once("  ")?;
+            Some((code(number)?, meaning.to_owned()))
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
+    }
+
+    /// Every command that people type has an example in its help, and the examples are command lines
+    /// that are understood.
+    #[test]
+    fn examples_are_understood() {
+        for command in visible().get_subcommands() {
+            let help = command.clone().render_help().to_string();
+            let (_, examples) = help.split_once("Example").unwrap_or_else(|| panic!("{}: {help}", command.get_name()));
+            let mut count = 0;
+            for line in examples.lines().filter_map(|line| line.strip_prefix("  pagefold ")) {
+                let words = line.split_whitespace().take_while(|word| !["<", ">"].contains(word));
+                let parsed = Cli::try_parse_from(["pagefold"].into_iter().chain(words));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.err().map_or(String::new(), |error| error.to_string()));
+                assert!(line.starts_with(command.get_name()), "{line}");
+                count += 1;
+            }
+            assert!(count > 0, "{examples}");
+        }
+    }
+
+    /// `--wait` takes its number only after `=`, so that it cannot swallow the job's name.
+    #[test]
+    fn wait() {
+        let wait = |words: &[&str]| match Cli::try_parse_from([&["pagefold", "run"], words].concat()).ok()?.command {
+            Command::Run(start) => Some(start.unattended.wait),
+            _ => None,
+        };
+        assert_eq!(wait(&["job.toml"]), Some(None));
+        assert_eq!(wait(&["--wait", "job.toml"]), Some(Some(None)));
+        assert_eq!(wait(&["--wait=7", "job.toml"]), Some(Some(Some(7))));
+        assert_eq!(wait(&["--wait", "--skip-if-running", "job.toml"]), None);
+    }
+
+    /// A word that is no command has one line, which names what was meant if that is plain.
+    #[test]
+    fn words_that_are_no_command() {
+        let line = |word: &str| {
+            let error = Cli::try_parse_from(["pagefold", word]).err().expect("no such command");
+            no_such_command(&error).expect("a line")
+        };
+        assert!(line("job.toml").ends_with("did you mean `pagefold run job.toml`?"));
+        assert!(line("stauts").ends_with("did you mean `pagefold status`?"));
+        assert!(line("fold").starts_with("fold: no such command; there are run, init, check, "), "{}", line("fold"));
+        assert!(line("src").starts_with("src: no command; `pagefold run src --to DIR` folds it"), "{}", line("src"));
+        assert!(Cli::try_parse_from(["pagefold", "run"]).err().is_some_and(|error| no_such_command(&error).is_none()));
+    }
+}

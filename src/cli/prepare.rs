@@ -1,0 +1,116 @@
+//! Commands that come before a run: `init`, `check`, `schedule` and `lexicon`.
+
+use super::OfJob;
+use crate::schedule::moments::{Every, TimeOfDay};
+use clap::{ArgGroup, Args};
+use std::path::PathBuf;
+
+/// `pagefold init`.
+#[derive(Args)]
+pub struct Init {
+    /// Files, folders or patterns.
+    #[arg(value_name = "FILES", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the job to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Replace FILE if it is there.
+    #[arg(long, requires = "to")]
+    pub force: bool,
+}
+
+/// `pagefold check`.
+#[derive(Args)]
+pub struct Check {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The cluster file, whose hosts are tried, too.
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+}
+
+/// `pagefold schedule`.
+#[derive(Args)]
+#[command(group = ArgGroup::new("for").required(true).args(["cron", "systemd"]))]
+pub struct Schedule {
+    /// The job file. With %i in its name, and no such file, the units are templates, whose
+    /// instances are named after their job files.
+    pub job: PathBuf,
+    /// The cluster file.
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+    /// Print a line for a crontab.
+    #[arg(long)]
+    pub cron: bool,
+    /// Print a service and a timer for systemd.
+    #[arg(long)]
+    pub systemd: bool,
+    /// When, in the machine's time; with --every one of the moments.
+    #[arg(long, value_name = "HH:MM", default_value = "03:15")]
+    pub at: TimeOfDay,
+    /// How often: minutes that divide an hour, hours that divide a day, or 1d.
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    pub every: Every,
+    /// The pagefold to run [default: this one].
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// Where cron's runs write what they say [default: beside the job, ending in .log].
+    #[arg(long, value_name = "FILE", conflicts_with = "systemd")]
+    pub log: Option<PathBuf>,
+    /// The user that systemd's runs belong to [default: root].
+    #[arg(long, value_name = "NAME", conflicts_with = "cron")]
+    pub user: Option<String>,
+    /// Write the units into this folder instead.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "cron")]
+    pub to: Option<PathBuf>,
+}
+
+/// `pagefold lexicon`.
+#[derive(Args)]
+pub struct Lexicon {
+    /// The job whose inputs are read.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// The file to write, in place of what has that name.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// What the file is for.
+    #[arg(long, value_enum, default_value_t = LexiconKind::IMatch)]
+    pub kind: LexiconKind,
+    /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the
+    /// texts for stop-words], lines of fewer pages of their host [default: 8 for furniture].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub docs_min: Option<u32>,
+    /// Threads [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Count so many distinct texts at most, drawn by digest [default: 4194304].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub sample: Option<u32>,
+}
+
+/// What a file of words is for.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LexiconKind {
+    /// `[[signatures]] kind = "i_match"`, `lexicon = FILE`.
+    IMatch,
+    /// `[features] idf = FILE`.
+    Idf,
+    /// `[features] stop_words = FILE`.
+    StopWords,
+    /// `[extract] furniture = FILE`: lines that stand on at least half of the pages of their host.
+    Furniture,
+}
+
+impl LexiconKind {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            LexiconKind::IMatch => "i-match",
+            LexiconKind::Idf => "idf",
+            LexiconKind::StopWords => "stop-words",
+            LexiconKind::Furniture => "furniture",
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Commands that make an epoch: `run`, `rebuild`, and `worker` under a scheduler.
+
+use clap::Args;
+use std::path::PathBuf;
+use workers::commit::guards::Guard;
+use workers::error::{Error, Kind};
+use workers::job::Job;
+
+/// `pagefold run`: a job, or files that a job is made for.
+#[derive(Args)]
+#[command(override_usage = "pagefold run [OPTIONS] <JOB>\n       pagefold run [OPTIONS] <FILES>... --to <DIR>")]
+pub struct Start {
+    /// The run.
+    #[command(flatten)]
+    pub unattended: Unattended,
+    /// With --to: more files, folders or patterns to read.
+    #[arg(value_name = "FILES", requires = "to")]
+    pub more: Vec<PathBuf>,
+    /// Read FILES instead of a job. The job that is made for them (see `pagefold init`), its store
+    /// and its results lie in DIR.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// A sample: read at most N records of each input. The store is of the sample for good; a run of
+    /// all is refused on it, and `pagefold rebuild` makes it whole.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+}
+
+/// The arguments of `pagefold run`: a run, and what it does when it is unattended.
+#[derive(Args, Clone)]
+pub struct Unattended {
+    /// The run itself.
+    #[command(flatten)]
+    pub run: Run,
+    /// Wait while another run is at work on the store, at most so many seconds [default: exit 75;
+    /// without SECONDS: for ever].
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
+    #[arg(value_parser = clap::value_parser!(u32))]
+    pub wait: Option<Option<u32>>,
+    /// Do nothing, with exit code 0, while another run is at work on the store.
+    #[arg(long, conflicts_with = "wait")]
+    pub skip_if_running: bool,
+    /// Take at most N inputs that are not consumed yet, the first by path; the others stay for
+    /// later runs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_inputs: Option<u32>,
+    /// Say what would be read and do nothing: no file is written, no lock is taken, nothing is
+    /// pinged.
+    #[arg(long, conflicts_with_all = ["wait", "skip_if_running", "metrics", "ping", "quiet"])]
+    pub dry_run: bool,
+    /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's
+    /// `[output] metrics`].
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// Tell URL when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default: the
+    /// job's `[output] ping`].
+    #[arg(long, value_name = "URL", value_parser = ping)]
+    pub ping: Option<String>,
+}
+
+impl Unattended {
+    /// How many inputs an epoch of `job` may take.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` if the limit is set and the inputs are a complete snapshot: the pages of the
+    /// remaining inputs would be removed.
+    pub fn inputs_max(&self, job: &Job) -> Result<usize, Error> {
+        match self.max_inputs {
+            Some(_) if job.read.complete => {
+                let why = "the pages of inputs that are left for later would be removed";
+                Err(Error::new(Kind::Usage, format!("--max-inputs: not with `[read] complete = true`: {why}")))
+            }
+            Some(max) => Ok(max as usize),
+            None => Ok(usize::MAX),
+        }
+    }
+}
+
+/// `pagefold run` and `pagefold rebuild`.
+#[derive(Args, Clone)]
+pub struct Run {
+    /// The job file: what to read, how to fold, where results go.
+    pub job: PathBuf,
+    /// The cluster file: which processes, on which hosts, with how many workers. Without it one
+    /// process does the work.
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+    /// Worker threads of a single process [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "cluster")]
+    pub threads: Option<u16>,
+    /// Sets a key of the job file, as if it stood there: `--set confirm.facts=off`. May be
+    /// repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
+    #[arg(long, value_name = "SECONDS")]
+    pub now: Option<i64>,
+    /// Let a guard pass that stopped the run before it committed. May be repeated.
+    #[arg(long, value_name = "GUARD", value_parser = guard)]
+    pub allow: Vec<Guard>,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but errors.
+    #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
+    pub quiet: bool,
+    /// Log more: -v what is done, -vv each stage, -vvv all.
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+fn guard(name: &str) -> Result<Guard, String> {
+    let names: Vec<&str> = Guard::ALL.iter().map(|guard| guard.name()).collect();
+    let found = Guard::ALL.into_iter().find(|guard| guard.name() == name);
+    found.ok_or_else(|| format!("one of {}", names.join(", ")))
+}
+
+fn ping(url: &str) -> Result<String, String> {
+    workers::job::check_ping(url).map(|()| url.to_owned())
+}
