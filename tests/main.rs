@@ -48,6 +48,8 @@ mod little;
 mod messages;
 /// Every user's mistake gives one line and the right exit code, and nothing is written.
 mod mistakes;
+/// What a run says about where its time went is true.
+mod profile;
 /// Processes that a scheduler starts are one run.
 mod ranks;
 /// The examples of the first page give what it claims, quality included.

@@ -46,7 +46,7 @@ pub struct Unattended {
     pub max_inputs: Option<u32>,
     /// Say what would be read and do nothing: no file is written, no lock is taken, nothing is
     /// pinged.
-    #[arg(long, conflicts_with_all = ["wait", "skip_if_running", "metrics", "ping", "quiet"])]
+    #[arg(long, conflicts_with_all = ["wait", "skip_if_running", "metrics", "ping", "profile", "quiet"])]
     pub dry_run: bool,
     /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's
     /// `[output] metrics`].
@@ -99,6 +99,10 @@ pub struct Run {
     /// Let a guard pass that stopped the run before it committed. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]
     pub allow: Vec<Guard>,
+    /// Say how long each stage took, and write it as a trace that chrome://tracing, Perfetto and the
+    /// Firefox profiler open [default: `profile.json` in `[output] dir`].
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub profile: Option<Option<PathBuf>>,
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,

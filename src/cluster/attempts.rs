@@ -64,9 +64,9 @@ impl ProcessSummary {
     /// Summarises the `observed` process and the receipts of its workers.
     pub fn of(observed: &ObservedProcess, receipts: &[Receipt]) -> ProcessSummary {
         let mut stage_ended_s: BTreeMap<String, f64> = BTreeMap::new();
-        for (stage, ms) in receipts.iter().flat_map(|receipt| &receipt.stage_ms) {
-            let at = stage_ended_s.entry(stage.clone()).or_default();
-            *at = at.max(*ms as f64 / 1000.0);
+        for span in receipts.iter().flat_map(|receipt| &receipt.spans) {
+            let at = stage_ended_s.entry(span.operator.clone()).or_default();
+            *at = at.max((span.ended_us / 1000) as f64 / 1000.0);
         }
         ProcessSummary {
             host: observed.name.clone(),

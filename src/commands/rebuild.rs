@@ -6,6 +6,7 @@ use crate::commands::run;
 use crate::jobs::{self, committed};
 use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
+use crate::terminal::trace;
 use serde_json::json;
 use std::time::Instant;
 use workers::commit::guards::Guard;
@@ -33,6 +34,7 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
 /// one.
 fn rebuild(arguments: &cli::Run) -> Result<()> {
     let job = jobs::read(&arguments.job, &arguments.sets)?;
+    trace::check_place(arguments)?;
     Store::open_any(&job.store)?;
     let folders = Folders::of(&job.store)?;
     let job = Job { store: folders.store.clone(), ..job };

@@ -17,7 +17,9 @@ use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print;
-use crate::terminal::report::{self, Outcome, Times};
+use crate::terminal::profile::{self, Times};
+use crate::terminal::report::{self, Outcome};
+use crate::terminal::trace;
 use crate::unattended::queue;
 use crate::unattended::watch::Watch;
 use std::collections::BTreeMap;
@@ -92,6 +94,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     watch.read_job(&job);
     let inputs_max = unattended.inputs_max(&job)?;
     clock(arguments)?;
+    trace::check_place(arguments)?;
     if let Some(path) = &arguments.cluster {
         cluster_file::read(path)?;
     }
@@ -161,7 +164,7 @@ pub fn epoch(
     bar.finish();
     let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
     times.lap("work");
-    let (stages, rows_read) = (report::stages(&receipts), report::rows_read(&receipts));
+    let (spans, rows_read) = (profile::spans(&receipts), report::rows_read(&receipts));
     let Committed { mut head, counts, left } =
         commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
@@ -193,13 +196,14 @@ pub fn epoch(
         left: &left,
         exported,
         times,
-        stages,
+        spans,
         rows_read,
         memory_bytes,
         processes,
         attempts,
     };
     outcome.write_run_json()?;
+    outcome.write_trace(arguments)?;
     outcome.print(arguments)?;
     Ok(head)
 }

@@ -5,4 +5,6 @@ pub mod explained;
 pub mod logging;
 pub mod paint;
 pub mod print;
+pub mod profile;
 pub mod report;
+pub mod trace;

@@ -4,10 +4,11 @@
 use crate::cli;
 use crate::cluster::attempts::{self, Attempt};
 use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::profile::{self, Times, WorkerSpans};
+use crate::terminal::trace;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Instant;
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
 use workers::export::{Exported, LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
@@ -20,40 +21,6 @@ use workers::plan::examine;
 use workers::read::PageKey;
 use workers::store::durable;
 use workers::store::manifest::Head;
-
-/// How long each part of the run took.
-pub struct Times {
-    started: Instant,
-    last: Instant,
-    laps: BTreeMap<&'static str, u64>,
-}
-
-impl Times {
-    /// Starts with the time `started`, when the command began; the time until now is that of the
-    /// plan.
-    pub fn start(started: Instant) -> Times {
-        let mut times = Times { started, last: started, laps: BTreeMap::new() };
-        times.lap("plan");
-        times
-    }
-
-    /// Records the time since the last lap as `name`.
-    pub fn lap(&mut self, name: &'static str) {
-        let now = Instant::now();
-        self.laps.insert(name, (now - self.last).as_millis() as u64);
-        self.last = now;
-    }
-}
-
-/// When each stage ended, in milliseconds, on the first and on the last worker.
-pub fn stages(receipts: &[Receipt]) -> BTreeMap<String, (u64, u64)> {
-    let mut stages: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for (stage, &at) in receipts.iter().flat_map(|receipt| &receipt.stage_ms) {
-        let entry = stages.entry(stage.clone()).or_insert((at, at));
-        *entry = (entry.0.min(at), entry.1.max(at));
-    }
-    stages
-}
 
 /// The rows that all workers looked up in each table.
 pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
@@ -86,8 +53,8 @@ pub struct Outcome<'a> {
     pub exported: Option<Exported>,
     /// Where the time went.
     pub times: Times,
-    /// When each stage ended.
-    pub stages: BTreeMap<String, (u64, u64)>,
+    /// What each worker did in each operator.
+    pub spans: Vec<WorkerSpans>,
     /// Rows looked up in each table.
     pub rows_read: BTreeMap<String, u64>,
     /// The greatest resident memory, summed over the processes.
@@ -118,9 +85,10 @@ impl Outcome<'_> {
             "inputs_same_bytes": self.plan.same_bytes.len(),
             "input_bytes": self.counts.bytes,
             "records": self.counts.read,
-            "elapsed_ms": self.times.started.elapsed().as_millis() as u64,
-            "laps_ms": self.times.laps,
-            "stage_ended_ms_first_last": self.stages,
+            "elapsed_ms": self.times.elapsed().as_millis() as u64,
+            "laps_ms": self.times.laps_ms(),
+            "stages": profile::stages(&self.spans),
+            "stage_ended_ms_first_last": profile::ended_ms(&self.spans),
             "rows_read": self.rows_read,
             "memory_bytes_max": self.memory_bytes,
         }))
@@ -145,13 +113,25 @@ impl Outcome<'_> {
                 None => print_json(&json!({ "epoch": self.plan.epoch, "exported": false })),
             };
         }
-        show(&self.text())
+        show(&self.text())?;
+        match arguments.profile {
+            Some(_) => show(&profile::table(&self.spans, &self.times)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the trace of `--profile`, if that is asked for.
+    pub fn write_trace(&self, arguments: &cli::Run) -> Result<()> {
+        let Some(path) = &arguments.profile else { return Ok(()) };
+        let path = path.clone().unwrap_or_else(|| self.job.output.dir.join(trace::FILE));
+        let hosts: Vec<&str> = self.processes.iter().map(|process| process.host.as_str()).collect();
+        trace::write(&path, &trace::trace(&self.spans, self.workers, &hosts, &self.times))
     }
 
     fn text(&self) -> String {
         let mut out = String::new();
-        let seconds = self.times.started.elapsed().as_secs_f64();
-        let work = *self.times.laps.get("work").unwrap_or(&0) as f64 / 1000.0;
+        let seconds = self.times.elapsed().as_secs_f64();
+        let work = self.times.seconds("work");
         let rate = self.counts.read as f64 / work.max(0.001);
         let (processes, workers) = (self.processes.len(), self.workers);
         let line = |out: &mut String, head: &str, rest: String| {

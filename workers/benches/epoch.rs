@@ -108,7 +108,7 @@ fn main() {
         head.manifest.tables.get("clusters").map_or(0, |table| table.rows)
     );
     let mut stages: Vec<(u64, &String)> =
-        receipts.iter().flat_map(|receipt| &receipt.stage_ms).map(|(stage, ms)| (*ms, stage)).collect();
+        receipts.iter().flat_map(|receipt| &receipt.spans).map(|span| (span.ended_us / 1000, &span.operator)).collect();
     stages.sort_unstable();
     stages.iter().for_each(|(ms, stage)| println!("  {ms:>6} ms  {stage}"));
     for (name, table) in &head.manifest.tables {

@@ -57,7 +57,7 @@ fn seconds(encrypt: bool, rows: u64) -> f64 {
                         sent,
                         "receive",
                         |row: &Id| row.high,
-                        move |got, _| {
+                        move |got, _, _| {
                             assert_eq!(got.len() as u64, rows);
                         },
                     );

@@ -8,8 +8,10 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::gather::{Flow, gather, gather_both, produce};
+use crate::fold::spans::Volume;
 use crate::fold::wire::WireRow;
 use std::rc::Rc;
+use std::time::Instant;
 use timely::dataflow::Scope;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
@@ -23,16 +25,32 @@ pub struct Dataflow {
 /// Sends a row to the next operator.
 type Emit<'a, O> = &'a mut dyn FnMut(O);
 
-/// Runs an operator's `logic`. Each row that it emits counts as progress: the logic is called once
-/// for all rows of a stage, and a stage that takes long is not stuck.
-fn run<O>(epoch: &Epoch, name: &'static str, emit: Emit<'_, O>, logic: impl FnOnce(Emit<'_, O>) -> Result<()>) {
+/// Runs the `logic` of an operator that had all its rows at `since`. Each row that it emits counts as
+/// progress: the logic is called once for all rows of a stage, and a stage that takes long is not
+/// stuck.
+fn run<O>(
+    epoch: &Epoch,
+    name: &'static str,
+    since: Instant,
+    emit: Emit<'_, O>,
+    logic: impl FnOnce(Emit<'_, O>) -> Result<()>,
+) {
+    let mut rows_out = 0;
     epoch.attempt(|| {
         logic(&mut |row| {
             epoch.advanced();
+            rows_out += 1;
             emit(row);
         })
     });
-    epoch.ended(name);
+    epoch.handled(Volume { rows_out, ..Volume::default() });
+    epoch.ended(name, since);
+    epoch.reached(name);
+}
+
+/// What an operator takes in that receives `rows`.
+fn received<R>(rows: &[R]) -> Volume {
+    Volume { rows_in: rows.len() as u64, bytes_in: size_of_val(rows) as u64, ..Volume::default() }
 }
 
 impl Dataflow {
@@ -55,7 +73,7 @@ impl Dataflow {
     ) -> Flow<'s, O> {
         let epoch = self.epoch.clone();
         produce(scope, name, move |emit| {
-            run(&epoch, name, emit, |emit| logic(&epoch, emit));
+            run(&epoch, name, Instant::now(), emit, |emit| logic(&epoch, emit));
         })
     }
 
@@ -70,8 +88,9 @@ impl Dataflow {
     ) -> Flow<'s, O> {
         let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
         let owner = move |row: &R| router.owner(key(row));
-        gather(rows, name, owner, move |rows, emit| {
-            run(&epoch, name, emit, |emit| logic(&epoch, &rows, emit));
+        gather(rows, name, owner, move |rows, since, emit| {
+            epoch.handled(received(&rows));
+            run(&epoch, name, since, emit, |emit| logic(&epoch, &rows, emit));
         })
     }
 
@@ -86,8 +105,10 @@ impl Dataflow {
         let [left_router, right_router, epoch] = [(); 3].map(|()| self.epoch.clone());
         let left = (left, move |row: &A| left_router.owner(left_key(row)));
         let right = (right, move |row: &B| right_router.owner(right_key(row)));
-        gather_both(left, right, name, move |lefts, rights, emit| {
-            run(&epoch, name, emit, |emit| logic(&epoch, &lefts, &rights, emit));
+        gather_both(left, right, name, move |lefts, rights, since, emit| {
+            epoch.handled(received(&lefts));
+            epoch.handled(received(&rights));
+            run(&epoch, name, since, emit, |emit| logic(&epoch, &lefts, &rights, emit));
         })
     }
 

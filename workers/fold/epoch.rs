@@ -9,6 +9,7 @@ use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::pairs::AcceptedChanges;
+use crate::fold::spans::{Span, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::job::Job;
 use crate::locks::lock;
@@ -24,7 +25,7 @@ use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{BandRow, GroupRow, band_table};
 use serde::{Deserialize, Serialize};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -171,9 +172,9 @@ pub struct Receipt {
     pub segments: BTreeMap<String, SegmentRef>,
     /// Its counts.
     pub counters: Counters,
-    /// When each operator ended on this worker, in milliseconds after the start. Only for
-    /// `run.json`.
-    pub stage_ms: BTreeMap<String, u64>,
+    /// What each operator did on this worker, in the order in which they ended. Only for `run.json`
+    /// and the profile.
+    pub spans: Vec<Span>,
     /// Rows looked up in each table. Only for `run.json`.
     pub rows_read: BTreeMap<String, u64>,
 }
@@ -225,7 +226,10 @@ pub struct Epoch {
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
     turns: Arc<Turns>,
     accepted: OnceCell<AcceptedChanges>,
-    started: Instant,
+    /// What the operator that runs has taken in and given out so far.
+    volume: Cell<Volume>,
+    /// When this worker began.
+    pub started: Instant,
 }
 
 impl Epoch {
@@ -248,6 +252,7 @@ impl Epoch {
             rows_read,
             turns,
             accepted,
+            volume: Cell::default(),
             started: Instant::now(),
         })
     }
@@ -406,6 +411,7 @@ impl Epoch {
 
     fn record(&self, name: &str, written: Option<SegmentRef>) {
         if let Some(segment) = written {
+            self.handled(Volume { bytes_written: segment.bytes, ..Volume::default() });
             self.fresh.borrow_mut().insert(name.to_owned(), segment.clone());
             self.receipt.borrow_mut().segments.insert(name.to_owned(), segment);
         }
@@ -438,15 +444,29 @@ impl Epoch {
         self.turns.busy.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that this worker's part of `operator`, which is one of [`OPERATORS`], ended.
-    pub fn ended(&self, operator: &str) {
+    /// Adds to what the operator that runs has taken in and given out.
+    pub fn handled(&self, more: Volume) {
+        let mut volume = self.volume.get();
+        volume.add(more);
+        self.volume.set(volume);
+    }
+
+    /// Records that this worker's part of `operator`, which is one of [`OPERATORS`], ended. It had
+    /// all its rows at `since`.
+    pub fn ended(&self, operator: &str, since: Instant) {
         debug_assert!(OPERATORS.contains(&operator), "operator {operator} is not listed");
-        let at = self.started.elapsed().as_millis() as u64;
-        self.receipt.borrow_mut().stage_ms.insert(operator.to_owned(), at);
+        let us = |at: Instant| at.saturating_duration_since(self.started).as_micros() as u64;
+        let (began_us, ended_us, volume) = (us(since), us(Instant::now()), self.volume.take());
+        let span = Span { operator: operator.to_owned(), began_us, ended_us, volume };
+        self.receipt.borrow_mut().spans.push(span);
+        tracing::debug!(worker = self.index, stage = operator, ms = ended_us / 1000, "stage ended");
+    }
+
+    /// Shows in the progress that the stage that ends with `operator` is over.
+    pub fn reached(&self, operator: &str) {
         if let Some(n) = STAGES.iter().position(|stage| *stage == operator) {
             self.shared.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
         }
-        tracing::debug!(worker = self.index, stage = operator, ms = at, "stage ended");
     }
 
     /// The receipt of this worker so far.

@@ -1,10 +1,11 @@
 //! The operators that move rows between workers, and know nothing about what the rows mean.
 //!
 //! Every operator after ingest has the same form: it sends each row to the worker that owns the
-//! row's key, waits until no more can arrive, sorts the rows, and calls a function once. Sorting
-//! makes the result independent of the order of arrival.
+//! row's key, waits until no more can arrive, sorts the rows, and calls a function once, with the
+//! moment at which it had all rows. Sorting makes the result independent of the order of arrival.
 
 use crate::fold::wire::{Rows, WireRow};
+use std::time::Instant;
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::channels::pact::ExchangeCore;
 use timely::dataflow::operators::core::Concat;
@@ -21,7 +22,7 @@ pub fn gather<'s, R: WireRow, O: WireRow>(
     rows: Flow<'s, R>,
     name: &str,
     owner: impl Fn(&R) -> u64 + 'static,
-    logic: impl FnOnce(Vec<R>, &mut dyn FnMut(O)) + 'static,
+    logic: impl FnOnce(Vec<R>, Instant, &mut dyn FnMut(O)) + 'static,
 ) -> Flow<'s, O> {
     let pact = ExchangeCore::<Builder<R>, _>::new_core(move |row: &R| owner(row));
     rows.unary_frontier::<Builder<O>, _, _, _>(pact, name, |capability, _| {
@@ -36,10 +37,10 @@ pub fn gather<'s, R: WireRow, O: WireRow>(
             if frontier.is_empty()
                 && let Some((capability, logic)) = waiting.take()
             {
-                let mut rows = std::mem::take(&mut gathered);
+                let (mut rows, since) = (std::mem::take(&mut gathered), Instant::now());
                 rows.sort_unstable();
                 let mut session = output.session(&capability);
-                logic(rows, &mut |row| session.give(row));
+                logic(rows, since, &mut |row| session.give(row));
             }
         }
     })
@@ -50,7 +51,7 @@ pub fn gather_both<'s, A: WireRow, B: WireRow, O: WireRow>(
     (left, left_owner): (Flow<'s, A>, impl Fn(&A) -> u64 + 'static),
     (right, right_owner): (Flow<'s, B>, impl Fn(&B) -> u64 + 'static),
     name: &str,
-    logic: impl FnOnce(Vec<A>, Vec<B>, &mut dyn FnMut(O)) + 'static,
+    logic: impl FnOnce(Vec<A>, Vec<B>, Instant, &mut dyn FnMut(O)) + 'static,
 ) -> Flow<'s, O> {
     let left_pact = ExchangeCore::<Builder<A>, _>::new_core(move |row: &A| left_owner(row));
     let right_pact = ExchangeCore::<Builder<B>, _>::new_core(move |row: &B| right_owner(row));
@@ -65,10 +66,11 @@ pub fn gather_both<'s, A: WireRow, B: WireRow, O: WireRow>(
                 && let Some((capability, logic)) = waiting.take()
             {
                 let (mut lefts, mut rights) = (std::mem::take(&mut lefts), std::mem::take(&mut rights));
+                let since = Instant::now();
                 lefts.sort_unstable();
                 rights.sort_unstable();
                 let mut session = output.session(&capability);
-                logic(lefts, rights, &mut |row| session.give(row));
+                logic(lefts, rights, since, &mut |row| session.give(row));
             }
         }
     })
@@ -119,7 +121,7 @@ mod tests {
                         rows,
                         "collect",
                         move |n| owner(*n, peers),
-                        move |rows, _: &mut dyn FnMut(u64)| {
+                        move |rows, _, _: &mut dyn FnMut(u64)| {
                             assert!(rows.is_sorted());
                             assert!(rows.iter().all(|n| owner(*n, peers) == me as u64));
                             seen.lock().expect("not poisoned").extend(rows);

@@ -7,6 +7,7 @@
 use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;
 use crate::fold::epoch::{Epoch, Progress};
+use crate::fold::spans::Volume;
 use crate::fold::split_writer::SplitWriter;
 use crate::fold::splits;
 use crate::fold::visit_maker::VisitMaker;
@@ -186,6 +187,7 @@ impl SplitReader {
             }
         };
         epoch.shared.progress.records.fetch_add(records as u64, Ordering::Relaxed);
+        epoch.handled(Volume { rows_in: records as u64, ..Volume::default() });
         let consumed = part.before + part.reader.consumed_bytes().min(part.bytes);
         self.report_bytes(epoch, consumed);
         Ok(more)
@@ -203,6 +205,7 @@ impl SplitReader {
     fn report_bytes(&mut self, epoch: &Epoch, consumed: u64) {
         let more = consumed.saturating_sub(self.reported_bytes);
         epoch.shared.progress.bytes.fetch_add(more, Ordering::Relaxed);
+        epoch.handled(Volume { bytes_in: more, ..Volume::default() });
         self.reported_bytes += more;
     }
 
@@ -259,9 +262,10 @@ pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, maker: Opti
             });
             if more {
                 activator.activate();
-            } else {
+            } else if let Some(capability) = capability.take() {
                 reading = None;
-                drop(capability.take());
+                epoch.ended("ingest", epoch.started);
+                drop(capability);
             }
         }
     })

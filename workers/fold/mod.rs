@@ -23,6 +23,7 @@ pub mod pages;
 pub mod pairs;
 pub mod propagate;
 pub mod resolve;
+pub mod spans;
 pub mod split_writer;
 pub mod splits;
 pub mod succession;
@@ -152,7 +153,7 @@ fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, m
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, maker, &probe));
     barrier(worker, epoch, &probe);
-    epoch.ended("ingest");
+    epoch.reached("ingest");
 
     let retracted = fold(worker, epoch, bands, |dataflow, scope| dataflow.begin(scope, "pages", pages::pages));
 

@@ -69,7 +69,7 @@ mod tests {
                     let mine = edges.iter().skip(me).step_by(peers);
                     mine.for_each(|&(a, b)| emit(Edge { a, b }));
                 });
-                let collect = move |labels: Vec<Label>, _: &mut dyn FnMut(Id)| {
+                let collect = move |labels: Vec<Label>, _, _: &mut dyn FnMut(Id)| {
                     let labels = labels.iter().map(|label| (label.content, label.component));
                     emitted.lock().expect("not poisoned").extend(labels);
                 };

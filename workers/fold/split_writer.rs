@@ -6,6 +6,7 @@
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
+use crate::fold::spans::Volume;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
 use crate::plan::consumed::Taken;
 use crate::store::durable;
@@ -126,7 +127,7 @@ impl SplitWriter {
             self.counts.note("repeated", repeated as u64);
         }
         let part = segment::write(&epoch.shared.attempt.join(Visit::NAME), &epoch.tag(), self.visits.drain(..))?;
-        self.visit_segments.extend(part);
+        self.visit_segments.extend(written(epoch, part));
         Ok(())
     }
 
@@ -134,7 +135,7 @@ impl SplitWriter {
         self.evidence_bytes = 0;
         let rows = std::mem::take(&mut self.evidence).into_values();
         let part = segment::write(&epoch.shared.attempt.join(EvidenceRow::NAME), &epoch.tag(), rows)?;
-        self.evidence_segments.extend(part);
+        self.evidence_segments.extend(written(epoch, part));
         Ok(())
     }
 
@@ -157,6 +158,11 @@ impl SplitWriter {
         let text = serde_json::to_vec(&done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         durable::write(&split_path(attempt, self.id, "json"), &text)
     }
+}
+
+/// Counts the bytes of a segment that was written.
+fn written(epoch: &Epoch, part: Option<SegmentRef>) -> Option<SegmentRef> {
+    part.inspect(|part| epoch.handled(Volume { bytes_written: part.bytes, ..Volume::default() }))
 }
 
 /// Bytes of rejects in memory before they are written.
