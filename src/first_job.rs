@@ -14,7 +14,7 @@ use workers::extract::charset_name;
 use workers::plan::listing;
 use workers::read::record::{Body, Item};
 use workers::read::sample::{Look, look, names};
-use workers::read::{Fields, Format, Options, PageKey, Split, limited, open_or_reject};
+use workers::read::{Fields, Format, Options, PageKey, Split, first_records, open_or_reject};
 
 /// Files that are looked into, spread over all.
 const FILES_MAX: usize = 16;
@@ -191,7 +191,7 @@ fn read(
         let split = Split { path: path.clone(), start: 0, end: *size };
         // The file's number stands for its digest, so that rows of two files differ.
         let options = Options { file: number.to_string(), ..options.clone() };
-        let mut reader = limited::open(&split, &options, open_or_reject, RECORDS_MAX, *size)?;
+        let mut reader = first_records::open(&split, &options, open_or_reject, RECORDS_MAX, *size)?;
         while let Some(entry) = reader.next()? {
             each(*format, entry.item);
         }

@@ -1,6 +1,6 @@
 //! The work of pagefold: from the bytes of a crawl to clusters of near-duplicate pages.
 //!
-//! A room uses only the rooms above it in this list. `README.md` beside this file draws them.
+//! A room uses only rooms of the blocks above its own. `README.md` beside this file draws them.
 
 /// Random numbers for tests.
 #[cfg(test)]
@@ -15,31 +15,32 @@ pub mod locks;
 pub mod panics;
 
 pub mod extract;
+pub mod graph;
+pub mod mesh;
 pub mod read;
+pub mod text;
 
 pub mod candidates;
 pub mod confirm;
-pub mod graph;
-pub mod text;
+
+pub mod store;
 
 pub mod job;
-pub mod store;
+
 pub mod tables;
 
-pub mod mesh;
 pub mod plan;
 
 pub mod fold;
-pub mod lexicon;
 
 pub mod commit;
 pub mod eval;
 pub mod export;
-pub mod filter;
+pub mod lexicon;
 pub mod upkeep;
 
-pub mod verify;
-
 pub mod ask;
+pub mod filter;
+pub mod verify;
 
 pub mod online;

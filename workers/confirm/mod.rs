@@ -34,7 +34,7 @@ pub mod texts;
 
 use crate::confirm::differences::Difference;
 use crate::confirm::prepared::Prepared;
-use crate::text::numerals;
+use crate::text::number_set;
 use crate::text::shingles::{jaccard_of, shared};
 use crate::text::sketch::{self, Alike, Band, Sketches};
 use serde::{Deserialize, Serialize};
@@ -331,7 +331,7 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     if by_long_alone && hopeless(long, long_floor) {
         return Verdict::refuse(estimate.similarity, Reason::SketchRefused);
     }
-    let other_numbers = numerals::conflict(x.numerals, y.numerals);
+    let other_numbers = number_set::conflict(x.numerals, y.numerals);
     if let Some(long) = long
         && long.band(options.similarity_min) == Band::Clear
         && (!facts_matter || all_long && !other_numbers)

@@ -17,7 +17,7 @@ use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::Item;
-use crate::read::{self, Reader, Split, limited};
+use crate::read::{self, Reader, Split, first_records};
 use crate::tables::Visit;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn open(job: &Job, split: &Split, input: &Input) -> Result<Box<dyn Reader>> 
     let open = if is_named { read::open } else { read::open_or_reject };
     let options = job.read.options(&input.digest);
     match job.read.records_max {
-        Some(most) => limited::open(split, &options, open, most, input.bytes),
+        Some(most) => first_records::open(split, &options, open, most, input.bytes),
         None => open(split, &options),
     }
 }

@@ -26,9 +26,9 @@ pub mod resolve;
 pub mod spans;
 pub mod split_writer;
 pub mod splits;
-pub mod succession;
 pub mod successors;
 pub mod visit_maker;
+pub mod winner;
 pub mod wire;
 
 use crate::candidates::bands::Bands;

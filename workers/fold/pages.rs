@@ -1,6 +1,6 @@
 //! Applies the visits of an epoch to the live pages.
 //!
-//! What holds after the visits of a URL is decided in `succession.rs`. Pages that were last seen too
+//! What holds after the visits of a URL is decided in `winner.rs`. Pages that were last seen too
 //! long ago, or that a complete snapshot of their source lacks, are deleted, and it is remembered
 //! for a while that they were. Each worker reads its range of DocIds directly from all finished splits, in passes of bounded
 //! memory, so visits are never sent over the network. Only pages that gain or lose a content are
@@ -11,7 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::splits::{self, SplitVisits};
-use crate::fold::succession::{Known, Now};
+use crate::fold::winner::{Known, Now};
 use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
 use crate::store::damage::end_reading;

@@ -6,7 +6,7 @@ use crate::read::PageKey;
 use crate::store::configuration::{all_of, differences};
 use crate::store::digest_of;
 use crate::store::manifest::Manifest;
-use crate::text::{features, furniture, little, numerals, shingles, signatures, simhash, sketch};
+use crate::text::{features, furniture, little, number_set, shingles, signatures, simhash, sketch};
 use crate::{confirm, document, extract, text::normalize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Job {
             "contents": {
                 "sketch": sketch::VERSION,
                 "shingles": shingles::VERSION,
-                "numerals": numerals::VERSION,
+                "numerals": number_set::VERSION,
                 "options": self.contents,
             },
         });

@@ -12,6 +12,7 @@ pub mod date;
 mod decoder;
 mod dialect;
 pub mod fields;
+pub mod first_records;
 pub mod frames;
 mod gzip_stream;
 mod gzip_whole;
@@ -20,7 +21,7 @@ pub mod http;
 pub mod input;
 pub mod json;
 pub mod jsonl;
-pub mod limited;
+pub mod limits;
 mod members;
 pub mod parquet;
 pub mod record;
@@ -39,8 +40,9 @@ use dialect::Dialect;
 use fields::Wanted;
 pub use fields::{Fields, PageKey};
 use frames::Frames;
+pub use limits::Limits;
 use record::{Entry, Item, Notes};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use source::Source;
 use std::path::{Path, PathBuf};
 
@@ -56,26 +58,6 @@ pub struct Split {
     pub start: u64,
     /// The byte after the part; for a whole file, its size when it was planned.
     pub end: u64,
-}
-
-/// The limits of the readers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// A record's body, and a page once decoded, in bytes.
-    pub record_bytes_max: usize,
-    /// A JSON line, in bytes.
-    pub line_bytes_max: usize,
-    /// A compressed file may grow by at most this factor ...
-    pub ratio_max: u64,
-    /// ... once it has grown to this many bytes.
-    pub ratio_bytes_min: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { record_bytes_max: 16 << 20, line_bytes_max: 64 << 20, ratio_max: 256, ratio_bytes_min: 64 << 20 }
-    }
 }
 
 /// The job file's `[read]` table: how the inputs are read.

@@ -11,7 +11,7 @@ pub(crate) mod hash;
 pub mod little;
 mod log2;
 pub mod normalize;
-pub mod numerals;
+pub mod number_set;
 pub mod segment;
 pub mod shingles;
 pub mod signatures;

@@ -24,7 +24,7 @@
 
 use crate::text::hash::half_finish;
 use crate::text::log2::log2;
-use crate::text::numerals;
+use crate::text::number_set;
 use crate::text::shingles::{SHORT_LETTERS, ShingleKind};
 use crate::text::signatures::Text;
 
@@ -58,7 +58,7 @@ pub struct Sketches<'a> {
     pub short: Option<SketchRef<'a>>,
     /// The sketch of a longer text.
     pub long: Option<SketchRef<'a>>,
-    /// The text's numbers, see [`numerals::bits`].
+    /// The text's numbers, see [`number_set::bits`].
     pub numerals: u128,
 }
 
@@ -152,7 +152,7 @@ fn long_bits(shingles: u32) -> usize {
 pub fn write(text: &mut Text<'_>, out: &mut Vec<u8>) {
     out.clear();
     out.extend([0; 8]);
-    out.extend(numerals::bits(text.normal).to_le_bytes());
+    out.extend(number_set::bits(text.normal).to_le_bytes());
     let letters = text.letters(SHORT_LETTERS);
     for (kind, count_at) in [(ShingleKind::Short, 0), (ShingleKind::Long, 4)] {
         if !kind.is_for(letters) {
@@ -349,7 +349,7 @@ mod tests {
             prop_assert_eq!(sketches.short.is_some(), (1..SHORT_LETTERS).contains(&letters));
             prop_assert_eq!(sketches.long.is_some(), letters >= LONG_LETTERS);
             prop_assert_eq!(Sketches::parse(&bytes[..bytes.len().saturating_sub(cut)]), None);
-            prop_assert_eq!(sketches.numerals, numerals::bits(&text));
+            prop_assert_eq!(sketches.numerals, number_set::bits(&text));
             for (kind, sketch) in [(ShingleKind::Short, sketches.short), (ShingleKind::Long, sketches.long)] {
                 let Some(sketch) = sketch else { continue };
                 let mut shingles = Shingles::default();

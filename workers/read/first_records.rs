@@ -9,7 +9,7 @@ type Open = fn(&Split, &Options) -> Result<Box<dyn Reader>>;
 
 /// A reader that ends after some records. Those that are skipped do not count: a sample of an
 /// archive has pages, not requests.
-struct Limited {
+struct FirstRecords {
     reader: Option<Box<dyn Reader>>,
     left: u64,
     bytes: u64,
@@ -21,10 +21,10 @@ struct Limited {
 pub fn open(split: &Split, options: &Options, open: Open, records_max: u64, bytes: u64) -> Result<Box<dyn Reader>> {
     let whole = Split { path: split.path.clone(), start: 0, end: bytes.max(split.end) };
     let reader = if split.start == 0 { Some(open(&whole, options)?) } else { None };
-    Ok(Box::new(Limited { reader, left: records_max, bytes: split.end - split.start, notes: Notes::default() }))
+    Ok(Box::new(FirstRecords { reader, left: records_max, bytes: split.end - split.start, notes: Notes::default() }))
 }
 
-impl Reader for Limited {
+impl Reader for FirstRecords {
     fn next(&mut self) -> Result<Option<Entry>> {
         let Some(reader) = self.reader.as_mut() else { return Ok(None) };
         let entry = if self.left > 0 { reader.next()? } else { None };

@@ -19,7 +19,7 @@ pub const VERSION: u32 = 1;
 /// one decimal point.
 ///
 /// ```
-/// use workers::text::numerals::{bits, conflict};
+/// use workers::text::number_set::{bits, conflict};
 ///
 /// let (monday, tuesday) = (bits("july 11: 30 degrees"), bits("july 12: 30 degrees"));
 /// assert_eq!(monday.count_ones(), 2);

@@ -1,0 +1,23 @@
+//! How much a file may hold and decode to: memory while reading is bounded by these.
+
+use serde::{Deserialize, Serialize};
+
+/// The limits of the readers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// A record's body, and a page once decoded, in bytes.
+    pub record_bytes_max: usize,
+    /// A JSON line, in bytes.
+    pub line_bytes_max: usize,
+    /// A compressed file may grow by at most this factor ...
+    pub ratio_max: u64,
+    /// ... once it has grown to this many bytes.
+    pub ratio_bytes_min: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { record_bytes_max: 16 << 20, line_bytes_max: 64 << 20, ratio_max: 256, ratio_bytes_min: 64 << 20 }
+    }
+}
