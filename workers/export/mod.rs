@@ -9,6 +9,7 @@
 mod changes;
 mod clusters;
 mod current;
+mod encoder;
 mod gone;
 mod large;
 mod little;

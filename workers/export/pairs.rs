@@ -5,31 +5,40 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::rows::Pair;
-use crate::export::sink::{Files, Place, Sink};
+use crate::export::sink::{Files, Place, Shared, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
+use crate::gallop::gallop;
 use crate::graph::representative::{KeepRule, Rank};
-use crate::tables::pairs;
+use crate::tables::{PairRow, pairs};
 use std::collections::BTreeMap;
 
 /// Writes the pairs; returns how many there are.
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
     let mut sink = Sink::<Pair>::create(place)?;
+    let mut signatures: BTreeMap<u64, Shared> = BTreeMap::new();
     let mut pairs = 0;
     for mut rows in tables.pairs.portions(PORTION_ROWS) {
         rows.retain(|row| row.content < row.other);
-        let best = best_pages(tables, rule, &sorted(rows.iter().flat_map(|row| [row.content, row.other])));
+        let best = best_pages(tables, rule, &contents_of(&rows));
         let bytes = |content: &Id| best.get(content).map_or(0, |(_, bytes)| u64::from(*bytes));
         for rows in by_url_bytes(&rows, |row| bytes(&row.content) + bytes(&row.other)) {
-            let shown = rows.iter().flat_map(|row| [row.content, row.other]);
-            let urls = tables.urls(shown.filter_map(|content| best.get(&content)).map(|(doc, _)| *doc));
-            let url = |content: &Id| best.get(content).map(|(doc, _)| urls.of(*doc)).unwrap_or_default();
+            let shown = shown(tables, &best, &contents_of(rows));
+            let (mut at, mut other_at) = (0, 0);
             for row in rows {
+                // Rows are in order of their contents, then of the others.
+                if shown.get(at).is_none_or(|content| content.id != row.content) {
+                    at = position(&shown, at, row.content);
+                    other_at = at;
+                }
+                other_at = position(&shown, other_at, row.other);
+                let (content, other) = (&shown[at], &shown[other_at]);
+                let signature = signatures.entry(row.proposals).or_insert_with(|| pairs::names(row.proposals).into());
                 sink.push(Pair {
-                    a: row.content.to_string(),
-                    b: row.other.to_string(),
-                    a_url: url(&row.content),
-                    b_url: url(&row.other),
-                    signature: pairs::names(row.proposals),
+                    a: content.hex.clone(),
+                    b: other.hex.clone(),
+                    a_url: content.url.clone(),
+                    b_url: other.url.clone(),
+                    signature: signature.clone(),
                     distance: row.distance.into(),
                     similarity: f64::from(row.similarity) / 10_000.0,
                     accepted: row.accepted == 1,
@@ -40,6 +49,31 @@ pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Resu
         }
     }
     Ok((pairs, sink.finish()?))
+}
+
+/// A content as rows of its pairs show it. They share the texts, as a content may have many pairs.
+struct Shown {
+    id: Id,
+    hex: Shared,
+    url: Shared,
+}
+
+/// How `contents` (ascending) are shown, in their order.
+fn shown(tables: &Tables, best: &BTreeMap<Id, (Id, u32)>, contents: &[Id]) -> Vec<Shown> {
+    let urls = tables.urls(contents.iter().filter_map(|content| best.get(content)).map(|(doc, _)| *doc));
+    let url = |content: &Id| best.get(content).map(|(doc, _)| urls.of(*doc)).unwrap_or_default();
+    let shown = |id: &Id| Shown { id: *id, hex: id.to_string().into(), url: url(id).into() };
+    contents.iter().map(shown).collect()
+}
+
+/// Where `content`, which is not before `from`, is in `shown`.
+fn position(shown: &[Shown], from: usize, content: Id) -> usize {
+    gallop(shown.len(), from, |at| shown[at].id < content)
+}
+
+/// The contents of pairs, ascending.
+fn contents_of(rows: &[PairRow]) -> Vec<Id> {
+    sorted(rows.iter().flat_map(|row| [row.content, row.other]))
 }
 
 /// The page with the best rank by the keep rule, for each content, and the bytes of its URL.

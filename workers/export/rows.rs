@@ -1,6 +1,6 @@
 //! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
-use crate::export::sink::{Moment, exported};
+use crate::export::sink::{Moment, Shared, exported};
 
 exported! {
     /// A live page and the cluster that it belongs to.
@@ -35,11 +35,11 @@ exported! {
 exported! {
     /// Two contents and the verdict on them.
     pub struct Pair in "pairs" {
-        a: String,
-        b: String,
-        a_url: String,
-        b_url: String,
-        signature: String,
+        a: Shared,
+        b: Shared,
+        a_url: Shared,
+        b_url: Shared,
+        signature: Shared,
         distance: u32,
         similarity: f64,
         accepted: bool,

@@ -5,39 +5,31 @@
 
 use crate::document::NO_DATE;
 use crate::error::{Error, Kind, Result};
+pub use crate::export::encoder::Files;
+use crate::export::encoder::{Batch, CREATOR, Encoder, file_name};
 use crate::job::{Form, Output};
-use crate::store::digest::HashingFile;
-use crate::store::durable;
+use crate::store::damage;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde::{Serialize, Serializer};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader, Read};
+use std::mem;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 /// The rows that are encoded at once.
 const BATCH_ROWS: usize = 1 << 16;
 /// The bytes of text of rows that are encoded at once. Rows of ordinary URLs have fewer.
 const BATCH_BYTES: usize = 1 << 26;
-/// The rows of a Parquet row group.
-const GROUP_ROWS: usize = 1 << 20;
-/// The bytes of text of a Parquet row group, which is held in memory while it is written.
-const GROUP_BYTES: usize = 1 << 29;
-/// The size of a file's buffer in bytes.
-const BUFFER_BYTES: usize = 1 << 18;
-
-/// The writer that Parquet files name.
-const CREATOR: &str = "pagefold";
 
 /// A row of an exported table.
-pub trait Exported: Serialize {
+pub trait Exported: Serialize + Send + 'static {
     /// The table's name.
     const NAME: &'static str;
     /// The columns.
@@ -48,6 +40,22 @@ pub trait Exported: Serialize {
         Self: Sized;
     /// The bytes of its texts.
     fn bytes(&self) -> usize;
+}
+
+/// A text that several rows share.
+#[derive(Clone, Debug, Default)]
+pub struct Shared(Arc<str>);
+
+impl From<String> for Shared {
+    fn from(text: String) -> Shared {
+        Shared(text.into())
+    }
+}
+
+impl Serialize for Shared {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
 }
 
 /// The zone of dates.
@@ -84,7 +92,7 @@ pub trait Cell {
     fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
-    /// The bytes of a text that the row owns.
+    /// The bytes of its text; 0 for a constant.
     fn bytes(&self) -> usize;
 }
 
@@ -106,6 +114,9 @@ macro_rules! cell {
     };
 }
 cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |text| text.len());
+cell!(Shared, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells.map(|text| &text.0)), |text| {
+    text.0.len()
+});
 cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |_text| 0);
 cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).collect::<StringArray>(), |text| {
     text.as_ref().map_or(0, String::len)
@@ -178,20 +189,16 @@ impl Place<'_> {
     }
 }
 
-/// The names and digests of written files.
-pub type Files = Vec<(String, String)>;
-
 /// Writes the rows of one table, in order, in all requested formats.
+///
+/// A thread of its own encodes them, while the rows after them are looked up.
 pub struct Sink<R: Exported> {
-    dir: PathBuf,
-    /// The name of its files, without ending.
-    name: &'static str,
     rows: Vec<R>,
-    /// The bytes of texts of `rows`, and of the row group.
+    /// The bytes of texts of `rows`.
     bytes: usize,
-    group_bytes: usize,
-    jsonl: Option<HashingFile>,
-    parquet: Option<ArrowWriter<HashingFile>>,
+    /// None after the encoder has failed.
+    batches: Option<SyncSender<Batch<R>>>,
+    encoder: Option<JoinHandle<Result<Encoder>>>,
 }
 
 impl<R: Exported> Sink<R> {
@@ -202,25 +209,13 @@ impl<R: Exported> Sink<R> {
 
     /// The same for files of another name.
     pub fn create_as(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
-        let (dir, forms) = (place.dir, place.forms::<R>());
-        let open = |form: Form| -> Result<Option<HashingFile>> {
-            if !forms.contains(&form) {
-                return Ok(None);
-            }
-            let (file, path) =
-                durable::create_aside(&dir.join(format!(".{}.{}", file_name(name, form), durable::tag())))?;
-            Ok(Some(HashingFile::new(file, path, BUFFER_BYTES)))
-        };
-        let parquet = open(Form::Parquet)?.map(|file| {
-            let properties = WriterProperties::builder()
-                .set_compression(Compression::ZSTD(ZstdLevel::default()))
-                .set_max_row_group_row_count(Some(GROUP_ROWS))
-                .set_created_by(CREATOR.into())
-                .build();
-            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| parquet_error(dir, name, e))
-        });
-        let (jsonl, parquet) = (open(Form::Jsonl)?, parquet.transpose()?);
-        Ok(Sink { dir: dir.to_owned(), name, rows: Vec::new(), bytes: 0, group_bytes: 0, jsonl, parquet })
+        let mut encoder = Encoder::create(place.dir, name, &place.forms::<R>(), R::schema())?;
+        // A batch waits for the one before it, so at most two are in memory.
+        let (batches, received) = sync_channel::<Batch<R>>(0);
+        let encode = move || received.into_iter().try_for_each(|batch| encoder.write(batch)).map(|()| encoder);
+        let encoder = thread::Builder::new().name(format!("encode {name}")).spawn(encode);
+        let encoder = encoder.map_err(|e| Error::new(Kind::TryAgain, "cannot start a thread").caused_by(e))?;
+        Ok(Sink { rows: Vec::new(), bytes: 0, batches: Some(batches), encoder: Some(encoder) })
     }
 
     /// Appends a row.
@@ -231,42 +226,32 @@ impl<R: Exported> Sink<R> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        if let Some(file) = &mut self.jsonl {
-            for row in &self.rows {
-                let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
-                write
-                    .and_then(|()| file.write_all(b"\n"))
-                    .map_err(|e| Error::io("write", &self.dir.join(file_name(self.name, Form::Jsonl)), e))?;
-            }
+        let batch = Batch { rows: mem::take(&mut self.rows), bytes: mem::take(&mut self.bytes) };
+        match self.batches.as_ref().map(|batches| batches.send(batch)) {
+            Some(Ok(())) => Ok(()),
+            // The encoder receives until it fails.
+            _ => self.encoder().map(|_| ()),
         }
-        if let Some(parquet) = &mut self.parquet {
-            let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.rows))
-                .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
-            parquet.write(&batch).map_err(|e| parquet_error(&self.dir, self.name, e))?;
-            self.group_bytes += self.bytes;
-            if self.group_bytes >= GROUP_BYTES {
-                parquet.flush().map_err(|e| parquet_error(&self.dir, self.name, e))?;
-                self.group_bytes = 0;
-            }
-        }
-        self.rows.clear();
-        self.bytes = 0;
-        Ok(())
+    }
+
+    /// Waits until all batches are written.
+    fn encoder(&mut self) -> Result<Encoder> {
+        self.batches = None;
+        let encoder = self.encoder.take().ok_or_else(|| Error::internal("rows after a failed write"))?;
+        encoder.join().unwrap_or_else(|payload| Err(damage::of_thread(payload, "an export")))
     }
 
     /// Renames the files to their final names. Returns these and the blake3 digests.
     pub fn finish(mut self) -> Result<Files> {
         self.flush()?;
-        let parquet = self.parquet.take().map(ArrowWriter::into_inner).transpose();
-        let parquet = parquet.map_err(|e| parquet_error(&self.dir, self.name, e))?;
-        let mut files = Files::new();
-        for (form, file) in [(Form::Jsonl, self.jsonl.take()), (Form::Parquet, parquet)] {
-            let Some(file) = file else { continue };
-            let name = file_name(self.name, form);
-            let (digest, _) = file.place(|_| self.dir.join(&name))?;
-            files.push((name, digest));
-        }
-        Ok(files)
+        self.encoder()?.finish()
+    }
+}
+
+impl<R: Exported> Drop for Sink<R> {
+    /// No thread outlives an export that fails.
+    fn drop(&mut self) {
+        let _ = self.encoder.is_some().then(|| self.encoder());
     }
 }
 
@@ -338,15 +323,4 @@ pub fn is_aside<R: Exported>(name: &str) -> bool {
 /// Whether `name` is that of a temporary file of the table that is written as `table`.
 pub fn is_aside_as(table: &str, name: &str) -> bool {
     [Form::Jsonl, Form::Parquet].iter().any(|form| name.starts_with(&format!(".{}.", file_name(table, *form))))
-}
-
-fn file_name(name: &str, form: Form) -> String {
-    match form {
-        Form::Jsonl => format!("{name}.jsonl"),
-        Form::Parquet => format!("{name}.parquet"),
-    }
-}
-
-fn parquet_error(dir: &Path, name: &str, error: parquet::errors::ParquetError) -> Error {
-    Error::new(Kind::Io, format!("cannot write {}.parquet", dir.join(name).display())).caused_by(error)
 }
