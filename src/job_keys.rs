@@ -96,6 +96,7 @@ pub const KEYS: &[Key] = &[
     key("guards.missing_max", Takes::Number(0.0, 1.0)),
     key("guards.expired_max", Takes::Number(0.0, 1.0)),
     key("guards.folded_jump_max", Takes::Number(0.0, 1.0)),
+    key("guards.source_folded_max", Takes::Number(0.0, 1.0)),
     key("keep.hosts", Takes::Texts),
     key("keep.by", Takes::Words(CRITERIA, CRITERIA_MAX)),
     key("clusters.radius", Takes::Whole(0, RADIUS_MAX as u64)),

@@ -106,8 +106,52 @@ fn a_jump_of_folds_is_refused() {
     let (code, _, err) = run(&bench, NOW, &[]);
     assert_eq!(code, Some(65), "{err}");
     assert!(err.contains("from 0.0 % to 99.9 %") && err.contains("--allow folds"), "{err}");
-    assert_eq!(run(&bench, NOW, &["--allow", "folds"]).0, Some(0));
+    assert_eq!(run(&bench, NOW, &["--allow", "folds", "--allow", "source_folded"]).0, Some(0));
     assert_eq!(bench.lines("clusters").len(), 1);
+}
+
+/// Lines of `pages` pages of `host`, numbered from `from` on: one form, filled in otherwise on each
+/// page, so that each has a text of its own and the texts are alike.
+fn filled(host: &str, from: u64, pages: u64) -> String {
+    let form: Vec<String> = (0..200).map(|word| format!("form{word}")).collect();
+    let line = |page: u64| {
+        let text = format!("{} slot{} {}", form[..100].join(" "), page * 7919, form[100..].join(" "));
+        format!("{{\"url\":\"http://{host}/{page}\",\"text\":\"{text}\"}}\n")
+    };
+    (from..from + pages).map(line).collect()
+}
+
+/// A source or a host whose pages come into a few clusters at once is refused before the commit. The
+/// refusal is the same from any number of workers, names the host, the largest cluster and what to
+/// do, and does not come again once it was let pass; mirrors, which fold wholly, are not refused.
+#[test]
+fn a_host_that_folds_into_few_clusters_is_refused() {
+    let bench = bench("[confirm]\nfacts = \"off\"\n");
+    let mirror = |page: String| page.replace("a.example", "mirror.example");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500) + &mirror(pages(0, 1500))).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0), "the pages of a mirror fold each with its twin");
+    std::fs::write(bench.at("in/2.jsonl"), filled("shop.example", 0, 1100)).expect("written");
+    let refusals = ["1", "3"].map(|threads| run(&bench, NOW, &["--threads", threads]));
+    for (code, _, err) in &refusals {
+        assert_eq!(*code, Some(65), "{err}");
+        for part in [
+            "of 1100 pages of host `shop.example`",
+            "represented by http://shop.example/",
+            "raise [confirm] similarity_min",
+            "nothing was committed",
+            "--allow source_folded, or raise [guards] source_folded_max = 0.9",
+        ] {
+            assert!(err.contains(part), "{part}: {err}");
+        }
+    }
+    assert_eq!(refusals[0].2, refusals[1].2);
+    assert_eq!(bench.head().manifest.epoch, 1);
+    let set = ["--set", "guards.source_folded_max=1", "--threads", "2"];
+    assert_eq!(run(&bench, NOW, &set).0, Some(0));
+    // What was let pass is not new when the cluster grows.
+    std::fs::write(bench.at("in/3.jsonl"), filled("shop.example", 1100, 50)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    assert_eq!(bench.head().manifest.epoch, 3);
 }
 
 /// A store that was not updated for long does not silently lose most of its pages at once.

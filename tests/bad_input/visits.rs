@@ -62,13 +62,18 @@ fn flags_have_no_history() {
     assert_eq!(rows(&bench), rows(&scratch));
 }
 
-/// One text at 20,000 addresses is one content, which is compared with none, and one cluster.
+/// One text at 20,000 addresses is one content, which is compared with none, and one cluster. The guard
+/// against a source that folds into few clusters speaks, and passes when it is allowed.
 #[test]
 fn one_text_many_times() {
     let mirror = |n: u64| line(&format!("http://h{}.example/{n}", n % 10), json!({ "text": text(1) }));
     let lines: String = (0..20_000).map(mirror).collect();
     let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
-    bench.run_well(&[]);
+    let refused = bench.run(&[]);
+    assert_eq!(refused.status.code(), Some(65));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("20000 of 20000 pages of source"), "{said}");
+    bench.run_well(&["--allow", "source_folded"]);
     let (summary, clusters) = (bench.summary(), bench.lines("clusters"));
     let count = |name: &str| summary[name].as_u64();
     assert_eq!((count("pages"), count("contents"), count("pairs")), (Some(20_000), Some(1), Some(0)));

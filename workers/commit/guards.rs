@@ -3,6 +3,7 @@
 //! A refused epoch leaves the store as it was. The next run resumes it, and may allow a guard on
 //! the command line.
 
+use crate::commit::folds::Folds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::figures::megabytes;
@@ -20,13 +21,16 @@ pub enum Guard {
     Expired,
     /// The share of folded pages changes too much.
     Folds,
+    /// Too many pages of a source or a host come into a few clusters at once.
+    SourceFolded,
     /// The disk has too little free space.
     Space,
 }
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Guard; 5] = [Guard::Rejects, Guard::Missing, Guard::Expired, Guard::Folds, Guard::Space];
+    pub const ALL: [Guard; 6] =
+        [Guard::Rejects, Guard::Missing, Guard::Expired, Guard::Folds, Guard::SourceFolded, Guard::Space];
 
     /// The name by which the command line allows it.
     pub fn name(self) -> &'static str {
@@ -35,6 +39,7 @@ impl Guard {
             Guard::Missing => "missing",
             Guard::Expired => "expired",
             Guard::Folds => "folds",
+            Guard::SourceFolded => "source_folded",
             Guard::Space => "space",
         }
     }
@@ -53,6 +58,15 @@ impl Guard {
 /// Up to this number of pages a share says nothing, so the guards `missing`, `expired` and `folds`
 /// do not refuse.
 pub const PAGES_MIN: u64 = 1000;
+/// Nor does `source_folded` refuse what concerns fewer than one in so many of all pages: a crawl of
+/// many hosts always has one that answers everything with a login page, and `[clusters] pages_warn`
+/// tells of it.
+const CONCERNED_ONE_IN: u64 = 100;
+
+/// The least number of pages that `source_folded` refuses, of a store with `pages`.
+pub fn source_pages_min(pages: u64) -> u64 {
+    PAGES_MIN.max(pages / CONCERNED_ONE_IN)
+}
 
 /// The figures of an epoch that guards check.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +89,8 @@ pub struct Figures {
     pub before: (u64, u64),
     /// The numbers of pages and of folded pages after it.
     pub after: (u64, u64),
+    /// The source or the host of which too many pages come into a few clusters.
+    pub gathered: Option<Folds>,
 }
 
 /// Refuses an epoch by the first guard that its figures violate and that is not `allowed`.
@@ -125,10 +141,32 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                     return Err(guard.refuse(Kind::Data, what, &format!("[guards] folded_jump_max = {max}")));
                 }
             }
+            Guard::SourceFolded => {
+                if let Some(folds) = &figures.gathered {
+                    let what = gathered(folds);
+                    let max = options.source_folded_max;
+                    return Err(guard.refuse(Kind::Data, what, &format!("[guards] source_folded_max = {max}")));
+                }
+            }
             _ => {}
         }
     }
     Ok(())
+}
+
+/// What becomes of a source or a host, and what to look at.
+fn gathered(folds: &Folds) -> String {
+    let Folds { origin, pages, moved, clusters, largest, texts, representative } = folds;
+    let percent = 100.0 * *moved as f64 / (*pages as f64).max(1.0);
+    let few = if *clusters == 1 { "1 cluster".to_owned() } else { format!("{clusters} clusters") };
+    let (texts, remedy) = match texts {
+        1 => ("one text".to_owned(), "if it is an error or login page, leave such records out of the inputs"),
+        _ => (format!("{texts} texts"), "if they are not one text, raise [confirm] similarity_min"),
+    };
+    format!(
+        "{moved} of {pages} pages of {origin} ({percent:.1} %) come into {few} at once; the largest has {largest} \
+         pages of it with {texts} and is represented by {representative}: {remedy}"
+    )
 }
 
 /// The most bytes of store for each byte of input, by experience.
@@ -176,9 +214,14 @@ mod tests {
         let missing = Figures { missing: 601, ..usual.clone() };
         let expired = Figures { expired: 601, ..usual.clone() };
         let folds = Figures { after: (2000, 801), ..usual.clone() };
-        for (figures, guard) in
-            [(rejects, Guard::Rejects), (missing, Guard::Missing), (expired, Guard::Expired), (folds, Guard::Folds)]
-        {
+        let gathered = Figures { gathered: Some(Folds::default()), ..usual.clone() };
+        for (figures, guard) in [
+            (rejects, Guard::Rejects),
+            (missing, Guard::Missing),
+            (expired, Guard::Expired),
+            (folds, Guard::Folds),
+            (gathered, Guard::SourceFolded),
+        ] {
             assert_eq!(refusal(&figures, &[]), Some(guard.name()));
             assert_eq!(refusal(&figures, &[guard]), None);
         }

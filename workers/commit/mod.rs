@@ -4,6 +4,7 @@
 //! This is the only place that decides whether an epoch happened. On an error the store is
 //! unchanged.
 
+mod folds;
 pub mod guards;
 mod rejects;
 
@@ -23,6 +24,7 @@ use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Retention, Run,
 use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};
 use crate::tables::PageRow;
+use crate::tables::snapshot::Snapshot;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -99,6 +101,7 @@ fn figures(
         expired: counters.get(Counter::PagesExpired),
         before,
         after,
+        gathered: None,
     }
 }
 
@@ -156,7 +159,13 @@ pub fn commit(
     let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
     let attempt = plan.attempt(store.root());
-    let figures = figures(job, &read, &counters, head, after, &attempt);
+    let mut figures = figures(job, &read, &counters, head, after, &attempt);
+    if !allowed.contains(&Guard::SourceFolded) {
+        let least = guards::source_pages_min(after.0);
+        let (sources, before) = (sources(job, head, plan), head.map(|head| Snapshot::of(store, head)));
+        let tables = Snapshot::new(store.data(), &tables);
+        figures.gathered = folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
+    }
     if let Err(refusal) = guards::check(&job.guards, &figures, allowed) {
         plan.mark_refused(store.root())?;
         rejects::write_list(&read.rejects, &attempt)?;

@@ -13,6 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::leaders::{self, Joined, Led, Precedence};
+use crate::fold::origins::{Gathered, PAGES_MANY};
 use crate::graph::Graph;
 use crate::graph::representative::{KeepRule, Rank};
 use crate::store::runs::Table;
@@ -59,6 +60,8 @@ pub struct RankedPage {
     pub doc: Id,
     /// The page's host.
     pub host: u64,
+    /// The source that it was last seen in.
+    pub source: u64,
     /// The page's rank by the keep rule.
     pub rank: Rank,
 }
@@ -214,7 +217,8 @@ pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedP
             let what = format!("table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`");
             return Err(Error::new(Kind::Io, what));
         };
-        emit(RankedPage { component, content, doc, host: page.host, rank: rule.rank(page.facts(chars as u32)) });
+        let (host, source) = (page.host, page.source.into());
+        emit(RankedPage { component, content, doc, host, source, rank: rule.rank(page.facts(chars as u32)) });
     }
     Ok(())
 }
@@ -323,6 +327,7 @@ pub fn clusters(
     let before = epoch.before::<ClusterRow>()?.matching(components);
     let mut before = before.chunk_by(|a, b| a.component == b.component).peekable();
     let mut rows = Vec::new();
+    let mut gathered = Gathered::default();
     for &component in components {
         epoch.advanced();
         let old = before.next_if(|rows| rows[0].component == component).unwrap_or_default();
@@ -331,15 +336,24 @@ pub fn clusters(
         (own_pairs, pairs) = pairs.split_at(pairs.partition_point(|pair| pair.component <= component));
         let ComponentClusters { rows: new, led } =
             clusters_of(component, own_pages, own_pairs, epoch.shared.job.clusters.radius);
-        led.into_iter().for_each(&mut *emit);
         let retracted = old.iter().map(|row| ClusterRow { diff: -1, ..row.clone() });
         let changes = consolidate(retracted.chain(new).collect());
         for row in &changes {
             let counter = if row.diff > 0 { Counter::FoldedMore } else { Counter::FoldedLess };
             epoch.count(counter, u64::from(row.pages) - 1);
         }
+        let large = |row: &&ClusterRow| row.diff > 0 && u64::from(row.pages) >= PAGES_MANY;
+        let large: BTreeSet<Id> = changes.iter().filter(large).map(|row| row.leader).collect();
+        if !large.is_empty() {
+            let leader =
+                |content| led.binary_search_by_key(&content, |led| led.content).map_or(content, |at| led[at].leader);
+            let places = own_pages.iter().map(|page| (leader(page.content), page.source as u16, page.host));
+            gathered.add(places.filter(|(leader, ..)| large.contains(leader)));
+        }
         rows.extend(changes);
+        led.into_iter().for_each(&mut *emit);
     }
+    epoch.gathered(gathered);
     epoch.write(rows)
 }
 
@@ -353,7 +367,7 @@ mod tests {
 
     fn page(content: u64, doc: u64, rank: u64) -> RankedPage {
         let (component, content, doc) = (id(1), id(content), id(doc));
-        RankedPage { component, content, doc, host: 0, rank: [0, rank, 0, 0] }
+        RankedPage { component, content, doc, host: 0, source: 0, rank: [0, rank, 0, 0] }
     }
 
     fn pair(a: u64, b: u64) -> AcceptedPair {

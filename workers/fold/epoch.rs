@@ -8,6 +8,7 @@
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::counters::{Counter, Counters};
+use crate::fold::origins::{Gathered, Origin};
 use crate::fold::pairs::AcceptedChanges;
 use crate::fold::spans::{Span, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
@@ -172,6 +173,8 @@ pub struct Receipt {
     pub segments: BTreeMap<String, SegmentRef>,
     /// Its counts.
     pub counters: Counters,
+    /// Pages of sources and hosts in clusters that have many of them, see [`Gathered`].
+    pub gathered: Vec<(Origin, u64)>,
     /// What each operator did on this worker, in the order in which they ended. Only for `run.json`
     /// and the profile.
     pub spans: Vec<Span>,
@@ -420,6 +423,11 @@ impl Epoch {
     /// Adds `n` to a counter of the receipt.
     pub fn count(&self, counter: Counter, n: u64) {
         self.receipt.borrow_mut().counters.count(counter, n);
+    }
+
+    /// Keeps the counts of sources and hosts. Called once.
+    pub fn gathered(&self, gathered: Gathered) {
+        self.receipt.borrow_mut().gathered = gathered.most();
     }
 
     /// Counts the change of a fingerprint from `before` earlier near ones to `after`.

@@ -19,6 +19,7 @@ pub mod groups;
 pub mod ingest;
 pub mod keys;
 pub mod leaders;
+pub mod origins;
 pub mod pages;
 pub mod pairs;
 pub mod propagate;

@@ -15,10 +15,13 @@ pub struct Options {
     pub expired_max: f64,
     /// The greatest difference between the shares of folded pages of two epochs. Default: 0.2.
     pub folded_jump_max: f64,
+    /// The share of a source's or a host's pages that one epoch may move into clusters which have
+    /// 100 or more of its pages each. Default: 0.9.
+    pub source_folded_max: f64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { missing_max: 0.3, expired_max: 0.3, folded_jump_max: 0.2 }
+        Options { missing_max: 0.3, expired_max: 0.3, folded_jump_max: 0.2, source_folded_max: 0.9 }
     }
 }

@@ -177,6 +177,7 @@ impl Job {
             ("guards", "missing_max", self.guards.missing_max),
             ("guards", "expired_max", self.guards.expired_max),
             ("guards", "folded_jump_max", self.guards.folded_jump_max),
+            ("guards", "source_folded_max", self.guards.source_folded_max),
         ];
         for (table, key, share) in shares {
             if !(0.0..=1.0).contains(&share) {

@@ -28,6 +28,14 @@ impl PageRow {
     }
 }
 
+impl PageColumns {
+    /// The source, the host and the diff of each row.
+    pub fn origins(&self) -> impl Iterator<Item = (u16, u64, i8)> + '_ {
+        let places = self.source.values().iter().zip(self.host.values());
+        places.zip(self.diff.values()).map(|((source, host), diff)| (*source, *host, *diff))
+    }
+}
+
 /// Whether `page` was last seen too long ago.
 pub fn has_expired(page: &PageRow, retention: Retention) -> bool {
     page.last_epoch < retention.epoch_min || page.last_time < retention.time_min

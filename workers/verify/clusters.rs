@@ -187,7 +187,8 @@ fn parts(
         // Another check finds pages that do not live; they do not count here.
         if let Some(page) = live.find(|page| page.doc.cmp(&doc)) {
             let rank = rule.rank(page.facts(chars as u32));
-            ranked.push(RankedPage { component, content, doc, host: page.host, rank });
+            let (host, source) = (page.host, page.source.into());
+            ranked.push(RankedPage { component, content, doc, host, source, rank });
         }
     }
     ranked.sort_unstable();
@@ -235,7 +236,8 @@ mod tests {
     #[test]
     fn fields_that_differ() {
         let id = |high| Id { high, low: 0 };
-        let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host: 0, rank: Default::default() };
+        let (host, source, rank) = (0, 0, Default::default());
+        let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host, source, rank };
         let anew = clusters_of(id(1), &[page(4), page(5)], &[], 1).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };

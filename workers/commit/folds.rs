@@ -1,0 +1,182 @@
+//! Finds the source or the host of whose pages an epoch moves the greatest share into few clusters.
+//!
+//! That many pages of a host fold is no accident: those of a mirror all do, each with its own twin.
+//! The accident is that texts which are not the same are taken for one: then nearly all pages of a
+//! host or a source end in a few clusters. So what counts is the pages in clusters that have at
+//! least [`PAGES_MANY`] pages of the same origin, after the epoch and not before it.
+//!
+//! The workers name the few origins that can have many such pages. The totals of these take one pass
+//! over two columns of `pages`, and only for an origin whose share is still too large its pages are
+//! looked up, before the epoch and after it.
+
+use crate::document::{Id, host_name};
+use crate::error::Result;
+use crate::fold::epoch::Receipt;
+use crate::fold::origins::{Gathered, Origin, PAGES_MANY};
+use crate::job::Job;
+use crate::store::manifest::Source;
+use crate::store::runs::Table;
+use crate::store::table::Row;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{ClusterRow, ComponentRow, ContentRow, LeaderRow, PageRow, UrlRow};
+use std::collections::BTreeMap;
+
+/// A source or a host, and what the epoch makes of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folds {
+    /// What it is, in words.
+    pub origin: String,
+    /// The number of its pages after the epoch.
+    pub pages: u64,
+    /// How many more of them are in clusters with many of its pages than before the epoch.
+    pub moved: u64,
+    /// The number of these clusters.
+    pub clusters: u64,
+    /// Its pages in the largest one.
+    pub largest: u64,
+    /// The distinct texts of these.
+    pub texts: u64,
+    /// The URL that represents the largest one.
+    pub representative: String,
+}
+
+/// The origin of which the greatest share moves, if that is above `share_max` and at least
+/// `pages_min` pages.
+pub fn worst(
+    job: &Job,
+    sources: &[Source],
+    before: Option<&Snapshot<'_>>,
+    after: &Snapshot<'_>,
+    receipts: &[Receipt],
+    pages_min: u64,
+) -> Result<Option<Folds>> {
+    let share_max = job.guards.source_folded_max;
+    let mut gathered = Gathered::default();
+    receipts.iter().for_each(|receipt| gathered.add_counts(receipt.gathered.iter().copied()));
+    let suspects: Vec<(Origin, u64)> = gathered.most().into_iter().filter(|(_, pages)| *pages >= pages_min).collect();
+    if suspects.is_empty() {
+        return Ok(None);
+    }
+    let pages = after.table::<PageRow>()?;
+    let totals = totals(&pages, &suspects);
+    let is_above = |moved: u64, pages: u64| moved >= pages_min && moved as f64 > share_max * pages as f64;
+    let mut worst: Option<(Origin, Large, Folds)> = None;
+    for (origin, bound) in suspects {
+        let total = totals.get(&origin).copied().unwrap_or(0);
+        if !is_above(bound, total) {
+            continue;
+        }
+        let large = Large::of(job, after, origin)?;
+        let earlier = before.map(|before| Large::of(job, before, origin)).transpose()?.unwrap_or_default();
+        let moved = large.pages.saturating_sub(earlier.pages);
+        let is_worse =
+            |than: &Folds| u128::from(moved) * u128::from(than.pages) > u128::from(than.moved) * u128::from(total);
+        if is_above(moved, total) && worst.as_ref().is_none_or(|(.., than)| is_worse(than)) {
+            let folds = Folds { pages: total, moved, clusters: large.clusters, ..Folds::default() };
+            worst = Some((origin, large, folds));
+        }
+    }
+    worst.map(|(origin, large, folds)| large.describe(after, sources, origin, folds)).transpose()
+}
+
+/// The live pages of each suspect. The diffs of a row sum to 0 or 1 over all runs.
+fn totals(pages: &Table<PageRow>, suspects: &[(Origin, u64)]) -> BTreeMap<Origin, u64> {
+    let mut sums: BTreeMap<Origin, i64> = suspects.iter().map(|(origin, _)| (*origin, 0)).collect();
+    for segment in pages.segments() {
+        for columns in (0..segment.batches()).map(|batch| segment.batch(batch)) {
+            for (source, host, diff) in columns.origins() {
+                for origin in Origin::of(source, host) {
+                    if let Some(sum) = sums.get_mut(&origin) {
+                        *sum += i64::from(diff);
+                    }
+                }
+            }
+        }
+    }
+    sums.into_iter().map(|(origin, sum)| (origin, sum.max(0) as u64)).collect()
+}
+
+/// The clusters that have many pages of an origin.
+#[derive(Debug, Default)]
+struct Large {
+    /// Pages of the origin in them.
+    pages: u64,
+    clusters: u64,
+    /// The leader of the one with most of these pages.
+    leader: Id,
+    largest: u64,
+    /// The contents of these, and one of them.
+    texts: u64,
+    doc: Id,
+}
+
+impl Large {
+    fn of(job: &Job, tables: &Snapshot<'_>, origin: Origin) -> Result<Large> {
+        let pages = live(&tables.table::<PageRow>()?, origin);
+        let mut contents: Vec<Id> = pages.iter().map(|(content, _)| *content).collect();
+        contents.dedup();
+        let rows = tables.table::<ContentRow>()?.matching(&contents).into_iter();
+        let contents: Vec<Id> = rows.filter(|row| !row.says_little(&job.clusters)).map(|row| row.content).collect();
+        let leaders = tables.table::<LeaderRow>()?.matching(&contents);
+        let leaders: BTreeMap<Id, Id> = leaders.into_iter().map(|row| (row.content, row.leader)).collect();
+        // By leader: pages, contents, the least page.
+        let mut clusters: BTreeMap<Id, (u64, u64, Id)> = BTreeMap::new();
+        for pages in pages.chunk_by(|a, b| a.0 == b.0) {
+            let (content, doc) = pages[0];
+            if contents.binary_search(&content).is_ok() {
+                let leader = leaders.get(&content).copied().unwrap_or(content);
+                let cluster = clusters.entry(leader).or_insert((0, 0, doc));
+                *cluster = (cluster.0 + pages.len() as u64, cluster.1 + 1, cluster.2.min(doc));
+            }
+        }
+        let mut all = Large::default();
+        for (leader, (pages, texts, doc)) in clusters.into_iter().filter(|(_, of)| of.0 >= PAGES_MANY) {
+            (all.pages, all.clusters) = (all.pages + pages, all.clusters + 1);
+            if pages > all.largest {
+                all = Large { leader, largest: pages, texts, doc, ..all };
+            }
+        }
+        Ok(all)
+    }
+
+    fn describe(&self, tables: &Snapshot<'_>, sources: &[Source], origin: Origin, folds: Folds) -> Result<Folds> {
+        let component = tables.table::<ComponentRow>()?.matching(&[self.leader]);
+        let component = component.first().map_or(self.leader, |row| row.component);
+        let clusters = tables.table::<ClusterRow>()?.matching(&[component]);
+        let representative = clusters.iter().find(|row| row.leader == self.leader).map(|row| row.representative);
+        let urls = tables.table::<UrlRow>()?;
+        let url = |doc: Id| {
+            let row = urls.matching(&[doc]).into_iter().next();
+            row.map_or_else(|| doc.to_string(), |row| String::from_utf8_lossy(&row.url).into_owned())
+        };
+        let origin = match origin {
+            Origin::Source(number) => {
+                let name = sources.get(usize::from(number)).map_or("", |source| &source.name);
+                format!("source `{name}`")
+            }
+            Origin::Host(_) => format!("host `{}`", host_name(&url(self.doc)).unwrap_or_default()),
+        };
+        let representative = url(representative.unwrap_or(self.doc));
+        Ok(Folds { origin, largest: self.largest, texts: self.texts, representative, ..folds })
+    }
+}
+
+/// The content and the DocId of each live page of `origin` that has a text, ascending. Pages are
+/// tested by their mapped columns, because most do not match.
+fn live(pages: &Table<PageRow>, origin: Origin) -> Vec<(Id, Id)> {
+    let mut rows: Vec<(Id, Id, i8)> = Vec::new();
+    for segment in pages.segments() {
+        for columns in (0..segment.batches()).map(|batch| segment.batch(batch)) {
+            for (at, (source, host, _)) in columns.origins().enumerate() {
+                if Origin::of(source, host).any(|one| one == origin) {
+                    let row = PageRow::row(columns, at);
+                    rows.push((row.content, row.doc, row.diff));
+                }
+            }
+        }
+    }
+    rows.sort_unstable();
+    let sums = rows.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+    let live = sums.filter(|rows| rows.iter().map(|row| i64::from(row.2)).sum::<i64>() > 0);
+    live.map(|rows| (rows[0].0, rows[0].1)).filter(|(content, _)| !content.is_none()).collect()
+}
