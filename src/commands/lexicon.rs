@@ -128,13 +128,13 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
     let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let observed = Arc::new(ObservedProcess::new("this process"));
-    let bar = Bar::start(inputs.bytes(), false, 0);
+    let bar = Bar::start(inputs.bytes(), false, false, 0);
     bar.follow(vec![observed.clone()]);
     let counted = match arguments.kind {
         cli::LexiconKind::Furniture => lines(arguments, &job, &inputs, threads, &observed.progress),
         _ => words(arguments, &job, &inputs, threads, &observed.progress),
     };
-    bar.finish();
+    drop(bar);
     let content = counted?;
     let Content { of_what: [words, texts, distinct], words: n, texts: all, docs_min, .. } = content;
     if n == 0 {

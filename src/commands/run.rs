@@ -18,6 +18,7 @@ use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print;
 use crate::terminal::profile::{self, Times};
+use crate::terminal::progress::After;
 use crate::terminal::report::{self, Outcome};
 use crate::terminal::trace;
 use crate::unattended::queue;
@@ -155,25 +156,28 @@ pub fn epoch(
 ) -> Result<Head> {
     let topology = topology(arguments, ranks)?;
     let mut times = Times::start(began);
-    let bar = Bar::start(plan.bytes(), arguments.quiet, arguments.verbose);
+    let exports = job.output.export == When::Always;
+    let bar = Bar::start(plan.bytes(), exports, arguments.quiet, arguments.verbose);
     let work = match (ranks, &arguments.cluster) {
         (Some(ranks), _) => ranks.work(job, plan, &bar),
         (None, Some(_)) => attempts::work(job, plan, &topology, &bar),
         (None, None) => threads(job, plan, head, &topology, &bar),
     };
-    bar.finish();
     let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
     times.lap("work");
+    bar.after(After::Commit);
     let (spans, rows_read) = (profile::spans(&receipts), report::rows_read(&receipts));
     let Committed { mut head, counts, left } =
         commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
     tracing::info!(epoch = head.manifest.epoch, "committed");
+    bar.after(After::Export);
     let exported = match job.output.export {
         When::Always => Some(export::export(job, store, &head)?),
         When::OnDemand => None,
     };
     times.lap("export");
+    bar.after(After::Merge);
     match merge::merge(store, &head) {
         Ok(Some(merged)) => head = merged,
         Ok(None) => {}
@@ -181,6 +185,7 @@ pub fn epoch(
         Err(error) => tracing::warn!(%error, "cannot merge runs"),
     }
     times.lap("merge");
+    drop(bar);
     // The commit, the export and the merge are this process's.
     let memory_bytes = memory_bytes.max(control::memory_bytes());
     let counted = |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);

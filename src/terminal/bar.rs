@@ -1,11 +1,13 @@
 //! Shows the progress of a run: a bar on a terminal, log lines elsewhere.
 
 use crate::cluster::control::Message;
-use crate::terminal::print::{counted, grouped};
+use crate::terminal::print::grouped;
+use crate::terminal::progress::{After, Reached, step_after, step_name};
+use console::{Term, truncate_str};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -19,6 +21,8 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
 /// Processes with a line of their own on a terminal.
 const LINES_MAX: usize = 16;
+/// The columns of a terminal that does not say how wide it is.
+const COLUMNS: usize = 80;
 
 /// A process as the launcher sees it.
 pub struct ObservedProcess {
@@ -62,96 +66,126 @@ impl ObservedProcess {
 
 type Followed = Arc<Mutex<Vec<Arc<ObservedProcess>>>>;
 
-/// Shows the progress of all processes.
-pub struct Bar {
+/// What is shown.
+#[derive(Clone, Default)]
+struct Shown {
     followed: Followed,
+    /// The step after the stages of the workers, or 0 while they work.
+    after: Arc<AtomicUsize>,
+    /// Bytes of input to read.
+    bytes_total: u64,
+    exports: bool,
+}
+
+impl Shown {
+    fn reached(&self, started: Instant) -> Reached {
+        let (bytes, records, stage) = sum(&processes(&self.followed));
+        let (bytes_total, exports) = (self.bytes_total, self.exports);
+        let step = self.after.load(Ordering::Relaxed).max(stage);
+        Reached { step, bytes, bytes_total, records, exports, seconds: started.elapsed().as_secs_f64() }
+    }
+}
+
+/// Shows the progress of all processes, and of what comes after their work, until it is dropped.
+pub struct Bar {
+    shown: Shown,
     over: Arc<AtomicBool>,
-    drawer: JoinHandle<()>,
+    drawer: Option<JoinHandle<()>>,
 }
 
 impl Bar {
-    /// Starts to show how many of `total` bytes are done.
-    pub fn start(total: u64, quiet: bool, verbose: u8) -> Bar {
-        let followed = Followed::default();
+    /// Starts to show how many of `bytes_total` bytes are done. `exports` says whether an export
+    /// comes at the end.
+    pub fn start(bytes_total: u64, exports: bool, quiet: bool, verbose: u8) -> Bar {
+        let shown = Shown { bytes_total, exports, ..Shown::default() };
         let over = Arc::new(AtomicBool::new(false));
-        let (shared, stop) = (followed.clone(), over.clone());
+        let (shared, stop) = (shown.clone(), over.clone());
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let drawer = thread::spawn(move || match terminal {
-            true => draw(&shared, &stop, total),
-            false => log(&shared, &stop, total, verbose > 0),
+            true => draw(&shared, &stop),
+            false => log(&shared, &stop, verbose > 0),
         });
-        Bar { followed, over, drawer }
+        Bar { shown, over, drawer: Some(drawer) }
     }
 
     /// Shows the progress of these processes from now on.
     pub fn follow(&self, processes: Vec<Arc<ObservedProcess>>) {
-        *lock(&self.followed) = processes;
+        *lock(&self.shown.followed) = processes;
     }
 
-    /// Removes the bar.
-    pub fn finish(self) {
-        self.over.store(true, Ordering::Relaxed);
-        self.drawer.thread().unpark();
-        // A failure of the bar does not fail the run.
-        let _ = self.drawer.join();
+    /// The workers are done, and this comes now.
+    pub fn after(&self, after: After) {
+        self.shown.after.store(step_after(after), Ordering::Relaxed);
     }
 }
 
-/// Draws a bar for all processes and, if there are several, a line for each.
-fn draw(followed: &Followed, over: &AtomicBool, total: u64) {
-    let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-    let bar = all.add(ProgressBar::new(total));
-    let template = "{msg:>10} [{wide_bar}] {prefix}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
+impl Drop for Bar {
+    /// Removes the bar, so that nothing is printed beside it.
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(drawer) = self.drawer.take() {
+            drawer.thread().unpark();
+            // A failure of the bar does not fail the run.
+            let _ = drawer.join();
+        }
     }
+}
+
+/// The columns of the terminal. The last one stays free: some terminals wrap a line that fills it.
+fn columns() -> usize {
+    Term::stderr().size_checked().map_or(COLUMNS, |(_, columns)| columns.into()).saturating_sub(1).max(1)
+}
+
+/// Draws a bar for all processes and, if there are several, a line for each.
+fn draw(shown: &Shown, over: &AtomicBool) {
+    let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let line = || {
+        let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        ProgressBar::new_spinner().with_style(style)
+    };
+    let bar = all.add(line());
     let mut lines: Vec<ProgressBar> = Vec::new();
     let started = Instant::now();
     while !over.load(Ordering::Relaxed) {
         thread::park_timeout(DRAW_EVERY);
-        let processes = processes(followed);
-        let (bytes, records, stage) = sum(&processes);
-        bar.set_position(bytes);
-        bar.set_message(stage);
-        bar.set_prefix(figures(bytes, total, records, started.elapsed().as_secs_f64()));
-        let wanted = if processes.len() > 1 { processes.len().min(LINES_MAX) } else { 0 };
+        // A terminal may become narrower while it shows this.
+        let columns = columns();
+        bar.set_message(shown.reached(started).line(columns));
+        let is_working = shown.after.load(Ordering::Relaxed) == 0;
+        let processes = processes(&shown.followed);
+        let wanted = if processes.len() > 1 && is_working { processes.len().min(LINES_MAX) } else { 0 };
         while lines.len() < wanted {
-            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-            lines.push(all.add(ProgressBar::new_spinner().with_style(style)));
+            lines.push(all.add(line()));
         }
         lines.drain(wanted..).for_each(|line| all.remove(&line));
-        lines.iter().zip(&processes).for_each(|(line, process)| line.set_message(process.line()));
+        for (line, process) in lines.iter().zip(&processes) {
+            line.set_message(truncate_str(&process.line(), columns, "...").into_owned());
+        }
     }
     // If the terminal cannot be cleared, the run does not fail.
     let _ = all.clear();
 }
 
-/// The figures beside the bar. The time left is that of reading; the stages after it have none.
-fn figures(bytes: u64, total: u64, records: u64, seconds: f64) -> String {
-    let rate = records as f64 / seconds.max(0.001);
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let left = match total.checked_sub(bytes) {
-        Some(left @ 1..) if bytes > 0 => format!(", {:.0} s to read", seconds * left as f64 / bytes as f64),
-        _ => String::new(),
-    };
-    let (records, rate) = (counted(records, "record"), grouped(rate as u64));
-    format!("{:.0}/{:.0} MB, {records}, {rate}/s{left}", megabytes(bytes), megabytes(total))
-}
-
 /// Logs a line for all processes and, if `each`, a line for each.
-fn log(followed: &Followed, over: &AtomicBool, total: u64, each: bool) {
+fn log(shown: &Shown, over: &AtomicBool, each: bool) {
     let (started, mut logged, mut logged_each) = (Instant::now(), Instant::now(), Instant::now());
     while !over.load(Ordering::Relaxed) {
         thread::park_timeout(DRAW_EVERY);
         if logged.elapsed() >= LOG_EVERY {
             logged = Instant::now();
-            let (bytes, records, stage) = sum(&processes(followed));
-            let rate = records as f64 / started.elapsed().as_secs_f64().max(0.001);
-            tracing::info!(stage, bytes, bytes_total = total, documents = records, documents_per_s = rate as u64);
+            let Reached { step, bytes, bytes_total, records, seconds, .. } = shown.reached(started);
+            let rate = records as f64 / seconds.max(0.001);
+            tracing::info!(
+                stage = step_name(step),
+                bytes,
+                bytes_total,
+                documents = records,
+                documents_per_s = rate as u64
+            );
         }
         if each && logged_each.elapsed() >= LOG_EACH_EVERY {
             logged_each = Instant::now();
-            for process in processes(followed) {
+            for process in processes(&shown.followed) {
                 tracing::info!(
                     host = process.name,
                     stage = process.stage(),
@@ -168,30 +202,16 @@ fn processes(followed: &Followed) -> Vec<Arc<ObservedProcess>> {
     lock(followed).clone()
 }
 
+/// The name of a stage; after the last one the workers are done.
 fn stage(number: u64) -> &'static str {
-    STAGES[(number as usize).min(STAGES.len() - 1)]
+    step_name((number as usize).min(STAGES.len() - 1))
 }
 
-/// The bytes and records of all processes, and the stage of the slowest one.
-fn sum(processes: &[Arc<ObservedProcess>]) -> (u64, u64, &'static str) {
+/// The bytes and records of all processes, and the number of the stage of the slowest one.
+fn sum(processes: &[Arc<ObservedProcess>]) -> (u64, u64, usize) {
     let sum = |of: fn(&Progress) -> &AtomicU64| {
         processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()
     };
     let least = processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
-    (sum(|p| &p.bytes), sum(|p| &p.records), stage(least.unwrap_or(0)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The figures leave room for a bar in 80 columns, and speak of the time left only while that
-    /// is known: while inputs are read.
-    #[test]
-    fn figures_fit() {
-        let reading = figures(25_680_000, 264_950_000, 1_025_911, 5.0);
-        assert_eq!(reading, "26/265 MB, 1,025,911 records, 205,182/s, 47 s to read");
-        assert!(reading.len() < 60);
-        assert_eq!(figures(5_000_000, 5_000_000, 1, 1.0), "5/5 MB, 1 record, 1/s");
-    }
+    (sum(|p| &p.bytes), sum(|p| &p.records), (least.unwrap_or(0) as usize).min(STAGES.len() - 1))
 }

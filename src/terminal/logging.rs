@@ -19,15 +19,25 @@ pub fn start(quiet: bool, verbose: u8) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     // A log that cannot be written does not fail the run; reporting that on the same stderr would
     // panic.
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .log_internal_errors(false);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_target(false).log_internal_errors(false);
     if terminal {
-        builder.without_time().init();
+        builder.with_writer(|| OwnLine).without_time().init();
     } else {
-        builder.json().flatten_event(true).init();
+        builder.with_writer(std::io::stderr).json().flatten_event(true).init();
+    }
+}
+
+/// Writes to a terminal that may show the progress bar: takes its line away first. The bar is drawn
+/// again below.
+struct OwnLine;
+
+impl Write for OwnLine {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        std::io::stderr().lock().write_all(&[b"\r\x1b[2K", line].concat()).map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

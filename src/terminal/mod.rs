@@ -6,5 +6,6 @@ pub mod logging;
 pub mod paint;
 pub mod print;
 pub mod profile;
+pub mod progress;
 pub mod report;
 pub mod trace;
