@@ -84,7 +84,8 @@ impl Bench {
         self.other("run", arguments)
     }
 
-    fn other(&self, name: &str, arguments: &[&str]) -> Command {
+    /// Another command of the job, ready to start.
+    pub fn other(&self, name: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(pagefold());
         command.arg(name).arg("job.toml").args(arguments).current_dir(self.folder.path()).env_remove("RUST_LOG");
         command

@@ -68,6 +68,15 @@ pub struct Eval {
     /// pairs that are the same.
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,
+    /// Ask about N pairs of texts, keep the answers in the file of labels, and estimate precision and
+    /// recall from them. What the file already answers is not asked. y: they are the same; n: they
+    /// are not; s: skip; q: stop. Answers may come from stdin, one a line.
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "sweep"])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub ask: Option<u32>,
+    /// The sample that --ask draws.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "ask")]
+    pub seed: u64,
     /// List so many pairs that are joined and not the same, and so many that are the same and not
     /// joined.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]

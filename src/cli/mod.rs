@@ -104,9 +104,11 @@ pub enum Command {
     /// hash; with --deep whether its tables agree and the near pairs are all there.
     #[command(after_help = "Example:\n  pagefold verify crawl.toml --full")]
     Verify(Verify),
-    /// Say how right the store's answers are, held against labels; with --sweep, what other
-    /// settings would make of them.
-    #[command(after_help = "Example:\n  pagefold eval crawl.toml --labels truth.jsonl --list 20")]
+    /// Say how right the store's answers are, held against labels, or with --ask against your answers
+    /// about some pairs; with --sweep, what other settings would make of them.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold eval crawl.toml --labels truth.jsonl --list 20\n\
+            \x20 pagefold eval crawl.toml --ask 200 --labels answers.jsonl")]
     Eval(Eval),
     /// Make an earlier epoch the answer again. Nothing is deleted.
     #[command(after_help = "Example:\n  pagefold rollback crawl.toml 41")]

@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod dry_run;
 pub mod eval;
+mod eval_ask;
 pub mod explain;
 pub mod export;
 pub mod filter;

@@ -262,6 +262,24 @@ pub fn pair(pair: &Pair, paint: Paint) -> String {
     lines.out
 }
 
+/// Two pages for someone who says whether they are the same: how their texts begin and what differs.
+/// What the store thinks of them would sway the answer, and is not shown.
+pub fn question(pair: &Pair, begins: [Option<&str>; 2], paint: Paint) -> String {
+    let mut lines = Lines::new(paint);
+    for (name, side, begins) in [("a", &pair.a, begins[0]), ("b", &pair.b, begins[1])] {
+        let url = lines.url(&side.url);
+        lines.line(name, &format!("{url}, {}", counted(side.chars.into(), "character")));
+        if let Some(text) = begins {
+            let text = paint.of(Colour::Faint, text);
+            lines.line("", &text);
+        }
+    }
+    if pair.parts.is_some() {
+        differences(&mut lines, pair);
+    }
+    lines.out
+}
+
 /// The bits of both fingerprints, with the bands parted, and a mark under each that differs.
 fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
     let within = if of.distance <= of.k { "within" } else { "beyond" };

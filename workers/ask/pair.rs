@@ -217,6 +217,13 @@ pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
     Ok(pair)
 }
 
+/// How the text of a live page begins; none if texts are not kept, or the page is not compared.
+pub fn begins(index: &Index, page: &Nearest) -> Result<Option<String>> {
+    let Some(row) = index.tables.page(page.doc) else { return Ok(None) };
+    let evidence = index.tables.evidence(row.content)?;
+    Ok(evidence.and_then(|kept| Some(kept.text()?.chars().take(HEAD_CHARS).collect())))
+}
+
 fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
     Side {
         url: found.url.clone(),

@@ -3,6 +3,7 @@
 //!
 //! It reads the head's mapped tables, runs no epoch and writes nothing. The logic (`score`,
 //! `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `plot` draws the result.
+//! Without labels, `survey` estimates it from answers about a sample of pairs.
 
 pub mod candidates;
 pub mod labels;
@@ -10,6 +11,7 @@ pub mod listing;
 pub mod plot;
 pub mod scene;
 pub mod score;
+pub mod survey;
 pub mod sweep;
 pub mod tally;
 #[cfg(test)]

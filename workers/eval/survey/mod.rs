@@ -1,0 +1,244 @@
+//! Estimates precision and recall from answers about a sample of the store's decided pairs.
+//!
+//! The population is every decided pair of distinct texts, accepted or refused. A pair that no
+//! signature proposes is in no table, so recall is *of the pairs that were compared*. The pairs are
+//! divided into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the
+//! pair, and its first pairs are asked about. So within a stratum each pair has the same
+//! probability to be in the sample, the estimates ([`estimate`]) are unbiased, and a later epoch asks
+//! about few other pairs. Which stratum the next question comes from depends on the numbers of
+//! answers, never on what they say: whoever stops early has a smaller sample of the same kind.
+//!
+//! A pair that is skipped is replaced by the next one of its stratum. That is right as far as the
+//! skipped ones are like the others.
+
+pub mod estimate;
+pub mod strata;
+
+use crate::document::Id;
+use crate::error::{Error, Kind, Result};
+use crate::eval::labels::Labels;
+use crate::eval::scene::Truth;
+use crate::store::Store;
+use crate::store::manifest::Head;
+use crate::store::runs::Table;
+use crate::tables::pairs::proposed_by;
+use crate::tables::snapshot::Snapshot;
+use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PairRow, UrlRow};
+use crate::text::signatures::SignatureKind;
+use estimate::{Estimate, Tally, estimate};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use strata::{Cell, Drawn, Stratum, next};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The rows of `pairs` that are read at once.
+const PORTION_ROWS: usize = 1 << 16;
+
+/// A pair to ask about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The URL and the DocId of a page of the lesser content.
+    pub a: (String, Id),
+    /// Of the other content.
+    pub b: (String, Id),
+    stratum: usize,
+}
+
+/// The answers so far, and what to ask next.
+pub struct Survey {
+    strata: Vec<Stratum>,
+    tallies: Vec<Tally>,
+    /// Pairs of each stratum that were shown.
+    shown: Vec<usize>,
+    skipped: u64,
+    answers_max: u64,
+    content_pages: Table<ContentPageRow>,
+    urls: Table<UrlRow>,
+}
+
+/// A stratum and its answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OfStratum {
+    /// Whether the store accepted its pairs.
+    pub accepted: bool,
+    /// The similarities of its pairs, from.
+    pub similarity_min: f64,
+    /// To.
+    pub similarity_max: f64,
+    /// Its pairs of distinct texts.
+    pub pairs: u64,
+    /// The answers about them.
+    pub answers: u64,
+    /// Those that say that the two are the same.
+    pub same: u64,
+}
+
+/// What the answers say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// The epoch.
+    pub epoch: u64,
+    /// The accepted pairs of distinct texts.
+    pub accepted: u64,
+    /// The refused pairs.
+    pub refused: u64,
+    /// The answers.
+    pub answers: u64,
+    /// Pairs that were skipped.
+    pub skipped: u64,
+    /// The estimates. None before each stratum has an answer.
+    #[serde(flatten)]
+    pub estimate: Option<Estimate>,
+    /// The strata.
+    pub strata: Vec<OfStratum>,
+}
+
+impl Survey {
+    /// A survey of the decided pairs of `head` with at most `answers_max` answers.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if no pair was decided, `Io` if a table is damaged.
+    pub fn new(store: &Store, head: &Head, seed: u64, answers_max: u32) -> Result<Survey> {
+        let tables = Snapshot::of(store, head);
+        let cells = draw(&tables, seed, answers_max as usize)?;
+        if cells.is_empty() {
+            let line = format!("{}: the store has no decided pair to ask about", store.root().display());
+            return Err(Error::new(Kind::NoInput, line));
+        }
+        let strata = strata::strata(cells, answers_max);
+        Ok(Survey {
+            tallies: strata.iter().map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 0, no: 0 }).collect(),
+            shown: vec![0; strata.len()],
+            strata,
+            skipped: 0,
+            answers_max: answers_max.into(),
+            content_pages: tables.table()?,
+            urls: tables.table()?,
+        })
+    }
+
+    /// The next pair; none if there are answers enough, or no pairs left.
+    pub fn next(&mut self) -> Option<Question> {
+        if self.answers() >= self.answers_max {
+            return None;
+        }
+        let stratum = next(&self.strata, &self.tallies, &self.shown)?;
+        let (_, a, b) = self.strata[stratum].first[self.shown[stratum]];
+        self.shown[stratum] += 1;
+        Some(Question { a: self.page(a), b: self.page(b), stratum })
+    }
+
+    /// The URL and the DocId of the first page of `content`.
+    fn page(&self, content: Id) -> (String, Id) {
+        let doc = self.content_pages.first(content, 1).first().map_or(Id::NONE, |row| row.doc);
+        let url = self.urls.matching(&[doc]).into_iter().next();
+        (url.map_or_else(String::new, |row| String::from_utf8_lossy(&row.url).into_owned()), doc)
+    }
+
+    /// Takes the answer to `question`; none skips it.
+    pub fn answer(&mut self, question: &Question, same: Option<bool>) {
+        let tally = &mut self.tallies[question.stratum];
+        match same {
+            Some(true) => tally.yes += 1,
+            Some(false) => tally.no += 1,
+            None => self.skipped += 1,
+        }
+    }
+
+    /// The number of answers.
+    pub fn answers(&self) -> u64 {
+        self.tallies.iter().map(Tally::answers).sum()
+    }
+
+    /// The number of answers that are wanted.
+    pub fn wanted(&self) -> u64 {
+        self.answers_max.min(self.tallies.iter().map(|of| of.pairs).sum())
+    }
+
+    /// What the answers say.
+    pub fn findings(&self, head: &Head) -> Findings {
+        let pairs = |accepted| self.tallies.iter().filter(|of| of.accepted == accepted).map(|of| of.pairs).sum();
+        let of = |(stratum, tally): (&Stratum, &Tally)| OfStratum {
+            accepted: stratum.accepted,
+            similarity_min: f64::from(stratum.similarity.0) / 10_000.0,
+            similarity_max: f64::from(stratum.similarity.1) / 10_000.0,
+            pairs: tally.pairs,
+            answers: tally.answers(),
+            same: tally.yes,
+        };
+        Findings {
+            epoch: head.manifest.epoch,
+            accepted: pairs(true),
+            refused: pairs(false),
+            answers: self.answers(),
+            skipped: self.skipped,
+            estimate: estimate(&self.tallies),
+            strata: self.strata.iter().zip(&self.tallies).map(of).collect(),
+        }
+    }
+}
+
+/// Counts the decided pairs by cell, and draws from each cell as many as can be asked about, with as
+/// many again in place of those that are skipped.
+fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap<Cell, Drawn>> {
+    let components: Table<ComponentRow> = tables.table()?;
+    let (leaders, clusters): (Table<LeaderRow>, Table<ClusterRow>) = (tables.table()?, tables.table()?);
+    let mut cells: BTreeMap<Cell, Drawn> = BTreeMap::new();
+    for rows in tables.table::<PairRow>()?.portions(PORTION_ROWS) {
+        let mut contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
+        contents.dedup();
+        let component: BTreeMap<Id, Id> =
+            components.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect();
+        let leader: BTreeMap<Id, Id> =
+            leaders.matching(&contents).into_iter().map(|row| (row.content, row.leader)).collect();
+        let named: Vec<Id> = component.values().copied().collect::<BTreeSet<Id>>().into_iter().collect();
+        let pages: BTreeMap<(Id, Id), u32> =
+            clusters.matching(&named).into_iter().map(|row| ((row.component, row.leader), row.pages)).collect();
+        let pages_of = |content: Id| pages.get(&(*component.get(&content)?, *leader.get(&content)?)).copied();
+        for row in rows.iter().filter(|row| row.content < row.other) {
+            let numbers = std::iter::once(0).chain(SignatureKind::ALL.map(|kind| kind.number()));
+            let proposers = numbers.filter(|number| proposed_by(row.proposals, *number) > 0).count();
+            let cell = Cell::of(row, pages_of(row.content).unwrap_or(1), proposers);
+            let name = [row.content.to_bytes(), row.other.to_bytes()].concat();
+            let rank = xxh3_64_with_seed(&name, seed);
+            cells.entry(cell).or_default().add(rank, row, 2 * answers_max);
+        }
+    }
+    Ok(cells)
+}
+
+/// The answers that a file of labels has.
+pub struct Known {
+    places: BTreeMap<Id, u32>,
+    truth: Truth,
+}
+
+impl Known {
+    /// The answers that `labels` have.
+    pub fn new(labels: Labels) -> Known {
+        let places = (0..).zip(&labels.urls).map(|(at, (_, doc))| (*doc, at)).collect();
+        Known { places, truth: labels.truth }
+    }
+
+    /// Whether the pages of `question` are the same; none if the labels do not say it.
+    pub fn answer(&self, question: &Question) -> Option<bool> {
+        let places = [question.a.1, question.b.1].map(|doc| self.places.get(&doc).copied());
+        match (&self.truth, places) {
+            (Truth::Labels(labels), [Some(a), Some(b)]) => Some(labels[a as usize] == labels[b as usize]),
+            (Truth::Judged(pairs), [Some(a), Some(b)]) => {
+                let at = pairs.binary_search_by_key(&(a.min(b), a.max(b)), |(a, b, _)| (*a, *b)).ok()?;
+                Some(pairs[at].2)
+            }
+            // All others of the store differ.
+            (Truth::Listed(pairs), [Some(a), Some(b)]) => Some(pairs.binary_search(&(a.min(b), a.max(b))).is_ok()),
+            (Truth::Listed(_), _) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether answers can be added to the file: it has judged pairs.
+    pub fn is_judged(&self) -> bool {
+        matches!(self.truth, Truth::Judged(_))
+    }
+}
