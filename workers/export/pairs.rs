@@ -12,6 +12,10 @@ use crate::graph::representative::{KeepRule, Rank};
 use crate::tables::{PairRow, pairs};
 use std::collections::BTreeMap;
 
+/// The bytes of a URL that a row shows. A page has many pairs, so a crawl of URLs of 64 KiB would
+/// have an export of a hundred times its size.
+const URL_BYTES_SHOWN: usize = 2048;
+
 /// Writes the pairs; returns how many there are.
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
     let mut sink = Sink::<Pair>::create(place)?;
@@ -61,9 +65,18 @@ struct Shown {
 /// How `contents` (ascending) are shown, in their order.
 fn shown(tables: &Tables, best: &BTreeMap<Id, (Id, u32)>, contents: &[Id]) -> Vec<Shown> {
     let urls = tables.urls(contents.iter().filter_map(|content| best.get(content)).map(|(doc, _)| *doc));
-    let url = |content: &Id| best.get(content).map(|(doc, _)| urls.of(*doc)).unwrap_or_default();
+    let url = |content: &Id| cut(best.get(content).map(|(doc, _)| urls.of(*doc)).unwrap_or_default());
     let shown = |id: &Id| Shown { id: *id, hex: id.to_string().into(), url: url(id).into() };
     contents.iter().map(shown).collect()
+}
+
+/// `url`, or its beginning and an ellipsis.
+fn cut(mut url: String) -> String {
+    if url.len() > URL_BYTES_SHOWN {
+        url.truncate(url.floor_char_boundary(URL_BYTES_SHOWN));
+        url.push('\u{2026}');
+    }
+    url
 }
 
 /// Where `content`, which is not before `from`, is in `shown`.
@@ -87,4 +100,18 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id,
         best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
     }
     best.into_iter().map(|(content, (_, doc, bytes))| (content, (doc, bytes))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The URL of an ordinary page is shown whole. A longer one is cut between two characters.
+    #[test]
+    fn long_urls_are_cut() {
+        let ordinary = "u".repeat(URL_BYTES_SHOWN);
+        assert_eq!(cut(ordinary.clone()), ordinary);
+        assert_eq!(cut(format!("{ordinary}u")), format!("{ordinary}…"));
+        assert_eq!(cut("页".repeat(1000)), format!("{}…", "页".repeat(682)));
+    }
 }
