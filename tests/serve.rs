@@ -335,9 +335,9 @@ fn a_socket_is_handed_over() {
 fn the_page_is_true() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/online/README.md"));
     let page = page.expect("readable");
-    let block = |kind: &str| -> String {
-        let (_, rest) = page.split_once(&format!("```{kind}\n")).expect("a block");
-        rest.split_once("```").expect("its end").0.to_owned()
+    let blocks = |kind: &str| -> Vec<String> {
+        let fence = format!("```{kind}\n");
+        page.split(&fence).skip(1).map(|rest| rest.split_once("```").expect("its end").0.to_owned()).collect()
     };
     let bench = bench(8, "[serve]\ninbox = \"inbox\"\n");
     std::fs::write(bench.at("rows.jsonl"), lines(&asked(3))).expect("written");
@@ -355,7 +355,7 @@ fn the_page_is_true() {
     };
     let server = Server::start(&bench, &[]);
     if has("curl", &["--version"]) {
-        let commands = block("sh").replace("127.0.0.1:7311", &server.at.to_string());
+        let commands = blocks("sh")[0].replace("127.0.0.1:7311", &server.at.to_string());
         let (_, commands) = commands.split_once("&\n").expect("a server in the background");
         let verdicts = said("sh", &["-ec", commands]).matches("\"verdict\":").count();
         assert_eq!(verdicts, 1 + 3 + 1, "{commands}");
@@ -365,11 +365,24 @@ fn the_page_is_true() {
     assert!(server.stop().success());
     let server = Server::start(&bench, &["--token-file", "token"]);
     if has("python3", &["-c", "import requests"]) {
-        let program = block("python").replace("127.0.0.1:7311", &server.at.to_string());
+        // What the pipeline needs of Scrapy has a stand-in.
+        let [client, pipeline] = &blocks("python")[..] else { panic!("not two programs") };
+        let scrapy = "import sys, types\nsys.modules['scrapy'] = sys.modules['scrapy.exceptions'] = scrapy = \
+                      types.ModuleType('scrapy')\nscrapy.DropItem = type('DropItem', (Exception,), {})\n";
+        let program = format!("{scrapy}{client}\n{pipeline}").replace("127.0.0.1:7311", &server.at.to_string());
         let page = "<p>a page of some words that no other page of this store has, as far as one can tell</p>";
         let asked =
             format!("{program}\nprint(is_new('http://a.example/', '{page}'), is_new('http://b.example/', '{page}'))");
         assert_eq!(said("python3", &["-c", &asked]), "True False\n");
+        let item =
+            |words: &str| format!("NewTexts().process_item({{'url': 'http://c.example/', 'html': '{words}'}}, None)");
+        let news = page.replace("a page", "another leaf").replace("words", "quite different sentences");
+        assert_eq!(
+            said("python3", &["-c", &format!("{program}\nprint({}['url'])", item(&news))]),
+            "http://c.example/\n"
+        );
+        let dropped = format!("{program}\ntry: {}\nexcept scrapy.DropItem as known: print(known)", item(&page));
+        assert_eq!(said("python3", &["-c", &dropped]), "its text is known: http://c.example/\n");
     } else {
         crate::workbench::skip("Python's requests are missing");
     }

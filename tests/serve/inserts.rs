@@ -4,7 +4,7 @@ use super::client::{Server, send};
 use super::{asked, bench, problem, row};
 use crate::random::Random;
 use crate::texts::text;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, number};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -51,7 +51,7 @@ fn accepted(bench: &Bench) -> BTreeMap<String, Vec<(String, f64, String)>> {
     accepted
 }
 
-/// What is answered about a few hundred records, each of which is inserted, is what the next epoch
+/// What is answered about `PAGEFOLD_ASKED` records, each of which is inserted, is what the next epoch
 /// decides over the store and the records before it: whether a text is identical, near or new, how
 /// similar and by which rule. An answer after the last of them that is not provisional has the
 /// cluster and the representative of the epoch, too.
@@ -62,7 +62,7 @@ fn answers_are_those_of_the_next_epoch() {
         let mut before: BTreeSet<String> = bench.lines("members").iter().map(|row| told(row, "content")).collect();
         let server = Server::start(&bench, &[]);
         // The first stored texts are left alone.
-        let (alone, rows) = (asked(60), asked(320).split_off(60));
+        let (alone, rows) = (asked(60), asked(60 + number("PAGEFOLD_ASKED", 260)).split_off(60));
         let answers: Vec<Value> = rows.chunks(40).flat_map(|rows| server.batch("/insert?always=true", rows)).collect();
         let last = server.batch("/check", &[&rows[..], &alone].concat());
         assert!(server.stop().success());
@@ -183,13 +183,14 @@ fn the_last_record_of_a_page_holds() {
 }
 
 /// Sixteen clients send the same text at once, or texts that are all near each other, each under a
-/// URL of its own: exactly one is inserted, fifty times.
+/// URL of its own: exactly one is inserted, in each of `PAGEFOLD_ROUNDS` rounds.
 #[test]
 fn one_of_many_is_inserted() {
     let bench = bench(8, INBOX);
     let server = Server::start(&bench, &[]);
     const CLIENTS: u64 = 16;
-    for round in 0..50 {
+    let rounds = number("PAGEFOLD_ROUNDS", 50);
+    for round in 0..rounds {
         for near in [false, true] {
             let gate = Barrier::new(CLIENTS as usize);
             let send = |client: u64| {
@@ -216,16 +217,16 @@ fn one_of_many_is_inserted() {
     }
     assert!(server.stop().success());
     bench.run_well(&[]);
-    assert_eq!(members(&bench).len(), 8 + 100);
+    assert_eq!(members(&bench).len() as u64, 8 + 2 * rounds);
 }
 
-/// The server is killed ten times while clients insert and send again what was not answered, and
+/// The server is killed, `PAGEFOLD_KILLS` times, while clients insert and send again what was not answered, and
 /// runs go on beside it. Every insert that was answered is in the store, once.
 #[test]
 fn what_was_answered_survives() {
     const CLIENTS: usize = 4;
-    const KILLS: usize = 10;
     const ANSWERS: usize = 25;
+    let kills = number("PAGEFOLD_KILLS", 10);
     let bench = bench(8, INBOX);
     let arguments = ["--seal-seconds", "1"];
     let first = Server::start(&bench, &arguments);
@@ -254,7 +255,7 @@ fn what_was_answered_survives() {
         };
         let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(move || client(number))).collect();
         let mut server = Some(first);
-        for kill in 0..KILLS {
+        for kill in 0..kills {
             let running = server.take().expect("a server");
             let begun = answered.load(Ordering::SeqCst);
             running.wait("answers", || answered.load(Ordering::SeqCst) >= begun + ANSWERS);
@@ -277,7 +278,7 @@ fn what_was_answered_survives() {
         assert_eq!(urls.iter().filter(|of| *of == url).count(), 1, "{url}");
     }
     println!("{} inserts were answered", inserted.iter().map(Vec::len).sum::<usize>());
-    assert!(inserted.iter().map(Vec::len).sum::<usize>() >= KILLS * ANSWERS);
+    assert!(inserted.iter().map(Vec::len).sum::<usize>() >= kills as usize * ANSWERS);
     let contents: BTreeSet<String> = bench.lines("members").iter().map(|row| told(row, "content")).collect();
     assert_eq!(contents.len(), urls.len(), "no text is there twice");
 }
