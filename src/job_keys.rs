@@ -80,6 +80,7 @@ pub const KEYS: &[Key] = &[
     key("signatures.spotsigs.spots_min", Takes::Whole(1, ANY)),
     key("signatures.sentences.sentences", Takes::Whole(1, 8)),
     key("signatures.sentences.letters_max", Takes::Whole(0, ANY)),
+    key("contents.evidence", Takes::Switch),
     key("contents.text", Takes::Word(&["all", "short", "none"])),
     key("pages.retain_days", Takes::Whole(1, RETAIN_MAX as u64)),
     key("pages.retain_epochs", Takes::Whole(1, RETAIN_MAX as u64)),

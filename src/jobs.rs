@@ -251,7 +251,7 @@ mod tests {
             }
         }
         names.sort();
-        assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "manku.toml", "snapshot.toml"]);
+        assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "lean.toml", "manku.toml", "snapshot.toml"]);
     }
 
     /// The snapshot job states every key at its default: without all but its paths it is the same

@@ -39,6 +39,8 @@ mod inputs;
 mod inspect;
 /// What a page's key is made of, and which fields are found without being named.
 mod keys;
+/// A store that keeps nothing of texts answers as others.
+mod lean;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
 mod limits;

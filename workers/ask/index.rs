@@ -185,7 +185,7 @@ impl Index {
         }
         Ok(Index {
             epoch: head.manifest.epoch,
-            tables: Tables::open(store, head, job.bands()?)?,
+            tables: Tables::open(store, head, job)?,
             options: job.verdicts(),
             rule: KeepRule::new(&job.keep),
             job: job.clone(),
@@ -310,10 +310,8 @@ impl Index {
         let text = if evidence.text.is_empty() { None } else { unpack_text(&evidence.text) };
         let sketches = Sketches::parse(&evidence.sketches).ok_or_else(|| damaged(evidence.content, "is damaged"))?;
         let known = Known { chars: evidence.chars, sketches, text: text.as_deref() };
-        let contents: Vec<Id> = proposed.contents.keys().copied().collect();
-        let places = self.tables.evidence.places(&contents)?;
-        for ((content, proposals), place) in proposed.contents.into_iter().zip(places) {
-            let other = self.tables.evidence.read(content, place)?;
+        for (content, proposals) in proposed.contents {
+            let other = self.tables.evidence(content)?.ok_or_else(|| damaged(content, "is missing"))?;
             let distance = (other.fingerprint ^ evidence.fingerprint).count_ones();
             let Verdict { accepted, similarity, reason } = decide(&known, &other, distance, &self.options);
             if other.is_damaged() {

@@ -325,11 +325,8 @@ impl Pair {
             compared,
             left_out_by,
         });
-        let keys = |content: Id| -> Result<BTreeSet<(u8, u64)>> {
-            let places = index.tables.evidence.places(&[content])?;
-            let row = index.tables.evidence.row(places[0])?;
-            Ok(crate::tables::evidence::keys(&row.keys).collect())
-        };
+        let keys =
+            |content: Id| -> Result<BTreeSet<(u8, u64)>> { Ok(index.tables.keys(content)?.into_iter().collect()) };
         let (a, b) = (keys(of[0].0)?, keys(of[1].0)?);
         for kind in SignatureKind::ALL {
             let number = kind.number();

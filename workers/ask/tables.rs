@@ -3,15 +3,15 @@
 //! Nothing here reads a table through. What a look-up reads is bounded by the constants beside it,
 //! or by the rows of one key.
 
-use crate::candidates::bands::Bands;
 use crate::document::{Id, NO_DATE};
 use crate::error::Result;
+use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::tables::evidence::{Archive, Content};
+use crate::tables::evidence::{self, Archive, Content};
 use crate::tables::mapped::Mapped;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ContentRow, EvidenceRow, GoneRow, PageRow, PairRow, successors};
@@ -25,7 +25,8 @@ pub const BUCKET_CONTENTS_MAX: usize = 4096;
 /// Mapped tables.
 pub struct Tables {
     pub(super) mapped: Mapped,
-    pub(super) evidence: Archive,
+    /// None if the store keeps none.
+    evidence: Option<Archive>,
 }
 
 /// A cluster as answers name it: a page alone is one, too.
@@ -49,11 +50,14 @@ pub struct Cluster {
 }
 
 impl Tables {
-    /// Maps the tables of `head`. A table that no epoch has written is empty.
-    pub fn open(store: &Store, head: &Head, bands: Bands) -> Result<Tables> {
+    /// Maps the tables of `head`, the store of `job`. A table that no epoch has written is empty.
+    pub fn open(store: &Store, head: &Head, job: &Job) -> Result<Tables> {
         let snapshot = Snapshot::of(store, head);
-        let evidence = Archive::new(snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?);
-        Ok(Tables { mapped: Mapped::open(&snapshot, bands)?, evidence })
+        let evidence = match job.contents.evidence {
+            true => Some(Archive::new(snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?)),
+            false => None,
+        };
+        Ok(Tables { mapped: Mapped::open(&snapshot, job.bands()?)?, evidence })
     }
 
     /// The live page of `doc`.
@@ -162,12 +166,17 @@ impl Tables {
 
     /// What is kept of a content; none if it is not compared with others.
     pub(super) fn evidence(&self, content: Id) -> Result<Option<Content<'_>>> {
-        match self.content(content) {
-            Some(row) if row.is_comparable() => {}
-            _ => return Ok(None),
-        }
-        let places = self.evidence.places(&[content])?;
-        self.evidence.read(content, places[0]).map(Some)
+        let Some(row) = self.content(content).filter(ContentRow::is_comparable) else { return Ok(None) };
+        let Some(archive) = &self.evidence else { return Ok(Some(Content::bare(row.fingerprint, row.chars))) };
+        let places = archive.places(&[content])?;
+        archive.read(content, places[0]).map(Some)
+    }
+
+    /// The keys of a content that is compared with others, each with the number of its signature.
+    pub(super) fn keys(&self, content: Id) -> Result<Vec<(u8, u64)>> {
+        let Some(archive) = &self.evidence else { return Ok(Vec::new()) };
+        let places = archive.places(&[content])?;
+        Ok(evidence::keys(&archive.row(places[0])?.keys).collect())
     }
 }
 

@@ -104,7 +104,7 @@ const PORTION_CHANGES: usize = 1 << 16;
 /// Copies the evidence of comparable contents that appeared from the splits, and deletes that of
 /// those that disappeared. One row is in memory at a time, and only rows of changed contents are read.
 fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
-    if changed.is_empty() {
+    if changed.is_empty() || !epoch.shared.job.contents.evidence {
         return Ok(());
     }
     let of = |changed: &[ContentChange], diff: i64| -> Vec<Id> {

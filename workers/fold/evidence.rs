@@ -71,6 +71,9 @@ impl EvidenceBuilder {
         normal: &str,
         words: &[u64],
     ) -> Result<EvidenceRow> {
+        if !self.options.evidence {
+            return Ok(EvidenceRow::new(content, fingerprint, chars, Box::default(), Box::default(), Box::default()));
+        }
         let mut text = Text::new(normal, words, &mut self.shinglings);
         sketch::write(&mut text, &mut self.sketches);
         self.keys.clear();
@@ -175,7 +178,7 @@ mod tests {
 
     fn builder(text: Keep) -> EvidenceBuilder {
         let signer = Signer::new(&default_list(), &normalize::Options::default()).expect("a signer");
-        EvidenceBuilder::new(&Options { text }, signer).expect("a builder")
+        EvidenceBuilder::new(&Options { text, ..Options::default() }, signer).expect("a builder")
     }
 
     proptest! {

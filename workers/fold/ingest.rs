@@ -167,6 +167,7 @@ impl SplitReader {
                     let has_evidence = |content| writer.has_evidence(content);
                     let (visit, evidence) =
                         maker.visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
+                    let evidence = evidence.filter(|_| epoch.shared.job.contents.evidence);
                     notes.iter().for_each(|word| writer.counts.note(word, 1));
                     writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
                 }

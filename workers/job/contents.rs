@@ -1,4 +1,4 @@
-//! The job file's `[contents]`: which texts the store keeps in addition to their sketches.
+//! The job file's `[contents]`: what the store keeps of a text besides its fingerprint.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,27 @@ pub const SHORT_CHARS: u32 = 160;
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// The job file's `[contents]`: what the store keeps of a text. Identity configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
+    /// Whether the table `evidence` is kept. Without it fingerprints alone propose and decide, so
+    /// the job must leave out texts and all other signatures. Default: true.
+    // A job without the key has the identity of stores that were built before there was one.
+    #[serde(skip_serializing_if = "is_kept")]
+    pub evidence: bool,
     /// Which texts are kept, compressed, to decide pairs: `all`, `short` or `none`. Without texts a
     /// verdict is as accurate as sketches. Default: all.
     pub text: Keep,
+}
+
+fn is_kept(evidence: &bool) -> bool {
+    *evidence
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { evidence: true, text: Keep::default() }
+    }
 }
 
 impl Options {

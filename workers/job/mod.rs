@@ -22,8 +22,10 @@ pub use read::Read;
 pub use serve::Serve;
 
 use crate::candidates::bands::Bands;
+use crate::confirm::By;
 use crate::error::{Error, Kind, Result};
 use crate::graph::representative;
+use crate::job::contents::Keep;
 use crate::job::read::SOURCE_BYTES_MAX;
 use crate::text::signatures::SignatureKind;
 use crate::text::{features, normalize, signatures, simhash};
@@ -190,6 +192,14 @@ impl Job {
         if self.confirm.distance_max.is_some_and(|max| max > self.simhash.k) {
             let why = format!("[confirm] distance_max: more than [simhash] k = {}", self.simhash.k);
             wrong("confirm.distance_max", why);
+        }
+        if !self.contents.evidence
+            && (self.confirm.by != By::Fingerprint || self.contents.text != Keep::None || !self.signatures.is_empty())
+        {
+            let why = "[contents] evidence = false: only where fingerprints decide; add `minhash = false` and \
+                       `sentences = false` above the first table, no [[signatures]], [contents] text = \"none\", \
+                       [confirm] by = \"fingerprint\"; or take the key away";
+            wrong("contents.evidence", why.into());
         }
         let tables = [
             ("pages", self.pages.check()),

@@ -136,6 +136,12 @@ impl<'a> Content<'a> {
         })
     }
 
+    /// What is known of a content if its evidence is not kept.
+    pub fn bare(fingerprint: u64, chars: u32) -> Content<'a> {
+        let (text, damaged) = (OnceCell::new(), Cell::new(false));
+        Content { fingerprint, chars, sketches: Sketches::default(), packed: &[], text, damaged }
+    }
+
     /// Whether a text that was needed could not be read. A decision without it is not valid.
     pub fn is_damaged(&self) -> bool {
         self.damaged.get()

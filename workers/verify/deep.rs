@@ -40,7 +40,7 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     let mut checks = vec![rows, pages::urls(&tables), pages::gone(&tables)];
     checks.extend([pages::content_pages(&tables), pages::contents(&tables), pages::successors(&tables)]);
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
-    checks.extend([evidence::evidence(&tables, &texts), evidence::keys(&tables, &texts)]);
+    checks.extend([evidence::evidence(&tables, &texts, job), evidence::keys(&tables, &texts)]);
     let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
     checks.extend(pairs::pairs(store, head, (&tables, &texts), &near, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);

@@ -4,6 +4,7 @@
 //! itself.
 
 use crate::document::Id;
+use crate::job::Job;
 use crate::store::runs::Table;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
 use crate::tables::mapped::Mapped;
@@ -33,10 +34,11 @@ fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     }
 }
 
-/// `evidence` has exactly the comparable contents.
-pub fn evidence(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
+/// `evidence` has exactly the comparable contents, or nothing if the job keeps no evidence.
+pub fn evidence(tables: &Mapped, texts: &Table<EvidenceRow>, job: &Job) -> Check {
     let mut check = Check::new("evidence");
-    let comparable = Live::of(&tables.contents).filter(ContentRow::is_comparable);
+    let is_kept = |row: &ContentRow| job.contents.evidence && row.is_comparable();
+    let comparable = Live::of(&tables.contents).filter(is_kept);
     for sides in joined(comparable, Live::of(texts), |row| row.content, |row| row.content) {
         let (content, what) = match sides {
             (Some(content), Some(row)) => match wrong(&content, &row) {

@@ -136,6 +136,10 @@ pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale
     let (mut knobs, mut notes) = (Vec::new(), Vec::new());
     let stored = scale.scene.pairs.iter().map(|pair| (pair.a, pair.b, pair.accepted));
     let stored = frame.row("as stored".into(), true, frame.sums(stored), None);
+    if !job.contents.evidence {
+        notes.push("other settings, as the store keeps no evidence to decide by".into());
+        return Ok(Sweep { stored, knobs, notes });
+    }
     let mut verdicts = Verdicts::new(world, Judge::new(job.verdicts(), open));
     knobs.push(signatures::simhash(&frame, job, world, &mut verdicts, &mut notes)?);
     let archive = open()?;
