@@ -8,6 +8,7 @@ mod cluster;
 mod commands;
 mod config;
 mod first_job;
+mod forecast;
 mod job_keys;
 mod jobs;
 mod schedule;

@@ -19,6 +19,8 @@ mod crash;
 mod demo;
 /// A history of epochs equals one run from scratch.
 mod epochs;
+/// A forecast is what the model says of the pages that are there.
+mod estimate;
 /// `eval` measures a store against labels.
 mod eval;
 /// What a filter keeps and removes is right, and can be undone.

@@ -9,7 +9,7 @@ mod upkeep;
 mod write;
 
 pub use ask::{Eval, Explain, Query, Status};
-pub use prepare::{Check, Init, Lexicon, LexiconKind, Schedule};
+pub use prepare::{Check, Estimate, Init, Lexicon, LexiconKind, Schedule};
 pub use run::{Run, Start, Unattended};
 pub use serve::{Send, Serve};
 pub use shell::{Completions, Man};
@@ -58,6 +58,11 @@ pub enum Command {
     /// --cluster, every host.
     #[command(after_help = "Example:\n  pagefold check crawl.toml --cluster cluster.toml")]
     Check(Check),
+    /// Say what a first build of a job would cost: time, memory, disk, network.
+    #[command(after_help = "Examples:\n\
+            \x20 pagefold estimate crawl.toml --cluster cluster.toml\n\
+            \x20 pagefold estimate crawl.toml --pages 1000000000 --bytes 4000 --hosts 10 --threads 8")]
+    Estimate(Estimate),
     /// Print what has a job run again and again: a line for a crontab, or a service and a timer for
     /// systemd.
     #[command(after_help = "Example:\n  pagefold schedule crawl.toml --cron --at 03:15")]
@@ -157,6 +162,7 @@ impl Command {
             Command::Rebuild(of) => of.json,
             Command::Export(Export { of, .. })
             | Command::Check(Check { of, .. })
+            | Command::Estimate(Estimate { of, .. })
             | Command::Status(Status { of, .. })
             | Command::Explain(Explain { of, .. })
             | Command::Query(Query { of, .. })

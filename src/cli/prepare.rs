@@ -19,6 +19,29 @@ pub struct Init {
     pub force: bool,
 }
 
+/// `pagefold estimate`.
+#[derive(Args)]
+pub struct Estimate {
+    /// The job.
+    #[command(flatten)]
+    pub of: OfJob,
+    /// So many pages, of --bytes each [default: those of the job's inputs, by a sample of them].
+    #[arg(long, value_name = "N", requires = "bytes", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    pub pages: Option<u64>,
+    /// Bytes of the text of a page.
+    #[arg(long, value_name = "B", requires = "pages", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub bytes: Option<u64>,
+    /// So many hosts [default: 1].
+    #[arg(long, value_name = "H", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "cluster")]
+    pub hosts: Option<u16>,
+    /// Workers of each host [default: the cores of this one].
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "cluster")]
+    pub threads: Option<u16>,
+    /// The cluster file: which hosts, with how many workers.
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+}
+
 /// `pagefold check`.
 #[derive(Args)]
 pub struct Check {

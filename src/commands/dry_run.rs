@@ -1,10 +1,12 @@
 //! `pagefold run --dry-run`: says what a run would read, and leaves nothing behind.
 //!
-//! New files are read for the digest of their bytes, as a plan needs it. How long a run takes and
-//! how much memory it needs is not said: both depend on the texts, which nobody has read yet.
+//! New files are read for the digest of their bytes, as a plan needs it, and a few records of some
+//! for the forecast: both the time and the memory of a run depend on its texts.
 
 use crate::cli;
+use crate::commands::estimate::{size, time};
 use crate::commands::run::{clock, topology};
+use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
@@ -46,6 +48,7 @@ pub fn command(unattended: &cli::Unattended) -> Result<()> {
         false => plan.splits.clone(),
     };
     let bytes: u64 = plan.inputs.iter().map(|input| input.bytes).sum();
+    let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
     // A store that is not there yet will lie on the disk of the folder above it.
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
@@ -69,10 +72,20 @@ pub fn command(unattended: &cli::Unattended) -> Result<()> {
             "decision_changed": plan.decision_changed,
             "view_changed": plan.view_changed,
             "space_error": space,
+            "forecast": forecast,
             "files": inputs,
         }));
     }
-    show(&text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref()))
+    let mut out = text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
+    out.extend(forecast.map(|forecast| costs(&forecast)));
+    show(&out)
+}
+
+/// The line about what a first build of the inputs costs.
+fn costs(forecast: &Forecast) -> String {
+    let Forecast { elapsed_ms, memory_bytes, store_bytes, .. } = *forecast;
+    let (time, memory, store) = (time(elapsed_ms), size(memory_bytes), size(store_bytes));
+    format!("{:<11}about {time}, {memory} of memory, {store} of store, as `pagefold estimate` says\n", "costs")
 }
 
 fn text(plan: &Plan, bytes: u64, splits: usize, workers: usize, resumes: bool, space: Option<&str>) -> String {

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod completions;
 pub mod dry_run;
+pub mod estimate;
 pub mod eval;
 mod eval_ask;
 pub mod explain;
@@ -41,6 +42,7 @@ pub fn carry_out(command: &Command) -> Result<()> {
     match command {
         Command::Run(arguments) => run::command(arguments),
         Command::Init(arguments) => init::command(arguments),
+        Command::Estimate(arguments) => estimate::command(arguments),
         Command::Schedule(arguments) => schedule::command(arguments),
         Command::Rebuild(arguments) => rebuild::command(arguments),
         Command::Rollback(arguments) => rollback::command(arguments),

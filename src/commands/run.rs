@@ -13,6 +13,7 @@ use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::cluster::topology::{Topology, cores};
 use crate::commands::{dry_run, init};
+use crate::forecast;
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
@@ -155,6 +156,7 @@ pub fn epoch(
     began: Instant,
 ) -> Result<Head> {
     let topology = topology(arguments, ranks)?;
+    let forecast = forecast::of_large(job, plan, &topology);
     let mut times = Times::start(began);
     let exports = job.output.export == When::Always;
     let bar = Bar::start(plan.bytes(), exports, arguments.quiet, arguments.verbose);
@@ -202,6 +204,8 @@ pub fn epoch(
         exported,
         times,
         spans,
+        forecast,
+        store_bytes: head.manifest.tables.values().map(|table| table.bytes()).sum(),
         rows_read,
         memory_bytes,
         processes,

@@ -3,6 +3,7 @@
 
 use crate::cli;
 use crate::cluster::attempts::{self, Attempt};
+use crate::forecast::Forecast;
 use crate::terminal::print::{counted, grouped, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::trace;
@@ -55,6 +56,10 @@ pub struct Outcome<'a> {
     pub times: Times,
     /// What each worker did in each operator.
     pub spans: Vec<WorkerSpans>,
+    /// What a first build of the inputs was forecast to cost, if they are not few.
+    pub forecast: Option<Forecast>,
+    /// The bytes of the store's tables.
+    pub store_bytes: u64,
     /// Rows looked up in each table.
     pub rows_read: BTreeMap<String, u64>,
     /// The greatest resident memory, summed over the processes.
@@ -91,6 +96,8 @@ impl Outcome<'_> {
             "stage_ended_ms_first_last": profile::ended_ms(&self.spans),
             "rows_read": self.rows_read,
             "memory_bytes_max": self.memory_bytes,
+            "store_bytes": self.store_bytes,
+            "forecast": self.forecast,
         }))
         .map_err(|e| Error::internal("cannot write run.json").caused_by(e))?;
         text.push(b'\n');

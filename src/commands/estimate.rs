@@ -1,0 +1,89 @@
+//! `pagefold estimate`: says what a first build of a job would cost.
+
+use crate::cli;
+use crate::cluster::cluster_file;
+use crate::cluster::topology::cores;
+use crate::forecast::{self, Forecast, Load, Machines};
+use crate::jobs;
+use crate::terminal::print::{counted, grouped, print_json, show};
+use serde_json::json;
+use workers::error::Result;
+use workers::plan::inputs;
+
+/// A URL has so many bytes if no page was looked at.
+const URL_BYTES: u64 = 60;
+
+/// `pagefold estimate`.
+pub fn command(arguments: &cli::Estimate) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let load = match (arguments.pages, arguments.bytes) {
+        (Some(pages), Some(bytes)) => {
+            let text_bytes = pages.saturating_mul(bytes);
+            Load { pages, text_bytes, url_bytes: pages * URL_BYTES, input_bytes: text_bytes }
+        }
+        _ => {
+            let found = inputs::find(&job.read.inputs)?;
+            if found.is_empty() {
+                return Err(inputs::none_found(&job.read.inputs));
+            }
+            forecast::load(&job, &forecast::inputs(&found)?)?
+        }
+    };
+    let threads = arguments.threads.map_or_else(cores, usize::from) as u64;
+    let machines = match &arguments.cluster {
+        Some(path) => {
+            let topology = cluster_file::read(path)?;
+            Machines { hosts: topology.hosts.len() as u64, workers: topology.workers as u64 }
+        }
+        None => Machines { hosts: arguments.hosts.map_or(1, u64::from), workers: threads },
+    };
+    let forecast = forecast::forecast(&job, &load, machines);
+    if arguments.of.json {
+        return print_json(&json!({ "load": load, "machines": machines, "forecast": forecast }));
+    }
+    show(&text(&load, machines, &forecast))
+}
+
+fn text(load: &Load, machines: Machines, forecast: &Forecast) -> String {
+    let line = |name: &str, text: String| format!("{name:<11}{text}\n");
+    let Machines { hosts, workers } = machines;
+    let mut out = line("load", format!("{}, {} of text", counted(load.pages, "page"), size(load.text_bytes)));
+    out += &line("on", format!("{} of {}", counted(hosts, "host"), counted(workers, "worker")));
+    let alone = format!("{}, of which {} one process alone", time(forecast.elapsed_ms), time(forecast.alone_ms));
+    out += &line("time", alone);
+    out += &line("memory", format!("{} on the first host, mapped files aside", size(forecast.memory_bytes)));
+    out += &line(
+        "disk",
+        format!(
+            "{} of store, {} beside it until the commit, {} of results",
+            size(forecast.store_bytes),
+            size(forecast.attempt_bytes),
+            size(forecast.results_bytes)
+        ),
+    );
+    if hosts > 1 {
+        out += &line("network", format!("{} leave each host", size(forecast.sent_bytes)));
+    }
+    out + &line(
+        "",
+        "by a linear model of generated documents on one machine: half or twice as much is no surprise".into(),
+    )
+}
+
+/// `bytes` in the unit that gives up to four digits.
+pub fn size(bytes: u64) -> String {
+    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
+        None => format!("{} KB", grouped(bytes.div_ceil(1000))),
+    }
+}
+
+/// A time in the unit that gives up to four digits.
+pub fn time(ms: u64) -> String {
+    let units = [(3_600_000, "h"), (60_000, "min")];
+    match units.into_iter().find(|(unit, _)| ms >= 2 * *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", ms as f64 / unit as f64),
+        None => format!("{:.1} s", ms as f64 / 1000.0),
+    }
+}

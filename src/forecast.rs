@@ -1,0 +1,279 @@
+//! Forecasts what a first build costs: time, memory, disk and network.
+//!
+//! The model is linear: so much for each page, so much for each byte of its text, divided among the
+//! workers, and what one process does alone. All its constants stand here. They were measured on
+//! two cores of an AMD EPYC with AVX-512, on generated documents a fifth of which are
+//! near-duplicates (`workers/benches/README.md`, which has the error, too). Another machine, and
+//! other texts, above all how many of them are alike, give other constants: it is a forecast of the
+//! size, and no promise.
+
+use crate::cluster::topology::Topology;
+use serde::Serialize;
+use std::path::Path;
+use workers::confirm::By;
+use workers::error::Result;
+use workers::fold::ingest;
+use workers::fold::visit_maker::text_of;
+use workers::job::contents::Keep;
+use workers::job::{Form, Job, When};
+use workers::plan::Plan;
+use workers::plan::inputs::Input;
+use workers::read::Split;
+use workers::read::record::Item;
+use workers::text::features::Unit;
+use workers::text::signatures::SignatureKind;
+
+/// Work of all workers together: reading, folding, and deciding pairs.
+struct Work {
+    page_ns: u64,
+    text_byte_ns: u64,
+}
+
+/// Words, and pairs decided by aligned texts.
+const BY_TEXTS: Work = Work { page_ns: 184_000, text_byte_ns: 161 };
+/// Pairs decided by sketches.
+const BY_SKETCHES: Work = Work { page_ns: 61_000, text_byte_ns: 53 };
+/// Pairs decided by fingerprints alone.
+const BY_FINGERPRINTS: Work = Work { page_ns: 38_000, text_byte_ns: 38 };
+
+/// Work of one process alone: the digest of an input's bytes, the forest of components, the export.
+const PLAN_INPUT_BYTE_NS: u64 = 1;
+const JOIN_PAGE_NS: u64 = 80;
+const EXPORT_PAGE_NS: u64 = 20_000;
+const EXPORT_PARQUET_PAGE_NS: u64 = 6_000;
+
+/// Memory, mapped files aside: buffers of a worker; rows of the largest stage, on the host that
+/// owns them; and the forest of components, on the first host.
+const WORKER_MEMORY_BYTES: u64 = 150 << 20;
+const PAGE_MEMORY_BYTES: u64 = 340;
+const JOIN_PAGE_MEMORY_BYTES: u64 = 18;
+
+/// Rows of the store; what each table takes is in `workers/store/README.md`.
+const PAGE_STORE_BYTES: u64 = 97 + 25 + 33 + 38 + 25;
+const BAND_STORE_BYTES: u64 = 9;
+const EVIDENCE_STORE_BYTES: u64 = 61 + 24 + 128;
+/// A key: in `keys` and in `evidence`.
+const KEY_STORE_BYTES: u64 = 26 + 9;
+/// Keys of a text, in tenths.
+const MINHASH_KEYS_TENTHS: u64 = 60;
+const SENTENCE_KEYS_TENTHS: u64 = 15;
+const OTHER_KEYS_TENTHS: u64 = 110;
+/// A pair, under both of its contents; and pairs of a text by the signatures that propose them, in
+/// hundredths.
+const PAIR_STORE_BYTES: u64 = 2 * 46;
+const SIMHASH_PAIRS_HUNDREDTHS: u64 = 98;
+const CHARACTERS_PAIRS_HUNDREDTHS: u64 = 11;
+const MINHASH_PAIRS_HUNDREDTHS: u64 = 110;
+/// Components, leaders and clusters, spread over all pages.
+const CLUSTER_STORE_BYTES: u64 = 27;
+/// A kept text, in hundredths of its bytes.
+const KEPT_TEXT_HUNDREDTHS: u64 = 66;
+/// A visit, without its URL, until the epoch is committed.
+const VISIT_BYTES: u64 = 130;
+/// Results of a page beside its URL: as JSON lines and Parquet, or Parquet alone.
+const RESULT_PAGE_BYTES: u64 = 1_400;
+const RESULT_PARQUET_PAGE_BYTES: u64 = 200;
+/// What workers send each other for a page.
+const SENT_PAGE_BYTES: u64 = 700;
+
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Load {
+    /// Pages.
+    pub pages: u64,
+    /// Bytes of their texts.
+    pub text_bytes: u64,
+    /// Bytes of their URLs.
+    pub url_bytes: u64,
+    /// Bytes of the inputs as they lie on disk.
+    pub input_bytes: u64,
+}
+
+/// Where it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Machines {
+    /// Hosts, or processes on one.
+    pub hosts: u64,
+    /// Workers of each.
+    pub workers: u64,
+}
+
+/// What it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Forecast {
+    /// From the start of the command to the exported results, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Of these, what one process does alone: plan, forest of components, export.
+    pub alone_ms: u64,
+    /// Memory of the first host, mapped files aside; the others need less.
+    pub memory_bytes: u64,
+    /// The store.
+    pub store_bytes: u64,
+    /// What lies beside it until the epoch is committed.
+    pub attempt_bytes: u64,
+    /// The results.
+    pub results_bytes: u64,
+    /// What leaves each host for others.
+    pub sent_bytes: u64,
+}
+
+/// What `job` costs for `load` on `machines`.
+pub fn forecast(job: &Job, load: &Load, machines: Machines) -> Forecast {
+    let Load { pages, text_bytes, url_bytes, input_bytes } = *load;
+    let (hosts, workers) = (machines.hosts.max(1), machines.workers.max(1));
+    let is_exported = job.output.export == When::Always;
+    let has_lines = job.output.forms("members", pages, pages).contains(&Form::Jsonl);
+    let export_ns = if has_lines { EXPORT_PAGE_NS } else { EXPORT_PARQUET_PAGE_NS };
+    let export_ns = if is_exported { export_ns * pages } else { 0 };
+    let alone_ns = input_bytes * PLAN_INPUT_BYTE_NS + pages * JOIN_PAGE_NS + export_ns;
+    let work = work(job);
+    let together_ns =
+        u128::from(pages) * u128::from(work.page_ns) + u128::from(text_bytes) * u128::from(work.text_byte_ns);
+    let together_ms = (together_ns / u128::from(hosts * workers) / 1_000_000) as u64;
+    let evidence = evidence_bytes(job, load);
+    let result_bytes = if has_lines { RESULT_PAGE_BYTES } else { RESULT_PARQUET_PAGE_BYTES };
+    Forecast {
+        elapsed_ms: together_ms + alone_ns / 1_000_000,
+        alone_ms: alone_ns / 1_000_000,
+        memory_bytes: workers * WORKER_MEMORY_BYTES
+            + pages / hosts * PAGE_MEMORY_BYTES
+            + pages * JOIN_PAGE_MEMORY_BYTES,
+        store_bytes: store_bytes(job, load) + evidence,
+        attempt_bytes: pages * VISIT_BYTES + url_bytes + evidence,
+        results_bytes: if is_exported { pages * result_bytes + url_bytes } else { 0 },
+        sent_bytes: pages / hosts * SENT_PAGE_BYTES * (hosts - 1) / hosts,
+    }
+}
+
+fn work(job: &Job) -> Work {
+    match (job.confirm.by, job.contents.text) {
+        (By::Fingerprint, _) => BY_FINGERPRINTS,
+        (By::Text, Keep::All) => BY_TEXTS,
+        (By::Text, _) => BY_SKETCHES,
+    }
+}
+
+/// The bytes of `evidence`.
+fn evidence_bytes(job: &Job, load: &Load) -> u64 {
+    if !job.contents.evidence {
+        return 0;
+    }
+    let text = if job.contents.text == Keep::All { load.text_bytes / 100 * KEPT_TEXT_HUNDREDTHS } else { 0 };
+    load.pages * EVIDENCE_STORE_BYTES + text
+}
+
+/// The bytes of all other tables, and of keys.
+fn store_bytes(job: &Job, load: &Load) -> u64 {
+    let has = |kind| job.signatures.iter().any(|options| options.kind() == Some(kind));
+    let keys = job.signatures.iter().map(|options| match options.kind() {
+        Some(SignatureKind::MinHash) => MINHASH_KEYS_TENTHS,
+        Some(SignatureKind::Sentences) => SENTENCE_KEYS_TENTHS,
+        _ => OTHER_KEYS_TENTHS,
+    });
+    let keys_tenths: u64 = keys.sum();
+    let by_simhash = match job.features.unit {
+        Unit::Words => SIMHASH_PAIRS_HUNDREDTHS,
+        Unit::Characters => CHARACTERS_PAIRS_HUNDREDTHS,
+    };
+    let pairs_hundredths = by_simhash + if has(SignatureKind::MinHash) { MINHASH_PAIRS_HUNDREDTHS } else { 0 };
+    let page = PAGE_STORE_BYTES
+        + u64::from(job.simhash.k) * BAND_STORE_BYTES
+        + keys_tenths * KEY_STORE_BYTES / 10
+        + pairs_hundredths * PAIR_STORE_BYTES / 100
+        + CLUSTER_STORE_BYTES;
+    load.pages * page + load.url_bytes
+}
+
+/// Inputs that are looked into, and the records of each.
+const INPUTS_MAX: usize = 16;
+const RECORDS_MAX: usize = 500;
+
+/// The pages and texts of `inputs`, by a few records of some of them.
+pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
+    let (mut pages, mut text_bytes, mut url_bytes, mut read_bytes) = (0u64, 0u64, 0u64, 0u64);
+    let step = inputs.len().div_ceil(INPUTS_MAX).max(1);
+    for input in inputs.iter().step_by(step) {
+        let split = Split { path: input.file(), start: 0, end: input.bytes };
+        let mut reader = ingest::open(job, &split, input)?;
+        for _ in 0..RECORDS_MAX {
+            let Some(entry) = reader.next()? else { break };
+            let Item::Record(record) = entry.item else { continue };
+            url_bytes += record.url.len() as u64;
+            let text = text_of(record.body, &job.extract);
+            text_bytes += text.map_or(0, |text| text.text.len() as u64);
+            pages += 1;
+        }
+        read_bytes += reader.consumed_bytes().min(input.bytes);
+    }
+    let input_bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
+    let all = |sampled: u64| (u128::from(sampled) * u128::from(input_bytes) / u128::from(read_bytes.max(1))) as u64;
+    Ok(Load { pages: all(pages), text_bytes: all(text_bytes), url_bytes: all(url_bytes), input_bytes })
+}
+
+/// What a first build of `inputs` costs; none without inputs, or if no sample of them can be read.
+pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<Forecast> {
+    let load = if inputs.is_empty() { None } else { load(job, inputs).ok() };
+    let machines = Machines { hosts: topology.hosts.len() as u64, workers: topology.workers as u64 };
+    load.map(|load| forecast(job, &load, machines))
+}
+
+/// Smaller inputs cost less than what the model does not know.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// The same of the inputs of `plan`, unless they are few: a sample would cost more than it says.
+pub fn of_large(job: &Job, plan: &Plan, topology: &Topology) -> Option<Forecast> {
+    if plan.bytes() < LARGE_BYTES { None } else { of_inputs(job, &plan.inputs, topology) }
+}
+
+/// The inputs at `paths`, without their digests.
+pub fn inputs(paths: &[impl AsRef<Path>]) -> Result<Vec<Input>> {
+    paths.iter().map(|path| Input::stat(path.as_ref())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(more: &str) -> Job {
+        let text = format!("store = \"s\"\n{more}\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n");
+        toml::from_str::<Job>(&text).expect("a job").settled().expect("sound")
+    }
+
+    /// Twice as many pages cost twice as much but for the buffers of workers, more hosts take less
+    /// time and memory each and send more, and what one process does alone stays.
+    #[test]
+    fn linear() {
+        let load =
+            Load { pages: 10_000_000, text_bytes: 20_000_000_000, url_bytes: 600_000_000, input_bytes: 30_000_000_000 };
+        let double = Load {
+            pages: 20_000_000,
+            text_bytes: 40_000_000_000,
+            url_bytes: 1_200_000_000,
+            input_bytes: 60_000_000_000,
+        };
+        let job = job("");
+        let of = |load, hosts| forecast(&job, load, Machines { hosts, workers: 8 });
+        let (one, two) = (of(&load, 1), of(&double, 1));
+        assert!(two.elapsed_ms.abs_diff(2 * one.elapsed_ms) <= 2 && two.store_bytes == 2 * one.store_bytes);
+        assert_eq!(two.memory_bytes - one.memory_bytes, one.memory_bytes - 8 * WORKER_MEMORY_BYTES);
+        let ten = of(&load, 10);
+        assert!(ten.elapsed_ms < one.elapsed_ms && ten.memory_bytes < one.memory_bytes);
+        assert_eq!((ten.alone_ms, ten.store_bytes, one.sent_bytes), (one.alone_ms, one.store_bytes, 0));
+        assert!(ten.sent_bytes > 0);
+    }
+
+    /// The store of the smallest job is forecast at less than half of that of the default, without
+    /// texts, and a job that decides by less takes less time.
+    #[test]
+    fn jobs_differ() {
+        let load = Load { pages: 1_000_000, text_bytes: 0, url_bytes: 0, input_bytes: 0 };
+        let machines = Machines { hosts: 1, workers: 1 };
+        let of = |more: &str| forecast(&job(more), &load, machines);
+        let lean = of("minhash = false\nsentences = false\nconfirm.by = \"fingerprint\"\ncontents.text = \"none\"\n\
+                       contents.evidence = false\nfeatures.unit = \"characters\"");
+        let fast = of("contents.text = \"short\"");
+        let default = of("");
+        assert!(2 * lean.store_bytes < default.store_bytes);
+        assert!(lean.elapsed_ms < fast.elapsed_ms && fast.elapsed_ms < default.elapsed_ms);
+    }
+}
