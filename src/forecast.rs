@@ -49,7 +49,7 @@ const PAGE_MEMORY_BYTES: u64 = 340;
 const JOIN_PAGE_MEMORY_BYTES: u64 = 18;
 
 /// Rows of the store; what each table takes is in `workers/store/README.md`.
-const PAGE_STORE_BYTES: u64 = 97 + 25 + 33 + 38 + 25;
+const PAGE_STORE_BYTES: u64 = 105 + 25 + 33 + 38 + 25;
 const BAND_STORE_BYTES: u64 = 9;
 const EVIDENCE_STORE_BYTES: u64 = 61 + 24 + 128;
 /// A key: in `keys` and in `evidence`.

@@ -11,7 +11,8 @@ use workers::job::pages::RETAIN_MAX;
 
 const SIGNATURES: &[&str] = &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];
 const UNITS: &[&str] = &["words", "characters"];
-const CRITERIA: &[&str] = &["https", "shortest_url", "newest", "oldest", "longest_text"];
+const CRITERIA: &[&str] =
+    &["https", "shortest_url", "first_seen", "sources", "score", "newest", "oldest", "longest_text"];
 const FORMS: &[&str] = &["jsonl", "parquet"];
 /// The greatest whole number that TOML has.
 const ANY: u64 = i64::MAX as u64;
@@ -42,6 +43,7 @@ pub const KEYS: &[Key] = &[
     key("read.fields.date", Takes::Text),
     key("read.fields.deleted", Takes::Text),
     key("read.fields.op", Takes::Text),
+    key("read.fields.score", Takes::Text),
     key("read.limits.record_bytes_max", Takes::Whole(1, ANY)),
     key("read.limits.line_bytes_max", Takes::Whole(1, ANY)),
     key("read.limits.ratio_max", Takes::Whole(1, ANY)),
@@ -99,6 +101,7 @@ pub const KEYS: &[Key] = &[
     key("guards.folded_jump_max", Takes::Number(0.0, 1.0)),
     key("guards.source_folded_max", Takes::Number(0.0, 1.0)),
     key("keep.hosts", Takes::Texts),
+    key("keep.sources", Takes::Texts),
     key("keep.by", Takes::Words(CRITERIA, CRITERIA_MAX)),
     key("clusters.radius", Takes::Whole(0, RADIUS_MAX as u64)),
     key("clusters.letters_min", Takes::Whole(0, U32)),

@@ -4,13 +4,15 @@ use crate::world::World;
 use std::collections::BTreeSet;
 use workers::store::manifest::Op;
 
-/// After any history of epochs the exports are the bytes of a run from scratch over one record for
-/// each live page, and every table is the same multiset of rows.
+/// After any history of epochs the exports are the bytes of a store from scratch over one record for
+/// each live page, and every table is the same multiset of rows. Where the keep rule reads the first
+/// epoch or the source of a page, the store from scratch gets the pages in that order and from that
+/// source.
 ///
 /// Histories consist of pages that appear, change, disappear, are only seen, or expire by epochs or
 /// days; records without a date, late archives, repeated bytes and renamed files; complete snapshots
-/// of one of three sources, some with bad records; URLs that come twice; changed decisions, views
-/// and radii; rollbacks, of which some forget inputs; rebuilds, of which some are interrupted;
+/// of one of three sources, some with bad records; URLs that come twice; changed decisions, keep
+/// rules and radii; rollbacks, of which some forget inputs; rebuilds, of which some are interrupted;
 /// collected garbage; merged runs; and another number of workers each time.
 /// `PAGEFOLD_HISTORIES` is their number.
 #[test]

@@ -39,6 +39,8 @@ mod hosts;
 mod inputs;
 /// Commands that look at a store: `export`, `status`, `verify`.
 mod inspect;
+/// The keep rule names the page that represents a cluster.
+mod keep;
 /// What a page's key is made of, and which fields are found without being named.
 mod keys;
 /// A store that keeps nothing of texts answers as others.

@@ -83,6 +83,15 @@ fn of_a_job_file() {
             "job.toml:13: [keep] hosts: \"https://d.example/\" is no name of a host; write `d.example`",
         ],
     );
+    // What would have no effect.
+    for (keys, expected) in [
+        ("hosts = [\"*.d.example\", \"*.D.example\"]", "[keep] hosts: \"*.D.example\" is there twice; leave one out"),
+        ("by = [\"score\"]", "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number"),
+        ("by = [\"sources\"]", "[keep] sources: `by` has \"sources\", and this names none"),
+        ("sources = [\"crawl\"]", "[keep] sources: they have no effect; add \"sources\" to `by`"),
+    ] {
+        says(&format!("[keep]\n{keys}\n"), &[expected]);
+    }
     says("[read]\nsource = \"x\"\n", &["job.toml:6: `[read]` is there twice"]);
     says("metrics = x.prom\n", &["job.toml:6: `metrics = x.prom`: a text stands in quotes: metrics = \"x.prom\""]);
     says("[simhash]\nk = 9\n", &["job.toml:7: [simhash] k = 9: a whole number from 0 to 8 is wanted"]);
@@ -253,7 +262,7 @@ fn of_another_identity() {
         &deep,
         78,
         &[
-            "confirm.similarity_min = 0.8, the job says 0.9; keep.by = [\"https\",\"shortest_url\"], the job says [\"newest\"]",
+            "confirm.similarity_min = 0.8, the job says 0.9; keep.by = [\"https\",\"first_seen\",\"shortest_url\"], the job says [\"newest\"]",
         ],
     );
 }

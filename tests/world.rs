@@ -19,7 +19,17 @@ const DAY: i64 = 86_400;
 /// The start of the setting of the radius.
 const RADIUS: &str = "clusters.radius=";
 /// The words of these texts are numbered, so the numeral veto is off.
-const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n";
+const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n[read.fields]\nscore = \"score\"\n";
+
+/// Rules that name the page that represents a cluster; the first is the default.
+const KEEP: [&[&str]; 6] = [
+    &[],
+    &["keep.by=[\"sources\", \"score\"]", "keep.sources=[\"feed\", \"site\"]"],
+    &["keep.by=[\"first_seen\"]"],
+    &["keep.by=[\"score\", \"newest\", \"first_seen\"]"],
+    &["keep.by=[\"sources\", \"first_seen\"]", "keep.sources=[\"site\"]"],
+    &["keep.by=[\"shortest_url\"]", "keep.hosts=[\"h2.example\", \"*.example\"]"],
+];
 
 /// For so many days it is remembered that a page is gone.
 pub const GONE_DAYS: i64 = 12;
@@ -29,6 +39,9 @@ pub const GONE_DAYS: i64 = 12;
 struct Page {
     date: Option<i64>,
     text: String,
+    score: Option<i64>,
+    /// The reading epoch that saw it first since it was last gone.
+    first: usize,
     /// The reading epoch that saw it last, its time, and its source.
     seen: (usize, i64, &'static str),
 }
@@ -36,7 +49,7 @@ struct Page {
 /// The content of one record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Says {
-    Page(workers::document::Id, String),
+    Page(workers::document::Id, String, Option<i64>),
     Removed,
 }
 
@@ -51,6 +64,13 @@ struct Known {
     newest: Option<i64>,
     /// When it was last said that the page is gone.
     gone: i64,
+}
+
+/// The line of a page.
+fn page_line(url: &str, date: Option<i64>, text: &str, score: Option<i64>) -> String {
+    let dated = date.map_or(String::new(), |date| format!("\"date\":{date},"));
+    let scored = score.map_or(String::new(), |score| format!("\"score\":{score},"));
+    format!("{{\"url\":\"{url}\",{dated}{scored}\"text\":\"{text}\"}}\n")
 }
 
 /// The model: all that is known.
@@ -93,7 +113,11 @@ impl Live {
                 Some((_, date, Some(says))) => {
                     known.newest = known.newest.max(*date);
                     match says {
-                        Says::Page(_, text) => known.page = Some(Page { date: *date, text: text.clone(), seen }),
+                        Says::Page(_, text, score) => {
+                            let first = known.page.as_ref().map_or(self.read, |page| page.first);
+                            let (date, text, score) = (*date, text.clone(), *score);
+                            known.page = Some(Page { date, text, score, first, seen });
+                        }
                         Says::Removed => (known.page, known.gone) = (None, now),
                     }
                 }
@@ -150,7 +174,7 @@ pub struct World {
 }
 
 impl World {
-    /// An empty world; the seed decides the first radius.
+    /// An empty world; the seed decides the first radius and keep rule.
     pub fn new(seed: u64) -> World {
         println!("seed {seed}");
         let retain = format!("retain_epochs = {}\nretain_days = {}\ngone_days = {GONE_DAYS}", RETAIN.0, RETAIN.1);
@@ -158,6 +182,8 @@ impl World {
         let bench = Bench::new(Path::new("in"), &more);
         std::fs::create_dir(bench.at("in")).expect("made");
         std::fs::create_dir(bench.at("site")).expect("made");
+        let mut settings = vec![format!("{RADIUS}{}", seed % 3)];
+        settings.extend(KEEP[seed as usize % KEEP.len()].iter().map(|set| (*set).to_owned()));
         World {
             bench,
             random: Random(seed),
@@ -167,7 +193,7 @@ impl World {
             delivered: BTreeMap::new(),
             keeps_files: seed % 4 != 1,
             has_rebuilt: false,
-            settings: vec![format!("{RADIUS}{}", seed % 3)],
+            settings,
             history: BTreeMap::new(),
             restored: None,
         }
@@ -176,7 +202,7 @@ impl World {
     /// Does something at random, and names it.
     pub fn step(&mut self) -> &'static str {
         self.restored = None;
-        match self.random.below(16) {
+        match self.random.below(17) {
             // Without input there is no store.
             _ if self.files == 0 => self.night(),
             0..=4 => self.night(),
@@ -184,6 +210,7 @@ impl World {
             8 => self.wait(),
             9 => self.decide(),
             10 => self.reach(),
+            16 => self.prefer(),
             11..=12 => self.back(),
             13 => self.collect(),
             _ => self.rebuild(),
@@ -194,7 +221,8 @@ impl World {
         let text = text(self.random.below(12), self.random.below(5));
         let mut normal = String::new();
         workers::text::normalize::normalize(&text, &workers::text::normalize::Options::default(), &mut normal);
-        Says::Page(workers::document::Id::of(normal.as_bytes()), text)
+        let score = (self.random.below(3) > 0).then(|| self.random.below(5) as i64 - 2);
+        Says::Page(workers::document::Id::of(normal.as_bytes()), text, score)
     }
 
     fn url(&mut self) -> String {
@@ -204,11 +232,13 @@ impl World {
     /// A record of some URL as of `date`, and its line.
     fn record(&mut self, date: Option<i64>) -> (Record, String) {
         let url = self.url();
-        let dated = date.map_or(String::new(), |date| format!("\"date\":{date},"));
         let says = if self.random.below(8) == 0 { Says::Removed } else { self.page() };
         let line = match &says {
-            Says::Page(_, text) => format!("{{\"url\":\"{url}\",{dated}\"text\":\"{text}\"}}\n"),
-            Says::Removed => format!("{{\"url\":\"{url}\",{dated}\"deleted\":true}}\n"),
+            Says::Page(_, text, score) => page_line(&url, date, text, *score),
+            Says::Removed => {
+                let dated = date.map_or(String::new(), |date| format!("\"date\":{date},"));
+                format!("{{\"url\":\"{url}\",{dated}\"deleted\":true}}\n")
+            }
         };
         ((url, date, Some(says)), line)
     }
@@ -344,10 +374,20 @@ impl World {
             _ => ("keep.by", ["[\"oldest\"]", "[\"newest\", \"https\"]", "[\"shortest_url\"]"]),
         };
         let value = values[self.random.below(3) as usize];
-        self.settings.retain(|set| !set.starts_with(key));
+        let table = if key.starts_with("keep.") { "keep." } else { key };
+        self.settings.retain(|set| !set.starts_with(table));
         self.settings.push(format!("{key}={value}"));
         self.crawl("crawl");
         "another decision"
+    }
+
+    /// Changes which pages represent clusters for all later epochs.
+    fn prefer(&mut self) -> &'static str {
+        let rule = KEEP[self.random.below(KEEP.len() as u64) as usize];
+        self.settings.retain(|set| !set.starts_with("keep."));
+        self.settings.extend(rule.iter().map(|set| (*set).to_owned()));
+        self.crawl("crawl");
+        "another keep rule"
     }
 
     /// Changes the radius for all later epochs.
@@ -453,17 +493,32 @@ impl World {
         self.history.retain(|epoch, _| there.contains(epoch));
     }
 
-    /// A run from scratch over one record for each live page, with the current settings.
+    /// A store from scratch over one record for each live page, with the current settings. What a
+    /// keep rule reads of history is given to it: pages come in the order in which the store has
+    /// known them, and then again from the source that saw them last.
     pub fn scratch(&self) -> Bench {
-        let bench = Bench::new(Path::new("in.jsonl"), CONFIRM);
-        let mut lines = String::new();
-        for (url, Page { date, text, .. }) in self.live.pages() {
-            let dated = date.map_or(String::new(), |date| format!("\"date\":{date},"));
-            writeln!(lines, "{{\"url\":\"{url}\",{dated}\"text\":\"{text}\"}}").expect("a string");
+        let bench = Bench::new(Path::new("in"), CONFIRM);
+        std::fs::create_dir(bench.at("in")).expect("made");
+        let says = |key: &str| self.live.settings.iter().find(|set| set.starts_with(key)).map(String::as_str);
+        let by = says("keep.by=").unwrap_or("first_seen, by default");
+        let (by_first, by_source) = (by.contains("first_seen"), by.contains("sources"));
+        let mut epochs: BTreeMap<(usize, &str), String> = BTreeMap::new();
+        for (url, Page { date, text, score, first, seen }) in self.live.pages() {
+            let line = page_line(url, *date, text, *score);
+            *epochs.entry((if by_first { *first } else { 0 }, "crawl")).or_default() += &line;
+            if by_source {
+                *epochs.entry((usize::MAX, seen.2)).or_default() += &line;
+            }
         }
-        std::fs::write(bench.at("in.jsonl"), lines).expect("written");
-        let arguments: Vec<&str> = self.live.settings.iter().flat_map(|set| ["--set", set]).collect();
-        bench.run_well(&arguments);
+        if epochs.is_empty() {
+            epochs.insert((0, "crawl"), String::new());
+        }
+        for (number, ((_, source), lines)) in epochs.into_iter().enumerate() {
+            std::fs::write(bench.at(&format!("in/{number}.jsonl")), lines).expect("written");
+            let source = format!("read.source={source:?}");
+            let settings = self.live.settings.iter().chain([&source]).flat_map(|set| ["--set", set]);
+            bench.run_well(&settings.collect::<Vec<&str>>());
+        }
         bench
     }
 

@@ -73,6 +73,9 @@ impl fmt::Debug for Id {
 /// The date of a record without a valid date: less than every date.
 pub const NO_DATE: i64 = i64::MIN;
 
+/// The score of a record without a valid score: less than every score.
+pub const NO_SCORE: i64 = i64::MIN;
+
 /// When visits of one URL compete, a date that is further ahead of the epoch's time than this is
 /// cut to this.
 pub const FUTURE_SECONDS_MAX: i64 = 86_400;

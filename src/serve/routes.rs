@@ -232,7 +232,7 @@ fn text(online: &Online, action: Action, always: bool, named: Named, body: recor
     match (action, url) {
         (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?)),
         (Action::Check, Some(url)) => {
-            let record = Record { url, date, bad_date: false, body: body.body() };
+            let record = Record { url, date, bad_date: false, score: None, body: body.body() };
             Ok(decided(online.check(&Asked::Record(record))?))
         }
         (Action::Insert, Some(url)) => {

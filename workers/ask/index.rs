@@ -10,7 +10,7 @@ use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Verdict, decide};
 use crate::document::Id;
 use crate::error::Result;
-use crate::graph::representative::KeepRule;
+use crate::graph::representative::{Facts, KeepRule, Rank};
 use crate::job::{Job, clusters};
 use crate::read::record::{Body, Record};
 use crate::store::Store;
@@ -39,6 +39,8 @@ pub struct Index {
     pub(super) tables: Tables,
     pub(super) options: confirm::Options,
     pub(super) rule: KeepRule,
+    /// The names of the sources, by number.
+    pub(super) sources: Vec<String>,
     job: Job,
     texts: Arc<Texts>,
 }
@@ -187,7 +189,8 @@ impl Index {
             epoch: head.manifest.epoch,
             tables: Tables::open(store, head, job)?,
             options: job.verdicts(),
-            rule: KeepRule::new(&job.keep),
+            rule: KeepRule::new(&job.keep, &head.manifest.source_names()),
+            sources: head.manifest.source_names().into_iter().map(str::to_owned).collect(),
             job: job.clone(),
             texts,
         })
@@ -358,6 +361,12 @@ impl Index {
         }
     }
 
+    /// The rank of a stored page, whose text has `chars` characters.
+    pub(super) fn rank(&self, page: &PageRow, chars: u32) -> Rank {
+        let url = if self.rule.reads_urls() { self.tables.url(page.doc) } else { String::new() };
+        self.rule.rank(page.facts(chars, &url))
+    }
+
     /// What the URL of a text changes: it may have another text now, and its page may come first in
     /// its cluster.
     fn replace(&self, visit: &Visit, answer: &mut Answer) {
@@ -365,9 +374,24 @@ impl Index {
         if stored.as_ref().is_some_and(|page| page.content != visit.content) {
             answer.because.push(because::REPLACES);
         }
-        if answer.verdict == Found::New
-            || stored.is_some_and(|page| page.content == visit.content && page.date == visit.date)
-        {
+        if answer.verdict == Found::New {
+            return;
+        }
+        // As the next epoch of this job would see it.
+        let source = self.sources.iter().position(|name| *name == self.job.read.source);
+        let facts = Facts {
+            host: visit.host,
+            url: &String::from_utf8_lossy(&visit.url),
+            https: visit.https == 1,
+            url_bytes: u32::try_from(visit.url.len()).unwrap_or(u32::MAX),
+            date: visit.date,
+            score: visit.score,
+            first_epoch: stored.as_ref().map_or(u32::MAX, |page| page.first_epoch),
+            source: source.and_then(|at| u16::try_from(at).ok()).unwrap_or(u16::MAX),
+            chars: visit.chars,
+        };
+        let own_rank = self.rule.rank(facts);
+        if stored.is_some_and(|page| page.content == visit.content && self.rank(&page, visit.chars) == own_rank) {
             return;
         }
         let docs = answer.matches.iter().map(|one| one.representative_doc);
@@ -378,17 +402,10 @@ impl Index {
         let rank = |doc: Id| {
             let page = self.tables.page(doc)?;
             let chars = self.tables.content(page.content)?.chars;
-            Some((self.rule.rank(page.facts(chars)), doc))
+            Some((self.rank(&page, chars), doc))
         };
         let first = own.into_iter().chain(docs).filter_map(rank).min();
-        let facts = crate::graph::representative::Facts {
-            host: visit.host,
-            https: visit.https == 1,
-            url_bytes: u32::try_from(visit.url.len()).unwrap_or(u32::MAX),
-            date: visit.date,
-            chars: visit.chars,
-        };
-        if first.is_some_and(|first| (self.rule.rank(facts), visit.doc) < first) {
+        if first.is_some_and(|first| (own_rank, visit.doc) < first) {
             answer.because.push(because::REPRESENTS);
         }
         if answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster) {

@@ -2,7 +2,7 @@
 
 use crate::ask::index::Index;
 use crate::ask::tables::time;
-use crate::document::Id;
+use crate::document::{Id, NO_SCORE};
 use crate::graph::representative::{Criterion, Options, Rank};
 use crate::tables::PageRow;
 use serde::Serialize;
@@ -59,6 +59,9 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
             Criterion::ShortestUrl => format!("{} bytes", page.page.url_bytes),
             Criterion::Newest | Criterion::Oldest => time(page.page.date).unwrap_or_else(|| "no date".into()),
             Criterion::LongestText => format!("{} characters", page.chars),
+            Criterion::FirstSeen => format!("epoch {}", page.page.first_epoch),
+            Criterion::Sources => source(index, options, page.page.source),
+            Criterion::Score => score(page.page.score),
         },
     };
     let by = match slot {
@@ -76,6 +79,25 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
     })
 }
 
+/// The name of a source, and its place in the order of sources.
+fn source(index: &Index, options: &Options, number: u16) -> String {
+    let name = index.sources.get(usize::from(number)).map_or("", String::as_str);
+    match options.sources.iter().position(|source| source == name) {
+        Some(at) => format!("{name}, number {} of the order", at + 1),
+        None => format!("{name}, not in the order"),
+    }
+}
+
+/// A score in 1/1,000,000 as a decimal fraction.
+fn score(score: i64) -> String {
+    if score == NO_SCORE {
+        return "no score".into();
+    }
+    let (sign, number) = (if score < 0 { "-" } else { "" }, score.unsigned_abs());
+    let decimal = format!("{sign}{}.{:06}", number / 1_000_000, number % 1_000_000);
+    decimal.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A page and its rank.
 struct Ranked {
     page: PageRow,
@@ -86,7 +108,7 @@ struct Ranked {
 fn ranked(index: &Index, doc: Id) -> Option<Ranked> {
     let page = index.tables.page(doc)?;
     let chars = index.tables.content(page.content).map_or(0, |row| row.chars);
-    Some(Ranked { rank: index.rule.rank(page.facts(chars)), page, chars })
+    Some(Ranked { rank: index.rank(&page, chars), page, chars })
 }
 
 /// The best page but `representative` of its cluster, and whether all pages were looked at.

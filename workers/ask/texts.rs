@@ -46,7 +46,7 @@ impl Texts {
 
     /// The text of `body`, which has no URL.
     pub fn nameless(&self, body: Body, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
-        let record = Record { url: String::new(), date: None, bad_date: false, body };
+        let record = Record { url: String::new(), date: None, bad_date: false, score: None, body };
         Ok(Text { url: None, ..self.text(record, is_known)? })
     }
 

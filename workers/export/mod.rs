@@ -56,7 +56,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     remove_others(&place).map_err(output)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
-    let rule = KeepRule::new(&job.keep);
+    let rule = KeepRule::new(&job.keep, &head.manifest.source_names());
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
     // The tables are independent of each other, so each has a thread.
     let (members, pairs, clusters, changes) = thread::scope(|scope| {

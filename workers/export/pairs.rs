@@ -94,9 +94,10 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id,
     let facts = tables.contents.matching(contents);
     let docs = sorted(tables.content_pages.matching(contents).into_iter().map(|row| row.doc));
     let mut best: BTreeMap<Id, (Rank, Id, u32)> = BTreeMap::new();
+    let urls = tables.urls(docs.iter().copied().filter(|_| rule.reads_urls()));
     for page in tables.pages.matching(&docs) {
         let chars = find(&facts, page.content).map_or(0, |row| row.chars);
-        let rank = (rule.rank(page.facts(chars)), page.doc, page.url_bytes);
+        let rank = (rule.rank(page.facts(chars, &urls.of(page.doc))), page.doc, page.url_bytes);
         best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
     }
     best.into_iter().map(|(content, (_, doc, bytes))| (content, (doc, bytes))).collect()

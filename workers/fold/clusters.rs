@@ -18,7 +18,7 @@ use crate::graph::Graph;
 use crate::graph::representative::{KeepRule, Rank};
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
-use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow};
+use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow, UrlRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows that are held in memory at once where every cluster is made again.
@@ -80,15 +80,18 @@ pub struct AcceptedPair {
     pub similarity: u64,
 }
 
-/// Emits the content of each page whose date changed and whose text did not, because another page
+/// Emits the content of each page whose rank changed and whose text did not, because another page
 /// may represent the cluster now.
 pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<PageRow>()? else { return Ok(()) };
+    let rule = keep_rule(epoch);
+    // A page keeps its URL, and a text its length.
+    let rank = |page: &PageRow| rule.rank(page.facts(0, ""));
     let mut before: Option<PageRow> = None;
     for row in (0..fresh.len()).map(|at| fresh.row(at)) {
         if let Some(before) = before.replace(row.clone())
             && (before.doc, before.content) == (row.doc, row.content)
-            && before.date != row.date
+            && rank(&before) != rank(&row)
         {
             emit(row.content);
         }
@@ -208,19 +211,30 @@ pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn 
 
 /// Emits the touched pages with their ranks by the keep rule.
 pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedPage)) -> Result<()> {
-    let rule = KeepRule::new(&epoch.shared.job.keep);
-    let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
-    let pages = epoch.after::<PageRow>()?.matching(&docs);
-    let mut pages = pages.iter().peekable();
-    for &TouchedPage { doc, component, content, chars } in touched {
-        let Some(page) = pages.next_if(|page| page.doc == doc) else {
-            let what = format!("table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`");
-            return Err(Error::new(Kind::Io, what));
-        };
-        let (host, source) = (page.host, page.source.into());
-        emit(RankedPage { component, content, doc, host, source, rank: rule.rank(page.facts(chars as u32)) });
+    let rule = keep_rule(epoch);
+    let (pages, urls) = (epoch.after::<PageRow>()?, epoch.after::<UrlRow>()?);
+    for touched in touched.chunks(PORTION_ROWS) {
+        let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
+        let urls = if rule.reads_urls() { urls.matching(&docs) } else { Vec::new() };
+        let (rows, mut urls) = (pages.matching(&docs), urls.iter().peekable());
+        let mut rows = rows.iter().peekable();
+        for &TouchedPage { doc, component, content, chars } in touched {
+            let Some(page) = rows.next_if(|page| page.doc == doc) else {
+                let what =
+                    format!("table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`");
+                return Err(Error::new(Kind::Io, what));
+            };
+            let url = urls.next_if(|url| url.doc == doc).map_or_else(Default::default, UrlRow::text);
+            let rank = rule.rank(page.facts(chars as u32, &url));
+            let (host, source) = (page.host, page.source.into());
+            emit(RankedPage { component, content, doc, host, source, rank });
+        }
     }
     Ok(())
+}
+
+fn keep_rule(epoch: &Epoch) -> KeepRule {
+    KeepRule::new(&epoch.shared.job.keep, &epoch.shared.plan.sources)
 }
 
 /// The clusters of a component.
@@ -367,7 +381,9 @@ mod tests {
 
     fn page(content: u64, doc: u64, rank: u64) -> RankedPage {
         let (component, content, doc) = (id(1), id(content), id(doc));
-        RankedPage { component, content, doc, host: 0, source: 0, rank: [0, rank, 0, 0] }
+        let mut of = Rank::default();
+        of[1] = rank;
+        RankedPage { component, content, doc, host: 0, source: 0, rank: of }
     }
 
     fn pair(a: u64, b: u64) -> AcceptedPair {

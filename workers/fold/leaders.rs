@@ -242,9 +242,14 @@ mod tests {
         8000 + a.min(b) * 7 % 5 + a.max(b) * 11 % 3
     }
 
+    fn turn_of(turn: u64) -> Rank {
+        let mut rank = Rank::default();
+        rank[1] = turn;
+        rank
+    }
+
     fn computed(turns: &[(u64, u64)], pairs: &[(u64, u64)], radius: u8) -> BTreeMap<u64, u64> {
-        let contents: Vec<(Id, Precedence)> =
-            turns.iter().map(|&(n, turn)| (id(n), ([0, turn, 0, 0], id(n)))).collect();
+        let contents: Vec<(Id, Precedence)> = turns.iter().map(|&(n, turn)| (id(n), (turn_of(turn), id(n)))).collect();
         let pairs: Vec<Joined> = pairs.iter().map(|&(a, b)| (id(a), id(b), similarity(a, b))).collect();
         let led = lead(contents, &pairs, radius);
         assert!(led.is_sorted_by(|a, b| a.content < b.content));

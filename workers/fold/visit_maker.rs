@@ -3,7 +3,7 @@
 //! The steps are extraction of the main text, normalisation, features, SimHash and evidence. The
 //! result depends on the record and the job only, not on the split, the worker or the epoch.
 
-use crate::document::{Id, NO_DATE, canonical_url, own_key};
+use crate::document::{Id, NO_DATE, NO_SCORE, canonical_url, own_key};
 use crate::error::Result;
 use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
@@ -47,6 +47,7 @@ fn blank(url: &str, is_key: bool, date: i64) -> Visit {
         host: url.host,
         https: u8::from(url.https),
         url: url.canonical.into_bytes().into(),
+        score: NO_SCORE,
         input: 0,
         position: 0,
         diff: 1,
@@ -110,9 +111,10 @@ impl VisitMaker {
     pub fn read(&mut self, record: Record, is_key: bool, mut note: impl FnMut(&str)) -> Visit {
         let mut visit = blank(&record.url, is_key, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;
+        visit.score = record.score.unwrap_or(NO_SCORE);
         let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
         let Some(mut extracted) = text_of(record.body, &self.extract) else {
-            visit.kind = without_text;
+            (visit.kind, visit.score) = (without_text, NO_SCORE);
             return visit;
         };
         if extracted.flags.contains(Flags::FALLBACK) {

@@ -115,6 +115,7 @@ impl Now {
             https: visit.https,
             url_bytes: visit.url.len() as u32,
             gathered: u8::from(visit.flags & GATHERED != 0),
+            score: visit.score,
             first_epoch: before.page.as_ref().map_or(self.epoch, |page| page.first_epoch),
             last_epoch: self.epoch,
             last_time: self.time,
@@ -156,6 +157,7 @@ impl Now {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::NO_SCORE;
     use crate::random::Random;
     use crate::store::manifest::Retention;
 
@@ -174,6 +176,7 @@ mod tests {
             host: 0,
             https: 0,
             url: b"http://a.example/".as_slice().into(),
+            score: NO_SCORE,
             input: 0,
             position: 0,
             diff: 1,

@@ -24,7 +24,7 @@ pub use serve::Serve;
 use crate::candidates::bands::Bands;
 use crate::confirm::By;
 use crate::error::{Error, Kind, Result};
-use crate::graph::representative;
+use crate::graph::representative::{self, Criterion};
 use crate::job::contents::Keep;
 use crate::job::read::SOURCE_BYTES_MAX;
 use crate::text::signatures::SignatureKind;
@@ -213,6 +213,10 @@ impl Job {
                 let key = why.split(':').next().unwrap_or_default();
                 wrong(&format!("{table}.{key}"), format!("[{table}] {why}"));
             }
+        }
+        if self.keep.by.contains(&Criterion::Score) && self.read.fields.score.is_empty() {
+            let why = "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number";
+            wrong("keep.by", why.into());
         }
         if let Err((name, why)) = signatures::check(&self.signatures) {
             wrong(&format!("signatures.{name}"), why);

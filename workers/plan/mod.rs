@@ -58,6 +58,9 @@ pub struct Plan {
     pub view_changed: bool,
     /// The source that is read: an index of the manifest's `sources`, or their number if it is new.
     pub source: u16,
+    /// The names of all sources by their numbers, for the keep rule.
+    #[serde(default)]
+    pub sources: Vec<String>,
     /// Whether the inputs are a complete snapshot of the source.
     pub complete: bool,
     /// The digest of a complete snapshot's inputs, else empty.
@@ -410,6 +413,10 @@ fn plan_of(
     }
     let sources = manifest.map_or(&[][..], |manifest| &manifest.sources);
     let source = sources.iter().position(|source| source.name == job.read.source).unwrap_or(sources.len());
+    let mut names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+    if source == names.len() {
+        names.push(job.read.source.clone());
+    }
     let complete = job.read.complete && !found.inputs.is_empty();
     let mut plan = Plan {
         digest: String::new(),
@@ -423,6 +430,7 @@ fn plan_of(
         view_changed,
         source: u16::try_from(source)
             .map_err(|_| Error::new(Kind::Config, "[read] source: more than 65,536 of them"))?,
+        sources: names,
         complete,
         snapshot: if complete { found.snapshot } else { String::new() },
         splits: Vec::new(),

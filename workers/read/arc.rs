@@ -106,7 +106,7 @@ impl Dialect for Arc {
         };
         let date = std::str::from_utf8(line.date).ok().and_then(date::parse);
         match http::body(body, Some(line.media), limits.record_bytes_max, notes) {
-            Ok(body) => Item::Record(Record { url, date, bad_date: date.is_none(), body }),
+            Ok(body) => Item::Record(Record { url, date, bad_date: date.is_none(), score: None, body }),
             Err(item) => item.about(&url),
         }
     }

@@ -23,6 +23,9 @@ pub struct Fields {
     pub deleted: String,
     /// What to do: `remove` removes the page.
     pub op: String,
+    /// A number by which `[keep]` may prefer pages. Default: empty, which is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub score: String,
 }
 
 impl Default for Fields {
@@ -34,6 +37,7 @@ impl Default for Fields {
             date: "date".into(),
             deleted: "deleted".into(),
             op: "op".into(),
+            score: String::new(),
         }
     }
 }
@@ -111,6 +115,8 @@ pub enum Use {
     Deleted,
     /// What to do.
     Op,
+    /// The score.
+    Score,
 }
 
 /// A name that a reader looks for.
@@ -139,7 +145,7 @@ impl Wanted {
     /// What is looked for by `fields` and `key` in the file whose digest is `file`.
     pub fn new(fields: &Fields, key: &PageKey, file: &str) -> Wanted {
         let default = Fields::default();
-        let Fields { url, text, html, date, deleted, op } = fields;
+        let Fields { url, text, html, date, deleted, op, score } = fields;
         let mut names = Vec::new();
         let mut add = |path: &str, is_for, at_default: bool, others: &[(&str, &'static str)]| {
             names.push(Name { path: path.to_owned(), is_for, note: None });
@@ -159,6 +165,9 @@ impl Wanted {
         add(date, Use::Date, *date == default.date, &OTHER_DATES);
         add(deleted, Use::Deleted, false, &[]);
         add(op, Use::Op, false, &[]);
+        if !score.is_empty() {
+            add(score, Use::Score, false, &[]);
+        }
         // What the job names has one use.
         let own: Vec<String> = names.iter().filter(|name| name.note.is_none()).map(|name| name.path.clone()).collect();
         names.retain(|name| name.note.is_none() || !own.contains(&name.path));

@@ -27,6 +27,7 @@ pub mod parquet;
 pub mod record;
 pub mod row;
 pub mod sample;
+mod score;
 pub mod source;
 #[cfg(test)]
 mod testing;
@@ -78,7 +79,7 @@ pub struct Options {
 impl Options {
     /// Checks the values: there is a URL field, no field is used twice, no limit is 0.
     pub fn check(&self) -> std::result::Result<(), String> {
-        let Fields { url, text, html, date, deleted, op } = &self.fields;
+        let Fields { url, text, html, date, deleted, op, score } = &self.fields;
         if url.is_empty() {
             return Err("fields.url: names no field".into());
         }
@@ -91,6 +92,7 @@ impl Options {
         if names.iter().any(|name| name.is_empty()) {
             return Err("fields: one of them has no name".into());
         }
+        names.extend((!score.is_empty()).then_some(score));
         names.sort();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("fields: `{}` is there twice", twice[0]));

@@ -20,6 +20,9 @@ pub struct Record {
     pub date: Option<i64>,
     /// Whether the crawl recorded a date that is not understood.
     pub bad_date: bool,
+    /// The number by which the keep rule may prefer the page, in 1/1,000,000; none if the record
+    /// has no valid one.
+    pub score: Option<i64>,
     /// What was found there.
     pub body: Body,
 }

@@ -6,6 +6,7 @@
 use super::date;
 use super::fields::{PageKey, Use, Wanted};
 use super::record::{Body, Item, Record, url};
+use super::score;
 use crate::document::part_of_text;
 use std::borrow::Cow;
 
@@ -50,11 +51,11 @@ impl<'a> Row<'a> {
 
     /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`, and
     /// `bad_field` where the type of a value does not fit its field. Calls `note` with a word for
-    /// each name that is not the job's.
-    pub fn item(mut self, place: u64, note: impl FnMut(&'static str)) -> Item {
+    /// each name that is not the job's, and with `bad_score` for a score that is no number.
+    pub fn item(mut self, place: u64, mut note: impl FnMut(&'static str)) -> Item {
         let taken = self.wanted.names.iter().zip(&self.values).filter(|(_, value)| value.is_some());
-        taken.filter_map(|(name, _)| name.note).for_each(note);
-        match self.record(place) {
+        taken.filter_map(|(name, _)| name.note).for_each(&mut note);
+        match self.record(place, note) {
             Ok(record) => Item::Record(record),
             Err(item) => item,
         }
@@ -69,7 +70,7 @@ impl<'a> Row<'a> {
         (self.values[at].take().unwrap_or_default(), &name.path)
     }
 
-    fn record(&mut self, place: u64) -> Result<Record, Item> {
+    fn record(&mut self, place: u64, mut note: impl FnMut(&'static str)) -> Result<Record, Item> {
         let url = self.key(place)?;
         let (value, _) = self.take(Use::Date);
         let date = match &value {
@@ -84,8 +85,12 @@ impl<'a> Row<'a> {
             Value::Text(text) => !text.trim().is_empty(),
             _ => true,
         };
+        let score = score::read(&self.take(Use::Score).0).unwrap_or_else(|_| {
+            note("bad_score");
+            None
+        });
         match self.body() {
-            Ok(Some(body)) => Ok(Record { url, date, bad_date: has_date && date.is_none(), body }),
+            Ok(Some(body)) => Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body }),
             Ok(None) => Err(Item::reject("no_text", &*url).about(&url)),
             Err(item) => Err(item.about(&url)),
         }

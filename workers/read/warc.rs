@@ -151,7 +151,7 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     let date = written.and_then(date::parse);
     let bad_date = written.is_some() && date.is_none();
     match found {
-        Ok(body) => Item::Record(Record { url, date, bad_date, body }),
+        Ok(body) => Item::Record(Record { url, date, bad_date, score: None, body }),
         Err(item) => item.about(&url),
     }
 }
@@ -272,8 +272,13 @@ mod tests {
              WARC-Date: 1970-01-02T00:00:00Z\r\r\nContent-Length: 03\r\r\n\r\r\n",
         ] {
             let (entries, _) = read_all("x.warc", format!("{head}abc\n\n").as_bytes(), &Options::default());
-            let record =
-                Record { url: "http://a/".into(), date: Some(86_400), bad_date: false, body: Body::Text("abc".into()) };
+            let record = Record {
+                url: "http://a/".into(),
+                date: Some(86_400),
+                bad_date: false,
+                score: None,
+                body: Body::Text("abc".into()),
+            };
             assert_eq!(entries[0].item, Item::Record(record), "{head}");
         }
     }

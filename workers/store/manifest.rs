@@ -183,6 +183,13 @@ pub struct Manifest {
     pub counters: BTreeMap<String, u64>,
 }
 
+impl Manifest {
+    /// The names of the sources, by number.
+    pub fn source_names(&self) -> Vec<&str> {
+        self.sources.iter().map(|source| source.name.as_str()).collect()
+    }
+}
+
 /// What a commit did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -47,6 +47,7 @@ pub mod visits;
 use crate::document::Id;
 use crate::job::clusters;
 use crate::store::table::{Row, table};
+use std::borrow::Cow;
 
 table! {
     /// A live page. `fold/pages.rs` writes it from the visit that wins.
@@ -68,6 +69,9 @@ table! {
             url_bytes: u32,
             /// 1 if its text was gathered from the whole page, see [`visits::GATHERED`], else 0.
             gathered: u8,
+            /// The score of the record that decided it, in 1/1,000,000, or
+            /// [`crate::document::NO_SCORE`].
+            score: i64,
         }
         history {
             /// The first epoch that saw the page.
@@ -102,6 +106,13 @@ table! {
             url: Box<[u8]>,
         }
         history {}
+    }
+}
+
+impl UrlRow {
+    /// The URL as text.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.url)
     }
 }
 
@@ -431,6 +442,8 @@ table! {
             https: u8,
             /// The canonical URL.
             url: Box<[u8]>,
+            /// The score in 1/1,000,000, or [`crate::document::NO_SCORE`].
+            score: i64,
         }
         history {
             /// The input that has the record, as in `pages`. What a record says does not depend on

@@ -22,9 +22,11 @@ pub const MISSING: u8 = 2;
 pub const EXPIRED: u8 = 3;
 
 impl PageRow {
-    /// The facts for the keep rule. The page's text has `chars` characters.
-    pub fn facts(&self, chars: u32) -> Facts {
-        Facts { host: self.host, https: self.https == 1, url_bytes: self.url_bytes, date: self.date, chars }
+    /// The facts for the keep rule. The page's text has `chars` characters; its `url` may be empty
+    /// if the rule does not read it.
+    pub fn facts<'a>(&self, chars: u32, url: &'a str) -> Facts<'a> {
+        let PageRow { host, https, url_bytes, date, score, first_epoch, source, .. } = *self;
+        Facts { host, url, https: https == 1, url_bytes, date, score, first_epoch, source, chars }
     }
 }
 
@@ -151,6 +153,7 @@ pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::NO_SCORE;
     use crate::job::pages::Options;
 
     const NOW: i64 = 1_000_000_000;
@@ -169,6 +172,7 @@ mod tests {
             https,
             url_bytes,
             gathered: 0,
+            score: NO_SCORE,
             first_epoch: 1,
             last_epoch: 3,
             last_time: NOW,

@@ -23,8 +23,8 @@ impl Visit {
     /// Whether both say the same of a URL, wherever their records stand.
     pub fn says_as(&self, other: &Visit) -> bool {
         let of = |visit: &Visit| {
-            let Visit { doc, date, kind, content, fingerprint, chars, flags, host, https, .. } = *visit;
-            (doc, date, kind, content, fingerprint, chars, flags, host, https)
+            let Visit { doc, date, kind, content, fingerprint, chars, flags, host, https, score, .. } = *visit;
+            (doc, date, kind, content, fingerprint, chars, flags, host, https, score)
         };
         of(self) == of(other) && self.url == other.url
     }
@@ -42,7 +42,7 @@ pub fn dedup(visits: &mut Vec<Visit>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::document::{Id, NO_SCORE};
 
     /// Of records that say the same the one of the least place stays, in whatever order and
     /// portions they come; those that differ all stay.
@@ -60,6 +60,7 @@ mod tests {
             host: 0,
             https: 0,
             url: b"http://a/".as_slice().into(),
+            score: NO_SCORE,
             input: place.0,
             position: place.1,
             diff: 1,

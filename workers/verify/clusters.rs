@@ -11,7 +11,7 @@ use crate::fold::leaders::Led;
 use crate::graph::representative::KeepRule;
 use crate::job::clusters::Options;
 use crate::tables::mapped::Mapped;
-use crate::tables::{ClusterRow, LeaderRow};
+use crate::tables::{ClusterRow, LeaderRow, UrlRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, distinct, joined};
 
@@ -181,12 +181,14 @@ fn parts(
         }
     }
     pages.sort_unstable_by_key(|page| page.doc);
-    let mut live = Live::of(&tables.pages);
+    let (mut live, mut urls) = (Live::of(&tables.pages), Live::of(&tables.urls));
     let mut ranked: Vec<RankedPage> = Vec::new();
     for TouchedPage { doc, component, content, chars } in pages {
         // Another check finds pages that do not live; they do not count here.
         if let Some(page) = live.find(|page| page.doc.cmp(&doc)) {
-            let rank = rule.rank(page.facts(chars as u32));
+            let url = if rule.reads_urls() { urls.find(|row| row.doc.cmp(&doc)) } else { None };
+            let url = url.as_ref().map_or_else(Default::default, UrlRow::text);
+            let rank = rule.rank(page.facts(chars as u32, &url));
             let (host, source) = (page.host, page.source.into());
             ranked.push(RankedPage { component, content, doc, host, source, rank });
         }

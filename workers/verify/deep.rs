@@ -44,7 +44,8 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
     let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
     checks.extend(pairs::pairs(store, head, (&tables, &texts), &near, job)?);
     checks.extend([components::components(&tables), components::component_members(&tables)]);
-    checks.extend(clusters::clusters(&tables, &KeepRule::new(&job.keep), &job.clusters));
+    let rule = KeepRule::new(&job.keep, &head.manifest.source_names());
+    checks.extend(clusters::clusters(&tables, &rule, &job.clusters));
     checks.extend([folded(&tables, head), unexamined(&tables, &near, head)]);
     let (missing, recall) = recall::recall(&tables, &near, &head.digest, sample);
     checks.push(missing);

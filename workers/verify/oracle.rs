@@ -119,6 +119,7 @@ fn watched_epoch(
         view: String::new(),
         view_changed: false,
         source: 0,
+        sources: Vec::new(),
         complete: false,
         snapshot: String::new(),
         inputs: Vec::new(),

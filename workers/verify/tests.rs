@@ -3,7 +3,7 @@
 //! shows them.
 
 use crate::commit::commit;
-use crate::document::{Id, host_key};
+use crate::document::{Id, NO_SCORE, host_key};
 use crate::fold::epoch::{Failure, OPERATORS, Progress};
 use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{self, ProcessTask};
@@ -133,6 +133,7 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
         host: host_key(&host),
         https: https.into(),
         url: url.into_bytes().into(),
+        score: NO_SCORE,
         input: 0,
         position: page,
         diff: 1,

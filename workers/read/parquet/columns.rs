@@ -254,6 +254,7 @@ fn fits(is_for: Use, found: &DataType) -> bool {
         (_, Use::Date) => *found != DataType::Boolean,
         (_, Use::Deleted) => number || *found == DataType::Boolean,
         (_, Use::Key(_)) => number,
+        (_, Use::Score) => number || matches!(found, DataType::Float32 | DataType::Float64),
         _ => false,
     }
 }

@@ -1,0 +1,119 @@
+use crate::texts::text;
+use crate::workbench::Bench;
+use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A bench whose job keeps pages by these keys of `[keep]`, and reads scores.
+fn bench(keep: &str) -> Bench {
+    let bench = Bench::new(Path::new("in"), &format!("[read.fields]\nscore = \"quality\"\n[keep]\n{keep}\n"));
+    std::fs::create_dir(bench.at("in")).expect("made");
+    bench
+}
+
+/// Runs an epoch from `source` over these pages of one text, each with what its row has besides,
+/// and returns the page that represents them.
+fn epoch(bench: &Bench, number: usize, source: &str, pages: &[(&str, Value)]) -> String {
+    let row = |(url, more): &(&str, Value)| {
+        let mut row = json!({ "url": url, "text": text(1, 0) });
+        more.as_object().into_iter().flatten().for_each(|(name, value)| row[name] = value.clone());
+        format!("{row}\n")
+    };
+    std::fs::write(bench.at(&format!("in/{number}.jsonl")), pages.iter().map(row).collect::<String>())
+        .expect("written");
+    bench.run_well(&["--set", &format!("read.source={source:?}")]);
+    let sound = bench.pagefold("verify", &["--deep"]);
+    assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
+    shown(bench)
+}
+
+fn shown(bench: &Bench) -> String {
+    let clusters = bench.lines("clusters");
+    assert_eq!(clusters.len(), 1, "{clusters:?}");
+    clusters[0]["representative"].as_str().expect("a URL").to_owned()
+}
+
+/// Which step of the rule decided for the representative, and by what.
+fn because(bench: &Bench) -> [String; 3] {
+    let explained = bench.pagefold("explain", &[&shown(bench), "--json"]).stdout;
+    let explained: Value = serde_json::from_slice(&explained).expect("JSON");
+    ["by", "value", "other"].map(|name| explained["kept"][name].as_str().expect("a word").to_owned())
+}
+
+const A: &str = "https://a.example/1";
+const B: &str = "https://b.example/page/2";
+const C: &str = "https://www.c.example/another/page/3";
+
+/// A new mirror with a shorter URL took the cluster over. By default the page that was known first
+/// stays until it goes, and has to wait when it comes back.
+#[test]
+fn what_was_known_first_stays() {
+    let bench = bench("");
+    assert_eq!(epoch(&bench, 1, "crawl", &[(B, json!({})), (C, json!({}))]), B);
+    assert_eq!(epoch(&bench, 2, "crawl", &[(A, json!({}))]), B);
+    assert_eq!(because(&bench), ["shortest_url", "24 bytes", "36 bytes"]);
+    assert_eq!(epoch(&bench, 3, "crawl", &[(B, json!({ "deleted": true }))]), C);
+    assert_eq!(because(&bench), ["first_seen", "epoch 1", "epoch 2"]);
+    assert_eq!(epoch(&bench, 4, "crawl", &[(B, json!({}))]), C);
+    assert_eq!(epoch(&bench, 5, "crawl", &[(C, json!({ "deleted": true }))]), A, "known before B came back");
+}
+
+/// The page of the highest score represents, and loses that with its score, though no text changes.
+/// A score that is no number is noted and is none; of a page that is only seen the score stays.
+#[test]
+fn the_highest_score_represents() {
+    let bench = bench("by = [\"score\"]");
+    let [low, high, bad, none] = [json!(0.2), json!("0.75"), json!("very good"), Value::Null];
+    let of = |score: &Value| json!({ "quality": score });
+    assert_eq!(epoch(&bench, 1, "crawl", &[(A, of(&low)), (B, of(&high)), (C, of(&bad))]), B);
+    assert_eq!(because(&bench), ["score", "0.75", "0.2"]);
+    assert_eq!(bench.summary()["counters"]["noted.bad_score"], 1);
+    assert_eq!(epoch(&bench, 2, "crawl", &[(B, of(&json!(-1e-1)))]), A);
+    assert!(bench.summary()["counters"].get("noted.bad_score").is_none());
+    assert_eq!(epoch(&bench, 3, "crawl", &[(A, of(&none)), (C, of(&json!(-1)))]), B);
+    assert_eq!(because(&bench), ["score", "-0.1", "-1"]);
+}
+
+/// A score means the same in Parquet as in JSON lines, whatever the width of the column.
+#[test]
+fn scores_of_parquet() {
+    let bench = bench("by = [\"score\"]");
+    let texts = |of: [&str; 2]| Arc::new(StringArray::from(of.to_vec())) as ArrayRef;
+    let same = text(1, 0);
+    let batch = RecordBatch::try_from_iter([
+        ("url", texts([A, B])),
+        ("text", texts([&same, &same])),
+        ("quality", Arc::new(Float32Array::from(vec![Some(0.3), None])) as ArrayRef),
+    ])
+    .expect("columns");
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    std::fs::write(bench.at("in/0.parquet"), writer.into_inner().expect("in memory")).expect("written");
+    assert_eq!(epoch(&bench, 1, "crawl", &[(C, json!({ "quality": 0.300_001 }))]), C);
+    assert_eq!(because(&bench), ["score", "0.300001", "0.3"]);
+}
+
+/// The source that saw a page last decides, in the order of the job; a page that another source
+/// sees moves with it, though its text and its date stay.
+#[test]
+fn the_preferred_source_represents() {
+    let bench = bench("by = [\"sources\", \"first_seen\", \"shortest_url\"]\nsources = [\"curated\", \"crawl\"]");
+    let dated = || json!({ "date": "2024-05-01" });
+    assert_eq!(epoch(&bench, 1, "other", &[(A, dated()), (B, dated())]), A);
+    assert_eq!(epoch(&bench, 2, "curated", &[(C, dated())]), C);
+    assert_eq!(because(&bench), ["sources", "curated, number 1 of the order", "other, not in the order"]);
+    assert_eq!(epoch(&bench, 3, "crawl", &[(B, dated()), (C, dated())]), B, "known before C");
+    assert_eq!(epoch(&bench, 4, "curated", &[(A, dated())]), A);
+}
+
+/// `*.example.org` prefers all hosts below, in exports and answers alike.
+#[test]
+fn hosts_below_a_domain() {
+    let bench = bench("hosts = [\"*.c.example\", \"b.example\"]");
+    assert_eq!(epoch(&bench, 1, "crawl", &[(A, json!({})), (B, json!({}))]), B);
+    assert_eq!(because(&bench), ["hosts", "number 2 of the list", "not in the list"]);
+    assert_eq!(epoch(&bench, 2, "crawl", &[(C, json!({}))]), C);
+    assert_eq!(because(&bench), ["hosts", "number 1 of the list", "number 2 of the list"]);
+}
