@@ -149,8 +149,8 @@ fn deliver(bench: &Bench, name: &str, pages: &[(&str, Option<String>)]) {
 
 /// A dead link followed its text only while another page had it, and was lost with it. It leads to
 /// the live page of the cluster from one death to the next, is there again when a text is back, and
-/// is forgotten in time. A text that says too little leads nowhere. The map for nginx has what the
-/// page about exports says.
+/// is forgotten in time. A text that says too little leads nowhere. The maps for nginx and
+/// for a search engine have what the page about exports says.
 #[test]
 fn a_dead_link_follows_its_text() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[pages]\ngone_days = 30\n");
@@ -175,7 +175,15 @@ fn a_dead_link_follows_its_text() {
     let explained = bench.pagefold("explain", &[&a, "--json"]).stdout;
     let explained: Value = serde_json::from_slice(&explained).expect("JSON");
     assert_eq!((&explained["text"]["pages"], &explained["cluster"]["representative"]), (&json!(0), &json!(c)));
-    nginx(&bench, &format!("\"{a}\" \"http://h.example/c?y=%242\";\n\"{b}\" \"http://h.example/c?y=%242\";\n"));
+    let into = "http://h.example/c?y=%242";
+    maps(&bench, "select '\"'", &format!("\"{a}\" \"{into}\";\n\"{b}\" \"{into}\";\n"));
+    let folds = |url: &str, into: Option<&str>| {
+        let (update, doc) = (json!({ "update": { "_id": url } }), json!({ "doc": { "folds_into": into } }));
+        format!("{update}\n{doc}\n")
+    };
+    let live = |url: &str| folds(url, Some(shown(url)).filter(|into| into != url).as_deref());
+    let bulk = [live(two), folds(&a, Some(&c)), folds(&b, Some(&c)), live(&c)];
+    maps(&bench, "with map", &bulk.concat());
 
     assert_eq!(run(4, 3, &[(&*c, None), (&*d, Some(text(9, 0)))]), links(&[]), "nothing of the cluster is left");
     let back = run(5, 4, &[(&*c, Some(near))]);
@@ -189,17 +197,19 @@ fn a_dead_link_follows_its_text() {
     assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 0);
 }
 
-/// Runs the SQL of the page about exports that writes a map for nginx.
-fn nginx(bench: &Bench, expected: &str) {
+/// Runs the SQL of the page about exports that writes a map of where pages lead to, and begins so.
+fn maps(bench: &Bench, begins: &str, expected: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md");
     let page = std::fs::read_to_string(page).expect("a page");
-    let sql = page.split("```sql\n").find(|block| block.starts_with("select '\"'")).expect("the recipe");
+    let sql = page.split("```sql\n").find(|block| block.starts_with(begins)).expect("the recipe");
     let script = r#"
 import json, sqlite3, sys
 base = sqlite3.connect(":memory:")
-base.execute("create table redirects (url, representative, relation)")
-rows = [json.loads(line) for line in open("out/redirects.jsonl")]
-base.executemany("insert into redirects values (?,?,?)", [(row["url"], row["representative"], row["relation"]) for row in rows])
+for table, names in [("redirects", "url representative relation"), ("members", "url representative is_representative")]:
+    names = names.split()
+    base.execute(f"create table {table} ({','.join(names)})")
+    rows = [json.loads(line) for line in open(f"out/{table}.jsonl")]
+    base.executemany(f"insert into {table} values (?,?,?)", [[row[name] for name in names] for row in rows])
 for row in base.execute(sys.argv[1]):
     print(row[0])
 "#;
