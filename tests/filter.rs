@@ -1,9 +1,11 @@
+use crate::containers::{lz4, zip};
 use crate::texts::text;
 use crate::workbench::{Bench, copy_folder, demo_inputs, fixture};
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
+use lz4_flex::frame::FrameDecoder;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -146,6 +148,8 @@ fn crawl(folder: &Path) {
     put("g.warc.gz", records(6).chunks(3).flat_map(|some| gzip(&some.concat())).collect());
     put("h.warc.zst", each(zstd, records(7)));
     put("i.arc.gz", each(gzip, arc(8)));
+    put("l.warc.lz4", each(lz4, records(11)));
+    put("m.jsonl.lz4", lz4(lines(12).as_bytes()));
     put("j.parquet", table(9, Compression::SNAPPY));
     put("k.parquet", table(10, Compression::ZSTD(ZstdLevel::default())));
     put("empty.jsonl", Vec::new());
@@ -236,6 +240,12 @@ fn decoded(bytes: &[u8]) -> Vec<u8> {
     match bytes {
         [0x1f, 0x8b, ..] => drop(flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("sound")),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => plain = zstd::decode_all(bytes).expect("sound"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => {
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                FrameDecoder::new(&mut rest).read_to_end(&mut plain).expect("sound");
+            }
+        }
         _ => plain = bytes.to_vec(),
     }
     plain
@@ -283,7 +293,7 @@ fn filtered_and_undone() {
     assert_eq!(kept.len() + 1, originals.len());
     // Kept lines are those of the rows, as they were, in their order.
     let stays = |row: &&Value| ["kept", "skipped", "rejected"].contains(&word(row, "verdict"));
-    for name in ["a.jsonl", "deep/b.jsonl.gz", "deep/er/c.jsonl.zst", "copy of a.jsonl"] {
+    for name in ["a.jsonl", "deep/b.jsonl.gz", "deep/er/c.jsonl.zst", "m.jsonl.lz4", "copy of a.jsonl"] {
         let whole = decoded(&originals[Path::new(name)]);
         let of_file: Vec<&Value> = rows.iter().filter(|row| word(row, "warc_filename") == name).collect();
         let mut expected = b"\xef\xbb\xbf".to_vec();
@@ -314,7 +324,7 @@ fn filtered_and_undone() {
             "j.parquet" | "k.parquet" => {
                 assert!(content(&bench.at("again").join(name)) == content(&bench.at("in").join(name)), "{name:?}");
             }
-            "deep/b.jsonl.gz" | "deep/er/c.jsonl.zst" | "f.warc.gz" | "g.warc.gz" => {
+            "deep/b.jsonl.gz" | "deep/er/c.jsonl.zst" | "m.jsonl.lz4" | "f.warc.gz" | "g.warc.gz" => {
                 assert!(decoded(bytes) == decoded(original), "{name:?}");
             }
             _ => assert!(bytes == original, "{name:?}"),
@@ -457,7 +467,7 @@ fn it_goes_on_where_it_was() {
 fn rows_get_their_cluster() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
     crawl(&bench.at("in"));
-    for name in ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "i.arc.gz"] {
+    for name in ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "i.arc.gz", "l.warc.lz4"] {
         std::fs::remove_file(bench.at("in").join(name)).expect("there");
     }
     bench.run_well(&["--set", "read.rejects_max=1"]);
@@ -513,6 +523,36 @@ fn rows_get_their_cluster() {
     std::fs::write(bench.at("in/z.jsonl"), records(3).concat()).expect("written");
     bench.run_well(&["--set", "read.rejects_max=1"]);
     refused(&["--to", "labelled", "--annotate"], "z.jsonl is an archive");
+}
+
+/// The records of a WACZ are told with the bytes that they take in it, which are those of a WARC
+/// file. It is not written again: its indexes would be wrong.
+#[test]
+fn records_of_a_wacz() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    let members = |file| records(file).iter().flat_map(|record| gzip(record)).collect::<Vec<u8>>();
+    let (a, b, c) = (members(3), records(4).concat(), gzip(&records(5).concat()));
+    let bytes = zip(&[("archive/a.warc.gz", &a), ("archive/b.warc", &b), ("archive/c.warc.gz", &c)]);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/x.wacz"), &bytes).expect("written");
+    bench.run_well(&[]);
+    let refused = bench.pagefold("filter", &["--to", "kept", "--records", "records"]);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(64) && stderr.contains("x.wacz is a WACZ"), "{stderr}");
+    assert!(!bench.at("kept").exists() && !bench.at("records").exists());
+    filter(&bench, &["--records", "records"]);
+    let rows = rows(&bench.at("records"));
+    assert_rows_are_members(&bench, &rows, (3..6).map(|file| records(file).len() as u64).sum());
+    let mut alone = 0;
+    for row in rows.iter().filter(|row| row["warc_record_offset"].is_u64()) {
+        let [offset, length] =
+            ["warc_record_offset", "warc_record_length"].map(|n| row[n].as_u64().expect("n") as usize);
+        let record = String::from_utf8(decoded(&bytes[offset..offset + length])).expect("UTF-8");
+        assert!(record.starts_with("WARC/1.0") && record.contains(word(row, "warc_record_id")), "{row}: {record}");
+        assert_eq!(record.matches("WARC/1.0").count(), 1, "{row}");
+        alone += 1;
+    }
+    assert_eq!(alone, records(3).len() + records(4).len());
 }
 
 /// Folders that would be read as crawl, or hold the store, are refused before anything is read.

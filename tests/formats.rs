@@ -1,3 +1,4 @@
+use crate::containers::{lz4, zip};
 use crate::workbench::Bench;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use encoding_rs::{BIG5, EUC_KR, Encoding, GB18030, GBK, SHIFT_JIS, UTF_8};
@@ -80,8 +81,8 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) {
 
 /// One page in every format and charset is one content with one fingerprint.
 ///
-/// Formats are WARC, WET, ARC, JSON lines and Parquet; plain, one gzip member for each record or
-/// for the file, and zstd. Charsets stand in HTTP, in `meta`, as a mark, or nowhere. Both Chinese
+/// Formats are WARC, WET, ARC, WACZ, JSON lines and Parquet; plain, one gzip member for each record
+/// or for the file, zstd and lz4. Charsets stand in HTTP, in `meta`, as a mark, or nowhere. Both Chinese
 /// scripts count as one.
 #[test]
 fn one_page_in_every_form() {
@@ -120,6 +121,14 @@ fn one_page_in_every_form() {
     );
     put(at, "old.arc", arc.as_bytes());
     put(at, "old2.arc.gz", &gzip(arc.replace("http://arc.example/", &one("arcgz")).as_bytes()));
+    let served = |url: &str| warc(url, "", page.as_bytes());
+    put(at, "lz4.warc.lz4", &lz4(&served(&one("lz4"))));
+    let files = [
+        ("archive/a.warc.gz", gzip(&served(&one("wacz")))),
+        ("archive/b.warc", served(&one("wacz2"))),
+        ("pages/pages.jsonl", b"{\"url\":\"http://other.example/\",\"text\":\"another text\"}".to_vec()),
+    ];
+    put(at, "crawl.wacz", &zip(&files.each_ref().map(|(name, bytes)| (*name, &bytes[..]))));
     let json =
         |form: String, field: &str, value: &str| format!("{}\n", serde_json::json!({ "url": form, field: value }));
     put(at, "a.jsonl", json(one("jsonl"), "text", SIMPLIFIED).as_bytes());
@@ -129,6 +138,7 @@ fn one_page_in_every_form() {
         "c.jsonl.zst",
         &zstd::encode_all(json(one("jsonlzst"), "text", TRADITIONAL).as_bytes(), 3).expect("in memory"),
     );
+    put(at, "e.jsonl.lz4", &lz4(json(one("jsonllz4"), "html", &page).as_bytes()));
     let column = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
     let batch =
         RecordBatch::try_from_iter([("url", column(&one("parquet"))), ("text", column(SIMPLIFIED))]).expect("a batch");

@@ -11,6 +11,7 @@ mod chains;
 mod changes;
 /// What is consumed is not read again, and what must be read again is.
 mod consumed;
+mod containers;
 /// Copies that a reader calls the same fold by default, also short ones.
 mod copies;
 /// After a crash at any moment the next run gives the same answer.

@@ -98,30 +98,36 @@ fn unfit_files() {
 #[test]
 fn companions() {
     let lines = sound("a", 20);
-    let zip = [&b"PK\x03\x04"[..], &[0; 26], b"archive/a.warc.gz"].concat();
-    let files: [(&str, &[u8]); 8] = [
+    let zip = [&b"PK\x03\x04"[..], &[0; 26], b"a.warc.gz"].concat();
+    let pages = "{\"format\":\"json-pages-1.0\",\"id\":\"pages\"}\n{\"url\":\"http://a.example/0\",\"text\":\"t\"}\n";
+    let files: [(&str, &[u8]); 9] = [
         ("a.jsonl", lines.as_bytes()),
         ("README.md", b"# A crawl"),
         ("a.cdx", b" CDX N b a m s k r M S V g\n"),
         ("a.cdxj.gz", &gzip(b"example,a)/ 20240101000000 {}\n")),
         ("b.cdx", b" CDX N b a m s k r M S V g\n"),
-        ("a.wacz", &zip),
-        ("a.warc.lz4", b"\x04\x22\x4d\x18"),
+        ("a.zip", &zip),
+        ("a.warc.lz4", b"\x02\x21\x4c\x18"),
+        ("pages.jsonl", pages.as_bytes()),
         ("table.csv", b"url,text\n"),
     ];
     let bench = crawl(&files, "");
     let report = bench.run_well(&[]);
     let account = account(&bench);
     assert_eq!((account.read, account.pages.len(), account.rejects.len()), (20, 20, 0));
-    for (name, remedy) in
-        [("a.cdx and 2 more", "index"), ("a.wacz", "unzip"), ("a.warc.lz4", "lz4 -d"), ("csv", "python3")]
-    {
+    for (name, remedy) in [
+        ("a.cdx and 2 more", "index"),
+        ("a.zip", "unzip"),
+        ("a.warc.lz4", "lz4 -d"),
+        ("csv", "python3"),
+        ("pages.jsonl", "list of pages"),
+    ] {
         let line = report.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {report}"));
         assert!(line.contains(remedy), "{line}");
     }
     assert!(bench.run_well(&[]).contains("nothing due"));
-    let stderr = fails(&bench, &["--set", "read.inputs=[\"in/a.wacz\"]"], 65);
-    assert!(stderr.contains("in/a.wacz is a WACZ archive") && stderr.contains("unzip -j"), "{stderr}");
+    let stderr = fails(&bench, &["--set", "read.inputs=[\"in/a.zip\"]"], 65);
+    assert!(stderr.contains("in/a.zip is a zip archive") && stderr.contains("run unzip"), "{stderr}");
 }
 
 /// A named file that is not a crawl stops the run with a message, and nothing is committed.

@@ -12,6 +12,7 @@ use crate::read::Limits;
 use crate::read::codec::Codec;
 use crate::read::jsonl;
 use crate::read::source::{End, Source};
+use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -185,11 +186,19 @@ impl Copier for Plain {
     }
 }
 
+/// A frame of lz4 into `part`, the same bytes however it is written to: the encoder would choose the
+/// size of blocks by the first write.
+fn lz4<W: Write>(part: W) -> FrameEncoder<W> {
+    let info = FrameInfo::new().block_size(BlockSize::Max64KB).content_checksum(true);
+    FrameEncoder::with_frame_info(info, part)
+}
+
 /// Compresses bytes into a part.
 enum Encoder<'a> {
     Plain(&'a mut Part),
     Gzip(Box<flate2::write::GzEncoder<&'a mut Part>>),
     Zstd(Box<zstd::stream::write::Encoder<'static, &'a mut Part>>),
+    Lz4(Box<FrameEncoder<&'a mut Part>>),
 }
 
 impl<'a> Encoder<'a> {
@@ -202,6 +211,7 @@ impl<'a> Encoder<'a> {
                 encoder.include_checksum(true)?;
                 Encoder::Zstd(Box::new(encoder))
             }
+            Codec::Lz4 => Encoder::Lz4(Box::new(lz4(part))),
         })
     }
 
@@ -210,6 +220,7 @@ impl<'a> Encoder<'a> {
             Encoder::Plain(_) => Ok(()),
             Encoder::Gzip(encoder) => encoder.finish().map(drop),
             Encoder::Zstd(encoder) => encoder.finish().map(drop),
+            Encoder::Lz4(encoder) => Ok(encoder.finish().map(drop)?),
         }
     }
 }
@@ -220,6 +231,7 @@ impl Write for Encoder<'_> {
             Encoder::Plain(part) => part.write(bytes),
             Encoder::Gzip(encoder) => encoder.write(bytes),
             Encoder::Zstd(encoder) => encoder.write(bytes),
+            Encoder::Lz4(encoder) => encoder.write(bytes),
         }
     }
 
@@ -364,6 +376,7 @@ pub enum Stream {
     Plain(Part),
     Gzip(Box<flate2::write::GzEncoder<Part>>),
     Zstd(Box<zstd::stream::write::Encoder<'static, Part>>),
+    Lz4(Box<FrameEncoder<Part>>),
 }
 
 impl Stream {
@@ -378,6 +391,7 @@ impl Stream {
                 encoder.include_checksum(true).map_err(|e| Error::internal("cannot compress").caused_by(e))?;
                 Stream::Zstd(Box::new(encoder))
             }
+            Codec::Lz4 => Stream::Lz4(Box::new(lz4(part))),
         })
     }
 
@@ -387,6 +401,7 @@ impl Stream {
             Stream::Plain(part) => part.write_all(bytes),
             Stream::Gzip(encoder) => encoder.write_all(bytes),
             Stream::Zstd(encoder) => encoder.write_all(bytes),
+            Stream::Lz4(encoder) => encoder.write_all(bytes),
         };
         written.map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
     }
@@ -397,6 +412,7 @@ impl Stream {
             Stream::Plain(part) => Ok(part),
             Stream::Gzip(encoder) => encoder.finish(),
             Stream::Zstd(encoder) => encoder.finish(),
+            Stream::Lz4(encoder) => encoder.finish().map_err(std::io::Error::from),
         };
         finished.map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
     }

@@ -108,6 +108,9 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
         return Err(Error::new(Kind::Usage, why));
     }
     let mut originals = originals(job, store, head)?;
+    if options.to.is_some() {
+        originals.iter().try_for_each(can_be_written)?;
+    }
     if options.annotate.is_some() {
         originals.iter().try_for_each(has_rows)?;
     }
@@ -153,6 +156,18 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     let found = outcome.totals.of(Verdict::Kept) + outcome.totals.of(Verdict::Folded);
     outcome.pages_elsewhere = pages.saturating_sub(found);
     Ok(outcome)
+}
+
+/// Fails if a file has indexes of its records: those of a filtered one would have to be new.
+fn can_be_written(original: &Original) -> Result<()> {
+    match read::shape(&original.input.file(), original.input.bytes)? {
+        Some((Format::Wacz, _)) => {
+            let why = "is a WACZ, whose indexes would name records that are left out: unpack it and filter its WARC \
+                       files; --records DIR alone has what became of each record";
+            Err(Error::new(Kind::Usage, format!("--to: {} {why}", original.input.shown())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fails if a file has no rows that could get labels.
@@ -293,6 +308,7 @@ impl Work<'_> {
         let (path, size, limits) = (input.file(), input.bytes, &self.job.read.limits);
         Ok(match shape {
             None => Box::new(copy::Whole::open(&path, size, parts)?),
+            Some((Format::Wacz, _)) => return Err(Error::internal("a WACZ cannot be written")),
             Some((Format::Parquet, _)) => match self.options.annotate {
                 Some(names) => Box::new(annotate::Labelled::open(&path, names, parts)?),
                 None => Box::new(parquet::Rows::open(&path, parts)?),
@@ -311,7 +327,7 @@ impl Work<'_> {
 /// Whether a record is in the filtered file. What was decided to be no page of its own is not. In an
 /// archive what is no page stays, since a crawl cannot be replayed without; a table has pages alone.
 fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
-    let is_archive = matches!(shape, Some((Format::Warc | Format::Arc, _)));
+    let is_archive = matches!(shape, Some((Format::Warc | Format::Wacz | Format::Arc, _)));
     match record.verdict {
         Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,
         Verdict::Folded | Verdict::Superseded => false,
@@ -343,7 +359,9 @@ impl Portions<'_> {
     fn record(&mut self) -> Result<Option<Record>> {
         let Some(entry) = self.reader.next()? else { return Ok(None) };
         let id = self.reader.record_id();
-        Ok(Some(Record::of(entry, id, self.reader.has_keys())))
+        let mut record = Record::of(entry, id, self.reader.has_keys());
+        record.file_end = self.reader.file_end();
+        Ok(Some(record))
     }
 
     /// The next records and where they lie. A record ends where the next one begins.
@@ -381,14 +399,21 @@ impl Portions<'_> {
         let to = |end: u64, start: u64| end.saturating_sub(start);
         let alone = match self.shape {
             Some((Format::Parquet, _)) | None => return Range { alone: None, bytes: 0 },
-            Some((_, Codec::Plain)) => Some((record.position, next.map_or(self.size, |next| next.position))),
-            Some(_) => match (record.member, next.map(|next| next.member)) {
-                (Some(start), None) => Some((start, self.size)),
-                (Some(start), Some(Some(end))) => Some((start, end)),
-                _ => None,
-            },
+            Some((format, Codec::Plain)) if format != Format::Wacz => {
+                Some((record.position, next.map_or(self.size, |next| next.position)))
+            }
+            Some(_) => {
+                match (record.member, next.filter(|next| next.file_end == record.file_end).map(|of| of.member)) {
+                    (Some(start), None) => Some((start, record.file_end.unwrap_or(self.size))),
+                    (Some(start), Some(Some(end))) => Some((start, end)),
+                    _ => None,
+                }
+            }
         };
-        let decoded = next.map_or(0, |next| to(next.position, record.position));
+        let decoded = match next {
+            Some(next) if next.file_end == record.file_end => to(next.position, record.position),
+            _ => 0,
+        };
         Range { alone, bytes: alone.map_or(decoded, |(start, end)| to(end, start)) }
     }
 }

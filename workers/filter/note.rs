@@ -84,7 +84,7 @@ impl Note {
     ) -> Note {
         let kind = match shape {
             Some((Format::Parquet, _)) if !is_whole => "rows",
-            Some((Format::Jsonl, Codec::Gzip | Codec::Zstd)) if !is_whole => "lines",
+            Some((Format::Jsonl, codec)) if codec != Codec::Plain && !is_whole => "lines",
             _ => "bytes",
         };
         Note {

@@ -100,6 +100,8 @@ pub struct Record {
     pub position: u64,
     /// Where its member starts in the file, if it begins one.
     pub member: Option<u64>,
+    /// Where its file ends in an input that is a file of files.
+    pub file_end: Option<u64>,
     /// The id that it gives itself.
     pub id: Option<String>,
     /// The URL or key, as the record has it.
@@ -131,6 +133,7 @@ impl Record {
         Record {
             position: entry.position,
             member: entry.member,
+            file_end: None,
             id: id.map(str::to_owned),
             doc: url.as_deref().map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
             url,

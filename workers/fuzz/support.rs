@@ -52,6 +52,8 @@ pub enum Codec {
     Gzip,
     /// Each part is a zstd frame.
     Zstd,
+    /// Each part is an lz4 frame.
+    Lz4,
 }
 
 impl Codec {
@@ -64,6 +66,11 @@ impl Codec {
                 encoder.write_all(part).and_then(|()| encoder.finish()).expect("a vector takes all")
             }
             Codec::Zstd => zstd::encode_all(part, 1).expect("a vector takes all"),
+            Codec::Lz4 => {
+                let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+                encoder.write_all(part).expect("a vector takes all");
+                encoder.finish().expect("a vector takes all")
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! are passed by, and not counted as bad records; one that the job names is refused, with the
 //! command that makes of it what can be read.
 
-use super::codec::Codec;
+use super::codec::{Codec, without_ending};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -12,11 +12,9 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Companion {
-    /// WACZ: WARC files and their index in a zip archive.
-    Wacz,
-    /// Another zip archive.
+    /// A zip archive that is no WACZ.
     Zip,
-    /// Compressed by lz4.
+    /// Compressed by lz4 in its old form, without frames.
     Lz4,
     /// Compressed by xz.
     Xz,
@@ -32,6 +30,8 @@ pub enum Companion {
     Arrow,
     /// An index of a crawl, CDX or CDXJ.
     Cdx,
+    /// A crawler's list of the pages that its archives have.
+    Pages,
     /// Something for people or for other programs: a README, a log, checksums, a list of paths.
     Notes,
 }
@@ -43,29 +43,25 @@ impl Companion {
             return Some(Companion::Tar);
         }
         let plain = match head {
-            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => match is_wacz(head) {
-                true => Some(Companion::Wacz),
-                false => Some(Companion::Zip),
-            },
-            [0x04, 0x22, 0x4d, 0x18, ..] => Some(Companion::Lz4),
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Companion::Zip),
+            [0x02, 0x21, 0x4c, 0x18, ..] => Some(Companion::Lz4),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Companion::Xz),
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Some(Companion::Bzip2),
             [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some(Companion::SevenZip),
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [b'F', b'E', b'A', b'1', ..] => Some(Companion::Arrow),
             _ => None,
         };
-        plain.filter(|_| codec == Codec::Plain).or_else(|| is_index(head).then_some(Companion::Cdx))
+        let plain = plain.filter(|_| codec == Codec::Plain);
+        plain.or(is_index(head).then_some(Companion::Cdx)).or(is_list_of_pages(head).then_some(Companion::Pages))
     }
 
     /// What a file is by its name, for content that says nothing.
     pub fn by_name(path: &Path) -> Option<Companion> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-        let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let name = without_ending(&name);
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         match extension {
-            "wacz" => Some(Companion::Wacz),
             "zip" => Some(Companion::Zip),
-            "lz4" => Some(Companion::Lz4),
             "xz" => Some(Companion::Xz),
             "bz2" => Some(Companion::Bzip2),
             "tar" | "tgz" => Some(Companion::Tar),
@@ -84,9 +80,8 @@ impl Companion {
     /// What it is, in words.
     pub fn what(self) -> &'static str {
         match self {
-            Companion::Wacz => "a WACZ archive",
             Companion::Zip => "a zip archive",
-            Companion::Lz4 => "compressed by lz4",
+            Companion::Lz4 => "compressed by lz4 in its old form",
             Companion::Xz => "compressed by xz",
             Companion::Bzip2 => "compressed by bzip2",
             Companion::Tar => "a tar archive",
@@ -94,6 +89,7 @@ impl Companion {
             Companion::Csv => "a table of separated values (CSV)",
             Companion::Arrow => "an Arrow or Feather file",
             Companion::Cdx => "an index of a crawl (CDX), without any text",
+            Companion::Pages => "a crawler's list of pages that its archives have",
             Companion::Notes => "no crawl",
         }
     }
@@ -104,7 +100,6 @@ impl Companion {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = format!("'{}'", folder.display().to_string().replace('\'', "'\\''"));
         match self {
-            Companion::Wacz => Some(format!("unzip -j {file} 'archive/*' -d {folder}")),
             Companion::Zip => Some(format!("unzip {file} -d {folder}")),
             Companion::Lz4 => Some(format!("lz4 -dm {file}")),
             Companion::Xz => Some(format!("xz -dk {file}")),
@@ -119,7 +114,7 @@ impl Companion {
                 "python3 -c 'import sys, pyarrow.feather as f, pyarrow.parquet as p; \
                  p.write_table(f.read_table(sys.argv[1]), sys.argv[1] + \".parquet\")' {file}"
             )),
-            Companion::Cdx | Companion::Notes => None,
+            Companion::Cdx | Companion::Pages | Companion::Notes => None,
         }
     }
 
@@ -133,10 +128,12 @@ impl Companion {
     }
 }
 
-/// Whether a zip archive begins with what a WACZ has.
-fn is_wacz(head: &[u8]) -> bool {
-    let name = head.get(30..).unwrap_or_default();
-    [&b"archive/"[..], b"indexes/", b"pages/", b"datapackage.json"].iter().any(|part| name.starts_with(part))
+/// Whether a text begins as the list of pages of a WACZ does, and of a crawler that makes one. Its
+/// lines have the URLs and even the texts of pages, which the archives beside it have as well.
+fn is_list_of_pages(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let has = |part: &[u8]| memchr::memmem::find(line, part).is_some();
+    line.starts_with(b"{") && has(b"\"format\"") && has(b"\"json-pages-1.0\"") && !has(b"\"url\"")
 }
 
 /// Whether a text begins as an index does: the legend of CDX, or a line of a key such as
@@ -166,18 +163,19 @@ mod tests {
         let mut zip = b"PK\x03\x04".to_vec();
         zip.resize(30, 0);
         assert_eq!(content(&[&zip[..], b"a.warc.gz"].concat()), Some(Companion::Zip));
-        assert_eq!(content(&[&zip[..], b"archive/a.warc.gz"].concat()), Some(Companion::Wacz));
         let mut tar = vec![0; 257];
         tar.extend(b"ustar\x0000");
         assert_eq!(Companion::by_content(&tar, Codec::Gzip), Some(Companion::Tar));
         assert_eq!(content(b" CDX N b a m s k r M S V g\n"), Some(Companion::Cdx));
         assert_eq!(content(b"com,example)/ 20240101000000 {\"url\": 1}\n"), Some(Companion::Cdx));
-        assert_eq!(content(b"\x04\x22\x4d\x18rest"), Some(Companion::Lz4));
+        assert_eq!(content(b"\x02\x21\x4c\x18rest"), Some(Companion::Lz4));
+        let pages = b"{\"format\": \"json-pages-1.0\", \"id\": \"pages\", \"title\": \"All Pages\"}\n{}";
+        assert_eq!(Companion::by_content(pages, Codec::Gzip), Some(Companion::Pages));
         for crawl in [&b"WARC/1.0\r\n"[..], b"{\"url\":1}", b"filedesc://x 0 0", b"PAR1", b"a (b)/c d"] {
             assert_eq!(content(crawl), None);
         }
         let names = [
-            ("x.warc.lz4", Some(Companion::Lz4)),
+            ("a.cdx.lz4", Some(Companion::Cdx)),
             ("in/README", Some(Companion::Notes)),
             ("a.cdx.gz", Some(Companion::Cdx)),
             ("table.CSV", Some(Companion::Csv)),
@@ -190,8 +188,8 @@ mod tests {
     /// A remedy is one command whose names are quoted.
     #[test]
     fn remedies_are_commands() {
-        let line = Companion::Wacz.line(Path::new("in/it's.wacz"));
-        assert!(line.ends_with(r"run unzip -j 'in/it'\''s.wacz' 'archive/*' -d 'in'"), "{line}");
+        let line = Companion::Zip.line(Path::new("in/it's.zip"));
+        assert!(line.ends_with(r"run unzip 'in/it'\''s.zip' -d 'in'"), "{line}");
         assert!(Companion::Cdx.line(Path::new("a.cdx")).contains("name the files of the crawl"));
     }
 }

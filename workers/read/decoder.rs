@@ -8,6 +8,7 @@ use super::codec::Codec;
 use super::gzip_stream::GzipStream;
 use super::gzip_whole::GzipWhole;
 use super::input::Input;
+use super::lz4_stream::Lz4Stream;
 use super::zstd_stream::ZstdStream;
 use crate::error::Result;
 use std::io::{self, BufRead, Read};
@@ -20,6 +21,8 @@ pub enum Decoder {
     Gzip(Box<Gzip>),
     /// The file is in zstd; a member is one frame.
     Zstd(ZstdStream),
+    /// The file is in lz4; a member is one frame.
+    Lz4(Box<Lz4Stream>),
 }
 
 /// The two decoders of gzip and which of them has the open member.
@@ -52,6 +55,7 @@ impl Decoder {
                 open: OpenMember::None,
             })),
             Codec::Zstd => Decoder::Zstd(ZstdStream::new(&[])?),
+            Codec::Lz4 => Decoder::Lz4(Box::default()),
         })
     }
 
@@ -61,6 +65,7 @@ impl Decoder {
             Decoder::Plain => Codec::Plain,
             Decoder::Gzip(_) => Codec::Gzip,
             Decoder::Zstd(_) => Codec::Zstd,
+            Decoder::Lz4(_) => Codec::Lz4,
         }
     }
 
@@ -69,7 +74,7 @@ impl Decoder {
         match self {
             Decoder::Plain => false,
             Decoder::Gzip(gzip) => matches!(gzip.open, OpenMember::Streamed),
-            Decoder::Zstd(_) => true,
+            Decoder::Zstd(_) | Decoder::Lz4(_) => true,
         }
     }
 
@@ -91,6 +96,7 @@ impl Decoder {
                 gzip.open = OpenMember::Streamed;
             }
             Decoder::Zstd(zstd) => zstd.start()?,
+            Decoder::Lz4(lz4) => lz4.start(),
         }
         Ok(())
     }
@@ -114,6 +120,14 @@ impl Decoder {
         }
     }
 
+    /// Bytes that the last read cost, if that may be far more than it gave.
+    pub fn block_bytes(&self) -> u64 {
+        match self {
+            Decoder::Lz4(lz4) => lz4.block_bytes(),
+            _ => 0,
+        }
+    }
+
     /// The next decoded bytes; none at the end of the member, whose checksum is then right.
     pub fn read(&mut self, input: &mut Input, into: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -130,6 +144,7 @@ impl Decoder {
                 }
             },
             Decoder::Zstd(zstd) => zstd.read(input, into),
+            Decoder::Lz4(lz4) => lz4.read(input, into),
         }
     }
 }

@@ -47,7 +47,7 @@ fn claims(url: &str, body: &[u8], length: &str) -> Vec<u8> {
 fn members_do_not_matter() {
     let records: Vec<Vec<u8>> = (0..30).map(|n| page(&format!("http://a/{n}"), &vec![b'x'; 7 * n])).collect();
     let want: Vec<String> = (0..30).map(|n| format!("http://a/{n} html {}", 7 * n)).collect();
-    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd] {
+    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         for count in [1, 7, 30] {
             let file: Vec<u8> = records.chunks(count).flat_map(|some| member(codec, &some.concat())).collect();
             assert_eq!(read(&file), want, "{codec:?}, {count} in a member");
@@ -75,7 +75,7 @@ fn offsets() {
 fn zero_padding() {
     let (a, b) = (page("http://a/", b"x"), page("http://b/", b"x"));
     let want = ["http://a/ html 1", "http://b/ html 1"];
-    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd] {
+    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         let zeros = vec![0; 200_000];
         let file = [member(codec, &a), zeros.clone(), member(codec, &b), zeros].concat();
         assert_eq!(read(&file), want);
@@ -349,7 +349,7 @@ fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8
 #[test]
 fn damage() {
     for (arc, codec) in
-        [false, true].into_iter().flat_map(|arc| [Codec::Plain, Codec::Gzip, Codec::Zstd].map(|c| (arc, c)))
+        [false, true].into_iter().flat_map(|arc| [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4].map(|c| (arc, c)))
     {
         for kind in 0..5 {
             let (mut kept, mut total, mut others) = (0, 0, 0);
@@ -434,9 +434,9 @@ proptest! {
     fn any_bytes(
         bytes in proptest::collection::vec(any::<u8>(), 0..300),
         lines in "([A-Z/0-9:. -]{0,20}\r?\n){0,9}",
-        codec in 0usize..3,
+        codec in 0usize..4,
     ) {
-        let codec = [Codec::Plain, Codec::Gzip, Codec::Zstd][codec];
+        let codec = [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4][codec];
         let after = page("http://b/", b"x");
         let file = [&page("http://a/", b"x")[..], b"WARC/1.0\r\n", lines.as_bytes(), &bytes, b"\n", &after].concat();
         let found = read(&member(codec, &file));

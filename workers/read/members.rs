@@ -1,14 +1,15 @@
 //! Walks the members of a file: opens one after the other and finds the next sound one after
 //! damage.
 //!
-//! A member is one gzip member, one zstd frame, or the whole of an uncompressed file. Between
-//! members there may be padding (zero bytes), skippable frames of zstd, or junk.
+//! A member is one gzip member, one frame of zstd or lz4, or the whole of an uncompressed file. Between
+//! members there may be padding (zero bytes), skippable frames, or junk.
 
 use super::Limits;
 use super::codec::Codec;
 use super::decoder::Decoder;
 use super::gzip_stream::RESERVED;
 use super::input::Input;
+use super::lz4_stream;
 use super::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};
 use crate::error::{Error, Result};
 use std::io::{self, BufRead};
@@ -183,12 +184,16 @@ impl Members {
                 self.input.consume(zeros);
                 self.zero_padding = true;
             } else if let [magic @ 0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *head
-                && let Decoder::Zstd(decoder) = &mut self.decoder
+                && matches!(self.codec(), Codec::Zstd | Codec::Lz4)
             {
                 let length = u64::from(u32::from_le_bytes([a, b, c, d]));
                 let at = self.input.position();
                 self.input.consume(8);
-                if magic == 0x5d && at == self.start && length <= DICTIONARY_BYTES_MAX {
+                if let Decoder::Zstd(decoder) = &mut self.decoder
+                    && magic == 0x5d
+                    && at == self.start
+                    && length <= DICTIONARY_BYTES_MAX
+                {
                     let dictionary = read_dictionary(&mut self.input, length)?;
                     // With a broken dictionary, each frame that needs it is a bad member by itself.
                     if let Ok(with_dictionary) = ZstdStream::new(&dictionary) {
@@ -300,7 +305,11 @@ impl Members {
                 self.input.consume(rest);
                 return Ok(None);
             }
-            let first = if codec == Codec::Gzip { 0x1f } else { 0x28 };
+            let first = match codec {
+                Codec::Gzip => 0x1f,
+                Codec::Lz4 => lz4_stream::MAGIC[0],
+                Codec::Zstd | Codec::Plain => 0x28,
+            };
             let last = bytes.len() - 3;
             let found = memchr::memchr_iter(first, &bytes[..last]).find(|&at| match codec {
                 Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & RESERVED == 0,
@@ -336,7 +345,7 @@ impl Members {
                 break false;
             }
         };
-        self.trial_cost += length as u64;
+        self.trial_cost += (length as u64).max(self.decoder.block_bytes());
         match self.input.take_failure() {
             Some(failure) => Err(failure),
             None => Ok(whole && accepts(&head[..length])),

@@ -22,6 +22,7 @@ pub mod input;
 pub mod json;
 pub mod jsonl;
 pub mod limits;
+mod lz4_stream;
 mod members;
 pub mod parquet;
 pub mod record;
@@ -31,6 +32,7 @@ mod score;
 pub mod source;
 #[cfg(test)]
 mod testing;
+pub mod wacz;
 pub mod warc;
 mod zstd_stream;
 
@@ -123,6 +125,10 @@ pub trait Reader {
     fn record_id(&self) -> Option<&str> {
         None
     }
+    /// Where in the input the file ends that has the last record, if the input is a file of files.
+    fn file_end(&self) -> Option<u64> {
+        None
+    }
     /// Whether the URLs of its records are keys, which are taken as they are.
     fn has_keys(&self) -> bool {
         false
@@ -136,6 +142,8 @@ pub enum Format {
     Warc,
     /// ARC.
     Arc,
+    /// WARC files in a zip archive.
+    Wacz,
     /// One JSON object on each line.
     Jsonl,
     /// One page in each row.
@@ -148,6 +156,7 @@ impl Format {
         match self {
             Format::Warc => "WARC",
             Format::Arc => "ARC",
+            Format::Wacz => "WACZ",
             Format::Jsonl => "JSON lines",
             Format::Parquet => "Parquet",
         }
@@ -174,10 +183,10 @@ impl Format {
         }
     }
 
-    /// The format of a file by its name without `.gz` or `.zst`.
+    /// The format of a file by its name without the ending of its compression.
     fn by_name(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let name = codec::without_ending(&name);
         match name.rsplit_once('.')?.1 {
             "warc" | "wet" | "wat" => Some(Format::Warc),
             "arc" => Some(Format::Arc),
@@ -200,10 +209,14 @@ fn kinship(source: &mut Source) -> Result<Kinship> {
     let (head, path) = (source.window(), source.path());
     // An empty file counts as JSON lines without a line.
     let is_empty = head.is_empty() && source.end() == Some(&source::End::File);
-    if let Some(format) = Format::by_content(head) {
+    if source.codec() == Codec::Plain && wacz::is_wacz(head, path) {
+        return Ok(Kinship::Crawl(Format::Wacz));
+    }
+    let companion = Companion::by_content(head, source.codec());
+    if let Some(format) = Format::by_content(head).filter(|_| companion != Some(Companion::Pages)) {
         return Ok(Kinship::Crawl(format));
     }
-    if let Some(companion) = Companion::by_content(head, source.codec()) {
+    if let Some(companion) = companion {
         return Ok(Kinship::Companion(companion));
     }
     if let Some(format) = Format::by_name(path).or(is_empty.then_some(Format::Jsonl)) {
@@ -239,6 +252,7 @@ fn reader(mut source: Source, split: &Split, options: &Options) -> Result<Box<dy
             Ok(Box::new(Frames::new(source, warc::Warc::default(), limits)))
         }
         Format::Warc => Ok(Box::new(Frames::new(source, warc::Warc::default(), limits))),
+        Format::Wacz => Ok(Box::new(wacz::Wacz::open(split, &limits)?)),
         Format::Arc => Ok(Box::new(Frames::new(source, arc::Arc, limits))),
         Format::Jsonl => Ok(Box::new(jsonl::Jsonl::open(split, options)?)),
     }
@@ -278,8 +292,8 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
 
 /// Cuts a file of `size` bytes into splits of about `split_bytes`.
 ///
-/// Only uncompressed files can be cut. A split owns the lines of JSON or the row groups of Parquet
-/// that start in it; WARC is cut between records. A file of unknown format is one split. Errors
+/// Only uncompressed files can be cut. A split owns the lines of JSON, the row groups of Parquet or
+/// the WARC files of a WACZ that start in it; WARC is cut between records. A file of unknown format is one split. Errors
 /// come from the file system.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
@@ -290,7 +304,7 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     };
     let shares = size.div_ceil(split_bytes.max(1)).max(1);
     let mut ends = match format {
-        Some(Format::Jsonl | Format::Parquet) => {
+        Some(Format::Jsonl | Format::Parquet | Format::Wacz) => {
             (1..shares).map(|share| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64).collect()
         }
         Some(Format::Warc) if shares > 1 => cuts::cuts::<warc::Warc>(path, size, split_bytes)?,
@@ -338,12 +352,12 @@ fn format(source: &mut Source) -> Result<Format> {
 }
 
 fn unknown(path: &Path) -> Error {
-    let why = "is neither WARC nor ARC nor JSON lines, plain or in gzip or zstd, nor Parquet";
+    let why = "is neither WARC nor WACZ nor ARC nor JSON lines, plain or in gzip, zstd or lz4, nor Parquet";
     Error::new(Kind::Data, format!("{} {why}", path.display()))
 }
 
 fn packed(path: &Path) -> Error {
-    let why = "is Parquet inside gzip or zstd, which can only be read from its end: unpack it first";
+    let why = "is Parquet inside gzip, zstd or lz4, which can only be read from its end: unpack it first";
     Error::new(Kind::Data, format!("{} {why}", path.display()))
 }
 

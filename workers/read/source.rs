@@ -58,6 +58,16 @@ impl Source {
         Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset: 0, end, moved_bytes: 0 })
     }
 
+    /// The bytes of `path` from `start` to `end`, read as if they were a file of their own: offsets
+    /// count from `start`, and the codec is detected there.
+    pub fn open_part(path: &Path, start: u64, end: u64, limits: &Limits) -> Result<Source> {
+        let mut input = Input::open(path, start, end)?;
+        let codec = Codec::of(input.peek(4)?);
+        let mut members = Members::by(codec, input, MEMBER_BYTES_MAX, limits)?;
+        let end = if codec == Codec::Plain { None } else { members.next()? };
+        Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset: 0, end, moved_bytes: 0 })
+    }
+
     /// How the file is compressed.
     pub fn codec(&self) -> Codec {
         self.members.codec()

@@ -87,7 +87,32 @@ pub fn member(codec: Codec, bytes: &[u8]) -> Vec<u8> {
             encoder.write_all(bytes).unwrap();
             encoder.finish().unwrap()
         }
+        Codec::Lz4 => {
+            let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+            let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
     }
+}
+
+/// A zip archive that stores these files, and where the central directory starts.
+pub fn zip(files: &[(&str, &[u8])]) -> (Vec<u8>, usize) {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in files {
+        let [size, check] = [content.len() as u32, rawzip::crc32(content)].map(u32::to_le_bytes);
+        let length = (name.len() as u16).to_le_bytes();
+        // Version, flags, method, time and date; then what both headers have.
+        let shared = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &check, &size, &size, &length, &[0; 2]].concat();
+        let at = (bytes.len() as u32).to_le_bytes();
+        directory.extend([b"PK\x01\x02\x14\x00", &shared[..], &[0; 10], &at, name.as_bytes()].concat());
+        bytes.extend([b"PK\x03\x04", &shared[..], name.as_bytes(), content].concat());
+    }
+    let count = (files.len() as u16).to_le_bytes();
+    let [size, at] = [directory.len() as u32, bytes.len() as u32].map(u32::to_le_bytes);
+    let start = bytes.len();
+    bytes.extend([&directory[..], b"PK\x05\x06", &[0; 4], &count, &count, &size, &at, &[0; 2]].concat());
+    (bytes, start)
 }
 
 /// A WARC record; `fields` are further fields, each with its line end.

@@ -1,8 +1,8 @@
 //! Archives of any kind through `read::open`, which distinguishes WARC, ARC and JSON lines and
-//! decodes gzip and zstd. The target `parquet` covers Parquet.
+//! decodes gzip, zstd and lz4. The targets `parquet` and `wacz` cover these two.
 //!
 //! Input: three control bytes, then the file. First: `0` the file as it is; `1` and `2` in gzip or
-//! zstd members that end at each [`CUT`]; `3` repeated to 1 MiB. Second: the file's name. Third:
+//! zstd members that end at each [`CUT`]; `3` repeated to 1 MiB; `4` in lz4 members. Second: the file's name. Third:
 //! the greatest record.
 
 #![no_main]
@@ -18,7 +18,13 @@ enum Form {
     Grown,
 }
 
-const FORMS: [Form; 4] = [Form::AsItIs, Form::Members(Codec::Gzip), Form::Members(Codec::Zstd), Form::Grown];
+const FORMS: [Form; 5] = [
+    Form::AsItIs,
+    Form::Members(Codec::Gzip),
+    Form::Members(Codec::Zstd),
+    Form::Grown,
+    Form::Members(Codec::Lz4),
+];
 const NAMES: [&str; 5] = ["x", "x.warc", "x.arc", "x.jsonl", "x.warc.gz"];
 const RECORD_BYTES_MAX: [usize; 3] = [16 << 20, 4096, 64];
 
@@ -35,15 +41,20 @@ fuzz_target!(|input: &[u8]| {
         Form::Members(codec) => content.split(|&b| b == CUT).flat_map(|part| codec.member(part)).collect(),
         Form::Grown => grown(content),
     };
-    if bytes.starts_with(b"PAR") {
+    if [&b"PAR"[..], b"PK"].iter().any(|magic| bytes.starts_with(magic)) {
         return;
     }
     let path = file(pick(name, &NAMES), &bytes);
     let size = bytes.len() as u64;
     let split = Split { path, start: 0, end: size };
     let options = options(pick(limit, &RECORD_BYTES_MAX));
-    let plain =
-        !matches!(bytes[..], [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
+    let plain = !matches!(
+        bytes[..],
+        [0x1f, 0x8b, ..]
+            | [0x28, 0xb5, 0x2f, 0xfd, ..]
+            | [0x04, 0x22, 0x4d, 0x18, ..]
+            | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+    );
     let entries_max = match form {
         Form::Members(_) => content.len() as u64 + 1,
         _ if plain => size + 1,
