@@ -61,6 +61,8 @@ mod profile;
 mod ranks;
 /// The examples of the first page give what it claims, quality included.
 mod readme;
+/// What the pages tell users of other tools to write gives what they claim.
+mod recipes;
 /// What refused runs, other programs and wrong clocks leave does no harm.
 mod remains;
 /// Lines for cron and units for systemd work as these programs run them.

@@ -265,6 +265,12 @@ pub fn skip(lacks: &str) {
     }
 }
 
+/// Whether `python3` has this module.
+pub fn has_python(module: &str) -> bool {
+    let output = Command::new("python3").args(["-c", &format!("import {module}")]).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
 /// The number in the variable `name`, by default `usual`.
 pub fn number(name: &str, usual: u64) -> u64 {
     match std::env::var(name) {

@@ -1,0 +1,72 @@
+use crate::texts::text;
+use crate::workbench::{Bench, has_python, skip};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// The block of the page about exports that begins so.
+fn recipe(language: &str, beginning: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let fence = format!("```{language}\n");
+    let mut blocks = page.split(&fence).filter_map(|block| block.split("```").next());
+    blocks.find(|block| block.starts_with(beginning)).expect("a recipe").to_owned()
+}
+
+/// The recipes for DuckDB, pandas and polars keep of a corpus of rows with ids those that
+/// `members` says represent, each once and with all its columns.
+#[test]
+fn one_row_of_each_cluster() {
+    let bench = Bench::new(Path::new("in"), "\n[confirm]\nfacts = \"off\"\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    for file in 0..2 {
+        let rows: Vec<u64> = (file * 20..file * 20 + 20).collect();
+        let column = |of: &dyn Fn(u64) -> String| {
+            Arc::new(rows.iter().map(|n| Some(of(*n))).collect::<StringArray>()) as ArrayRef
+        };
+        let batch = RecordBatch::try_from_iter([
+            ("id", column(&|n| format!("row-{n}"))),
+            ("url", column(&|n| format!("http://a.example/{}", n % 7))),
+            ("text", column(&|n| text(n % 11, n % 2))),
+        ]);
+        let batch = batch.expect("a batch");
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+        writer.write(&batch).expect("in memory");
+        let bytes = writer.into_inner().expect("in memory");
+        std::fs::write(bench.at(&format!("in/{file}.parquet")), bytes).expect("written");
+    }
+    bench.run_well(&["--set", "read.key=id", "--set", "output.dir=result"]);
+    let members = std::fs::read_to_string(bench.at("result/members.jsonl")).expect("exported");
+    let members = members.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let kept: BTreeSet<String> = members
+        .filter(|row| row["is_representative"] == true)
+        .map(|row| row["url"].as_str().expect("an id").to_owned())
+        .collect();
+    assert!(kept.len() > 5 && kept.len() < 40, "{kept:?}");
+    let sql = recipe("sql", "select i.*");
+    let end =
+        |ids: &str, columns: &str| format!("\nprint(*{ids})\nassert 'text' in {columns} and 'url' in {columns}\n");
+    for (modules, script) in [
+        (
+            "duckdb",
+            format!("import duckdb\nkept = duckdb.sql(\"\"\"{sql}\"\"\")")
+                + &end("[row[0] for row in kept.fetchall()]", "kept.columns"),
+        ),
+        ("pandas, pyarrow", recipe("python", "import pandas") + &end("kept.id", "kept.columns")),
+        ("polars", recipe("python", "import polars") + &end("kept['id']", "kept.columns")),
+    ] {
+        if !has_python(modules) {
+            skip(&format!("python3 with {modules}"));
+            continue;
+        }
+        let output = Command::new("python3").args(["-c", &script]).current_dir(bench.at("")).output().expect("started");
+        assert!(output.status.success(), "{modules}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        let found: Vec<&str> = printed.split_whitespace().collect();
+        assert_eq!(found.len(), kept.len(), "{modules}: no row twice");
+        assert_eq!(found.into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), kept, "{modules}");
+    }
+}
