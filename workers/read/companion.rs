@@ -51,8 +51,23 @@ impl Companion {
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [b'F', b'E', b'A', b'1', ..] => Some(Companion::Arrow),
             _ => None,
         };
-        let plain = plain.filter(|_| codec == Codec::Plain);
-        plain.or(is_index(head).then_some(Companion::Cdx)).or(is_list_of_pages(head).then_some(Companion::Pages))
+        plain.filter(|_| codec == Codec::Plain).or_else(|| is_index(head).then_some(Companion::Cdx))
+    }
+
+    /// What a file is that begins as JSON lines do, if a browser crawler has written it beside its
+    /// archives. The lines of its list of pages have URLs and even texts, which the archives have as
+    /// well.
+    pub fn in_json(head: &[u8], path: &Path) -> Option<Companion> {
+        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let has = |name: &str| memchr::memmem::find(line, format!("\"{name}\"").as_bytes()).is_some();
+        let name = path.file_name()?.to_string_lossy();
+        if has("format") && has("json-pages-1.0") && !has("url") {
+            Some(Companion::Pages)
+        } else if has("timestamp") && has("logLevel") && has("context") || name.starts_with("datapackage") {
+            Some(Companion::Notes)
+        } else {
+            None
+        }
     }
 
     /// What a file is by its name, for content that says nothing.
@@ -128,14 +143,6 @@ impl Companion {
     }
 }
 
-/// Whether a text begins as the list of pages of a WACZ does, and of a crawler that makes one. Its
-/// lines have the URLs and even the texts of pages, which the archives beside it have as well.
-fn is_list_of_pages(head: &[u8]) -> bool {
-    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let has = |part: &[u8]| memchr::memmem::find(line, part).is_some();
-    line.starts_with(b"{") && has(b"\"format\"") && has(b"\"json-pages-1.0\"") && !has(b"\"url\"")
-}
-
 /// Whether a text begins as an index does: the legend of CDX, or a line of a key such as
 /// `org,example)/path`, digits of a time, and more.
 fn is_index(head: &[u8]) -> bool {
@@ -169,8 +176,15 @@ mod tests {
         assert_eq!(content(b" CDX N b a m s k r M S V g\n"), Some(Companion::Cdx));
         assert_eq!(content(b"com,example)/ 20240101000000 {\"url\": 1}\n"), Some(Companion::Cdx));
         assert_eq!(content(b"\x02\x21\x4c\x18rest"), Some(Companion::Lz4));
-        let pages = b"{\"format\": \"json-pages-1.0\", \"id\": \"pages\", \"title\": \"All Pages\"}\n{}";
-        assert_eq!(Companion::by_content(pages, Codec::Gzip), Some(Companion::Pages));
+        let json = |head: &str, name: &str| Companion::in_json(head.as_bytes(), Path::new(name));
+        let pages = "{\"format\": \"json-pages-1.0\", \"id\": \"pages\", \"title\": \"All Pages\"}\n{}";
+        assert_eq!(json(pages, "x"), Some(Companion::Pages));
+        let log = "{\"timestamp\":\"2024\",\"logLevel\":\"info\",\"context\":\"general\",\"message\":\"m\"}";
+        assert_eq!(json(log, "x.jsonl"), Some(Companion::Notes));
+        assert_eq!(json("{\n", "in/datapackage.json"), Some(Companion::Notes));
+        for rows in ["{\"url\":\"a\",\"format\":\"json-pages-1.0\"}", "{\"timestamp\":1,\"text\":\"logLevel\"}", "{"] {
+            assert_eq!(json(rows, "x.jsonl"), None);
+        }
         for crawl in [&b"WARC/1.0\r\n"[..], b"{\"url\":1}", b"filedesc://x 0 0", b"PAR1", b"a (b)/c d"] {
             assert_eq!(content(crawl), None);
         }

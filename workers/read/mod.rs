@@ -212,11 +212,11 @@ fn kinship(source: &mut Source) -> Result<Kinship> {
     if source.codec() == Codec::Plain && wacz::is_wacz(head, path) {
         return Ok(Kinship::Crawl(Format::Wacz));
     }
-    let companion = Companion::by_content(head, source.codec());
-    if let Some(format) = Format::by_content(head).filter(|_| companion != Some(Companion::Pages)) {
-        return Ok(Kinship::Crawl(format));
+    if let Some(format) = Format::by_content(head) {
+        let companion = Companion::in_json(head, path).filter(|_| format == Format::Jsonl);
+        return Ok(companion.map_or(Kinship::Crawl(format), Kinship::Companion));
     }
-    if let Some(companion) = companion {
+    if let Some(companion) = Companion::by_content(head, source.codec()) {
         return Ok(Kinship::Companion(companion));
     }
     if let Some(format) = Format::by_name(path).or(is_empty.then_some(Format::Jsonl)) {
