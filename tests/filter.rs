@@ -1,6 +1,7 @@
 use crate::containers::{lz4, zip};
+use crate::random::Random;
 use crate::texts::text;
-use crate::workbench::{Bench, copy_folder, demo_inputs, fixture};
+use crate::workbench::{Bench, copy_folder, demo_inputs, fixture, has_python, number, skip};
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
@@ -316,7 +317,17 @@ fn filtered_and_undone() {
     }
     assert!(removed.values().map(Vec::len).sum::<usize>() > 0);
 
-    filter(&bench, &["--to", "kept", "--removed", "removed", "--undo", "again"]);
+    assert_eq!(assert_undone(&bench), kept.len());
+
+    // What is filtered is a crawl that folds no more: the same pages represent, each alone.
+    assert_folds_no_more(&bench);
+}
+
+/// Makes the originals again of what was kept and removed: byte for byte where records and members
+/// agree, else the same decoded bytes, and in Parquet equal tables. Returns how many there are.
+fn assert_undone(bench: &Bench) -> usize {
+    let originals = files(&bench.at("in"));
+    filter(bench, &["--to", "kept", "--removed", "removed", "--undo", "again"]);
     let again = files(&bench.at("again"));
     for (name, bytes) in &again {
         let original = &originals[name];
@@ -330,9 +341,11 @@ fn filtered_and_undone() {
             _ => assert!(bytes == original, "{name:?}"),
         }
     }
-    assert_eq!(again.len(), kept.len());
+    again.len()
+}
 
-    // What is filtered is a crawl that folds no more: the same pages represent, each alone.
+/// Asserts that what was kept has the pages that represent, and each is alone.
+fn assert_folds_no_more(bench: &Bench) {
     let other = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
     copy_folder(&bench.at("kept"), &other.at("in"));
     other.run_well(&["--set", "read.rejects_max=1"]);
@@ -341,7 +354,86 @@ fn filtered_and_undone() {
         let of = members.iter().filter(|member| !only || member["is_representative"] == true);
         of.map(|member| word(member, "url").to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(urls(&other, false), urls(&bench, true));
+    assert_eq!(urls(&other, false), urls(bench, true));
+}
+
+/// The fields of the records of a sound WARC, by their names.
+fn headers(archive: &[u8]) -> Vec<BTreeMap<String, String>> {
+    let (text, mut records) = (decoded(archive), Vec::new());
+    let mut rest = &text[..];
+    while !rest.is_empty() {
+        let end = rest.windows(4).position(|part| part == b"\r\n\r\n").expect("a header") + 4;
+        let header = std::str::from_utf8(&rest[..end]).expect("UTF-8");
+        let fields = header.lines().filter_map(|line| line.split_once(": "));
+        let fields: BTreeMap<String, String> = fields.map(|(name, value)| (name.into(), value.into())).collect();
+        let body: usize = fields["Content-Length"].parse().expect("a length");
+        rest = rest[end + body..].strip_prefix(b"\r\n\r\n").expect("the end of a record");
+        records.push(fields);
+    }
+    records
+}
+
+/// With `--revisits` a record of a WARC that folds into another one of a WARC leaves a revisit in its
+/// place, which has its URL and its date and names a record that is kept; no other does. The
+/// originals are made of what is kept and removed as without revisits, and what is kept folds no
+/// more.
+#[test]
+fn revisits_stand_for_what_folds() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    crawl(&bench.at("in"));
+    // Archives alone, so that most clusters are represented by one of their records.
+    for name in files(&bench.at("in")).into_keys().filter(|name| !name.to_string_lossy().contains(".warc")) {
+        std::fs::remove_file(bench.at("in").join(name)).expect("there");
+    }
+    std::fs::write(bench.at("in/z.jsonl"), lines(20)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments = ["--to", "kept", "--removed", "removed", "--records", "records", "--revisits"];
+    let report = filter(&bench, &arguments);
+    let (rows, kept) = (rows(&bench.at("records")), files(&bench.at("kept")));
+    let is_warc = |row: &&Value| word(row, "warc_filename").contains(".warc");
+    let shown: BTreeMap<String, &Value> = rows
+        .iter()
+        .filter(|row| is_warc(row) && word(row, "verdict") == "kept")
+        .map(|row| (canonical_url(word(row, "url")).canonical, row))
+        .collect();
+    let mut expected: Vec<[String; 4]> = rows
+        .iter()
+        .filter(|row| is_warc(row) && word(row, "verdict") == "folded")
+        .filter_map(|row| {
+            let of = shown.get(word(row, "representative"))?;
+            Some(["warc_filename", "url"].map(|name| word(row, name).to_owned()))
+                .map(|[file, url]| [file, url, word(of, "url").into(), word(of, "warc_record_id").into()])
+        })
+        .collect();
+    let mut found = Vec::new();
+    let mut ids = BTreeMap::new();
+    for (name, bytes) in kept.iter().filter(|(name, _)| name.to_string_lossy().contains(".warc")) {
+        for fields in headers(bytes) {
+            *ids.entry(fields["WARC-Record-ID"].clone()).or_insert(0) += 1;
+            if let Some(of) = fields.get("WARC-Refers-To") {
+                let field = |name: &str| fields[name].clone();
+                assert_eq!(fields["WARC-Type"], "revisit");
+                assert!(fields["WARC-Profile"].starts_with("urn:pagefold:"), "no digest says that it is identical");
+                assert_eq!(fields["Content-Type"], "application/http; msgtype=response");
+                assert_eq!(fields["WARC-Date"].len(), fields["WARC-Refers-To-Date"].len());
+                let name = name.to_str().expect("UTF-8").to_owned();
+                found.push([name, field("WARC-Target-URI"), field("WARC-Refers-To-Target-URI"), of.clone()]);
+            }
+        }
+    }
+    assert!(found.iter().all(|[.., of]| ids.get(of) == Some(&1)), "a revisit refers to a record that is kept");
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    assert!(found.len() > 20 && report["revisits"] == found.len(), "{}", report["revisits"]);
+    for name in ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "l.warc.lz4"] {
+        assert!(found.iter().any(|[file, ..]| file == name), "{name} has a revisit");
+    }
+    assert_eq!(assert_undone(&bench), kept.len());
+    assert_folds_no_more(&bench);
+    // Without the option there are none, and the files are made anew.
+    let report = filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    assert_eq!((&report["revisits"], &report["files_before"]), (&json!(0), &json!(0)));
 }
 
 /// Nine rows, of which some share a URL or differ only in its spelling: with the URL as key a join
@@ -459,6 +551,86 @@ fn it_goes_on_where_it_was() {
         .collect();
     assert!(children.iter_mut().all(|child| child.wait().expect("ended").success()));
     assert!(files(&bench.at("two")) == whole);
+}
+
+/// A filter that is killed at any moment and run again gives the bytes of one that was not.
+#[test]
+fn killed_at_any_moment() {
+    let bench = Bench::new(Path::new("in"), "");
+    crawl(&bench.at("in"));
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments = |dir: &str| {
+        let [to, removed, records] = ["kept", "removed", "records"].map(|name| format!("{dir}/{name}"));
+        ["--to".into(), to, "--removed".into(), removed, "--records".into(), records, "--revisits".into()]
+    };
+    let undisturbed = arguments("whole");
+    let started = std::time::Instant::now();
+    filter(&bench, &undisturbed.each_ref().map(String::as_str));
+    let took_us = started.elapsed().as_micros() as u64;
+    // What a killed process had not finished lies aside under a name that begins with a dot.
+    let named = |dir: &str| {
+        let mut found = files(&bench.at(dir));
+        found.retain(|name, _| !name.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
+        found
+    };
+    let whole = named("whole");
+    let (mut random, mut killed) = (Random::seeded(), 0);
+    for round in 0..number("PAGEFOLD_KILLS", 25).div_ceil(5) {
+        let dir = format!("round{round}");
+        let arguments = arguments(&dir);
+        for _ in 0..5 {
+            let mut command = std::process::Command::new(crate::workbench::pagefold());
+            command.args(["filter", "job.toml"]).args(&arguments).current_dir(bench.at(""));
+            let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("started");
+            std::thread::sleep(std::time::Duration::from_micros(random.below(took_us)));
+            // A process that has ended already is not killed.
+            let _ = child.kill();
+            let code = child.wait().expect("waited").code();
+            assert!(code.is_none_or(|code| code == 0), "{code:?}");
+            killed += u64::from(code.is_none());
+        }
+        filter(&bench, &arguments.each_ref().map(String::as_str));
+        assert!(named(&dir) == whole, "round {round}");
+    }
+    println!("{killed} filters were killed");
+    assert!(killed > 0, "no filter was killed");
+}
+
+/// warcio, which replays archives and makes their indexes, accepts every archive that a filter
+/// writes of one that it accepts, with and without revisits, and finds as many records as we do.
+#[test]
+fn archives_are_sound_for_warcio() {
+    if !has_python("warcio") {
+        return skip("python3 with warcio");
+    }
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    crawl(&bench.at("in"));
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let warcio = |command: &str, path: &Path| {
+        let mut python = std::process::Command::new("python3");
+        python.args(["-m", "warcio.cli", command]).arg(path).output().expect("started")
+    };
+    // It wants one record in each member, and knows neither zstd nor lz4.
+    let names = ["d.warc", "e.warc.gz"];
+    for (dir, more) in [("plain", &[][..]), ("with", &["--revisits"])] {
+        let [kept, removed] = ["kept", "removed"].map(|name| format!("{dir}/{name}"));
+        filter(&bench, &[&["--to", &kept, "--removed", &removed], more].concat());
+        for name in names {
+            let originals = headers(&files(&bench.at("in"))[Path::new(name)]).len();
+            let mut found = 0;
+            for part in [&kept, &removed] {
+                let path = bench.at(part).join(name);
+                let records = headers(&std::fs::read(&path).expect("written"));
+                found += records.iter().filter(|fields| !fields.contains_key("WARC-Refers-To")).count();
+                let (index, check) = (warcio("index", &path), warcio("check", &path));
+                for output in [&index, &check] {
+                    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+                }
+                assert_eq!(String::from_utf8(index.stdout).expect("UTF-8").lines().count(), records.len(), "{name}");
+            }
+            assert_eq!(found, originals, "{name}");
+        }
+    }
 }
 
 /// With `--annotate` every row of JSON lines and Parquet stays, as it was but for its cluster, which

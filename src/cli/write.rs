@@ -34,6 +34,10 @@ pub struct Filter {
     /// represents it. For JSON lines and Parquet.
     #[arg(long, requires = "to", conflicts_with_all = ["removed", "undo"])]
     pub annotate: bool,
+    /// In a WARC write a revisit in place of each record that folds into another one of a WARC, so
+    /// that it can be replayed from there. The archives are read twice.
+    #[arg(long, requires = "to", conflicts_with_all = ["annotate", "undo"])]
+    pub revisits: bool,
     /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size and
     /// representative.
     #[arg(long, value_enum, default_value_t = LabelNames::Members, requires = "annotate")]

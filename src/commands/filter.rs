@@ -41,7 +41,8 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
         cli::LabelNames::Minhash => Names::MINHASH,
     };
     let annotate = arguments.annotate.then_some(names);
-    let options = Options { to, removed, records: folder(&arguments.records)?, annotate, threads };
+    let records = folder(&arguments.records)?;
+    let options = Options { to, removed, records, annotate, revisits: arguments.revisits, threads };
     if options.to.is_none() && options.records.is_none() {
         let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
         return Err(Error::new(Kind::Usage, line));
@@ -59,6 +60,7 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "files_whole": outcome.whole,
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
+        "revisits": totals.revisits,
         "bytes_in": totals.bytes_in,
         "bytes_kept": totals.bytes_kept,
         "bytes_removed": totals.bytes_removed,
@@ -81,6 +83,9 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{:<10} {}", verdict.name(), grouped(n));
         }
+    }
+    if totals.revisits > 0 {
+        let _ = writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
     }
     if options.to.is_some() {
         let share = 100.0 * totals.bytes_kept as f64 / (totals.bytes_in.max(1)) as f64;

@@ -31,6 +31,8 @@ pub struct Spot {
     pub member: Option<u64>,
     /// Where it goes.
     pub fate: Fate,
+    /// A record that is kept in its place, if it is removed from an archive.
+    pub instead: Option<Vec<u8>>,
     /// Its cluster, where rows get labels.
     pub labels: Option<Labels>,
     /// Whether it is a row that can get labels.
@@ -89,7 +91,7 @@ impl Parts {
     /// The file for records of `fate`; none if they are not written.
     fn of(&mut self, fate: Fate) -> Result<Option<&mut Part>> {
         match (fate, &self.removed_path) {
-            (Fate::Kept, _) => Ok(self.kept.as_mut()),
+            (Fate::Kept | Fate::Added, _) => Ok(self.kept.as_mut()),
             (Fate::Removed, None) => Ok(None),
             (Fate::Removed, Some(path)) => {
                 if self.removed.is_none() {
@@ -105,6 +107,19 @@ impl Parts {
         self.of(fate)?;
         let part = if fate == Fate::Removed { self.removed.take() } else { self.kept.take() };
         part.ok_or_else(|| Error::internal("a file of a filter is not there"))
+    }
+
+    /// Writes a record that the original does not have to what is kept, as a member of its own.
+    fn add(&mut self, codec: Codec, record: &[u8]) -> Result<()> {
+        let Some(part) = &mut self.kept else { return Ok(()) };
+        let before = part.bytes();
+        let written = Encoder::new(codec, part).and_then(|mut encoder| {
+            encoder.write_all(record)?;
+            encoder.finish()
+        });
+        written.map_err(|e| Error::new(Kind::Output, "cannot write a revisit").caused_by(e))?;
+        let bytes = part.bytes() - before;
+        self.note(Fate::Added, bytes)
     }
 
     /// Notes the order of a run.
@@ -173,11 +188,11 @@ impl Plain {
 
 impl Copier for Plain {
     fn push(&mut self, spot: Spot) -> Result<()> {
-        if spot.fate != self.run.1 {
+        if spot.fate != self.run.1 || spot.instead.is_some() {
             self.end_run(spot.position)?;
             self.run = (spot.position, spot.fate);
         }
-        Ok(())
+        spot.instead.map_or(Ok(()), |record| self.parts.add(Codec::Plain, &record))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Copied> {
@@ -328,7 +343,7 @@ impl Copier for Members {
             self.unit = Unit::Whole { start, position: spot.position, fate: spot.fate };
         } else {
             match &mut self.unit {
-                Unit::Whole { fate, .. } if *fate == spot.fate => return Ok(()),
+                Unit::Whole { fate, .. } if *fate == spot.fate => {}
                 Unit::Whole { start, position, fate } => {
                     let (start, position, fate) = (*start, *position, *fate);
                     let (path, size) = (&self.raw.path, self.raw.size);
@@ -346,7 +361,7 @@ impl Copier for Members {
                 *fate = spot.fate;
             }
         }
-        Ok(())
+        spot.instead.map_or(Ok(()), |record| self.parts.add(self.codec, &record))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Copied> {
@@ -448,7 +463,7 @@ impl Lines {
                     }
                     (None, Fate::Removed, Some(removed)) => removed.write(bytes),
                     (None, Fate::Removed, None) => Ok(()),
-                    (None, Fate::Kept, _) => kept.write(bytes),
+                    (None, Fate::Kept | Fate::Added, _) => kept.write(bytes),
                 }
             });
             match copied {

@@ -15,11 +15,13 @@ mod note;
 mod order;
 mod parquet;
 mod part;
+mod revisit;
 mod rows;
 mod totals;
 mod undo;
 mod verdict;
 
+use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
 use crate::filter::annotate::Labels;
 pub use crate::filter::annotate::Names;
@@ -29,6 +31,7 @@ pub use crate::filter::inputs::{Original, originals};
 use crate::filter::note::{Manner, Note};
 use crate::filter::order::Fate;
 use crate::filter::part::Part;
+use crate::filter::revisit::{Target, revisit};
 use crate::filter::totals::Totals;
 pub use crate::filter::totals::{Saved, TOP_HOSTS};
 pub use crate::filter::undo::{Undone, undo};
@@ -41,6 +44,7 @@ use crate::read::codec::Codec;
 use crate::read::{self, Format, Reader, Split};
 use crate::store::manifest::Head;
 use crate::store::{Store, damage};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -62,6 +66,8 @@ pub struct Options {
     /// The names of the fields that say the cluster of each row, if they are wanted. Nothing is left
     /// out then.
     pub annotate: Option<Names>,
+    /// Whether a revisit is written in an archive in place of each record that folds.
+    pub revisits: bool,
     /// Threads.
     pub threads: usize,
 }
@@ -117,30 +123,16 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     let judge = Judge::new(store, head)?;
     // The largest first, so that no thread begins a large one when the others are done.
     originals.sort_by_key(|original| std::cmp::Reverse(original.input.bytes));
-    let work = Work { job, judge, options, manner: Manner::of(job, store, head, options) };
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let manner = Manner::of(job, store, head, options);
+    let mut work = Work { job, judge, options, manner, targets: HashMap::new() };
+    if options.revisits {
+        let found = in_threads(&originals, options.threads, |original| work.targets_in(original))?;
+        work.targets = found.into_iter().flat_map(|(_, found)| found).collect();
+    }
     let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
-    let thread = || -> Result<Vec<(usize, Option<Finished>)>> {
-        let mut finished = Vec::new();
-        while !failed.load(Ordering::Relaxed) {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(original) = originals.get(at) else { break };
-            let file = done(original, false).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-            finished.push((at, file));
-        }
-        Ok(finished)
-    };
-    let all = thread::scope(|scope| {
-        let threads: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(thread)).collect();
-        let joined = threads.into_iter().map(|thread| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(payload) => Err(damage::of_thread(payload, "a filter")),
-        });
-        // All threads are joined before the first failure is told.
-        joined.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()
-    })?;
+    let all = in_threads(&originals, options.threads, |original| done(original, false))?;
     let mut outcome = Outcome { epoch: head.manifest.epoch, files: originals.len(), ..Outcome::default() };
-    for (at, file) in all.into_iter().flatten() {
+    for (at, file) in all {
         // What another process has locked is waited for.
         let file = file.map_or_else(|| done(&originals[at], true), |file| Ok(Some(file)))?;
         let Some(Finished { note, was_there }) = file else {
@@ -156,6 +148,35 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     let found = outcome.totals.of(Verdict::Kept) + outcome.totals.of(Verdict::Folded);
     outcome.pages_elsewhere = pages.saturating_sub(found);
     Ok(outcome)
+}
+
+/// Does `work` on each original in some threads; what came of each, with its number.
+fn in_threads<T: Send>(
+    originals: &[Original],
+    threads: usize,
+    work: impl Fn(&Original) -> Result<T> + Sync,
+) -> Result<Vec<(usize, T)>> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let thread = || -> Result<Vec<(usize, T)>> {
+        let mut finished = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(original) = originals.get(at) else { break };
+            let done = work(original).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            finished.push((at, done));
+        }
+        Ok(finished)
+    };
+    let all = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(&thread)).collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(payload) => Err(damage::of_thread(payload, "a filter")),
+        });
+        // All threads are joined before the first failure is told.
+        joined.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()
+    })?;
+    Ok(all.into_iter().flatten().collect())
 }
 
 /// Fails if a file has indexes of its records: those of a filtered one would have to be new.
@@ -194,9 +215,39 @@ struct Work<'a> {
     judge: Judge,
     options: &'a Options,
     manner: Manner,
+    /// The records that revisits refer to, by their pages.
+    targets: HashMap<Id, Target>,
 }
 
 impl Work<'_> {
+    /// The records of an archive that represent clusters of several pages.
+    fn targets_in(&self, original: &Original) -> Result<Vec<(Id, Target)>> {
+        let (path, size) = (original.input.file(), original.input.bytes);
+        let shape = read::shape(&path, size)?;
+        let mut targets = Vec::new();
+        if !matches!(shape, Some((Format::Warc, _))) || original.is_copy {
+            return Ok(targets);
+        }
+        let mut reader = ingest::open(self.job, &Split { path, start: 0, end: size }, &original.input)?;
+        reader.keep_heads();
+        let mut file = Portions { reader: &mut *reader, shape, size, open: None, is_done: false };
+        while let Some((mut portion, _)) = file.next()? {
+            self.judge.judge(original, &mut portion);
+            let shown = portion.iter().filter(|record| {
+                record.verdict == Verdict::Kept && record.membership.as_ref().is_some_and(|of| of.size > 1)
+            });
+            targets.extend(shown.filter_map(|record| Some((record.doc?, Target::of(record.head.as_ref()?)?))));
+        }
+        Ok(targets)
+    }
+
+    /// The revisit that stands for `record`, if it folds into a record of an archive.
+    fn revisit(&self, record: &Record) -> Option<Vec<u8>> {
+        let of = record.membership.as_ref().filter(|_| record.verdict == Verdict::Folded)?;
+        let target = self.targets.get(&own_key(&of.representative).doc)?;
+        Some(revisit(record.head.as_ref()?, target))
+    }
+
     /// Filters one file, unless it is finished. None if another process is at work on it; a patient
     /// caller waits for that one.
     fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
@@ -240,6 +291,9 @@ impl Work<'_> {
         let shape = read::shape(&path, size)?;
         let mut reader = ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
         let is_whole = is_whole || shape.is_none();
+        if self.options.revisits && matches!(shape, Some((Format::Warc, _))) {
+            reader.keep_heads();
+        }
         let mut copier = match &self.options.to {
             Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
             None => None,
@@ -270,7 +324,9 @@ impl Work<'_> {
                         representative: of.representative.clone(),
                     });
                     let Record { position, member, .. } = *record;
-                    copier.push(Spot { position, member, fate, labels, is_row })?;
+                    let instead = self.revisit(record).filter(|_| !stays);
+                    totals.revisits += u64::from(instead.is_some());
+                    copier.push(Spot { position, member, fate, instead, labels, is_row })?;
                 }
             }
         }
@@ -361,6 +417,7 @@ impl Portions<'_> {
         let id = self.reader.record_id();
         let mut record = Record::of(entry, id, self.reader.has_keys());
         record.file_end = self.reader.file_end();
+        record.head = self.reader.take_head();
         Ok(Some(record))
     }
 

@@ -30,9 +30,9 @@ pub struct Manner {
 impl Manner {
     /// Of a filter of `job` by `head`.
     pub fn of(job: &Job, store: &Store, head: &Head, options: &Options) -> Manner {
-        let Options { to, removed, records, annotate, threads: _ } = options;
+        let Options { to, removed, records, annotate, revisits, threads: _ } = options;
         let names = annotate.map(|names| [names.cluster, names.size, names.representative]);
-        let written = json!([to.is_some(), removed.is_some(), records.is_some(), names]);
+        let written = json!([to.is_some(), removed.is_some(), records.is_some(), names, revisits]);
         let read = json!([job.read.fields, job.read.key, job.read.limits]);
         let options = digest_of(&json!([written, read]))[..16].to_owned();
         Manner { store: store.uuid().to_owned(), epoch: head.manifest.epoch, options }

@@ -1,7 +1,8 @@
 //! In which order the parts of an original stand, so that it can be made again.
 //!
 //! A file of numbers (LEB128): for each run of bytes or rows its length times two, plus one if
-//! it was removed. Runs of one kind that follow one another are one run.
+//! it was removed. A zero is followed by the length of a run that a filter added to what it kept.
+//! Runs of one kind that follow one another are one run.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::part::Part;
@@ -16,6 +17,8 @@ pub enum Fate {
     Kept = 0,
     /// Out of it: into the file of what was removed, if there is one.
     Removed = 1,
+    /// Nowhere: it was not in the original, and a filter added it to the filtered file.
+    Added = 2,
 }
 
 /// An order that is being written.
@@ -48,8 +51,10 @@ impl Order {
 
     fn flush(&mut self) -> Result<()> {
         let Some((fate, length)) = self.run.take() else { return Ok(()) };
-        let mut number = u128::from(length) * 2 + fate as u128;
-        let mut bytes = Vec::new();
+        let (mut number, mut bytes) = match fate {
+            Fate::Added => (u128::from(length), vec![0]),
+            Fate::Kept | Fate::Removed => (u128::from(length) * 2 + fate as u128, Vec::new()),
+        };
         while number >= 0x80 {
             bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -78,16 +83,28 @@ impl Runs {
         Ok(Runs { path: path.to_owned(), file: BufReader::new(file) })
     }
 
+    fn damaged(&self) -> Error {
+        Error::new(Kind::Data, format!("{}: damaged; the original cannot be made", self.path.display()))
+    }
+
     /// The next run.
     pub fn next(&mut self) -> Result<Option<(Fate, u64)>> {
-        let damaged =
-            || Error::new(Kind::Data, format!("{}: damaged; the original cannot be made", self.path.display()));
+        let Some(number) = self.number()? else { return Ok(None) };
+        let (fate, length) = match number {
+            0 => (Fate::Added, self.number()?.ok_or_else(|| self.damaged())?),
+            _ if number % 2 == 0 => (Fate::Kept, number / 2),
+            _ => (Fate::Removed, number / 2),
+        };
+        u64::try_from(length).map(|length| Some((fate, length))).map_err(|_| self.damaged())
+    }
+
+    fn number(&mut self) -> Result<Option<u128>> {
         let (mut number, mut shift) = (0u128, 0);
         loop {
             let mut byte = [0];
             match self.file.read(&mut byte) {
                 Ok(0) if shift == 0 => return Ok(None),
-                Ok(0) => return Err(damaged()),
+                Ok(0) => return Err(self.damaged()),
                 Ok(_) => {}
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(Error::io("read", &self.path, e)),
@@ -98,11 +115,10 @@ impl Runs {
                 break;
             }
             if shift > 66 {
-                return Err(damaged());
+                return Err(self.damaged());
             }
         }
-        let fate = if number % 2 == 0 { Fate::Kept } else { Fate::Removed };
-        u64::try_from(number / 2).map(|length| Some((fate, length))).map_err(|_| damaged())
+        Ok(Some(number))
     }
 }
 
@@ -117,7 +133,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("order");
         let mut order = Order::create(&path).expect("made");
-        let runs = [(Fate::Kept, 1), (Fate::Kept, 2), (Fate::Removed, 0), (Fate::Removed, u64::MAX), (Fate::Kept, 300)];
+        let runs = [
+            (Fate::Kept, 1),
+            (Fate::Kept, 2),
+            (Fate::Removed, 0),
+            (Fate::Removed, u64::MAX),
+            (Fate::Added, 9),
+            (Fate::Kept, 300),
+        ];
         runs.into_iter().try_for_each(|(fate, length)| order.push(fate, length)).expect("written");
         order.finish().and_then(Part::place).expect("placed");
         let read = || {
@@ -128,7 +151,10 @@ mod tests {
             }
             Ok::<_, Error>(found)
         };
-        assert_eq!(read().expect("sound"), [(Fate::Kept, 3), (Fate::Removed, u64::MAX), (Fate::Kept, 300)]);
+        assert_eq!(
+            read().expect("sound"),
+            [(Fate::Kept, 3), (Fate::Removed, u64::MAX), (Fate::Added, 9), (Fate::Kept, 300)]
+        );
         let bytes = std::fs::read(&path).expect("there");
         std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
         assert_eq!(read().expect_err("cut off").kind(), Kind::Data);

@@ -5,7 +5,7 @@
 //! beside its URL, stands in its own header, so all archives are read once before they are filtered.
 
 use crate::read::headers::Headers;
-use crate::read::record::Head;
+use crate::read::record::Heading;
 
 /// The profile of WARC 1.1 for a payload that is the same, byte for byte.
 const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -27,7 +27,7 @@ pub struct Target {
 
 impl Target {
     /// The record with this head; none if it has no URL.
-    pub fn of(head: &Head) -> Option<Target> {
+    pub fn of(head: &Heading) -> Option<Target> {
         let fields = Headers::parse(head.header());
         let get = |name: &str| fields.get(name).filter(|value| is_one_line(value)).map(Box::from);
         Some(Target {
@@ -44,7 +44,7 @@ fn is_one_line(value: &[u8]) -> bool {
 }
 
 /// The revisit that stands for the record with `head` and refers to `target`.
-pub fn revisit(head: &Head, target: &Target) -> Vec<u8> {
+pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
     let fields = Headers::parse(head.header());
     let mut record = b"WARC/1.1\r\n".to_vec();
     let mut put = |name: &str, value: &[u8]| record.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
@@ -87,13 +87,13 @@ fn id_of(header: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn head(url: &str, digest: &str, http: &str) -> Head {
+    fn head(url: &str, digest: &str, http: &str) -> Heading {
         let header = format!(
             "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-02T03:04:05Z\r\n\
              WARC-Record-ID: <urn:uuid:{url}>\r\nWARC-Payload-Digest: {digest}\r\nWARC-Block-Digest: sha1:B\r\n\
              Content-Type: application/http; msgtype=response\r\nContent-Length: 9999\r\n\r\n"
         );
-        Head::of(header.as_bytes(), http.as_bytes())
+        Heading::of(header.as_bytes(), http.as_bytes())
     }
 
     /// A revisit has what the spec asks for: the URL and the date of the record that it stands for,

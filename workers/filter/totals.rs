@@ -22,6 +22,8 @@ pub struct Saved {
 pub struct Totals {
     /// Records by verdict.
     pub verdicts: BTreeMap<String, u64>,
+    /// Revisits that were written.
+    pub revisits: u64,
     /// Bytes of the inputs.
     pub bytes_in: u64,
     /// Bytes of the filtered files.
@@ -68,6 +70,7 @@ impl Totals {
     /// Adds the sums of other files.
     pub fn add(&mut self, other: &Totals) {
         other.verdicts.iter().for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
+        self.revisits += other.revisits;
         self.bytes_in += other.bytes_in;
         self.bytes_kept += other.bytes_kept;
         self.bytes_removed += other.bytes_removed;

@@ -118,6 +118,12 @@ fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -
         let (file, path) = match fate {
             Fate::Removed => (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept)),
             Fate::Kept => (&mut from, kept),
+            Fate::Added => {
+                let skipped =
+                    i64::try_from(left).map_err(std::io::Error::other).and_then(|left| from.seek_relative(left));
+                skipped.map_err(|e| Error::io("seek in", kept, e))?;
+                continue;
+            }
         };
         while left > 0 {
             let want = left.min(COPY_BYTES as u64) as usize;
@@ -144,7 +150,7 @@ fn lines(note: &Note, kept: &Path, removed: Option<&Path>, runs: &mut Runs, part
     while let Some((fate, length)) = runs.next()? {
         let source = match fate {
             Fate::Removed => out.as_mut().ok_or_else(|| lacks(kept))?,
-            Fate::Kept => &mut from,
+            Fate::Kept | Fate::Added => &mut from,
         };
         let to = source.offset() + length;
         decode(source, Some(to), |bytes| {

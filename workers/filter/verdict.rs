@@ -8,7 +8,7 @@ use crate::document::{Id, canonical_url, own_key};
 use crate::error::Result;
 use crate::export::tables::{Tables, find, sorted};
 use crate::filter::inputs::Original;
-use crate::read::record::{Body, Entry, Item};
+use crate::read::record::{Body, Entry, Heading, Item};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
@@ -104,6 +104,8 @@ pub struct Record {
     pub file_end: Option<u64>,
     /// The id that it gives itself.
     pub id: Option<String>,
+    /// Its head, if the reader kept it.
+    pub head: Option<Heading>,
     /// The URL or key, as the record has it.
     pub url: Option<String>,
     /// The DocId of the URL.
@@ -134,6 +136,7 @@ impl Record {
             position: entry.position,
             member: entry.member,
             file_end: None,
+            head: None,
             id: id.map(str::to_owned),
             doc: url.as_deref().map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
             url,
@@ -144,9 +147,10 @@ impl Record {
         }
     }
 
-    /// The bytes of its texts.
+    /// The bytes of its texts and its head.
     pub fn bytes(&self) -> usize {
-        self.url.as_ref().map_or(0, String::len) + self.id.as_ref().map_or(0, String::len)
+        let head = self.head.as_ref().map_or(0, Heading::bytes);
+        self.url.as_ref().map_or(0, String::len) + self.id.as_ref().map_or(0, String::len) + head
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::codec::Codec;
 use super::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
-use super::record::{Body, Entry, Item, Notes, Record};
+use super::record::{Body, Entry, Heading, Item, Notes, Record};
 use super::source::{End, Source};
 use super::{Limits, Reader};
 use crate::error::Result;
@@ -42,6 +42,9 @@ pub struct Frames<D> {
     sought: u64,
     /// Where the last header that was found ends, in decoded bytes.
     header_end: u64,
+    keeps_heads: bool,
+    /// The head of the last record.
+    head: Option<Heading>,
 }
 
 /// Where a record started.
@@ -68,7 +71,17 @@ enum Extent {
 impl<D: Dialect> Frames<D> {
     /// Reads `source` from its current place on.
     pub fn new(source: Source, dialect: D, limits: Limits) -> Frames<D> {
-        Frames { source, dialect, limits, notes: Notes::default(), records: 0, sought: 0, header_end: 0 }
+        Frames {
+            source,
+            dialect,
+            limits,
+            notes: Notes::default(),
+            records: 0,
+            sought: 0,
+            header_end: 0,
+            keeps_heads: false,
+            head: None,
+        }
     }
 
     /// The entry of the bytes at the start of the window, which is not empty.
@@ -76,6 +89,7 @@ impl<D: Dialect> Frames<D> {
         let place = Place { member: self.source.member(), offset: self.source.offset(), first: self.records == 0 };
         self.records += 1;
         self.dialect.forget_id();
+        self.head = None;
         if !D::starts(self.source.fill(LOOKAHEAD_BYTES)?) {
             let bytes = self.skip_to_start()?;
             return self.bad(place, "junk", format!("{bytes} bytes that start no record"));
@@ -100,6 +114,9 @@ impl<D: Dialect> Frames<D> {
                 let (head, body) = self.source.window()[..end].split_at(header);
                 let body = if trim { trim_line_ends(body) } else { body };
                 let item = self.dialect.item(head, body, &self.limits, &mut self.notes);
+                if self.keeps_heads && matches!(item, Item::Record(_)) {
+                    self.head = Some(Heading::of(head, body));
+                }
                 self.source.consume(whole);
                 self.entry(place, item)
             }
@@ -363,6 +380,14 @@ impl<D: Dialect> Reader for Frames<D> {
 
     fn record_id(&self) -> Option<&str> {
         self.dialect.id()
+    }
+
+    fn keep_heads(&mut self) {
+        self.keeps_heads = true;
+    }
+
+    fn take_head(&mut self) -> Option<Heading> {
+        self.head.take()
     }
 
     fn notes(&self) -> Notes {

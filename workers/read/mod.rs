@@ -44,7 +44,7 @@ use fields::Wanted;
 pub use fields::{Fields, PageKey};
 use frames::Frames;
 pub use limits::Limits;
-use record::{Entry, Item, Notes};
+use record::{Entry, Heading, Item, Notes};
 use serde::Deserialize;
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -127,6 +127,12 @@ pub trait Reader {
     }
     /// Where in the input the file ends that has the last record, if the input is a file of files.
     fn file_end(&self) -> Option<u64> {
+        None
+    }
+    /// Lets the reader keep the head of each page in an archive.
+    fn keep_heads(&mut self) {}
+    /// The head of the last record, if it is a page in an archive and heads are kept.
+    fn take_head(&mut self) -> Option<Heading> {
         None
     }
     /// Whether the URLs of its records are keys, which are taken as they are.

@@ -1,11 +1,16 @@
 //! The entries that all readers produce: one for each record of an input, in any format.
 //!
-//! A leaf: the readers and the extractor depend on it, and it depends on none of them.
+//! A leaf but for the parser of headers: the readers and the extractor depend on it, and it depends
+//! on none of them.
 
+use super::headers;
 use std::collections::BTreeMap;
 
 /// A longer URL is not the address of a page; in bytes as found.
 pub const URL_BYTES_MAX: usize = 64 << 10;
+
+/// A longer header of HTTP is none that a [`Heading`] has.
+const HTTP_BYTES_MAX: usize = 256 << 10;
 
 /// The detail of a reject is cut to this many bytes.
 pub const DETAIL_BYTES_MAX: usize = 200;
@@ -51,6 +56,38 @@ pub enum Body {
     Removed,
     /// The page was visited without news: a revisit of its own URL, 304, 5xx.
     Seen,
+}
+
+/// The head of a record in an archive: its own header and, behind it, that of HTTP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    bytes: Vec<u8>,
+    /// The length of the record's own header.
+    header: usize,
+}
+
+impl Heading {
+    /// The head of the record with this header and body.
+    pub fn of(header: &[u8], body: &[u8]) -> Heading {
+        let http =
+            if body.starts_with(b"HTTP/") { headers::length(&body[..body.len().min(HTTP_BYTES_MAX)]) } else { None };
+        Heading { bytes: [header, &body[..http.unwrap_or(0)]].concat(), header: header.len() }
+    }
+
+    /// The record's own header.
+    pub fn header(&self) -> &[u8] {
+        &self.bytes[..self.header]
+    }
+
+    /// The header of HTTP, with the empty line that ends it; empty if there is none.
+    pub fn http(&self) -> &[u8] {
+        &self.bytes[self.header..]
+    }
+
+    /// The bytes of both.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
 }
 
 /// The place of a record in its input, and its outcome.
