@@ -381,7 +381,7 @@ fn the_page_is_true() {
             said("python3", &["-c", &format!("{program}\nprint({}['url'])", item(&news))]),
             "http://c.example/\n"
         );
-        let dropped = format!("{program}\ntry: {}\nexcept scrapy.DropItem as known: print(known)", item(&page));
+        let dropped = format!("{program}\ntry: {}\nexcept scrapy.DropItem as known: print(known)", item(page));
         assert_eq!(said("python3", &["-c", &dropped]), "its text is known: http://c.example/\n");
     } else {
         crate::workbench::skip("Python's requests are missing");

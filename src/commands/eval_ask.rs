@@ -56,7 +56,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     let mut survey = Survey::new(&store, &head, arguments.seed, answers)?;
     // Opened for the first question that the labels do not answer.
     let mut asking: Option<(Index, File)> = None;
-    while let Some(question) = survey.next() {
+    while let Some(question) = survey.next_question() {
         if let Some(same) = known.as_ref().and_then(|known| known.answer(&question)) {
             survey.answer(&question, Some(same));
             continue;

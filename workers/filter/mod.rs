@@ -168,7 +168,7 @@ fn in_threads<T: Send>(
         Ok(finished)
     };
     let all = thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(&thread)).collect();
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(thread)).collect();
         let joined = threads.into_iter().map(|thread| match thread.join() {
             Ok(outcome) => outcome,
             Err(payload) => Err(damage::of_thread(payload, "a filter")),

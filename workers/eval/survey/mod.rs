@@ -119,7 +119,7 @@ impl Survey {
     }
 
     /// The next pair; none if there are answers enough, or no pairs left.
-    pub fn next(&mut self) -> Option<Question> {
+    pub fn next_question(&mut self) -> Option<Question> {
         if self.answers() >= self.answers_max {
             return None;
         }
