@@ -13,12 +13,16 @@ use crate::confirm::lcs;
 use crate::confirm::numbers;
 use crate::text::characters::is_han;
 use jieba_rs::Jieba;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::OnceLock;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +118,8 @@ pub fn is_small(span: &Span) -> bool {
 
 /// What the numbers of a span are; `Edit` if none is replaced. Symmetric.
 ///
-/// In a short text a number behind a Latin word is a fact, such as a model of a product; elsewhere
-/// it is a version.
+/// In a short text a number in code is a fact, such as a model of a product; elsewhere it is a
+/// version or a line of a listing.
 pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
     let found = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
@@ -223,14 +227,35 @@ fn dictionary() -> &'static Jieba {
     DICTIONARY.get_or_init(Jieba::new)
 }
 
+/// Windows whose words a thread remembers, of about 200 bytes each.
+const WINDOWS_MAX: usize = 1 << 16;
+
+thread_local! {
+    /// Words by the hash of their window and the place of the span in it. To tag a window takes longer
+    /// than to align the texts, and each pair of an edited text has the same windows on its side.
+    static SEEN: RefCell<HashMap<u128, Rc<Words>>> = RefCell::default();
+}
+
 impl Words {
-    fn around(tokens: &Tokens<'_>, range: &Range<usize>) -> Words {
-        let jieba = dictionary();
+    /// The words that the tokens of `range` belong to.
+    fn around(tokens: &Tokens<'_>, range: &Range<usize>) -> Rc<Words> {
         let (from, to) = (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
         let base = tokens.places[from].start as usize;
         let window = &tokens.text[base..tokens.places[to - 1].end as usize];
         let start = tokens.places[range.start].start as usize - base;
         let end = tokens.places[range.end - 1].end as usize - base;
+        let key = xxh3_128_with_seed(window.as_bytes(), (start as u64) << 32 | end as u64);
+        SEEN.with_borrow_mut(|seen| {
+            if seen.len() >= WINDOWS_MAX {
+                seen.clear();
+            }
+            seen.entry(key).or_insert_with(|| Rc::new(Words::of(window, &(start..end)))).clone()
+        })
+    }
+
+    /// The words of `window` that the bytes of `range` belong to.
+    fn of(window: &str, &Range { start, end }: &Range<usize>) -> Words {
+        let jieba = dictionary();
         let (mut words, mut at) = (Words::default(), 0);
         for tag in jieba.tag(window, true) {
             let (low, high) = (at, at + tag.word.len());

@@ -177,18 +177,21 @@ fn touched(before: &str, after: &str, words: &[&str]) -> bool {
     })
 }
 
-/// Whether a number belongs to code, a path or a version: a Latin word stands before it, or Latin
-/// letters or joining marks touch it.
+/// Whether a number belongs to code, a path or a version: Latin letters or joining marks touch it,
+/// or it has a point and a Latin word stands before it. `Size 47` and `July 12` are facts of a
+/// sentence.
 pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
-    let joins = |c: char| c.is_ascii_alphabetic() || "./_=<>[]{}`\"#\\-+".contains(c);
+    let touches = |c: char| c.is_ascii_alphabetic() || "./_=<>[]{}`\"#\\-+".contains(c);
     let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
     let (start, end) = (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
     let behind_word = range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
+    let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
+    let version = behind_word && rest.any(|at| tokens.gap(at) == ".");
     let mut after = tokens.text[end..].chars();
     let next = after.next();
     // A full stop ends a sentence unless something follows it directly.
-    let follows = next.is_some_and(|c| joins(c) && (c != '.' || after.next().is_some_and(char::is_alphanumeric)));
-    behind_word || follows || tokens.text[..start].chars().next_back().is_some_and(joins)
+    let follows = next.is_some_and(|c| touches(c) && (c != '.' || after.next().is_some_and(char::is_alphanumeric)));
+    version || follows || tokens.text[..start].chars().next_back().is_some_and(touches)
 }
 
 #[cfg(test)]
@@ -251,7 +254,12 @@ mod tests {
         for (text, number) in [("已在 rust 1.55 中", "1.55"), ("let a = [12]", "12"), ("第3-x 型", "3")] {
             assert!(number_at(text, number).1, "{text}");
         }
-        for (text, number) in [("今天气温30度", "30"), ("共有 12 人", "12")] {
+        for (text, number) in [
+            ("今天气温30度", "30"),
+            ("共有 12 人", "12"),
+            ("a shirt of size 47 in", "47"),
+            ("size 47. price 10.9", "47. price 10.9"),
+        ] {
             assert!(!number_at(text, number).1, "{text}");
         }
     }
