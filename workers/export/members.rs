@@ -12,7 +12,7 @@ use crate::export::sink::{Files, Moment, Place, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
 use crate::job::clusters::Options;
 use crate::store::manifest::Source;
-use crate::tables::{PageRow, PairRow};
+use crate::tables::{ClusterRow, PageRow, PairRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pages there are and how they fold.
@@ -57,8 +57,31 @@ impl Verdicts {
     }
 }
 
-/// Writes all pages with their clusters, and where those lead to that fold or are gone. Pages name their source
-/// by its place in `sources`. Returns also the texts that fold no pages.
+/// A page and where it folds.
+struct Folded<'a> {
+    page: &'a PageRow,
+    cluster: Option<&'a ClusterRow>,
+    /// The page that represents it: itself, if it is in no cluster.
+    representative: Id,
+    /// The content of that page.
+    shown_content: Id,
+    /// The bytes of the URLs of both.
+    url_bytes: u64,
+}
+
+impl<'a> Folded<'a> {
+    /// `shown` has the pages that represent clusters, ascending.
+    fn of(page: &'a PageRow, cluster: Option<&'a ClusterRow>, shown: &[PageRow]) -> Folded<'a> {
+        let representative = cluster.map_or(page.doc, |row| row.representative);
+        let shown = find(shown, representative);
+        let shown_content = shown.map_or(page.content, |shown| shown.content);
+        let url_bytes = u64::from(page.url_bytes) + shown.map_or(0, |shown| u64::from(shown.url_bytes));
+        Folded { page, cluster, representative, shown_content, url_bytes }
+    }
+}
+
+/// Writes all pages with their clusters, and where those lead to that fold or are gone. Pages name
+/// their source by its place in `sources`. Returns also the texts that fold no pages.
 pub(super) fn write(
     tables: &Tables,
     options: &Options,
@@ -74,32 +97,23 @@ pub(super) fn write(
         let contents = sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
         let content_clusters = tables.clusters_of(&contents);
         let contents = tables.contents.matching(&contents);
-        let clustered = pages.iter().filter_map(|page| content_clusters.of(page.content));
-        let representatives = sorted(clustered.map(|row| row.representative));
-        let shown = tables.pages.matching(&representatives);
-        let representative =
-            |page: &PageRow| content_clusters.of(page.content).map_or(page.doc, |row| row.representative);
-        let shown_content =
-            |page: &PageRow| find(&shown, representative(page)).map_or(page.content, |shown| shown.content);
-        let near = pages.iter().map(|page| (page.content, shown_content(page)));
+        let clusters: Vec<_> = pages.iter().map(|page| content_clusters.of(page.content)).collect();
+        let shown = tables.pages.matching(&sorted(clusters.iter().flatten().map(|row| row.representative)));
+        let folded: Vec<Folded<'_>> =
+            pages.iter().zip(clusters).map(|(page, cluster)| Folded::of(page, cluster, &shown)).collect();
+        let near = folded.iter().map(|one| (one.page.content, one.shown_content));
         let verdicts = Verdicts::of(tables, &near.filter(|(content, shown)| content != shown).collect());
-        let bytes = |page: &PageRow| {
-            let shown = find(&shown, representative(page)).map_or(0, |shown| shown.url_bytes);
-            u64::from(page.url_bytes) + u64::from(shown)
-        };
-        for pages in by_url_bytes(&pages, bytes) {
-            let urls = tables.urls(pages.iter().flat_map(|page| [page.doc, representative(page)]));
-            for page in pages {
+        for folded in by_url_bytes(&folded, |one| one.url_bytes) {
+            let urls = tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
+            for &Folded { page, cluster, representative, shown_content, .. } in folded {
                 let facts = find(&contents, page.content);
-                let cluster = content_clusters.of(page.content);
-                let representative = representative(page);
                 let (url, shown_url) = (urls.of(page.doc), urls.of(representative));
                 folds.pages += 1;
                 if representative == page.doc {
                     folds.kept += 1;
                 } else {
-                    let (reason, similarity) = verdicts.why(page.content, shown_content(page));
-                    let identical = shown_content(page) == page.content;
+                    let (reason, similarity) = verdicts.why(page.content, shown_content);
+                    let identical = shown_content == page.content;
                     *(if identical { &mut folds.identical } else { &mut folds.near }) += 1;
                     let relation = if identical { "identical" } else { "near" };
                     let (url, representative) = (url.clone(), shown_url.clone());
