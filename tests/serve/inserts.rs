@@ -194,7 +194,7 @@ fn one_of_many_is_inserted() {
         for near in [false, true] {
             let gate = Barrier::new(CLIENTS as usize);
             let send = |client: u64| {
-                let words = text(1000 + 2 * round + u64::from(near), 0);
+                let words = unlike(1_000_000 + 2 * round + u64::from(near));
                 let more = if near { format!(" variant{client}") } else { String::new() };
                 let row = row(&format!("http://c{client}.example/{round}/{near}"), &format!("{words}{more} the end"));
                 gate.wait();
