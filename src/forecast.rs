@@ -98,6 +98,13 @@ pub struct Machines {
     pub workers: u64,
 }
 
+impl Machines {
+    /// Those of `topology`.
+    pub fn of(topology: &Topology) -> Machines {
+        Machines { hosts: topology.hosts.len() as u64, workers: topology.workers as u64 }
+    }
+}
+
 /// What it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Forecast {
@@ -213,8 +220,7 @@ pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
 /// What a first build of `inputs` costs; none without inputs, or if no sample of them can be read.
 pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<Forecast> {
     let load = if inputs.is_empty() { None } else { load(job, inputs).ok() };
-    let machines = Machines { hosts: topology.hosts.len() as u64, workers: topology.workers as u64 };
-    load.map(|load| forecast(job, &load, machines))
+    load.map(|load| forecast(job, &load, Machines::of(topology)))
 }
 
 /// Smaller inputs cost less than what the model does not know.

@@ -31,10 +31,7 @@ pub fn command(arguments: &cli::Estimate) -> Result<()> {
     };
     let threads = arguments.threads.map_or_else(cores, usize::from) as u64;
     let machines = match &arguments.cluster {
-        Some(path) => {
-            let topology = cluster_file::read(path)?;
-            Machines { hosts: topology.hosts.len() as u64, workers: topology.workers as u64 }
-        }
+        Some(path) => Machines::of(&cluster_file::read(path)?),
         None => Machines { hosts: arguments.hosts.map_or(1, u64::from), workers: threads },
     };
     let forecast = forecast::forecast(&job, &load, machines);

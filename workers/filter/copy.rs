@@ -113,9 +113,9 @@ impl Parts {
     fn add(&mut self, codec: Codec, record: &[u8]) -> Result<()> {
         let Some(part) = &mut self.kept else { return Ok(()) };
         let before = part.bytes();
-        let written = Encoder::new(codec, part).and_then(|mut encoder| {
+        let written = Encoder::new(codec, &mut *part).and_then(|mut encoder| {
             encoder.write_all(record)?;
-            encoder.finish()
+            encoder.finish().map(drop)
         });
         written.map_err(|e| Error::new(Kind::Output, "cannot write a revisit").caused_by(e))?;
         let bytes = part.bytes() - before;
@@ -208,42 +208,42 @@ fn lz4<W: Write>(part: W) -> FrameEncoder<W> {
     FrameEncoder::with_frame_info(info, part)
 }
 
-/// Compresses bytes into a part.
-enum Encoder<'a> {
-    Plain(&'a mut Part),
-    Gzip(Box<flate2::write::GzEncoder<&'a mut Part>>),
-    Zstd(Box<zstd::stream::write::Encoder<'static, &'a mut Part>>),
-    Lz4(Box<FrameEncoder<&'a mut Part>>),
+/// Compresses bytes into `W`.
+enum Encoder<W: Write> {
+    Plain(W),
+    Gzip(Box<flate2::write::GzEncoder<W>>),
+    Zstd(Box<zstd::stream::write::Encoder<'static, W>>),
+    Lz4(Box<FrameEncoder<W>>),
 }
 
-impl<'a> Encoder<'a> {
-    fn new(codec: Codec, part: &'a mut Part) -> std::io::Result<Encoder<'a>> {
+impl<W: Write> Encoder<W> {
+    fn new(codec: Codec, into: W) -> std::io::Result<Encoder<W>> {
         Ok(match codec {
-            Codec::Plain => Encoder::Plain(part),
-            Codec::Gzip => Encoder::Gzip(Box::new(flate2::write::GzEncoder::new(part, flate2::Compression::default()))),
+            Codec::Plain => Encoder::Plain(into),
+            Codec::Gzip => Encoder::Gzip(Box::new(flate2::write::GzEncoder::new(into, flate2::Compression::default()))),
             Codec::Zstd => {
-                let mut encoder = zstd::stream::write::Encoder::new(part, ZSTD_LEVEL)?;
+                let mut encoder = zstd::stream::write::Encoder::new(into, ZSTD_LEVEL)?;
                 encoder.include_checksum(true)?;
                 Encoder::Zstd(Box::new(encoder))
             }
-            Codec::Lz4 => Encoder::Lz4(Box::new(lz4(part))),
+            Codec::Lz4 => Encoder::Lz4(Box::new(lz4(into))),
         })
     }
 
-    fn finish(self) -> std::io::Result<()> {
+    fn finish(self) -> std::io::Result<W> {
         match self {
-            Encoder::Plain(_) => Ok(()),
-            Encoder::Gzip(encoder) => encoder.finish().map(drop),
-            Encoder::Zstd(encoder) => encoder.finish().map(drop),
-            Encoder::Lz4(encoder) => Ok(encoder.finish().map(drop)?),
+            Encoder::Plain(into) => Ok(into),
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Zstd(encoder) => encoder.finish(),
+            Encoder::Lz4(encoder) => Ok(encoder.finish()?),
         }
     }
 }
 
-impl Write for Encoder<'_> {
+impl<W: Write> Write for Encoder<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
-            Encoder::Plain(part) => part.write(bytes),
+            Encoder::Plain(into) => into.write(bytes),
             Encoder::Gzip(encoder) => encoder.write(bytes),
             Encoder::Zstd(encoder) => encoder.write(bytes),
             Encoder::Lz4(encoder) => encoder.write(bytes),
@@ -387,49 +387,24 @@ pub struct Lines {
 }
 
 /// A stream that is compressed into a part.
-pub enum Stream {
-    Plain(Part),
-    Gzip(Box<flate2::write::GzEncoder<Part>>),
-    Zstd(Box<zstd::stream::write::Encoder<'static, Part>>),
-    Lz4(Box<FrameEncoder<Part>>),
-}
+pub struct Stream(Encoder<Part>);
 
 impl Stream {
     /// A stream into `part`.
     pub fn new(codec: Codec, part: Part) -> Result<Stream> {
-        Ok(match codec {
-            Codec::Plain => Stream::Plain(part),
-            Codec::Gzip => Stream::Gzip(Box::new(flate2::write::GzEncoder::new(part, flate2::Compression::default()))),
-            Codec::Zstd => {
-                let encoder = zstd::stream::write::Encoder::new(part, ZSTD_LEVEL);
-                let mut encoder = encoder.map_err(|e| Error::internal("cannot compress").caused_by(e))?;
-                encoder.include_checksum(true).map_err(|e| Error::internal("cannot compress").caused_by(e))?;
-                Stream::Zstd(Box::new(encoder))
-            }
-            Codec::Lz4 => Stream::Lz4(Box::new(lz4(part))),
-        })
+        let encoder = Encoder::new(codec, part).map_err(|e| Error::internal("cannot compress").caused_by(e))?;
+        Ok(Stream(encoder))
     }
 
     /// Adds `bytes`.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = match self {
-            Stream::Plain(part) => part.write_all(bytes),
-            Stream::Gzip(encoder) => encoder.write_all(bytes),
-            Stream::Zstd(encoder) => encoder.write_all(bytes),
-            Stream::Lz4(encoder) => encoder.write_all(bytes),
-        };
+        let written = self.0.write_all(bytes);
         written.map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
     }
 
     /// Ends the stream.
     pub fn finish(self) -> Result<Part> {
-        let finished = match self {
-            Stream::Plain(part) => Ok(part),
-            Stream::Gzip(encoder) => encoder.finish(),
-            Stream::Zstd(encoder) => encoder.finish(),
-            Stream::Lz4(encoder) => encoder.finish().map_err(std::io::Error::from),
-        };
-        finished.map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
+        self.0.finish().map_err(|e| Error::new(Kind::Output, "cannot write lines").caused_by(e))
     }
 }
 

@@ -7,7 +7,6 @@
 //! sums are bounds, by which the commit leaves out almost every origin before it reads a table.
 
 use crate::document::Id;
-use crate::tables::PageRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,11 +29,6 @@ impl Origin {
     /// The origins of a page of `source` and `host`. Keys that are no URLs have no host.
     pub fn of(source: u16, host: u64) -> impl Iterator<Item = Origin> {
         [Some(Origin::Source(source)), (host != 0).then_some(Origin::Host(host))].into_iter().flatten()
-    }
-
-    /// Whether `page` comes from it.
-    pub fn has(self, page: &PageRow) -> bool {
-        Origin::of(page.source, page.host).any(|origin| origin == self)
     }
 }
 
