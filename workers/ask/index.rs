@@ -313,8 +313,9 @@ impl Index {
         let text = if evidence.text.is_empty() { None } else { unpack_text(&evidence.text) };
         let sketches = Sketches::parse(&evidence.sketches).ok_or_else(|| damaged(evidence.content, "is damaged"))?;
         let known = Known { chars: evidence.chars, sketches, text: text.as_deref() };
-        for (content, proposals) in proposed.contents {
-            let other = self.tables.evidence(content)?.ok_or_else(|| damaged(content, "is missing"))?;
+        let contents: Vec<Id> = proposed.contents.keys().copied().collect();
+        let others = self.tables.evidence_of(&contents)?;
+        for ((content, proposals), other) in proposed.contents.into_iter().zip(others) {
             let distance = (other.fingerprint ^ evidence.fingerprint).count_ones();
             let Verdict { accepted, similarity, reason } = decide(&known, &other, distance, &self.options);
             if other.is_damaged() {

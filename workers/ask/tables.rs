@@ -166,10 +166,23 @@ impl Tables {
 
     /// What is kept of a content; none if it is not compared with others.
     pub(super) fn evidence(&self, content: Id) -> Result<Option<Content<'_>>> {
-        let Some(row) = self.content(content).filter(ContentRow::is_comparable) else { return Ok(None) };
-        let Some(archive) = &self.evidence else { return Ok(Some(Content::bare(row.fingerprint, row.chars))) };
-        let places = archive.places(&[content])?;
-        archive.read(content, places[0]).map(Some)
+        match self.content(content).is_some_and(|row| row.is_comparable()) {
+            true => Ok(self.evidence_of(&[content])?.pop()),
+            false => Ok(None),
+        }
+    }
+
+    /// What is kept of each of the ascending `contents`, all of which are compared with others.
+    pub(super) fn evidence_of(&self, contents: &[Id]) -> Result<Vec<Content<'_>>> {
+        let Some(archive) = &self.evidence else {
+            let bare = |content: &Id| {
+                let row = self.content(*content).ok_or_else(|| evidence::damaged(*content, "is missing"))?;
+                Ok(Content::bare(row.fingerprint, row.chars))
+            };
+            return contents.iter().map(bare).collect();
+        };
+        let places = archive.places(contents)?;
+        contents.iter().zip(places).map(|(content, place)| archive.read(*content, place)).collect()
     }
 
     /// The keys of a content that is compared with others, each with the number of its signature.

@@ -4,6 +4,7 @@
 //! The record that it refers to is the one of the cluster's representative. What is written of it,
 //! beside its URL, stands in its own header, so all archives are read once before they are filtered.
 
+use crate::document::Id;
 use crate::read::headers::Headers;
 use crate::read::record::Heading;
 
@@ -75,11 +76,10 @@ pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
 /// An id that each revisit has for itself: a UUID of version 8, made of the header that it stands
 /// for, so that it is the same each time.
 fn id_of(header: &[u8]) -> String {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&blake3::hash(header).as_bytes()[..16]);
+    let mut bytes = Id::of(header).to_bytes();
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = Id::from_bytes(bytes).to_string();
     format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
