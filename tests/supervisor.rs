@@ -184,6 +184,27 @@ fn a_killed_launcher() {
     scene.bench.run_well(&["--cluster", "hosts.toml"]);
 }
 
+/// A launcher that stops before it has given tasks leaves no worker behind: workers know the silence
+/// limit from their start. They waited a minute, whatever the cluster file said.
+#[test]
+fn a_launcher_that_stops_at_the_start() {
+    let scene = Scene::new("");
+    scene.write("first-127.0.0.2", "sleep 1; kill -STOP $PPID\n");
+    let mut run = scene.start();
+    let status = format!("/proc/{}/status", run.id());
+    let is_stopped = || std::fs::read_to_string(&status).is_ok_and(|status| status.contains("State:\tT"));
+    for _ in 0..6000 {
+        if is_stopped() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(is_stopped(), "the launcher was not stopped");
+    scene.no_worker_left();
+    run.kill().expect("killed");
+    run.wait().expect("waited");
+}
+
 /// `check` accepts a working cluster, names a host with another binary with exit code 76 and an
 /// unreachable one with 75, and leaves nothing behind. Without a cluster it checks the job alone.
 #[test]

@@ -3,7 +3,8 @@
 //! The mesh key travels here, never on a command line or in the environment.
 //!
 //! ```text
-//! worker    hello: the digest of its own binary   another build gets no order, and not the key
+//! launcher  a sign of life, with the silence limit
+//! worker    hello: the digest of its own binary   another build gets no task, and not the key
 //! launcher  task, or probe
 //! worker    listening: the address it has bound
 //! launcher  peers: where each process listens     the mesh starts over the open listeners
@@ -86,8 +87,11 @@ pub enum Order {
     Probe(Box<(Assignment, Probe)>),
     /// The addresses on which the processes listen, in order of index.
     Peers(Vec<String>),
-    /// The launcher is alive.
-    Beat,
+    /// The launcher is alive. It may be silent for so long.
+    Beat {
+        /// [`Assignment::silence_timeout`], for a process that has no assignment yet.
+        silence_timeout: Duration,
+    },
 }
 
 /// What a worker process sends.

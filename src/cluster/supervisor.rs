@@ -114,6 +114,9 @@ impl<'a> Supervisor<'a> {
         let began = Instant::now();
         let (mut ticked, mut last_beat, mut last_change) = (began, began, (0, began));
         let (mut is_meshed, mut failed) = (false, None);
+        // A process knows the silence limit from its start, so that it does not outlive a launcher
+        // that stops before the process has its task.
+        self.beat()?;
         loop {
             match self.events.recv_timeout(TICK) {
                 Ok((process, event)) => {
@@ -136,7 +139,7 @@ impl<'a> Supervisor<'a> {
             ticked = now;
             if now - last_beat >= SEND_INTERVAL {
                 last_beat = now;
-                self.processes.iter().try_for_each(|supervised| supervised.process.send(&Order::Beat))?;
+                self.beat()?;
             }
             if self.processes.iter().all(|supervised| supervised.final_message.is_some()) {
                 return Ok(());
@@ -161,6 +164,12 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
+    }
+
+    /// Tells every process that this one is alive.
+    fn beat(&self) -> Result<()> {
+        let beat = Order::Beat { silence_timeout: self.topology.silence_timeout };
+        self.processes.iter().try_for_each(|supervised| supervised.process.send(&beat))
     }
 
     /// How long reports are collected: longer while all of them only name other processes.

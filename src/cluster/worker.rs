@@ -28,6 +28,8 @@ use workers::store::{Store, digest_of, durable};
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 /// Limit for one connection to authenticate itself.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the launcher may be silent before it has said how long.
+const FIRST_ORDER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Limit for writing the final message if the launcher does not read it.
 const FINAL_MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -86,7 +88,7 @@ impl Launcher {
     /// Starts to read orders, and to check for silence.
     fn listen() -> Launcher {
         let (sender, orders) = channel();
-        let last_order = Arc::new(Mutex::new((Instant::now(), Duration::from_secs(60))));
+        let last_order = Arc::new(Mutex::new((Instant::now(), FIRST_ORDER_TIMEOUT)));
         let (received, watched) = (last_order.clone(), last_order.clone());
         thread::spawn(move || {
             let mut reader = BufReader::new(std::io::stdin());
@@ -103,7 +105,7 @@ impl Launcher {
                 }
                 lock(&received).0 = Instant::now();
                 match serde_json::from_slice(&line) {
-                    Ok(Order::Beat) => {}
+                    Ok(Order::Beat { silence_timeout }) => lock(&received).1 = silence_timeout,
                     // If the receiver is dropped, this process is ending.
                     Ok(order) => drop(sender.send(order)),
                     Err(_) if has_orders => halt(&Error::new(Kind::Usage, "the launcher says what is no order")),
@@ -168,7 +170,7 @@ fn run() -> Result<()> {
             let (assignment, probe) = *order;
             probe_host(&assignment, &probe, &digest, open_or_halt(&assignment, &launcher), &launcher)
         }
-        Order::Peers(_) | Order::Beat => return Err(no_task()),
+        Order::Peers(_) | Order::Beat { .. } => return Err(no_task()),
     };
     end(outcome)
 }
