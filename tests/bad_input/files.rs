@@ -260,3 +260,25 @@ fn no_regular_files_by_pattern() {
     assert_eq!(bench.lines("members").len(), 1);
     assert_eq!(account(&bench).skipped, counts(&[]));
 }
+
+/// The list of bad records is the same however inputs are divided: 100,000 of each file are named,
+/// and the others are counted, where a file is read by one worker or by several.
+#[test]
+fn very_many_bad_records() {
+    let lists = ["1", "4"].map(|threads| {
+        let bench = crawl(&[("a.jsonl", &b"no record\n".repeat(130_000)), ("b.jsonl", b"none either\n")], "");
+        bench.run_well(&[&TOLERANT[..], &["--threads", threads]].concat());
+        assert_eq!(bench.summary()["counters"]["noted.rejects_unnamed"], 30_000);
+        assert_eq!(bench.summary()["counters"]["rejected.bad_json"], 130_001);
+        assert_eq!(bench.head().manifest.rejects.map(|file| file.lines), Some(100_001));
+        std::fs::read(bench.at("out/rejects.jsonl")).expect("written")
+    });
+    assert_eq!(lists[0].iter().filter(|byte| **byte == b'\n').count(), 100_001);
+    // The folders of the two benches differ.
+    let [one, other] = lists.map(|list| {
+        let lines = String::from_utf8(list).expect("UTF-8");
+        let part = |line: &str| line.rsplit_once('/').map(|(_, rest)| rest.to_owned());
+        lines.lines().map(part).collect::<Vec<_>>()
+    });
+    assert!(one == other);
+}

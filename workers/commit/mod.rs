@@ -10,11 +10,10 @@ mod rejects;
 
 use crate::candidates::pivots;
 use crate::commit::guards::{Figures, Guard};
-use crate::commit::rejects::Rejects;
+use crate::commit::rejects::{Listed, RejectLines, Rejects};
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::epoch::{self, Receipt};
-use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{self, Counts, Finished};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
@@ -42,42 +41,26 @@ pub struct Committed {
 struct Read {
     finished: Finished,
     counts: Counts,
-    /// The lines of `rejects.jsonl`.
-    rejects: String,
+    rejects: RejectLines,
+    listed: Listed,
 }
 
 /// What the splits of `plan` read.
 fn read(plan: &Plan, store: &Store, counters: &Counters) -> Result<Read> {
     let attempt = plan.attempt(store.root());
     let finished = splits::all(plan, &attempt)?;
-    let mut read = Read { finished, counts: Counts::default(), rejects: String::new() };
-    let (mut input, mut named) = (None, 0);
-    for (id, done) in &read.finished.splits {
-        read.counts.add(&done.counts);
-        let lines = String::from_utf8(splits::rejects(&attempt, *id)?);
-        let lines = lines.map_err(|e| Error::internal("rejects that are no UTF-8").caused_by(e))?;
-        // Each split limits the lines of an input. The parts of one input have one limit.
-        let part = match &plan.splits[*id].parts[..] {
-            [part] => Some(part.input),
-            _ => None,
-        };
-        if part.is_none() || part != input {
-            (input, named) = (part, 0);
-        }
-        for line in lines.split_inclusive('\n') {
-            named += u64::from(part.is_some());
-            if named > REJECTS_NAMED_MAX {
-                read.counts.note("rejects_unnamed", 1);
-            } else {
-                read.rejects.push_str(line);
-            }
-        }
+    let mut counts = Counts::default();
+    finished.splits.iter().for_each(|(_, done)| counts.add(&done.counts));
+    let rejects = RejectLines::of(plan, &finished, &attempt);
+    let listed = rejects.look(&counts)?;
+    if listed.unnamed > 0 {
+        counts.note("rejects_unnamed", listed.unnamed);
     }
     let repeated = counters.get(Counter::VisitsRepeated);
     if repeated > 0 {
-        read.counts.note("repeated", repeated);
+        counts.note("repeated", repeated);
     }
-    Ok(read)
+    Ok(Read { finished, counts, rejects, listed })
 }
 
 /// The figures that the guards check.
@@ -95,7 +78,7 @@ fn figures(
         rejects_max: job.read.rejects_max,
         source: job.read.source.clone(),
         read: counts.read,
-        rejects: Rejects::of(counts, &read.rejects, attempt),
+        rejects: Rejects::of(counts, read.listed.example.clone(), attempt),
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing),
         expired: counters.get(Counter::PagesExpired),
@@ -168,16 +151,15 @@ pub fn commit(
     }
     if let Err(refusal) = guards::check(&job.guards, &figures, allowed) {
         plan.mark_refused(store.root())?;
-        rejects::write_list(&read.rejects, &attempt)?;
+        if read.listed.lines > 0 {
+            read.rejects.write_refused()?;
+        }
         // The guard of rejected records has named their list.
         let is_named = refusal.guard() == Some(Guard::Rejects.name());
         return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
     }
     let consumed = consumed(job, store, head, plan, &read.finished)?;
-    let rejects = match read.rejects.is_empty() {
-        true => None,
-        false => Some(store.write_lines("rejects", &read.rejects)?),
-    };
+    let rejects = (read.listed.lines > 0).then(|| read.rejects.store(store)).transpose()?;
     let manifest = Manifest {
         format: manifest::FORMAT,
         store: store.uuid().to_owned(),

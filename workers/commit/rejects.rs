@@ -5,9 +5,14 @@
 //! were good: if hardly any was, the job reads the wrong field, and a commit would consume the
 //! inputs for nothing.
 
-use crate::error::Result;
-use crate::fold::splits::{Counts, RejectLine};
-use crate::store::durable;
+use crate::error::{Error, Result};
+use crate::fold::split_writer::REJECTS_NAMED_MAX;
+use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
+use crate::plan::Plan;
+use crate::store::digest::HashingFile;
+use crate::store::manifest::FileRef;
+use crate::store::{Store, durable};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The most characters of a record's detail that a message repeats.
@@ -34,15 +39,14 @@ fn list(attempt: &Path) -> PathBuf {
 }
 
 impl Rejects {
-    /// The rejected records `lines` of an epoch whose work is in `attempt`.
-    pub fn of(counts: &Counts, lines: &str, attempt: &Path) -> Rejects {
+    /// The rejected records of an epoch whose work is in `attempt`, one of them as an `example`.
+    pub fn of(counts: &Counts, example: Option<RejectLine>, attempt: &Path) -> Rejects {
         let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
-        let most = counts.rejected.iter().max_by_key(|(_, n)| **n).map_or("", |(reason, _)| reason);
         Rejects {
             rejected: counts.rejected.values().sum(),
             accepted: counts.accepted,
             reasons: reasons.join(", "),
-            example: example(lines, most),
+            example,
             list: list(attempt),
         }
     }
@@ -110,16 +114,89 @@ const URLS: [&str; 6] = ["url", "uri", "link", "page_url", "source_url", "warc_u
 const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 const TEXTS: [&str; 8] = ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
 
-/// Writes the `lines` of the rejected records of a refused epoch to a file of its attempt.
-pub fn write_list(lines: &str, attempt: &Path) -> Result<()> {
-    if lines.is_empty() { Ok(()) } else { durable::write(&list(attempt), lines.as_bytes()) }
+/// The list of the rejected records of an epoch. It lies in the files of the splits and may be
+/// larger than memory, so it is read line by line, as often as it is needed.
+pub struct RejectLines {
+    attempt: PathBuf,
+    /// The splits, each with the input that it has a part of, if it is only one.
+    splits: Vec<(usize, Option<usize>)>,
 }
 
-/// The first of the rejected records `lines` that has this `reason`.
-fn example(lines: &str, reason: &str) -> Option<RejectLine> {
-    let parsed = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
-    parsed.into_iter().find(|line: &RejectLine| line.reason == reason)
+/// What a list of rejected records has.
+pub struct Listed {
+    /// Its lines.
+    pub lines: u64,
+    /// Rejected records of inputs of which too many are listed already.
+    pub unnamed: u64,
+    /// The first record of the most frequent reason.
+    pub example: Option<RejectLine>,
 }
+
+impl RejectLines {
+    /// The list of an epoch whose work is in `attempt`.
+    pub fn of(plan: &Plan, finished: &Finished, attempt: &Path) -> RejectLines {
+        let only = |id: usize| match &plan.splits[id].parts[..] {
+            [part] => Some(part.input),
+            _ => None,
+        };
+        let splits = finished.splits.iter().map(|(id, _)| (*id, only(*id))).collect();
+        RejectLines { attempt: attempt.to_owned(), splits }
+    }
+
+    /// Calls `found` with each line of the list. Returns how many records it leaves out.
+    ///
+    /// A split limits the lines of each of its inputs. The parts of one input have one limit.
+    fn each(&self, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+        let (mut last, mut named, mut unnamed) = (None, 0, 0);
+        for &(id, only) in &self.splits {
+            if only.is_none() || only != last {
+                (last, named) = (only, 0);
+            }
+            each_reject(&self.attempt, id, |line| {
+                named += u64::from(only.is_some());
+                if named > REJECTS_NAMED_MAX {
+                    unnamed += 1;
+                    return Ok(());
+                }
+                found(line)
+            })?;
+        }
+        Ok(unnamed)
+    }
+
+    /// Looks through the list of the records that `counts` has counted.
+    pub fn look(&self, counts: &Counts) -> Result<Listed> {
+        let most = counts.rejected.iter().max_by_key(|(_, n)| **n).map_or("", |(reason, _)| reason);
+        let (mut lines, mut example) = (0, None);
+        let unnamed = self.each(|line| {
+            lines += 1;
+            if example.is_none() {
+                example = serde_json::from_slice(line).ok().filter(|line: &RejectLine| line.reason == most);
+            }
+            Ok(())
+        })?;
+        Ok(Listed { lines, unnamed, example })
+    }
+
+    /// Writes the list into the `store` that commits the epoch.
+    pub fn store(&self, store: &Store) -> Result<FileRef> {
+        let mut writer = store.line_writer("rejects")?;
+        self.each(|line| writer.push(line))?;
+        writer.finish()
+    }
+
+    /// Writes the list of an epoch that is refused into a file of its attempt.
+    pub fn write_refused(&self) -> Result<()> {
+        let path = list(&self.attempt);
+        let (file, aside) = durable::create_aside(&path.with_extension(durable::tag()))?;
+        let mut file = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
+        self.each(|line| file.write_all(line).map_err(|e| Error::io("write", &aside, e)))?;
+        file.place(|_| path).map(drop)
+    }
+}
+
+/// Bytes of the list of a refused epoch in memory before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

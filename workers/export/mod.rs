@@ -25,9 +25,10 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::representative::KeepRule;
 use crate::job::Job;
 use crate::store::damage;
+use crate::store::digest::HashingFile;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
-use crate::store::{Store, digest, digest_of, durable, entries};
+use crate::store::{Store, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow, PairRow};
 use changes::Span;
@@ -36,6 +37,7 @@ pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 pub use little::{LittleText, LittleTexts};
 use rows::{Change, Cluster, Member, Pair, Redirect};
 use sink::{Place, Sink, is_aside};
+use std::io;
 use std::path::Path;
 use std::thread;
 pub use summary::{Exported, Summary};
@@ -76,7 +78,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     files.extend(pair_files);
     files.extend(cluster_files);
     files.extend(changes?);
-    files.push(rejects(store, head, place.dir).map_err(output)?);
+    files.push(rejects(store, head, place.dir)?);
     let summary = Summary {
         epoch: head.manifest.epoch,
         view: digest_of(&job.view()),
@@ -203,13 +205,20 @@ fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
     }
 }
 
+/// Bytes of bad records that are copied at once.
+const COPY_BYTES: usize = 1 << 20;
+
+/// Copies the list of bad records, which may be larger than memory.
 fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
-    let lines = match &head.manifest.rejects {
-        Some(file) => store.read_lines("rejects", file)?,
-        None => String::new(),
-    };
-    durable::write(&dir.join("rejects.jsonl"), lines.as_bytes())?;
-    Ok(("rejects.jsonl".into(), digest::of_bytes(lines.as_bytes())))
+    let name = "rejects.jsonl";
+    let lines = head.manifest.rejects.as_ref().map(|file| store.open_lines("rejects", file)).transpose()?;
+    let (file, aside) = durable::create_aside(&dir.join(format!("rejects.{}", durable::tag()))).map_err(output)?;
+    let mut copy = HashingFile::new(file, aside.clone(), COPY_BYTES);
+    if let Some(mut lines) = lines {
+        io::copy(&mut lines, &mut copy).map_err(|e| output(Error::io("write", &aside, e)))?;
+    }
+    let (digest, _) = copy.place(|_| dir.join(name)).map_err(output)?;
+    Ok((name.into(), digest))
 }
 
 /// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files are

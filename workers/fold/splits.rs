@@ -20,6 +20,8 @@ use crate::tables::evidence::damaged;
 use crate::tables::{EvidenceRow, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -131,10 +133,18 @@ pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
     serde_json::from_slice(&text).map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 
-/// The rejects of the finished split `id`, a [`RejectLine`] in JSON on each line.
-pub fn rejects(attempt: &Path, id: usize) -> Result<Vec<u8>> {
+/// Calls `found` with each line of the rejects of the finished split `id`, a [`RejectLine`] in JSON
+/// and its end.
+pub fn each_reject(attempt: &Path, id: usize, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let path = split_path(attempt, id, "rejects.jsonl");
-    std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
+    let failed = |e| Error::io("read", &path, e);
+    let mut file = BufReader::new(File::open(&path).map_err(failed)?);
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+        found(&line)?;
+        line.clear();
+    }
+    Ok(())
 }
 
 /// The finished splits of an epoch.

@@ -4,8 +4,11 @@
 //! lists of old epochs are joined (`folded.rs`).
 
 use crate::error::{Error, Kind, Result};
+use crate::store::digest::HashingFile;
 use crate::store::manifest::FileRef;
 use crate::store::{digest, durable};
+use std::fs::File;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// The path of a file of the `kind`.
@@ -15,12 +18,54 @@ pub fn path(root: &Path, kind: &str, file: &FileRef) -> PathBuf {
 
 /// Writes `lines` durably as `data/<kind>/<digest>.jsonl`.
 pub fn write(root: &Path, kind: &str, lines: &str) -> Result<FileRef> {
-    let digest = digest::of_bytes(lines.as_bytes());
-    let file = FileRef { digest, bytes: lines.len() as u64, lines: lines.lines().count() as u64, part: None };
-    let path = path(root, kind, &file);
-    durable::create_folder(path.parent().unwrap_or(root))?;
-    durable::write(&path, lines.as_bytes())?;
-    Ok(file)
+    let mut writer = ListWriter::create(root, kind)?;
+    lines.split_inclusive('\n').try_for_each(|line| writer.push(line.as_bytes()))?;
+    writer.finish()
+}
+
+/// Bytes of a list in memory before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Writes a list line by line, so that it may be larger than memory.
+pub struct ListWriter {
+    folder: PathBuf,
+    file: HashingFile,
+    lines: u64,
+}
+
+impl ListWriter {
+    /// A writer of a list of the `kind`.
+    pub fn create(root: &Path, kind: &str) -> Result<ListWriter> {
+        let folder = root.join("data").join(kind);
+        durable::create_folder(&folder)?;
+        let (file, aside) = durable::create_aside(&folder.join(durable::tag()))?;
+        Ok(ListWriter { folder, file: HashingFile::new(file, aside, BUFFER_BYTES), lines: 0 })
+    }
+
+    /// Adds a line, with its end.
+    pub fn push(&mut self, line: &[u8]) -> Result<()> {
+        self.lines += 1;
+        self.file.write_all(line).map_err(|e| Error::io("write in", &self.folder, e))
+    }
+
+    /// Makes the list durable as `data/<kind>/<digest>.jsonl`.
+    pub fn finish(self) -> Result<FileRef> {
+        let (digest, bytes) = self.file.place(|digest| self.folder.join(format!("{digest}.jsonl")))?;
+        Ok(FileRef { digest, bytes, lines: self.lines, part: None })
+    }
+}
+
+/// Opens a list that is a file of its own, to be read from its beginning to its end.
+///
+/// # Errors
+///
+/// `Io` if it has other bytes than it was written with.
+pub fn open(root: &Path, kind: &str, file: &FileRef) -> Result<BufReader<File>> {
+    debug_assert!(file.part.is_none());
+    let path = path(root, kind, file);
+    digest::check(&path, &file.digest)?;
+    let opened = File::open(&path).map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
+    Ok(BufReader::with_capacity(BUFFER_BYTES, opened))
 }
 
 /// Reads lists, and keeps the last file, as several lists in a row may be parts of it.

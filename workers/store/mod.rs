@@ -32,11 +32,11 @@ pub mod table;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{all_of, differences, settled};
-use lists::Lists;
+use lists::{ListWriter, Lists};
 use manifest::{FileRef, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{BufReader, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -244,6 +244,16 @@ impl Store {
     /// Reads lines that [`Store::write_lines`] wrote.
     pub fn read_lines(&self, kind: &str, file: &FileRef) -> Result<String> {
         self.lists(kind).read(file).map(str::to_owned)
+    }
+
+    /// Writes lines as [`Store::write_lines`] does, one by one.
+    pub fn line_writer(&self, kind: &str) -> Result<ListWriter> {
+        ListWriter::create(&self.root, kind)
+    }
+
+    /// Opens the lines of a file that may be larger than memory.
+    pub fn open_lines(&self, kind: &str, file: &FileRef) -> Result<BufReader<File>> {
+        lists::open(&self.root, kind, file)
     }
 
     /// A reader of many lists of the `kind`.

@@ -8,7 +8,7 @@ use crate::ask::tables::{Tables, time};
 use crate::confirm::parts::parts;
 use crate::confirm::{Evidence as _, Reason};
 use crate::document::{Id, host_name};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::figures::{counted, grouped};
 use crate::store::Store;
 use crate::store::manifest::{self, Head, Op};
@@ -16,6 +16,7 @@ use crate::store::table::Row;
 use crate::tables::{ClusterRow, ContentRow, PageRow, PairRow};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead;
 
 /// The hosts, and the pairs of hosts, that are counted apart. The pages of others are counted as
 /// those of one.
@@ -305,8 +306,9 @@ struct Reject {
 fn rejects(store: &Store, head: &Head) -> Result<Vec<Rejects>> {
     let Some(file) = &head.manifest.rejects else { return Ok(Vec::new()) };
     let mut by_reason: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
-    for line in store.read_lines("rejects", file)?.lines() {
-        let Ok(reject) = serde_json::from_str::<Reject>(line) else { continue };
+    for line in store.open_lines("rejects", file)?.split(b'\n') {
+        let line = line.map_err(|e| Error::io("read", &store.lines_path("rejects", file), e))?;
+        let Ok(reject) = serde_json::from_slice::<Reject>(&line) else { continue };
         let (count, examples) = by_reason.entry(reject.reason).or_default();
         *count += 1;
         if examples.len() < EXAMPLES {
