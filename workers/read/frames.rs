@@ -117,7 +117,10 @@ impl<D: Dialect> Frames<D> {
                 if self.keeps_heads && matches!(item, Item::Record(_)) {
                     self.head = Some(Heading::of(head, body));
                 }
-                self.source.consume(whole);
+                match item.is_sound() {
+                    true => self.source.consume_sound(whole),
+                    false => self.source.consume(whole),
+                }
                 self.entry(place, item)
             }
             Extent::Bad { whole, reason, detail } => {

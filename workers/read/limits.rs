@@ -10,7 +10,7 @@ pub struct Limits {
     pub record_bytes_max: usize,
     /// A JSON line, in bytes.
     pub line_bytes_max: usize,
-    /// A compressed file may grow by at most this factor ...
+    /// A compressed file may grow by at most this factor; bytes of sound records count in part ...
     pub ratio_max: u64,
     /// ... once it has grown to this many bytes.
     pub ratio_bytes_min: u64,

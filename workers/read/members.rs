@@ -36,6 +36,13 @@ const TRIAL_COST_RATIO: u64 = 8;
 /// What a candidate costs that decodes to nothing.
 const TRIAL_COST: u64 = 64;
 
+/// Of the bytes of sound records one in so many counts as growth of the file.
+///
+/// A record costs what its limits allow, so growth must only be bounded where there are no records:
+/// in line ends, zeros, and lines that are no records. But records of a few bytes in the file must
+/// not cost hours either. Lines that differ only in their URL grow some hundred times.
+const SOUND_SHARE: u64 = 64;
+
 /// How a member ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
@@ -71,6 +78,8 @@ pub struct Members {
     /// Where the current member starts, in bytes of the file.
     at: u64,
     decoded_bytes: u64,
+    /// Those of them that do not count as growth of the file.
+    uncounted_bytes: u64,
     /// What the trials cost so far.
     trial_cost: u64,
     ratio_max: u64,
@@ -96,6 +105,7 @@ impl Members {
             start,
             at: start,
             decoded_bytes: 0,
+            uncounted_bytes: 0,
             trial_cost: 0,
             ratio_max: limits.ratio_max.max(1),
             ratio_bytes_min: limits.ratio_bytes_min,
@@ -163,10 +173,10 @@ impl Members {
         if found != self.codec() {
             return Ok(Some(End::Damage { reason: "junk", detail: format!("no member at byte {at}") }));
         }
-        let (used, decoded) = (self.used_bytes(), self.decoded_bytes);
+        let (used, grown) = (self.used_bytes(), self.decoded_bytes - self.uncounted_bytes);
         if let Some(member) = self.decoder.decode_whole(&mut self.input)? {
-            let decoded = decoded + member.bytes().len() as u64;
-            if !(decoded > self.ratio_bytes_min && decoded / self.ratio_max > used) {
+            let grown = grown + member.bytes().len() as u64;
+            if !(grown > self.ratio_bytes_min && grown / self.ratio_max > used) {
                 member.open(&mut self.input);
                 return Ok(None);
             }
@@ -232,8 +242,14 @@ impl Members {
         Ok((bytes, end))
     }
 
+    /// Notes that `bytes` of what was decoded are a sound record.
+    pub fn sound(&mut self, bytes: u64) {
+        self.uncounted_bytes = (self.uncounted_bytes + bytes - bytes.div_ceil(SOUND_SHARE)).min(self.decoded_bytes);
+    }
+
     fn is_bomb(&self) -> bool {
-        self.decoded_bytes > self.ratio_bytes_min && self.decoded_bytes / self.ratio_max > self.used_bytes()
+        let grown = self.decoded_bytes - self.uncounted_bytes;
+        grown > self.ratio_bytes_min && grown / self.ratio_max > self.used_bytes()
     }
 
     /// Opens a member that was decoded ahead of time again, as a stream, at the same place.
@@ -290,7 +306,8 @@ impl Members {
         }
         // A bomb used up more than the file may grow by. The members that follow are measured by
         // their own growth alone.
-        self.decoded_bytes = self.decoded_bytes.min(self.used_bytes().saturating_mul(self.ratio_max));
+        let allowed = self.used_bytes().saturating_mul(self.ratio_max);
+        self.uncounted_bytes = self.uncounted_bytes.max(self.decoded_bytes.saturating_sub(allowed));
         Ok(())
     }
 

@@ -138,6 +138,11 @@ impl Item {
         Item::Reject { reason, detail, url: None }
     }
 
+    /// Whether the record is as it should be, a page or not.
+    pub fn is_sound(&self) -> bool {
+        !matches!(self, Item::Reject { .. })
+    }
+
     /// The same; a reject is about `page`.
     pub fn about(self, page: &str) -> Item {
         match self {

@@ -184,6 +184,12 @@ impl Source {
         self.offset += bytes as u64;
     }
 
+    /// Drops the first `bytes` of the window, which are a sound record.
+    pub fn consume_sound(&mut self, bytes: usize) {
+        self.members.sound(bytes as u64);
+        self.consume(bytes);
+    }
+
     /// Drops up to `bytes` of the member, in the window or not; returns their number.
     pub fn skip(&mut self, bytes: u64) -> Result<u64> {
         let mut skipped = 0;

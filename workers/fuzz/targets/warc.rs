@@ -28,8 +28,8 @@ const FORMS: [Form; 5] = [
 const NAMES: [&str; 5] = ["x", "x.warc", "x.arc", "x.jsonl", "x.warc.gz"];
 const RECORD_BYTES_MAX: [usize; 3] = [16 << 20, 4096, 64];
 
-/// More entries than any input of 64 KiB can decode to with the limits of [`options`]: 17 MiB
-/// before the guard against bombs acts, and 32 KiB for each of about a thousand members that are
+/// More entries than any input of 64 KiB can decode to with the limits of [`options`]: 17 MiB, or
+/// 64 times as much of records, before the guard against bombs acts, and 32 KiB for each of about a thousand members that are
 /// tried after damage.
 const ENTRIES_MAX: u64 = 64 << 20;
 
