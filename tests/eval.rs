@@ -420,3 +420,73 @@ fn answers_are_kept() {
     assert_eq!(output.status.code(), Some(64), "{err}");
     assert!(err.contains("some.jsonl") && err.contains("or a new file"), "{err}");
 }
+
+/// Pages that name one canonical address, in the page or in HTTP, are labels: with the page at the
+/// address if the store has it, with each other if not. One address on everything, an own address,
+/// one that the latest record no longer names and one that contradicts another are none. What is
+/// written measures recall, and an existing file stays as it is.
+#[test]
+fn canonical_addresses_are_labels() {
+    let bench = Bench::new(Path::new("in"), "");
+    let html = |article: usize, changed: bool, link: &str| {
+        let text = text(article, |at| changed && at % 2 == 0);
+        format!(
+            "<!doctype html><html><head><title>t</title>{link}</head><body><article><p>{text}</p></article></body></html>"
+        )
+    };
+    let link = |href: &str| format!("<link rel=\"canonical\" href=\"{href}\">");
+    let mut rows: Vec<Value> = [
+        ("http://a.example/1", html(1, false, "")),
+        ("http://a.example/1?from=mail", html(1, false, &link("/1"))),
+        ("http://b.example/far", html(1, true, &link("http://a.example/1"))),
+        ("http://c.example/x?1", html(2, false, &link("http://c.example/x"))),
+        ("http://c.example/x?2", html(2, false, &link("http://c.example/x"))),
+        ("http://c.example/own", html(3, false, &link("http://c.example/own"))),
+        ("http://c.example/alone", html(4, false, &link("http://elsewhere.example/"))),
+        ("http://c.example/two", html(5, false, &(link("/a") + &link("http://a.example/1")))),
+    ]
+    .map(|(url, html)| json!({ "url": url, "html": html, "date": "2025-01-02" }))
+    .into();
+    rows.push(json!({ "url": "http://c.example/own", "html": html(3, false, &link("/1")), "date": "2025-01-01" }));
+    rows.extend((10..32).map(
+        |n| json!({ "url": format!("http://d.example/{n}"), "html": html(n, false, &link("http://d.example/")) }),
+    ));
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
+    let page = html(2, false, "");
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nLink: <x>; rel=canonical\r\n\r\n{page}");
+    let record = format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://c.example/in-http\r\nContent-Length: {}\r\n\r\n{response}\r\n\r\n",
+        response.len()
+    );
+    std::fs::write(bench.at("in/2.warc"), record).expect("written");
+    bench.run_well(&[]);
+    let made = bench.pagefold("eval", &["--labels", "labels.jsonl", "--canonical"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert_eq!(
+        String::from_utf8_lossy(&made.stdout),
+        "labels.jsonl: 4 rows: 28 of 31 HTML pages name another address; 2 groups of pages of the store share one; left out: 1 \
+         group of more than 20 pages\n"
+    );
+    let written = std::fs::read_to_string(bench.at("labels.jsonl")).expect("written");
+    let pairs: Vec<(Value, Value)> = written
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .inspect(|row| assert_eq!((&row["same"], &row["by"]), (&json!(true), &json!("canonical")), "{row}"))
+        .map(|row| (row["a"].clone(), row["b"].clone()))
+        .collect();
+    let expected = [
+        ("http://a.example/1", "http://a.example/1?from=mail"),
+        ("http://a.example/1", "http://b.example/far"),
+        ("http://c.example/in-http", "http://c.example/x?1"),
+        ("http://c.example/in-http", "http://c.example/x?2"),
+    ];
+    assert_eq!(pairs, expected.map(|(a, b)| (json!(a), json!(b))));
+    let measured = bench.pagefold("eval", &["--labels", "labels.jsonl", "--json"]);
+    let measured: Value = serde_json::from_slice(&measured.stdout).expect("JSON");
+    assert_eq!(counts(&measured["all"]["cluster"]), [4, 3, 3], "{measured}");
+    let again = bench.pagefold("eval", &["--labels", "labels.jsonl", "--canonical"]);
+    assert_eq!(again.status.code(), Some(64));
+    assert_eq!(std::fs::read_to_string(bench.at("labels.jsonl")).expect("there"), written);
+}

@@ -68,6 +68,11 @@ pub struct Eval {
     /// pairs that are the same.
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,
+    /// Write FILE instead of reading it: read the inputs again, and take pages that name the same
+    /// canonical address (rel=canonical, in the page or in HTTP's Link) for the same. FILE must not
+    /// be there yet.
+    #[arg(long, conflicts_with_all = ["ask", "list", "sweep"])]
+    pub canonical: bool,
     /// Ask about N pairs of texts, keep the answers in the file of labels, and estimate precision and
     /// recall from them. What the file already answers is not asked. y: they are the same; n: they
     /// are not; s: skip; q: stop. Answers may come from stdin, one a line.

@@ -1,7 +1,7 @@
 //! `pagefold eval`: measures the store's answers against labels, as tables, JSON or a plot.
 
 use crate::cli;
-use crate::commands::eval_ask;
+use crate::commands::{eval_ask, eval_canonical};
 use crate::jobs;
 use crate::terminal::print::{grouped, print_json, show};
 use std::fmt::Write as _;
@@ -13,6 +13,9 @@ use workers::read::PageKey;
 
 /// `pagefold eval`.
 pub fn command(arguments: &cli::Eval) -> Result<()> {
+    if arguments.canonical {
+        return eval_canonical::command(arguments);
+    }
     if let Some(answers) = arguments.ask {
         return eval_ask::command(arguments, answers);
     }

@@ -6,6 +6,7 @@ pub mod dry_run;
 pub mod estimate;
 pub mod eval;
 mod eval_ask;
+mod eval_canonical;
 pub mod explain;
 pub mod export;
 pub mod filter;

@@ -6,6 +6,7 @@
 //! Without labels, `survey` estimates it from answers about a sample of pairs.
 
 pub mod candidates;
+pub mod canonical;
 pub mod labels;
 pub mod listing;
 pub mod plot;

@@ -58,12 +58,12 @@ pub struct World {
 }
 
 /// The rows of `table` with one of `keys` (ascending).
-fn rows<'a, R: Row>(table: &'a Table<R>, keys: &'a [R::Key]) -> impl Iterator<Item = R> + 'a {
+pub(super) fn rows<'a, R: Row>(table: &'a Table<R>, keys: &'a [R::Key]) -> impl Iterator<Item = R> + 'a {
     keys.chunks(PORTION_ROWS).flat_map(|keys| table.matching(keys))
 }
 
 /// The distinct ids, ascending.
-fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
+pub(super) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
     let mut ids: Vec<Id> = ids.collect();
     ids.sort_unstable();
     ids.dedup();

@@ -11,6 +11,7 @@
 //!       text and block tags -linear-> all text
 //! ```
 
+pub mod canonical;
 mod charset;
 mod entities;
 mod entity_names;

@@ -11,6 +11,10 @@ pub enum Element {
     Inline,
     /// `a`: runs within a line; its text may count as link text.
     Anchor,
+    /// `link`: has no text, and may name the address of the page.
+    Link,
+    /// `base`: has no text, and says what relative addresses begin with.
+    Base,
     /// `br`, `hr`: ends a block and has no content.
     Break,
     /// Begins and ends a block of text.
@@ -117,6 +121,8 @@ impl Element {
         let tag = match &*lower {
             b"a" => return Element::Anchor,
             b"br" | b"hr" => return Element::Break,
+            b"link" => return Element::Link,
+            b"base" => return Element::Base,
             b"div" | b"center" | b"details" | b"summary" | b"address" | b"hgroup" => Tag::Div,
             b"p" => Tag::Paragraph,
             b"li" => Tag::Item,

@@ -18,6 +18,10 @@ pub enum Token<'a> {
     Text(&'a [u8]),
     /// The page's title as written.
     Title(&'a [u8]),
+    /// A link of the page as a whole; its attributes as written.
+    Link(&'a [u8]),
+    /// What relative addresses begin with; its attributes as written.
+    Base(&'a [u8]),
     /// The end of a line.
     Break,
     /// The start of a link or a named place; its attributes as written.
@@ -165,7 +169,9 @@ impl<'a> Iterator for Tokens<'a> {
             let attributes = &page[name_start + name_bytes..end];
             self.at = (end + 1).min(page.len());
             match (Element::named(name), closes) {
-                (Element::Inline, _) => {}
+                (Element::Inline, _) | (Element::Link | Element::Base, true) => {}
+                (Element::Link, false) => return Some(Token::Link(attributes)),
+                (Element::Base, false) => return Some(Token::Base(attributes)),
                 (Element::Break, _) => return Some(Token::Break),
                 (Element::Anchor, false) => return Some(Token::Anchor(attributes)),
                 (Element::Anchor, true) => return Some(Token::AnchorEnd),

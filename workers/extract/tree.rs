@@ -154,7 +154,7 @@ impl Builder {
                 entities::append(&mut self.page.title, written, false);
                 self.page.steps += written.len() as u64;
             }
-            Token::Title(_) => {}
+            Token::Title(_) | Token::Link(_) | Token::Base(_) => {}
             Token::Break if self.is_open(Tag::Preformatted) => entities::append_space(&mut self.page.text, b'\n'),
             Token::Break => self.end_block(),
             Token::Anchor(attributes) => {

@@ -66,6 +66,11 @@ impl Inputs {
         Ok(Inputs { inputs, splits })
     }
 
+    /// The parts of all inputs, in order.
+    pub fn splits(&self) -> impl Iterator<Item = (&Input, &Split)> {
+        self.splits.iter().map(|(number, split)| (&self.inputs[*number], split))
+    }
+
     /// The size of all inputs on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.inputs.iter().map(|input| input.bytes).sum()

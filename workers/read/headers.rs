@@ -81,6 +81,32 @@ pub fn media_type(value: &[u8]) -> (String, Option<String>) {
     (media, charset)
 }
 
+/// The target of the first link of this relation in the value of a field `Link` (RFC 8288).
+///
+/// ```
+/// use workers::read::headers::link;
+///
+/// let value = "<https://a.example/2>; rel=next, <https://a.example/>; title=\"a\"; rel=\"canonical\"";
+/// assert_eq!(link(value, "canonical"), Some("https://a.example/"));
+/// assert_eq!(link(value, "up"), None);
+/// ```
+pub fn link<'a>(value: &'a str, relation: &str) -> Option<&'a str> {
+    let mut links = value;
+    loop {
+        let (target, rest) = links.split_once('<')?.1.split_once('>')?;
+        let (parameters, others) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
+        let is_relation = |(name, value): (&str, &str)| {
+            let relations = value.trim_matches([' ', '\t', ',', '"', '\'']);
+            name.trim().eq_ignore_ascii_case("rel")
+                && relations.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
+        };
+        if parameters.split(';').filter_map(|parameter| parameter.split_once('=')).any(is_relation) {
+            return Some(target.trim());
+        }
+        links = others;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
