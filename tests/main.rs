@@ -4,6 +4,8 @@
 mod ask;
 /// Bad input never stops a run; each record that is not read is reported.
 mod bad_input;
+/// A report in a browser runs nothing, asks for nothing, and can be read.
+mod browser;
 /// Chains of texts, large clusters and buckets beyond the pivots are reported, and a radius splits
 /// them.
 mod chains;

@@ -3,6 +3,7 @@
 
 use clap::ColorChoice;
 use std::io::IsTerminal;
+use workers::figures::turns_direction;
 
 /// Paints text, or leaves it as it is.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +57,7 @@ impl Paint {
 /// `text` with every control character, and every mark that turns the direction of what follows,
 /// replaced.
 pub fn plain(text: &str) -> String {
-    let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

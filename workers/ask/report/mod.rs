@@ -4,14 +4,23 @@
 //! come from the crawl, so nothing reaches the page but through the escaping of the template
 //! (askama, which checks the template when it is compiled).
 
+mod bars;
+mod clusters;
 mod gather;
+mod hosts;
 mod views;
 
 use crate::ask::index::Index;
 use crate::error::{Error, Result};
+use crate::figures::turns_direction;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use askama::Template;
+
+/// Rows of a table that are held at once, for each of its segments.
+const PORTION_ROWS: usize = 1 << 14;
+/// The lines of each table of the page.
+const LINES: usize = 20;
 
 /// The report of the head as HTML.
 ///
@@ -20,5 +29,6 @@ use askama::Template;
 /// `Io` if a table, a text or a commit is damaged.
 pub fn html(index: &Index, store: &Store, head: &Head) -> Result<String> {
     let report = gather::report(index, store, head)?;
-    report.render().map_err(|e| Error::internal("cannot write a report").caused_by(e))
+    let page = report.render().map_err(|e| Error::internal("cannot write a report").caused_by(e))?;
+    Ok(page.replace(turns_direction, "\u{fffd}"))
 }

@@ -1,4 +1,4 @@
-//! What the template shows: numbers as text, shares as whole percents.
+//! What the template shows: numbers and shares as text.
 
 use crate::confirm::parts::Part;
 use askama::Template;
@@ -13,15 +13,20 @@ pub(super) struct Report {
     /// The first figures: a name and a value.
     pub(super) figures: Vec<(&'static str, String)>,
     pub(super) hosts: Vec<Folded>,
-    pub(super) hosts_more: usize,
+    /// How many more hosts there are; empty if all are shown. The same of mirrors.
+    pub(super) hosts_more: String,
     pub(super) sources: Vec<Folded>,
+    /// The pages that fold into one of another host, and their share of all.
+    pub(super) mirrored: String,
+    pub(super) mirrored_share: String,
     pub(super) mirrors: Vec<Mirror>,
+    pub(super) mirrors_more: String,
     pub(super) plots: Vec<Plot>,
-    /// Lists of clusters with their titles.
-    pub(super) clusters: Vec<(&'static str, Vec<Group>)>,
+    pub(super) clusters: Vec<Groups>,
+    pub(super) similarity_min: String,
     pub(super) close: Vec<Close>,
     pub(super) rejects: Vec<Rejects>,
-    pub(super) changes: Vec<(String, String)>,
+    pub(super) changes: Vec<(&'static str, String)>,
     pub(super) epochs: Vec<Epoch>,
 }
 
@@ -31,7 +36,7 @@ pub(super) struct Folded {
     pub(super) name: String,
     pub(super) pages: String,
     pub(super) folded: String,
-    pub(super) percent: u64,
+    pub(super) share: String,
 }
 
 /// Pages of one host that fold into pages of another.
@@ -40,7 +45,8 @@ pub(super) struct Mirror {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) pages: String,
-    pub(super) percent: u64,
+    /// The share of all pages of the first host.
+    pub(super) share: String,
 }
 
 /// A bar chart.
@@ -54,11 +60,20 @@ pub(super) struct Plot {
 pub(super) struct Bar {
     pub(super) label: String,
     pub(super) count: String,
-    pub(super) percent: u64,
+    /// In thousandths of the longest.
+    pub(super) width: u32,
+}
+
+/// A list of clusters.
+#[derive(Debug)]
+pub(super) struct Groups {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) groups: Vec<Group>,
 }
 
 /// A cluster.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) representative: String,
     pub(super) facts: String,
@@ -95,5 +110,5 @@ pub(super) struct Epoch {
     pub(super) read: String,
     pub(super) pages: String,
     pub(super) folded: String,
-    pub(super) percent: u64,
+    pub(super) share: String,
 }
