@@ -92,42 +92,6 @@ fn every_kind_of_pair_is_explained() {
     }
 }
 
-/// The transcript of a pair and of a page, word by word, so that a change of it is seen.
-#[test]
-fn transcripts() {
-    let bench = Bench::new(Path::new("in"), "");
-    let base = "the harvest was good this year and the barns of the whole valley are full of corn and hay";
-    let rows = [
-        ("https://a.example/x", base.to_owned()),
-        ("http://b.example/x", base.to_owned()),
-        ("http://a.example/longer", base.replace("whole ", "")),
-    ];
-    deliver(&bench, "1.jsonl", &rows.map(|(url, text)| (url.to_owned(), text)));
-    bench.run_well(&["--now", "1700000000"]);
-    let pair = out(&bench.pagefold("explain", &["https://a.example/x", "http://a.example/longer"]));
-    let lines: Vec<&str> = pair.lines().collect();
-    assert_eq!(lines[0], "a          https://a.example/x");
-    assert_eq!(lines[1], "           89 characters, in a cluster of 3 pages, represented by https://a.example/x");
-    assert_eq!(lines[2], "b          http://a.example/longer");
-    assert_eq!(lines[4], "together   yes: their texts are near-duplicates");
-    assert!(lines[5].starts_with("rule       accepted by coverage: short texts: similarity 0."), "{pair}");
-    assert!(lines[5].ends_with(" above similarity_min = 0.8000"), "{pair}");
-    assert_eq!(lines.last(), Some(&"  edit     …ar and the barns of the [-whole-] valley are full of corn…"), "{pair}");
-    let page = out(&bench.pagefold("explain", &["http://b.example/x"]));
-    let expected = "page       http://b.example/x
-           seen first in epoch 1, last in epoch 1 (2023-11-14T22:13:20Z); source default
-";
-    assert!(page.starts_with(&expected[..expected.find("; source").expect("a source")]), "{page}");
-    assert!(page.contains("on 2 pages, such as\n             https://a.example/x\n"), "{page}");
-    assert!(page.contains("cluster    3 pages, 2 texts, 2 hosts\n"), "{page}");
-    assert!(page.contains("           represented by https://a.example/x\n"), "{page}");
-    assert!(page.contains("because    https comes before http: https, against http of this page\n"), "{page}");
-    assert!(
-        page.contains("history    epoch 1    2023-11-14T22:13:20Z  new      represented by https://a.example/x\n"),
-        "{page}"
-    );
-}
-
 /// A chain of five texts is told step by step; each step is a stored accepted pair. With a radius
 /// the ends are apart, and the chain is still told.
 #[test]
@@ -204,16 +168,16 @@ fn pages_that_are_gone_or_spelled_otherwise() {
     assert_eq!(output.status.code(), Some(66));
 }
 
-/// What `query` says of a few hundred texts is what an epoch with the same texts decides: whether a
+/// What `query` says of 1,000 texts is what an epoch with the same texts decides: whether a
 /// text is identical, near or new, and with which stored texts it is accepted, by which rule.
 #[test]
 fn answers_are_those_of_the_next_epoch() {
     let bench = bench("");
     let stored: Vec<(String, String)> =
-        (0..240).map(|n| (format!("http://h{}.example/{n}", n % 5), text(n / 4, 3 * (n % 4)))).collect();
+        (0..720).map(|n| (format!("http://h{}.example/{n}", n % 5), text(n / 4, 3 * (n % 4)))).collect();
     deliver(&bench, "1.jsonl", &stored);
     bench.run_well(&[]);
-    let asked: Vec<(String, String)> = (0..320)
+    let asked: Vec<(String, String)> = (0..1000)
         .map(|n| (format!("http://new.example/{n}"), text(n / 4, if n % 8 == 0 { 3 } else { 2 * (n % 7) + 1 })))
         .collect();
     let output = query(&bench, &["--json"], &lines(&asked));
@@ -261,7 +225,7 @@ fn answers_are_those_of_the_next_epoch() {
     }
     println!("{seen:?}");
     assert!(
-        ["identical", "near", "new"].iter().all(|verdict| seen.get(*verdict).is_some_and(|n| *n >= 20)),
+        ["identical", "near", "new"].iter().all(|verdict| seen.get(*verdict).is_some_and(|n| *n >= 60)),
         "{seen:?}"
     );
 }

@@ -26,6 +26,8 @@ mod epochs;
 mod estimate;
 /// `eval` measures a store against labels.
 mod eval;
+/// What `explain` says of every kind of pair and page, as a text that people read.
+mod explained;
 /// What a filter keeps and removes is right, and can be undone.
 mod filter;
 /// Files are folded without a job, and a job is made for them.
@@ -75,6 +77,8 @@ mod serve;
 mod stop;
 /// A failed worker or host costs one attempt, not the run; `check` finds such failures beforehand.
 mod supervisor;
+/// What commands show on terminals of some widths, and without one.
+mod terminal;
 /// The same bytes from any number of processes and workers and any order of inputs.
 mod topology;
 /// Expiry, snapshots, guards, rebuild, rollback and garbage collection.

@@ -4,11 +4,11 @@
 //! for the forecast: both the time and the memory of a run depend on its texts.
 
 use crate::cli;
-use crate::commands::estimate::{size, time};
+use crate::commands::estimate::time;
 use crate::commands::run::{clock, topology};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
-use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size};
 use serde_json::json;
 use std::fmt::Write as _;
 use workers::commit::guards::check_space;

@@ -5,7 +5,7 @@ use crate::cluster::cluster_file;
 use crate::cluster::topology::cores;
 use crate::forecast::{self, Forecast, Load, Machines};
 use crate::jobs;
-use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::print::{counted, print_json, show, size};
 use serde_json::json;
 use workers::error::Result;
 use workers::plan::inputs;
@@ -65,15 +65,6 @@ fn text(load: &Load, machines: Machines, forecast: &Forecast) -> String {
         "",
         "by a linear model of generated documents on one machine: half or twice as much is no surprise".into(),
     )
-}
-
-/// `bytes` in the unit that gives up to four digits.
-pub fn size(bytes: u64) -> String {
-    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB")];
-    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
-        None => format!("{} KB", grouped(bytes.div_ceil(1000))),
-    }
 }
 
 /// A time in the unit that gives up to four digits.

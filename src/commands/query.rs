@@ -170,7 +170,8 @@ fn long(answer: &Answer) -> String {
     let notes = if answer.notes.is_empty() { String::new() } else { format!(" ({})", answer.notes.join(", ")) };
     line(answer.verdict.name(), &format!("{}{notes}", counted(answer.chars.into(), "character")));
     if answer.pages > 0 {
-        line("", &format!("{} the same text, such as", has(answer.pages)));
+        let such_as = if answer.pages > answer.urls.len() as u64 { ", such as" } else { ":" };
+        line("", &format!("{} the same text{such_as}", has(answer.pages)));
     }
     answer.urls.iter().for_each(|url| line("", &format!("  {url}")));
     if let (Some(representative), Some(pages)) = (&answer.representative, answer.cluster_pages) {

@@ -3,87 +3,100 @@
 use crate::cli;
 use crate::clock::now;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
+use crate::terminal::paint::plain;
+use crate::terminal::print::{counted, grouped, print_json, show, size};
 use crate::terminal::report::unexamined;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 use workers::ask::state::{self, Expiry, State};
+use workers::candidates::pivots::BySignature;
 use workers::error::{Error, Kind, Result};
 use workers::plan::time::AHEAD_SECONDS_MAX;
-use workers::store::manifest::Op;
+use workers::store::Store;
+use workers::store::manifest::{Manifest, Op, TableState};
 use workers::verify::large_buckets::{self, Largest};
 
 /// `pagefold status`.
 pub fn command(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
+    if let Some(table) = &arguments.files {
+        return show(&files(&store, &head.manifest, table)?);
+    }
     let read = if arguments.pivots { Some(large_buckets::report(&store, &head, &job.bands()?)?) } else { None };
     let (read, largest) = read.unzip();
-    let manifest = &head.manifest;
-    if let Some(name) = &arguments.files {
-        let table = manifest.tables.get(name).ok_or_else(|| {
-            let names: Vec<&str> = manifest.tables.keys().map(String::as_str).collect();
-            Error::new(Kind::Usage, format!("--files {name}: no such table; there are {}", names.join(", ")))
-        })?;
-        let folder = store.data().join(name);
-        let lines: String = table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect();
-        return show(&lines);
-    }
-    let age = now().saturating_sub(manifest.logical_time);
-    let left = read.unwrap_or_else(|| manifest.unexamined.clone());
+    let left = read.unwrap_or_else(|| head.manifest.unexamined.clone());
+    let age = now().saturating_sub(head.manifest.logical_time);
     let state = state::state(&job, &store, &head, now())?;
     if arguments.of.json {
-        let tables: serde_json::Map<String, serde_json::Value> = manifest
-            .tables
-            .iter()
-            .map(|(name, table)| {
-                (name.clone(), json!({ "rows": table.rows, "bytes": table.bytes(), "runs": table.runs.len() }))
-            })
-            .collect();
-        print_json(&json!({
-            "state": state,
-            "epoch": manifest.epoch,
-            "version": manifest.version,
-            "logical_time": manifest.logical_time,
-            "age_s": age,
-            "attempts_unfinished": state.attempts.unfinished,
-            "tables": tables,
-            "unexamined": left,
-            "largest_buckets": largest,
-        }))?;
+        as_json(&state, &head.manifest, age, &left, &largest)?;
     } else {
         let mut text = as_text(&state, age);
         if arguments.tables {
-            for (name, table) in &manifest.tables {
-                // Writing to a string cannot fail.
-                let _ = writeln!(
-                    text,
-                    "  {name:22} {:>14} rows {:>10.1} MB {:>9}",
-                    grouped(table.rows),
-                    table.bytes() as f64 / 1e6,
-                    counted(table.runs.len() as u64, "run")
-                );
-            }
+            text += &tables(&head.manifest);
         }
-        for left in unexamined(&left) {
-            let _ = writeln!(text, "{left}");
-        }
-        for (name, Largest { key, contents, url }) in largest.iter().flatten() {
-            let _ = writeln!(text, "{name}: the largest bucket, {key}, has {} texts, as {url}", grouped(*contents));
-        }
+        text.extend(unexamined(&left).into_iter().map(|line| line + "\n"));
+        text.extend(largest.iter().flatten().map(|(name, Largest { key, contents, url })| {
+            format!("{name}: the largest bucket, {key}, has {} texts, as {}\n", grouped(*contents), plain(url))
+        }));
         show(&text)?;
     }
-    match arguments.max_age {
-        Some(_) if age < -AHEAD_SECONDS_MAX => {
-            let line = format!("{}: the last epoch's time is {} s ahead of the clock", job.store.display(), -age);
-            Err(Error::new(Kind::Data, line))
-        }
-        Some(max) if age > max => {
-            let line = format!("{}: the last epoch is {age} s old, more than {max} s", job.store.display());
-            Err(Error::new(Kind::Data, line))
-        }
-        _ => Ok(()),
-    }
+    arguments.max_age.map_or(Ok(()), |max| check_age(&job.store, age, max))
+}
+
+/// The paths of the files of a table, one a line.
+fn files(store: &Store, manifest: &Manifest, name: &str) -> Result<String> {
+    let table = manifest.tables.get(name).ok_or_else(|| {
+        let names: Vec<&str> = manifest.tables.keys().map(String::as_str).collect();
+        Error::new(Kind::Usage, format!("--files {name}: no such table; there are {}", names.join(", ")))
+    })?;
+    let folder = store.data().join(name);
+    Ok(table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect())
+}
+
+/// Fails if the last epoch is older than `max` seconds, or its time is far ahead of the clock.
+fn check_age(store: &Path, age: i64, max: i64) -> Result<()> {
+    let why = match age {
+        _ if age < -AHEAD_SECONDS_MAX => format!("the last epoch's time is {} s ahead of the clock", -age),
+        _ if age > max => format!("the last epoch is {age} s old, more than {max} s"),
+        _ => return Ok(()),
+    };
+    Err(Error::new(Kind::Data, format!("{}: {why}", store.display())))
+}
+
+/// The state for programs.
+fn as_json(
+    state: &State,
+    manifest: &Manifest,
+    age: i64,
+    left: &BySignature,
+    largest: &Option<BTreeMap<String, Largest>>,
+) -> Result<()> {
+    let row = |table: &TableState| json!({ "rows": table.rows, "bytes": table.bytes(), "runs": table.runs.len() });
+    let tables: serde_json::Map<String, serde_json::Value> =
+        manifest.tables.iter().map(|(name, table)| (name.clone(), row(table))).collect();
+    print_json(&json!({
+        "state": state,
+        "epoch": manifest.epoch,
+        "version": manifest.version,
+        "logical_time": manifest.logical_time,
+        "age_s": age,
+        "attempts_unfinished": state.attempts.unfinished,
+        "tables": tables,
+        "unexamined": left,
+        "largest_buckets": largest,
+    }))
+}
+
+/// The tables, one a line.
+fn tables(manifest: &Manifest) -> String {
+    let line = |(name, table): (&String, &TableState)| {
+        let (rows, runs) = (grouped(table.rows), counted(table.runs.len() as u64, "run"));
+        format!("  {name:22} {rows:>14} rows {:>10} {runs:>9}\n", size(table.bytes()))
+    };
+    manifest.tables.iter().map(line).collect()
 }
 
 /// The state for people.
@@ -126,19 +139,15 @@ fn as_text(state: &State, age: i64) -> String {
         line("", "a guard refused a later epoch: the next run plans it again".into());
     }
     match (&state.inputs, &state.inputs_error) {
-        (Some(inputs), _) => line(
-            "waiting",
-            format!(
-                "{} of {} ({})",
-                grouped(inputs.waiting),
-                counted(inputs.files, "input"),
-                megabytes(inputs.waiting_bytes)
-            ),
-        ),
+        (Some(inputs), _) => {
+            let bytes = if inputs.waiting > 0 { format!(" ({})", size(inputs.waiting_bytes)) } else { String::new() };
+            line("waiting", format!("{} of {}{bytes}", grouped(inputs.waiting), counted(inputs.files, "input")));
+        }
         (None, why) => line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default())),
     }
-    let free = state.gc_bytes.map_or(String::new(), |bytes| format!("; gc --delete would free {}", megabytes(bytes)));
-    line("disk", megabytes(state.disk_bytes) + &free);
+    let free = state.gc_bytes.filter(|bytes| *bytes > 0);
+    let free = free.map_or(String::new(), |bytes| format!("; gc --delete would free {}", size(bytes)));
+    line("disk", size(state.disk_bytes) + &free);
     if let Some(expiry) = state.expiry {
         expires(&mut line, expiry);
     }

@@ -25,7 +25,7 @@ impl Lines {
     /// A line with its name. An empty name continues the line before.
     fn line(&mut self, name: &str, text: &str) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.out, "{name:<11}{text}");
+        let _ = writeln!(self.out, "{name:<10} {text}");
     }
 
     fn url(&self, url: &str) -> String {
@@ -90,7 +90,15 @@ pub fn page(page: &Page, paint: Paint) -> String {
             match text.pages {
                 0 => lines.line("", "no live page has this text any more"),
                 pages if page.is_live && pages == 1 => lines.line("", "no other page has it"),
-                pages => lines.line("", &format!("on {}, such as", counted(pages, "page"))),
+                pages => {
+                    let others = pages - u64::from(page.is_live);
+                    let such_as = match others > text.same_text.len() as u64 {
+                        true => ", such as",
+                        false if page.is_live => ", this one and",
+                        false => ":",
+                    };
+                    lines.line("", &format!("on {}{such_as}", counted(pages, "page")));
+                }
             }
             for other in &text.same_text {
                 let url = lines.url(other);

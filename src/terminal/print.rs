@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::io::Write as _;
 use workers::error::{Error, Kind, Result};
-pub use workers::figures::{counted, grouped, megabytes};
+pub use workers::figures::{counted, grouped, megabytes, percent, size};
 
 /// Prints the failure as JSON, with the guard if a guard caused it.
 pub fn print_failure(error: &Error) {

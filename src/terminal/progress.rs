@@ -86,7 +86,10 @@ impl Reached {
         // In the order in which they are shown, with their weight: the last to go comes first.
         let mut figures: Vec<(u8, String)> = Vec::new();
         if self.bytes_total > 0 && self.step == 0 {
-            figures.push((1, format!("{:.0}/{:.0} MB", megabytes(self.bytes), megabytes(self.bytes_total))));
+            // Of few megabytes a tenth is seen to move.
+            let digits = usize::from(self.bytes_total < 10_000_000);
+            let [read, all] = [self.bytes, self.bytes_total].map(|bytes| format!("{:.digits$}", megabytes(bytes)));
+            figures.push((1, format!("{read}/{all} MB")));
         }
         if self.records > 0 {
             figures.push((2, counted(self.records, "record")));
@@ -167,6 +170,8 @@ mod tests {
         assert_eq!(of.line(40), "    ingest [>     ] 26/265 MB, 84 s left");
         assert_eq!(of.line(24), "    ingest [>         ]");
         assert_eq!(of.line(10), "ingest");
+        let small = Reached { bytes: 120_000, bytes_total: 400_000, records: 80, seconds: 0.5, ..Reached::default() };
+        assert_eq!(small.line(80), "    ingest [=======>                             ] 0.1/0.4 MB, 80 records, 160/s");
         let exporting = reached(step_after(After::Export), 264_950_000, 40.0);
         assert_eq!(exporting.line(40), "    export [==============>   ] 9 s left");
     }

@@ -4,7 +4,8 @@
 use crate::cli;
 use crate::cluster::attempts::{self, Attempt};
 use crate::forecast::Forecast;
-use crate::terminal::print::{counted, grouped, print_json, show};
+use crate::terminal::paint::plain;
+use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::trace;
 use serde_json::json;
@@ -201,7 +202,6 @@ impl Outcome<'_> {
         }
         if let Some(Exported { summary, largest }) = &self.exported {
             let folded = summary.folded_identical + summary.folded_near;
-            let share = 100.0 * folded as f64 / (summary.pages as f64).max(1.0);
             line(
                 &mut out,
                 "pages",
@@ -212,8 +212,9 @@ impl Outcome<'_> {
                 &mut out,
                 "folded",
                 format!(
-                    "{:<8} {share:.1} % of pages: {} identical, {} near",
+                    "{:<8} {} of pages: {} identical, {} near",
                     grouped(folded),
+                    percent(folded, summary.pages),
                     grouped(summary.folded_identical),
                     grouped(summary.folded_near)
                 ),
@@ -223,7 +224,7 @@ impl Outcome<'_> {
             for (pages, contents, hosts, url) in largest {
                 let counts = [(*pages, "page"), (*contents, "text"), (*hosts, "host")];
                 let counts = counts.map(|(n, one)| counted(n.into(), one));
-                line(&mut out, "", format!("{}  {url}", counts.join(", ")));
+                line(&mut out, "", format!("{}  {}", counts.join(", "), plain(url)));
             }
             for (at, text) in little(&summary.little).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "little" } else { "" }, text);
@@ -231,12 +232,8 @@ impl Outcome<'_> {
             for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "pivots" } else { "" }, left);
             }
-            let files: Vec<&str> = summary.files.keys().map(String::as_str).collect();
-            line(
-                &mut out,
-                "output",
-                format!("{}: {}, summary.json, run.json", self.job.output.dir.display(), files.join(", ")),
-            );
+            let names = summary.files.keys().map(String::as_str).chain(["summary.json", "run.json"]);
+            line(&mut out, "output", format!("{}: {}", self.job.output.dir.display(), by_stem(names)));
         }
         let memory = self.memory_bytes as f64 / 1e6;
         let layout = format!("{processes} x {}", counted(workers as u64, "worker"));
@@ -253,6 +250,23 @@ impl Outcome<'_> {
             _ => "pages expired",
         }
     }
+}
+
+/// The names of files, with the endings of one stem together: `pairs.{jsonl,parquet}, run.json`.
+fn by_stem<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut stems: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (stem, ending) in names.map(|name| name.split_once('.').unwrap_or((name, ""))) {
+        match stems.last_mut().filter(|(last, _)| *last == stem) {
+            Some((_, endings)) => endings.push(ending),
+            None => stems.push((stem, vec![ending])),
+        }
+    }
+    let name = |(stem, endings): &(&str, Vec<&str>)| match &endings[..] {
+        [""] => (*stem).to_owned(),
+        [one] => format!("{stem}.{one}"),
+        _ => format!("{stem}.{{{}}}", endings.join(",")),
+    };
+    stems.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 /// Large clusters that are named on stderr; `summary.json` lists more.
@@ -292,7 +306,7 @@ fn warning(cluster: &LargeCluster) -> String {
             list(&cluster.signatures)
         ));
     }
-    text.push_str(&format!(": {representative}"));
+    text.push_str(&format!(": {}", plain(representative)));
     if let Some(advice) = &cluster.advice {
         text.push_str(&format!("; a chain: {advice} would part it"));
     }
@@ -313,7 +327,7 @@ fn little(little: &LittleTexts) -> Vec<String> {
     let first = format!("{pages} of {all} {texts} too little stay apart, the largest:");
     let line = |text: &LittleText| {
         let what = if text.notice { "a notice".into() } else { counted(text.letters.into(), "letter") };
-        format!("{}, {what}  {}", counted(text.pages, "page"), text.url)
+        format!("{}, {what}  {}", counted(text.pages, "page"), plain(&text.url))
     };
     std::iter::once(first).chain(little.largest.iter().take(LITTLE_NAMED_MAX).map(line)).collect()
 }
