@@ -46,6 +46,22 @@ fn refused_work_does_not_pile_up() {
     assert_eq!(attempts(&bench), 0);
 }
 
+/// A store whose file FORMAT is gone is named so by every command, with what to do: most only said
+/// that the file cannot be read. No command makes another store over its manifests.
+#[test]
+fn a_lost_format_is_named() {
+    let bench = bench();
+    std::fs::rename(bench.at("store/FORMAT"), bench.at("FORMAT")).expect("moved");
+    for name in ["run", "export", "verify", "status", "gc", "rebuild"] {
+        let (code, _, err) = told(&bench, name, &[]);
+        let says = err.contains("FORMAT is lost") && err.contains("put the file back from a copy");
+        assert!(code == Some(74) && says, "{name}: {code:?} {err}");
+    }
+    assert!(!bench.at("store/FORMAT").exists());
+    std::fs::rename(bench.at("FORMAT"), bench.at("store/FORMAT")).expect("moved back");
+    assert_eq!(told(&bench, "verify", &[]).0, Some(0));
+}
+
 /// A file that is not ours in the folder of attempts made every run fail.
 #[test]
 fn a_stray_file_among_attempts_is_passed_by() {

@@ -80,9 +80,7 @@ impl Store {
         let exists = path.exists();
         if !exists || Store::has_other_plans(root, identity)? {
             if !exists && !manifest::versions(root)?.is_empty() {
-                let what = "its file FORMAT is lost, though it has manifests; put the file back from a copy, or move \
-                            the store away: the next run then makes a new one";
-                return Err(Error::new(Kind::Io, format!("{}: {what}", root.display())));
+                return Err(lost_format(root));
             }
             durable::create_folder(root)?;
             durable::sync_name(root)?;
@@ -270,8 +268,15 @@ fn format_text(root: &Path) -> Result<Vec<u8>> {
             let line = format!("no store at {} yet; `pagefold run JOB` makes it", root.display());
             Error::new(Kind::NoInput, line)
         }
+        ErrorKind::NotFound => lost_format(root),
         _ => Error::input("read", &path, e),
     })
+}
+
+fn lost_format(root: &Path) -> Error {
+    let what = "its file FORMAT is lost, though it has manifests; put the file back from a copy, or move the store \
+                away: the next run then makes a new one";
+    Error::new(Kind::Io, format!("{}: {what}", root.display()))
 }
 
 /// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
