@@ -11,9 +11,10 @@ use workers::store::Store;
 /// `pagefold export`.
 pub fn command(arguments: &cli::Export) -> Result<()> {
     let of = &arguments.of;
-    let (job, store, head) = open(of)?;
+    let (job, store, _) = open(of)?;
     let _lock = Store::lock(&job.store)?;
-    let head = committed(&store, head)?;
+    // A run may have committed before the lock was free.
+    let head = committed(&store, store.head()?)?;
     if let Some(since) = arguments.since {
         let (rows, epoch) = (export::since(&job, &store, &head, since)?, head.manifest.epoch);
         if of.json {

@@ -11,11 +11,13 @@ use workers::upkeep::gc;
 
 /// `pagefold gc`.
 pub fn command(arguments: &cli::Gc) -> Result<()> {
-    let (job, store, head) = open(&arguments.of)?;
+    let (job, store, _) = open(&arguments.of)?;
     let _lock = Store::lock(&job.store)?;
+    // A run may have committed before the lock was free.
+    let head = committed(&store, store.head()?)?;
     let since = now() - 86_400 * i64::from(arguments.keep_days);
     let keep = gc::Keep { epochs: arguments.keep_epochs.into(), since };
-    let found = gc::find(&store, &committed(&store, head)?, keep)?;
+    let found = gc::find(&store, &head, keep)?;
     if arguments.delete {
         gc::delete(&store, &found)?;
     }
