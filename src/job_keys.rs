@@ -5,7 +5,7 @@
 
 use crate::config::takes::{Key, Takes};
 use workers::extract::HTML_BYTES_LIMIT;
-use workers::graph::representative::CRITERIA_MAX;
+use workers::graph::keep_rule::CRITERIA_MAX;
 use workers::job::clusters::RADIUS_MAX;
 use workers::job::pages::RETAIN_MAX;
 

@@ -1,4 +1,4 @@
-//! The types that every stage shares: ids and canonical URLs.
+//! What every stage shares: ids, canonical URLs, and how much of a text is used.
 
 use std::fmt;
 use url::Url;
@@ -9,12 +9,12 @@ pub const CANONICAL_URL_VERSION: u32 = 1;
 /// The most bytes of a text, before and after it is normalised. What follows is cut off, so that one
 /// document costs a bounded time and memory: one character may become 18, and words and shingles
 /// take many times the bytes of their text. The longest novels have about so many.
-pub const TEXT_BYTES_MAX: usize = 2 << 20;
+pub const TEXT_USED_BYTES_MAX: usize = 2 << 20;
 
 /// The part of `text` that is used, and one character more if there is more: so that it is seen to
 /// be cut.
 pub fn part_of_text(text: &str) -> &str {
-    &text[..text.ceil_char_boundary(TEXT_BYTES_MAX + 1)]
+    &text[..text.ceil_char_boundary(TEXT_USED_BYTES_MAX + 1)]
 }
 
 /// 128 bits of blake3: the `DocId` of a canonical URL or the `Digest` of a normalised text. Ids are

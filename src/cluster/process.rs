@@ -1,4 +1,4 @@
-//! One process that the launcher has started, on this host or another.
+//! One process that the launcher has started, on this host or, by ssh, on another.
 //!
 //! Its messages arrive as events. No call here waits for the process, except to see it end: orders
 //! leave through a thread of their own, because a stopped process does not read its stdin. The

@@ -1,4 +1,4 @@
-//! The command that starts a worker process on another host.
+//! The command that starts a worker process on another host: its words. `process.rs` runs them.
 //!
 //! The command is run directly, without a shell here. It must not ask questions, and the host's key
 //! must be known already: a launcher under cron has nobody to answer. What the worker is to do, and

@@ -19,7 +19,7 @@ use workers::store::manifest::Head;
 use workers::store::past::{self, Step};
 use workers::store::{Lock, Store};
 use workers::upkeep::carry;
-use workers::upkeep::exchange::{Folders, Found};
+use workers::upkeep::rebuild_folders::{Folders, Found};
 
 /// `pagefold rebuild`.
 pub fn command(arguments: &cli::Run) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Verdict, decide};
 use crate::document::Id;
 use crate::error::Result;
-use crate::graph::representative::{Facts, KeepRule, Rank};
+use crate::graph::keep_rule::{Facts, KeepRule, Rank};
 use crate::job::{Job, clusters};
 use crate::read::record::{Body, Record};
 use crate::store::Store;
@@ -18,7 +18,7 @@ use crate::store::manifest::Head;
 use crate::tables::evidence::{damaged, unpack_text};
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{EvidenceRow, PageRow, PairRow, Visit, pairs};
-use crate::text::sketch::Sketches;
+use crate::text::{simhash, sketch::Sketches};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -316,7 +316,7 @@ impl Index {
         let contents: Vec<Id> = proposed.contents.keys().copied().collect();
         let others = self.tables.evidence_of(&contents)?;
         for ((content, proposals), other) in proposed.contents.into_iter().zip(others) {
-            let distance = (other.fingerprint ^ evidence.fingerprint).count_ones();
+            let distance = simhash::distance(other.fingerprint, evidence.fingerprint);
             let Verdict { accepted, similarity, reason } = decide(&known, &other, distance, &self.options);
             if other.is_damaged() {
                 return Err(damaged(content, "is damaged"));

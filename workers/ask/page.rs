@@ -8,7 +8,7 @@ use crate::ask::nearest::{Nearest, nearest};
 use crate::ask::tables::{Cluster, time};
 use crate::document::{Id, canonical_url};
 use crate::error::{Error, Kind, Result};
-use crate::graph::representative;
+use crate::graph::keep_rule;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -151,7 +151,7 @@ pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, 
 }
 
 impl Page {
-    fn settle(&mut self, index: &Index, options: &representative::Options, content: Id, doc: Id) {
+    fn settle(&mut self, index: &Index, options: &keep_rule::Options, content: Id, doc: Id) {
         let cluster = index.tables.cluster(content, doc);
         self.kept = (cluster.pages > 1).then(|| kept(index, options, cluster.representative_doc, doc)).flatten();
         self.cluster = Some(cluster);

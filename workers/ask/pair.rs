@@ -20,6 +20,7 @@ use crate::tables::evidence::{Content, damaged};
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::signatures::SignatureKind;
+use crate::text::simhash;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -250,7 +251,7 @@ impl Pair {
             self.proposed_by = Some(pairs::names(row.proposals));
         } else {
             self.not_compared = Some(self.why_not());
-            let distance = (a.fingerprint ^ b.fingerprint).count_ones();
+            let distance = simhash::distance(a.fingerprint, b.fingerprint);
             let verdict = decide(&a, &b, distance, &index.options);
             let accepted = verdict.accepted;
             self.if_compared = Some(rule(verdict.reason as u8, accepted, verdict.similarity, distance, &index.options));
@@ -379,7 +380,7 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
         let compared = compares_within(&tables.group(f, BUCKET_CONTENTS_MAX), x, y);
         return (!compared).then_some(why::PIVOT_RULE);
     }
-    if (f ^ g).count_ones() > bands.k() {
+    if simhash::distance(f, g) > bands.k() {
         return Some(why::NOT_PROPOSED);
     }
     // The lowest band on which both agree has the pair.

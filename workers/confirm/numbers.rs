@@ -1,7 +1,8 @@
 //! Numbers in two aligned texts: which belong to facts, which to furniture, which to code.
 //!
 //! A number is a run of digits, with decimal points and with commas between thousands, or a numeral
-//! in Chinese characters that counts or orders something. Both are compared by value.
+//! in Chinese characters that counts or orders something. Both are compared by value. The rule that
+//! refuses a pair for them is in the table of `confirm/mod.rs`.
 
 use crate::confirm::alignment::Tokens;
 use std::ops::Range;

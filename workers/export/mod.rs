@@ -22,7 +22,7 @@ pub(crate) mod tables;
 mod transitions;
 
 use crate::error::{Error, Kind, Result};
-use crate::graph::representative::KeepRule;
+use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::store::damage;
 use crate::store::digest::HashingFile;

@@ -8,7 +8,7 @@ use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Shared, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
 use crate::gallop::gallop;
-use crate::graph::representative::{KeepRule, Rank};
+use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::tables::{PairRow, pairs};
 use std::collections::BTreeMap;
 

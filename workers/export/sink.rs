@@ -1,4 +1,4 @@
-//! Writes exported rows as JSON lines and Parquet.
+//! Cuts exported rows into batches, which `encoder.rs` writes as JSON lines and Parquet.
 //!
 //! Row groups and pages end at row numbers of the whole table, and earlier where its rows have very
 //! long texts. So the bytes do not depend on the process that exports or on the size of portions.

@@ -15,7 +15,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::fold::origins::{Gathered, PAGES_MANY};
 use crate::graph::Graph;
-use crate::graph::representative::{KeepRule, Rank};
+use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow, UrlRow};

@@ -166,7 +166,7 @@ pub fn archive(epoch: &Epoch, segments: &[SegmentRef]) -> Result<Archive> {
 mod tests {
     use super::*;
     use crate::confirm::Evidence as _;
-    use crate::job::contents::TEXT_BYTES_MAX;
+    use crate::job::contents::TEXT_KEPT_BYTES_MAX;
     use crate::job::contents::{Keep, Options};
     use crate::store::lookup::Lookup;
     use crate::store::segment;
@@ -229,7 +229,7 @@ mod tests {
         /// Arbitrary bytes decode to no text or to one within the size limit.
         #[test]
         fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            prop_assert!(unpack_text(&bytes).is_none_or(|text| text.len() <= TEXT_BYTES_MAX));
+            prop_assert!(unpack_text(&bytes).is_none_or(|text| text.len() <= TEXT_KEPT_BYTES_MAX));
             keys(&bytes).for_each(drop);
         }
     }
@@ -241,7 +241,7 @@ mod tests {
         let text = "会议今天在北京举行, ".repeat(1000);
         let row = builder.evidence(Id::MAX, 1, 9, &text, &[]).expect("made");
         assert!(row.text[0] == ZSTD && row.text.len() * 10 < text.len());
-        let row = builder.evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_BYTES_MAX + 1), &[]).expect("made");
+        let row = builder.evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_KEPT_BYTES_MAX + 1), &[]).expect("made");
         assert!(row.text.is_empty());
     }
 

@@ -18,7 +18,7 @@ use crate::graph::walk;
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
 use crate::tables::evidence::{Archive, Content, damaged};
-use crate::text::sketch::Sketches;
+use crate::text::{simhash, sketch::Sketches};
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -193,7 +193,7 @@ impl<'a> Judge<'a> {
             }
             let Some(other) = &later else { continue };
             let one = Compared { id: a, content: read(a)?, texts: &self.texts };
-            let distance = (one.content.fingerprint ^ other.content.fingerprint).count_ones();
+            let distance = simhash::distance(one.content.fingerprint, other.content.fingerprint);
             let verdict = decide(&one, other, distance, &self.options);
             for known in [&one, other] {
                 if known.content.is_damaged() {

@@ -4,7 +4,7 @@
 //! order of the pairs. The graph needs 8 bytes for each pair and for each content, and 8 more for
 //! each pair while it is built.
 
-pub mod representative;
+pub mod keep_rule;
 pub mod unionfind;
 pub mod walk;
 

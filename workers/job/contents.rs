@@ -18,7 +18,7 @@ pub enum Keep {
 /// Texts of fewer characters are short. Their verdicts depend on the text more than others do.
 pub const SHORT_CHARS: u32 = 160;
 /// The longest text that is kept, in bytes.
-pub const TEXT_BYTES_MAX: usize = 1 << 20;
+pub const TEXT_KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// The job file's `[contents]`: what the store keeps of a text. Identity configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,6 @@ impl Options {
             Keep::Short => chars < SHORT_CHARS,
             Keep::None => false,
         };
-        wanted && normal.len() <= TEXT_BYTES_MAX
+        wanted && normal.len() <= TEXT_KEPT_BYTES_MAX
     }
 }

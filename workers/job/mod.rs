@@ -24,7 +24,7 @@ pub use serve::Serve;
 use crate::candidates::bands::Bands;
 use crate::confirm::By;
 use crate::error::{Error, Kind, Result};
-use crate::graph::representative::{self, Criterion};
+use crate::graph::keep_rule::{self, Criterion};
 use crate::job::contents::Keep;
 use crate::job::read::SOURCE_BYTES_MAX;
 use crate::text::signatures::SignatureKind;
@@ -77,7 +77,7 @@ pub struct Job {
     pub guards: guards::Options,
     /// Which page represents a cluster.
     #[serde(default)]
-    pub keep: representative::Options,
+    pub keep: keep_rule::Options,
     /// How far a cluster reaches.
     #[serde(default)]
     pub clusters: clusters::Options,

@@ -2,6 +2,7 @@
 //!
 //! Both halves count their messages, so that a message that is dropped, repeated or reordered does
 //! not open. Besides data, a session carries signals, which are messages of one byte.
+//! `connection.rs` moves the rows through it.
 
 use std::io;
 use std::sync::Arc;

@@ -12,6 +12,7 @@ use crate::candidates::pivots::PIVOTS;
 use crate::document::Id;
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::keys;
+use crate::text::simhash;
 use std::collections::{BTreeSet, HashMap};
 
 /// Contents by what makes them meet.
@@ -66,7 +67,7 @@ impl Nearby {
     /// The other fingerprints within k bits of one, in their order.
     fn within(&self, fingerprint: u64) -> BTreeSet<u64> {
         let buckets = self.places(fingerprint).zip(&self.buckets).filter_map(|(place, buckets)| buckets.get(&place));
-        let is_near = |other: &u64| *other != fingerprint && (other ^ fingerprint).count_ones() <= self.bands.k();
+        let is_near = |other: &u64| *other != fingerprint && simhash::distance(*other, fingerprint) <= self.bands.k();
         buckets.flatten().copied().filter(is_near).collect()
     }
 

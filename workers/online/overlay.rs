@@ -18,7 +18,7 @@ use crate::online::nearby::Nearby;
 use crate::tables::evidence::{damaged, unpack_text};
 use crate::tables::visits::PAGE;
 use crate::tables::{EvidenceRow, Visit, pairs};
-use crate::text::sketch::Sketches;
+use crate::text::{simhash, sketch::Sketches};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -203,7 +203,7 @@ impl Overlay {
         for (id, proposals) in proposed.contents {
             let Some(content) = self.contents.get(&id) else { continue };
             let Some(other) = content.evidence() else { continue };
-            let distance = (other.fingerprint ^ evidence.fingerprint).count_ones();
+            let distance = simhash::distance(other.fingerprint, evidence.fingerprint);
             let verdict = decide(&own, &known(other, &unpacked(other))?, distance, &self.options);
             if !verdict.accepted {
                 continue;

@@ -7,7 +7,7 @@
 use crate::confirm;
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
-use crate::job::contents::TEXT_BYTES_MAX;
+use crate::job::contents::TEXT_KEPT_BYTES_MAX;
 use crate::store::column::Column;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::table::Row;
@@ -94,7 +94,7 @@ pub fn unpack_text(bytes: &[u8]) -> Option<String> {
                 Some(decompressor) => decompressor,
                 None => decompressor.insert(Decompressor::new().ok()?),
             };
-            decompressor.decompress(packed, TEXT_BYTES_MAX).ok()
+            decompressor.decompress(packed, TEXT_KEPT_BYTES_MAX).ok()
         })?,
         _ => return None,
     };

@@ -5,7 +5,7 @@
 //! is read.
 
 use crate::document::Id;
-use crate::graph::representative::Facts;
+use crate::graph::keep_rule::Facts;
 use crate::store::manifest::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;

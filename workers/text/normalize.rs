@@ -4,13 +4,13 @@
 //! as one space, without invisible characters, and with simplified Chinese characters instead of
 //! traditional ones.
 //!
-//! Both the text and its normal form are cut at [`TEXT_BYTES_MAX`].
+//! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`].
 //!
 //! The mapping of scripts serves comparison, not reading. It maps character by character, so that
 //! a text in either script gets the same normal form; where one traditional character has two
 //! simplified forms it does not choose by meaning.
 
-use crate::document::TEXT_BYTES_MAX;
+use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -127,8 +127,8 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
 /// assert_eq!(normal, "台湾");
 /// ```
 pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
-    let is_cut = text.len() > TEXT_BYTES_MAX;
-    let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+    let is_cut = text.len() > TEXT_USED_BYTES_MAX;
+    let text = &text[..text.floor_char_boundary(TEXT_USED_BYTES_MAX)];
     let table = table(options.simplified);
     let fold = |c: char| table.get(c as usize).copied().unwrap_or(Fold::SLOW);
     out.clear();
@@ -164,8 +164,8 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
 
 /// Cuts a normal form that is too long. Returns whether it was.
 fn cut(normal: &mut String) -> bool {
-    let is_cut = normal.len() > TEXT_BYTES_MAX;
-    normal.truncate(normal.floor_char_boundary(TEXT_BYTES_MAX));
+    let is_cut = normal.len() > TEXT_USED_BYTES_MAX;
+    normal.truncate(normal.floor_char_boundary(TEXT_USED_BYTES_MAX));
     normal.truncate(normal.trim_end_matches(' ').len());
     is_cut
 }
@@ -173,7 +173,7 @@ fn cut(normal: &mut String) -> bool {
 /// The normal form by its definition: the oracle of [`normalize`].
 #[cfg(test)]
 fn normalize_plainly(text: &str, options: &Options) -> String {
-    let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+    let text = &text[..text.floor_char_boundary(TEXT_USED_BYTES_MAX)];
     let mut out = String::new();
     for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase) {
         let c = if c.is_whitespace() { ' ' } else { c };
@@ -181,7 +181,7 @@ fn normalize_plainly(text: &str, options: &Options) -> String {
             out.push(if options.simplified { simplify(c) } else { c });
         }
     }
-    out.truncate(out.floor_char_boundary(TEXT_BYTES_MAX));
+    out.truncate(out.floor_char_boundary(TEXT_USED_BYTES_MAX));
     out.trim_end_matches(' ').to_owned()
 }
 
@@ -194,7 +194,7 @@ struct Sink<'a> {
 impl Sink<'_> {
     /// Whether the form is too long already: what follows is cut off.
     fn is_full(&self) -> bool {
-        self.out.len() > TEXT_BYTES_MAX
+        self.out.len() > TEXT_USED_BYTES_MAX
     }
 
     #[inline]
@@ -276,12 +276,12 @@ mod tests {
     fn long_texts_are_cut() {
         let mut out = String::new();
         for unit in ["a", "漢 ", "\u{fdfa}", "ab\u{301} ", "x\u{fdfa}", " "] {
-            for bytes in [TEXT_BYTES_MAX, TEXT_BYTES_MAX + 1, TEXT_BYTES_MAX + 70_000] {
+            for bytes in [TEXT_USED_BYTES_MAX, TEXT_USED_BYTES_MAX + 1, TEXT_USED_BYTES_MAX + 70_000] {
                 let text = unit.repeat(bytes.div_ceil(unit.len()));
                 let is_cut = normalize(&text, &Options::default(), &mut out);
                 assert!(out == normalize_plainly(&text, &Options::default()), "{unit:?} {bytes}");
-                assert!(out.len() <= TEXT_BYTES_MAX && !out.ends_with(' '));
-                assert_eq!(is_cut, text.len() > TEXT_BYTES_MAX || unit.contains('\u{fdfa}'), "{unit:?} {bytes}");
+                assert!(out.len() <= TEXT_USED_BYTES_MAX && !out.ends_with(' '));
+                assert_eq!(is_cut, text.len() > TEXT_USED_BYTES_MAX || unit.contains('\u{fdfa}'), "{unit:?} {bytes}");
             }
         }
     }

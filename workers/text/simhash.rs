@@ -30,7 +30,7 @@ impl Default for Options {
 ///
 /// ```
 /// use workers::text::features::{Featurizer, Options, Unit};
-/// use workers::text::{normalize, simhash::simhash};
+/// use workers::text::{normalize, simhash::distance, simhash::simhash};
 ///
 /// // 4-grams of characters. The default, words, loads a dictionary.
 /// let options = Options { unit: Unit::Characters, ..Options::default() };
@@ -44,8 +44,8 @@ impl Default for Options {
 /// let near = fingerprint("the minister said that the budget is to grow by half in autumn");
 /// let far = fingerprint("in summer the lake is warm and the boats leave the harbour at seven");
 /// // Distances are in bits, 0 to 64.
-/// assert!((one ^ near).count_ones() < 16);
-/// assert!((one ^ far).count_ones() > 24);
+/// assert!(distance(one, near) < 16);
+/// assert!(distance(one, far) > 24);
 /// # Ok::<(), workers::error::Error>(())
 /// ```
 pub fn simhash(features: &[Feature]) -> u64 {
@@ -61,6 +61,11 @@ pub fn simhash(features: &[Feature]) -> u64 {
     }
     // sum(+w where set, -w elsewhere) = 2 * sum(w where set) - sum(w).
     (0..64).filter(|&bit| 2 * sums[bit] > total).fold(0, |fingerprint, bit| fingerprint | 1 << bit)
+}
+
+/// The Hamming distance of two fingerprints, in bits.
+pub fn distance(a: u64, b: u64) -> u32 {
+    (a ^ b).count_ones()
 }
 
 /// Features whose weights are summed in lanes: so many of [`WEIGHT_MAX`] do not overflow 32 bits.
@@ -175,7 +180,7 @@ mod tests {
                         |features: &[Feature]| -> f64 { features.iter().map(|f| f64::from(f.weight).powi(2)).sum() };
                     let cosine = square(&both) / (square(&a) * square(&b)).sqrt();
                     expected += cosine.acos() / std::f64::consts::PI * 64.0;
-                    differ += (simhash(&a) ^ simhash(&b)).count_ones();
+                    differ += distance(simhash(&a), simhash(&b));
                 }
                 let trials = 300.0 * 64.0;
                 let (p, seen) = (expected / trials, f64::from(differ) / trials);

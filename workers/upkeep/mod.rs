@@ -2,7 +2,7 @@
 //! rebuild does besides replaying epochs.
 
 pub mod carry;
-pub mod exchange;
 pub mod gc;
 pub mod merge;
+pub mod rebuild_folders;
 pub mod rollback;

@@ -8,7 +8,7 @@
 use crate::document::Id;
 use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
 use crate::fold::leaders::Led;
-use crate::graph::representative::KeepRule;
+use crate::graph::keep_rule::KeepRule;
 use crate::job::clusters::Options;
 use crate::tables::mapped::Mapped;
 use crate::tables::{ClusterRow, LeaderRow, UrlRow};

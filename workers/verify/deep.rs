@@ -9,7 +9,7 @@
 use crate::candidates::near::NearRule;
 use crate::document::Id;
 use crate::error::Result;
-use crate::graph::representative::KeepRule;
+use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;

@@ -1,7 +1,7 @@
 //! The inner loop of the pair search: finds the pairs of 32-bit lanes that are within k bits.
 //!
 //! A lane is a value folded to 32 bits, so every near pair of values is among the pairs found, and
-//! the caller checks them. There is a form for each generation of vector instructions; `plain` is
+//! `Rule::owns` counts all 64 bits of those. There is a form for each generation of vector instructions; `plain` is
 //! the oracle of the others.
 
 /// A form of the inner loop. A value exists only for forms that this processor can run.

@@ -12,7 +12,7 @@ use support::{control, file, let_guarded_panics_pass, options, pick};
 use workers::read::record::Entry;
 use workers::read::{Options, Split, open};
 
-const TEXT_BYTES_MAX: [usize; 2] = [16 << 20, 8];
+const TEXT_USED_BYTES_MAX: [usize; 2] = [16 << 20, 8];
 const URL_FIELDS: [&[&str]; 2] = [&["url"], &["site", "id"]];
 
 /// The most rows to read: a run of equal or missing values takes no bytes for each row.
@@ -20,7 +20,7 @@ const ROWS_MAX: usize = 4096;
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     let Some(([limit, fields], content)) = control(input) else { return };
-    let mut options = options(pick(limit, &TEXT_BYTES_MAX));
+    let mut options = options(pick(limit, &TEXT_USED_BYTES_MAX));
     options.fields.url = pick(fields, &URL_FIELDS).iter().map(|&field| field.to_owned()).collect();
     let size = content.len() as u64;
     let split = Split { path: file("x.parquet", content), start: 0, end: size };

@@ -1,5 +1,6 @@
-//! The keep rule: selects the page that represents a cluster.
+//! The keep rule: ranks the pages of a cluster. The page with the least rank represents it.
 //!
+//! `fold/clusters.rs` takes that page, among those whose text is near every other of the cluster.
 //! The default is the first page by the list of hosts, https before http, the page that the store
 //! has known longest, the shortest URL and the least DocId. So a cluster keeps its representative
 //! while that page lives and no page on a preferred host or scheme comes: a new mirror takes
@@ -213,7 +214,7 @@ pub type Rank = [u64; 1 + CRITERIA_MAX];
 ///
 /// ```
 /// use workers::document::{NO_DATE, NO_SCORE, host_key};
-/// use workers::graph::representative::{Facts, KeepRule, Options};
+/// use workers::graph::keep_rule::{Facts, KeepRule, Options};
 ///
 /// let options = Options { hosts: vec!["www.example".into()], ..Options::default() };
 /// let rule = KeepRule::new(&options, &[]);
