@@ -1,30 +1,35 @@
 //! Logs on stderr: lines for people on a terminal, JSON lines elsewhere. `RUST_LOG` overrides the
-//! flags.
+//! flags: a level, or levels of modules (`warn,workers::mesh=debug`).
 
 use serde_json::json;
 use std::io::{IsTerminal, Write};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
 use workers::error::Error;
 
 /// Starts logging. On a terminal only warnings by default, as the progress bar shows the rest.
 pub fn start(quiet: bool, verbose: u8) {
     let terminal = std::io::stderr().is_terminal();
     let level = match (quiet, verbose) {
-        (true, _) => "error",
-        (false, 0) if terminal => "warn",
-        (false, 0 | 1) => "info",
-        (false, 2) => "debug",
-        _ => "trace",
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) if terminal => LevelFilter::WARN,
+        (false, 0 | 1) => LevelFilter::INFO,
+        (false, 2) => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let chosen = std::env::var("RUST_LOG").ok().and_then(|levels| levels.parse::<Targets>().ok());
+    let filter = chosen.unwrap_or_else(|| Targets::new().with_default(level));
     // A log that cannot be written does not fail the run; reporting that on the same stderr would
     // panic.
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_target(false).log_internal_errors(false);
-    if terminal {
-        builder.with_writer(|| OwnLine).without_time().init();
+    let lines = fmt::layer().with_target(false).log_internal_errors(false);
+    let lines = if terminal {
+        lines.with_writer(|| OwnLine).without_time().boxed()
     } else {
-        builder.with_writer(std::io::stderr).json().flatten_event(true).init();
-    }
+        lines.with_writer(std::io::stderr).json().flatten_event(true).boxed()
+    };
+    registry().with(lines.with_filter(filter)).init();
 }
 
 /// Writes to a terminal that may show the progress bar: takes its line away first. The bar is drawn
