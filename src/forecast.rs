@@ -213,17 +213,27 @@ pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
         read_bytes += reader.consumed_bytes().min(input.bytes);
     }
     let input_bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
-    let all = |sampled: u64| (u128::from(sampled) * u128::from(input_bytes) / u128::from(read_bytes.max(1))) as u64;
-    Ok(Load { pages: all(pages), text_bytes: all(text_bytes), url_bytes: all(url_bytes), input_bytes })
+    // A job may read only the first records of each input.
+    let most = job.read.records_max.map(|most| most.saturating_mul(inputs.len() as u64));
+    let pages_all = part(pages, input_bytes, read_bytes).min(most.unwrap_or(u64::MAX));
+    let all = |sampled: u64| part(sampled, pages_all, pages);
+    let (text_bytes, url_bytes, input_bytes) = (all(text_bytes), all(url_bytes), all(read_bytes).min(input_bytes));
+    Ok(Load { pages: pages_all, text_bytes, url_bytes, input_bytes })
 }
 
-/// What a first build of `inputs` costs; none without inputs, or if no sample of them can be read.
+/// `number` times `share` of `whole`.
+fn part(number: u64, share: u64, whole: u64) -> u64 {
+    (u128::from(number) * u128::from(share) / u128::from(whole.max(1))) as u64
+}
+
+/// What a first build of `inputs` costs; none without inputs, or if one that is sampled cannot be
+/// read.
 pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<Forecast> {
     let load = if inputs.is_empty() { None } else { load(job, inputs).ok() };
     load.map(|load| forecast(job, &load, Machines::of(topology)))
 }
 
-/// Smaller inputs cost less than what the model does not know.
+/// Below this size the fixed costs, which the model leaves out, are larger than what it forecasts.
 const LARGE_BYTES: u64 = 64 << 20;
 
 /// The same of the inputs of `plan`, unless they are few: a sample would cost more than it says.

@@ -130,6 +130,11 @@ fn it_moves_to_a_new_head() {
     server.wait("the news", || server.get("/readyz").status == 503);
     problem(&server.get("/readyz"), 503);
     assert_eq!(server.post("/check", &later).json()["verdict"], "identical");
+    // Garbage collection takes the head that answers, and the one after it. The newest is found.
+    bench.run_well(&["--set", "confirm.similarity_min=0.85"]);
+    assert!(bench.pagefold("gc", &["--keep-epochs", "1", "--keep-days", "0", "--delete"]).status.success());
+    bench.run_well(&[]);
+    server.wait("the newest head", || server.get("/readyz").json()["epoch"] == 5);
     assert!(server.stop().success());
 }
 

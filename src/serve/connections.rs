@@ -82,7 +82,7 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 async fn connection(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>) -> Result<(), Failed> {
     stream.set_nodelay(true)?;
-    // Who does not take its answers is given up by the system.
+    // The kernel closes the connection of a client that does not read its answers.
     rustix::net::sockopt::set_tcp_user_timeout(&stream, HEAD_SECONDS_MAX as u32 * 1000)?;
     let is_http2 = tokio::select! {
         first = timeout(Duration::from_secs(HEAD_SECONDS_MAX), is_http2(&stream)) => first??,

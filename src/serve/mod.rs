@@ -73,7 +73,7 @@ impl Server {
 
     fn check_ready(&self) -> Outcome<()> {
         match *lock(&self.behind) {
-            // Who is asked for no token is told no more.
+            // This route needs no token, so the answer does not say why.
             Some(_) => Err(Problem::unavailable("the newest head cannot be asked; the server's log says why")),
             None => Ok(()),
         }

@@ -152,12 +152,20 @@ impl Action {
     }
 }
 
+/// The form of a body, and its charset. A removal by `?url=` has no body, hence no form; some clients
+/// call that a text.
+fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<String>)> {
+    if action == Action::Remove && !headers.contains_key(header::CONTENT_TYPE) {
+        return Ok((None, None));
+    }
+    Ok(match record::form(headers)? {
+        (Form::Text | Form::Html, _) if action == Action::Remove => (None, None),
+        (form, charset) => (Some(form), charset),
+    })
+}
+
 async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &HeaderMap, body: Body) -> Outcome<Response> {
-    // A removal by `?url=` needs no body, hence no form.
-    let (form, charset) = match action == Action::Remove && !headers.contains_key(header::CONTENT_TYPE) {
-        true => (None, None),
-        false => record::form(headers).map(|(form, charset)| (Some(form), charset))?,
-    };
+    let (form, charset) = form(action, headers)?;
     let query = Query::parse(uri.query(), action.names(form))?;
     let (named, always) = (Named::of(&query)?, query.switch("always")?);
     if action != Action::Check && !server.online.has_inbox() {
@@ -182,23 +190,26 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
                     .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
                 lines.push(b'\n');
             }
-            Ok((lines, after))
+            Ok((lines, after, held))
         });
-        let (lines, after) = answered.await?;
+        // A record waits in memory until it is durable, so its body counts as held until then.
+        let (lines, after, _held) = answered.await?;
         server.waiter.wait(after).await?;
         return Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], lines).into_response());
     }
     let answered = server.queue.answer(move || {
-        Ok(match form {
+        let answered = match form {
             Some(Form::Text | Form::Html) => {
                 let body = record::body(form == Some(Form::Html), charset, std::mem::take(&mut held.bytes));
                 text(&online, action, always, named, body)
             }
             Some(_) => row(&online, action, always, held.bytes.trim_ascii()),
             None => removal(&online, &named),
-        })
+        };
+        Ok((answered, held))
     });
-    let (line, after) = answered.await?.map_err(Problem::from)?;
+    let (answered, _held) = answered.await?;
+    let (line, after) = answered.map_err(Problem::from)?;
     server.waiter.wait(after).await?;
     server.metrics.record(&line);
     Ok(json("application/json", &line))

@@ -237,8 +237,8 @@ impl Index {
         self.tables.component(content).unwrap_or(content)
     }
 
-    /// What becomes of `text`. It is compared with others, even if live pages have its content,
-    /// unless these are to be found `identical`.
+    /// What becomes of `text`. If `identical`, a text that live pages have is answered as identical.
+    /// Otherwise it is compared with others even then.
     pub fn answer(&self, text: &Text, identical: bool, all: bool) -> Result<Answer> {
         let Text { url, visit, evidence, says_little, notes } = text;
         let mut answer = Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };

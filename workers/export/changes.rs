@@ -1,21 +1,22 @@
 //! Writes `changes`: what happened to clusters and pages between two states of a store.
 //!
 //! The cost follows the difference. Segments that both states share are not read; a cluster is
-//! looked at if its row differs or if a page left it for another cluster. Pages are streamed.
-//! Memory holds 48 bytes for each row about a cluster, the clusters that exchanged pages, and 16
+//! looked at if its row differs or if a page left it for another cluster. Pages are streamed, those
+//! of one content together. Memory holds 48 bytes for each row about a cluster, the clusters that exchanged pages, and 16
 //! bytes for each page that moved.
 //!
 //! `transitions` decides what happened to clusters from the number of pages that they share. This
 //! module counts those pages without reading what stayed. A cluster keeps its key (component,
-//! leader) until the component's least content changes or another content leads it. So two clusters with the same key share all pages of the later one except
-//! those that came to it.
+//! leader) until the component's least content changes or another content leads it. So if a key is
+//! there in both states, every page of the later cluster was in the earlier one, except those that
+//! arrived.
 
 use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
-use crate::export::tables::{ContentClusters, States, Tables, Urls, by_url_bytes, find, find_cluster, sorted};
+use crate::export::tables::{ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, sorted};
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
 use crate::store::Store;
 use crate::store::runs::Table;
@@ -173,10 +174,12 @@ impl Difference {
         let (from, to) = (self.before.clusters_of(contents), self.after.clusters_of(contents));
         let contents: Vec<Id> =
             contents.iter().copied().filter(|content| wanted(from.of(*content), to.of(*content))).collect();
-        let before: Vec<ContentPageRow> = self.before.content_pages.matching(&contents);
-        let after = self.after.content_pages.matching(&contents);
-        for page in before.iter().filter(|page| after.binary_search(page).is_ok()) {
-            visit(from.of(page.content), to.of(page.content), page.doc);
+        for contents in by_rows(&self.before.content_pages, &contents) {
+            let before: Vec<ContentPageRow> = self.before.content_pages.matching(contents);
+            let after = self.after.content_pages.matching(contents);
+            for page in before.iter().filter(|page| after.binary_search(page).is_ok()) {
+                visit(from.of(page.content), to.of(page.content), page.doc);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::export::rows::Redirect;
 use crate::export::sink::Sink;
-use crate::export::tables::{Tables, find, sorted};
+use crate::export::tables::{Tables, by_url_bytes, find, sorted};
 use crate::job::clusters::Options;
 use crate::tables::successors;
 
@@ -32,12 +32,17 @@ pub(super) fn write(tables: &Tables, options: &Options, redirects: &mut Sink<Red
             let end = live.binary_search(ends.get(content)?).ok().map(|at| live[at])?;
             clusters.of(end).map(|row| row.representative).or_else(|| Some(find(&pages, end)?.doc))
         };
-        let urls = tables.urls(had.iter().filter_map(target));
-        for row in gone {
-            let Some(target) = target(&row.content) else { continue };
-            let (url, representative) = (String::from_utf8_lossy(&row.url).into_owned(), urls.of(target));
-            redirects.push(Redirect { url, representative, relation: "gone", reason: "", similarity: None })?;
-            count += 1;
+        let lives_on = gone.into_iter().filter_map(|row| Some((target(&row.content)?, row.url)));
+        let lives_on: Vec<(Id, Box<[u8]>)> = lives_on.collect();
+        let targets = tables.pages.matching(&sorted(lives_on.iter().map(|(target, _)| *target)));
+        let bytes = |target: Id| find(&targets, target).map_or(0, |page| u64::from(page.url_bytes));
+        for rows in by_url_bytes(&lives_on, |(target, url)| bytes(*target) + url.len() as u64) {
+            let urls = tables.urls(rows.iter().map(|(target, _)| *target));
+            for (target, url) in rows {
+                let (url, representative) = (String::from_utf8_lossy(url).into_owned(), urls.of(*target));
+                redirects.push(Redirect { url, representative, relation: "gone", reason: "", similarity: None })?;
+                count += 1;
+            }
         }
     }
     Ok(count)

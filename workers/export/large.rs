@@ -6,7 +6,7 @@
 //! portion of its pairs.
 
 use crate::confirm::Reason;
-use crate::document::Id;
+use crate::document::{Id, host_name};
 use crate::export::tables::{Tables, sorted};
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
@@ -164,7 +164,7 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     let names = ["simhash"].into_iter().chain(SignatureKind::ALL.into_iter().map(SignatureKind::name));
     LargeCluster {
         cluster: row.cluster.to_string(),
-        host: (row.hosts == 1).then(|| host(&representative).to_owned()),
+        host: (row.hosts == 1).then(|| host(&representative)),
         representative,
         pages: row.pages,
         contents: row.contents,
@@ -179,10 +179,9 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     }
 }
 
-/// The host of a canonical URL.
-fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or_default()
+/// The host of a page; the whole key of one that is no URL.
+fn host(url: &str) -> String {
+    host_name(url).unwrap_or_else(|| url.to_owned())
 }
 
 /// The range and the median of numbers, each with its frequency. None without numbers.
@@ -245,10 +244,10 @@ mod tests {
         assert_eq!(never.found, 0);
     }
 
-    /// The host is the part between the scheme and the path, with its port.
+    /// The host is named without its port, and a key that is no URL as a whole.
     #[test]
     fn hosts_of_urls() {
         let hosts = ["https://a.example/x/y", "http://b.example:8080", "http://c.example?q", "odd"].map(host);
-        assert_eq!(hosts, ["a.example", "b.example:8080", "c.example", "odd"]);
+        assert_eq!(hosts, ["a.example", "b.example", "c.example", "odd"]);
     }
 }

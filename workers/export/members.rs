@@ -9,7 +9,7 @@ use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
 use crate::export::sink::{Files, Moment, Place, Sink};
-use crate::export::tables::{Tables, by_url_bytes, find, sorted};
+use crate::export::tables::{Tables, by_rows, by_url_bytes, find, sorted};
 use crate::job::clusters::Options;
 use crate::store::manifest::Source;
 use crate::tables::{ClusterRow, PageRow, PairRow};
@@ -32,17 +32,11 @@ impl Verdicts {
     /// The verdicts of `wanted`, ascending. Few contents have many pairs, so these are read alone.
     fn of(tables: &Tables, wanted: &BTreeSet<(Id, Id)>) -> Verdicts {
         let contents = sorted(wanted.iter().map(|(content, _)| *content));
-        let counts = tables.pairs.counts(&contents);
-        let (mut found, mut start, mut rows) = (BTreeMap::new(), 0, 0);
-        for end in 1..=contents.len() {
-            rows += counts[end - 1];
-            if rows < PORTION_ROWS as u64 && end < contents.len() {
-                continue;
-            }
-            let pairs = tables.pairs.matching(&contents[start..end]).into_iter();
+        let mut found = BTreeMap::new();
+        for contents in by_rows(&tables.pairs, &contents) {
+            let pairs = tables.pairs.matching(contents).into_iter();
             let joining = pairs.filter(|row| row.accepted == 1 && wanted.contains(&(row.content, row.other)));
             found.extend(joining.map(|row| ((row.content, row.other), row)));
-            (start, rows) = (end, 0);
         }
         Verdicts(found)
     }

@@ -193,7 +193,8 @@ fn before(store: &Store, head: &Head) -> Result<States> {
     head.manifest.tables.iter().map(before).collect()
 }
 
-/// The same error as one of the results. Damage of the store, which ends a thread, is none.
+/// Marks an error as one of writing results. Damage of the store keeps its own kind: it ends the
+/// thread that reads.
 fn output(error: Error) -> Error {
     error.with_kind(Kind::Output)
 }

@@ -2,7 +2,7 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::export::transitions;
+use crate::export::{PORTION_ROWS, transitions};
 use crate::store::Store;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;
@@ -81,6 +81,21 @@ pub(crate) fn by_url_bytes<T>(mut rows: &[T], bytes: impl Fn(&T) -> u64) -> impl
         rows = rest;
         (!some.is_empty()).then_some(some)
     })
+}
+
+/// Cuts `keys`, which ascend, where they have many rows in `table`. A key of very many rows stands
+/// alone: those of one key are held in memory.
+pub(crate) fn by_rows<'k, R: Row<Key = Id>>(table: &Table<R>, keys: &'k [Id]) -> Vec<&'k [Id]> {
+    let counts = table.counts(keys);
+    let (mut portions, mut start, mut rows) = (Vec::new(), 0, 0);
+    for (end, count) in (1..).zip(counts) {
+        rows += count;
+        if rows >= PORTION_ROWS as u64 || end == keys.len() {
+            portions.push(&keys[start..end]);
+            (start, rows) = (end, 0);
+        }
+    }
+    portions
 }
 
 /// Some URLs, sorted by DocId.

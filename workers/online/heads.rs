@@ -70,10 +70,14 @@ impl Heads {
         Ok(Opened { store, head, index, place })
     }
 
-    /// Opens the head after `now` if there is one. Without one it costs two look-ups of names.
+    /// Opens the head after `now` if there is one. Without one it costs three look-ups of names.
     pub fn newer(&self, now: &Opened) -> Result<Option<Opened>> {
-        let next = manifest::path(&self.job.store, now.head.manifest.version + 1);
-        if !next.exists() && self.place().is_ok_and(|place| place == now.place) {
+        // Garbage collection may have removed the next one when a newer one came; it removes all
+        // before the head then, ours among them.
+        let version = now.head.manifest.version;
+        let there = |version| manifest::path(&self.job.store, version).exists();
+        let is_last = !there(version + 1) && (version == 0 || there(version));
+        if is_last && self.place().is_ok_and(|place| place == now.place) {
             return Ok(None);
         }
         let newer = self.open()?;
@@ -85,7 +89,7 @@ impl Heads {
         let path = self.job.store.join("FORMAT");
         match path.metadata() {
             Ok(metadata) => Ok((metadata.dev(), metadata.ino())),
-            // What is said of a store that is not there yet is said once.
+            // `Store::open` words this error, so that a missing store is always reported alike.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Store::open(&self.job.store, None).map(|_| (0, 0))
             }

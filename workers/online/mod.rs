@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The records that are put over a new head at last, while all decisions wait.
+/// When at most so many records are left to put over a new head, decisions wait for them.
 const LAST_ENTRIES: usize = 16;
 
 /// A store that is asked and inserted into.
@@ -190,7 +190,7 @@ impl Online {
         Ok(Figures { epoch: manifest.epoch, epoch_time: manifest.logical_time, pages, inbox_records, inbox_bytes })
     }
 
-    /// A panic under the lock leaves what no one may use.
+    /// A panic under the lock may leave the state half changed, so nobody uses it again.
     fn read(&self) -> Result<RwLockReadGuard<'_, State>> {
         self.state.read().map_err(|_| Error::internal("a decision failed before; start the server again"))
     }

@@ -333,7 +333,7 @@ impl<D: Dialect> Frames<D> {
                 self.source.consume(start);
                 return Ok(skipped + start as u64);
             }
-            // One byte stays, by which the next round sees whether a line starts after it.
+            // The last bytes stay. The next round looks for a start from the second of them on.
             let drop = if self.source.end().is_some() { length } else { sure };
             self.source.consume(drop);
             skipped += drop as u64;
