@@ -11,12 +11,12 @@ use crate::ask::tables::BUCKET_CONTENTS_MAX;
 use crate::ask::tables::Cluster;
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
+use crate::confirm::decide;
 use crate::confirm::parts::{Part, parts};
-use crate::confirm::{Evidence as _, decide};
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::store::cursor::Keys;
-use crate::tables::evidence::{Content, damaged};
+use crate::tables::evidence::Content;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::signatures::SignatureKind;
@@ -221,8 +221,8 @@ pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
 /// How the text of a live page begins; none if texts are not kept, or the page is not compared.
 pub fn begins(index: &Index, page: &Nearest) -> Result<Option<String>> {
     let Some(row) = index.tables.page(page.doc) else { return Ok(None) };
-    let evidence = index.tables.evidence(row.content)?;
-    Ok(evidence.and_then(|kept| Some(kept.text()?.chars().take(HEAD_CHARS).collect())))
+    let Some(evidence) = index.tables.evidence(row.content)? else { return Ok(None) };
+    Ok(evidence.kept_text(row.content)?.map(|text| text.chars().take(HEAD_CHARS).collect()))
 }
 
 fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
@@ -288,13 +288,7 @@ impl Pair {
 
     /// Aligns the texts, if both are kept.
     fn differ(&mut self, index: &Index, (x, a): (Id, &Content<'_>), (y, b): (Id, &Content<'_>)) -> Result<()> {
-        let texts = a.text().zip(b.text());
-        for (content, evidence) in [(x, a), (y, b)] {
-            if evidence.is_damaged() {
-                return Err(damaged(content, "is damaged"));
-            }
-        }
-        let Some((a, b)) = texts else { return Ok(()) };
+        let Some((a, b)) = a.kept_text(x)?.zip(b.kept_text(y)?) else { return Ok(()) };
         self.parts = parts(&a, &b, &index.options);
         match &mut self.parts {
             Some(parts) => {

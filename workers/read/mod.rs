@@ -204,39 +204,39 @@ impl Format {
 }
 
 /// What a file is, by its content or, where that says nothing, by its name.
-enum Kinship {
+enum Recognised {
     Crawl(Format),
     Companion(Companion),
     Unknown,
 }
 
-fn kinship(source: &mut Source) -> Result<Kinship> {
+fn recognised(source: &mut Source) -> Result<Recognised> {
     source.fill(SNIFF_BYTES)?;
     let (head, path) = (source.window(), source.path());
     // An empty file counts as JSON lines without a line.
     let is_empty = head.is_empty() && source.end() == Some(&source::End::File);
     if source.codec() == Codec::Plain && wacz::is_wacz(head, path) {
-        return Ok(Kinship::Crawl(Format::Wacz));
+        return Ok(Recognised::Crawl(Format::Wacz));
     }
     if let Some(format) = Format::by_content(head) {
         let companion = Companion::in_json(head, path).filter(|_| format == Format::Jsonl);
-        return Ok(companion.map_or(Kinship::Crawl(format), Kinship::Companion));
+        return Ok(companion.map_or(Recognised::Crawl(format), Recognised::Companion));
     }
     if let Some(companion) = Companion::by_content(head, source.codec()) {
-        return Ok(Kinship::Companion(companion));
+        return Ok(Recognised::Companion(companion));
     }
     if let Some(format) = Format::by_name(path).or(is_empty.then_some(Format::Jsonl)) {
-        return Ok(Kinship::Crawl(format));
+        return Ok(Recognised::Crawl(format));
     }
-    Ok(Companion::by_name(path).map_or(Kinship::Unknown, Kinship::Companion))
+    Ok(Companion::by_name(path).map_or(Recognised::Unknown, Recognised::Companion))
 }
 
 /// What the file of `size` bytes at `path` is, if it is known and no crawl. Errors come from the
 /// file system.
 pub fn companion(path: &Path, size: u64) -> Result<Option<Companion>> {
-    Ok(match kinship(&mut Source::open(path, 0, size, &Limits::default())?)? {
-        Kinship::Companion(companion) => Some(companion),
-        Kinship::Crawl(_) | Kinship::Unknown => None,
+    Ok(match recognised(&mut Source::open(path, 0, size, &Limits::default())?)? {
+        Recognised::Companion(companion) => Some(companion),
+        Recognised::Crawl(_) | Recognised::Unknown => None,
     })
 }
 
@@ -350,10 +350,10 @@ pub fn has_rows(path: &Path) -> Result<bool> {
 
 /// The format of the file that `source` reads.
 fn format(source: &mut Source) -> Result<Format> {
-    match kinship(source)? {
-        Kinship::Crawl(format) => Ok(format),
-        Kinship::Companion(companion) => Err(Error::new(Kind::Data, companion.line(source.path()))),
-        Kinship::Unknown => Err(unknown(source.path())),
+    match recognised(source)? {
+        Recognised::Crawl(format) => Ok(format),
+        Recognised::Companion(companion) => Err(Error::new(Kind::Data, companion.line(source.path()))),
+        Recognised::Unknown => Err(unknown(source.path())),
     }
 }
 

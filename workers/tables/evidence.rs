@@ -146,6 +146,16 @@ impl<'a> Content<'a> {
     pub fn is_damaged(&self) -> bool {
         self.damaged.get()
     }
+
+    /// The text of this content, which is `id`; none if it is not kept.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if it is kept and cannot be read.
+    pub fn kept_text(&self, id: Id) -> Result<Option<Cow<'_, str>>> {
+        let text = confirm::Evidence::text(self);
+        if self.is_damaged() { Err(damaged(id, "is damaged")) } else { Ok(text) }
+    }
 }
 
 impl confirm::Evidence for Content<'_> {

@@ -5,7 +5,6 @@ use crate::ask::report::PORTION_ROWS;
 use crate::ask::report::bars::Bars;
 use crate::ask::report::views::Group;
 use crate::ask::tables::Tables;
-use crate::confirm::Evidence as _;
 use crate::confirm::parts::parts;
 use crate::document::Id;
 use crate::error::Result;
@@ -79,12 +78,12 @@ fn group(index: &Index, row: &ClusterRow) -> Result<Group> {
     let mut group = named(index, row);
     let content = tables.page(row.representative).map_or(Id::NONE, |page| page.content);
     let Some(own) = tables.evidence(content)? else { return Ok(group) };
-    let Some(text) = own.text() else { return Ok(group) };
+    let Some(text) = own.kept_text(content)? else { return Ok(group) };
     group.begins = beginning(&text);
     let Some(other) = least_like(tables, row, content) else { return Ok(group) };
     let Some(evidence) = tables.evidence(other)? else { return Ok(group) };
     group.other = tables.first_url(other);
-    match evidence.text().map(|other| parts(&text, &other, &index.options)) {
+    match evidence.kept_text(other)?.map(|other| parts(&text, &other, &index.options)) {
         None => group.note = "its text is not kept",
         Some(None) => group.note = "too different to be aligned",
         Some(Some(mut all)) => {
