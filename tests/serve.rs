@@ -1,10 +1,11 @@
-use crate::serve::client::{Reply, Server, reply};
+use crate::serve::client::{Reply, Server, connect_from, reply};
 use crate::texts::text;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, number};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -41,6 +42,14 @@ fn asked(count: u64) -> Vec<Value> {
 
 fn lines(rows: &[Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
+}
+
+/// Lets this process, and those that it starts, have so many files open.
+fn allow_files(files: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|now| now < files) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(files), ..limit }).expect("`ulimit -Hn` is greater");
+    }
 }
 
 fn problem(reply: &Reply, status: u16) -> Value {
@@ -154,10 +163,12 @@ fn the_interface_is_described() {
     assert_eq!(keys(&described["components"]["schemas"]["Rejected"]["properties"]), keys(&rejected[0]));
 }
 
-/// Clients that are slow, wrong or many do not keep others from being served, and each is told what
-/// is wrong with its request.
+/// Clients that are slow, wrong or many, with `PAGEFOLD_CONNECTIONS` connections, do not keep others
+/// from being served, memory is bounded, and each is told what is wrong with its request.
 #[test]
 fn hostile_clients() {
+    let connections = number("PAGEFOLD_CONNECTIONS", 350);
+    allow_files(connections + 256);
     let bench = bench(8, "[read.limits]\nline_bytes_max = 100000\n");
     let server = Server::start(&bench, &[]);
     let served = || {
@@ -170,11 +181,13 @@ fn hostile_clients() {
         stream
     };
     let post = "POST /check HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n";
-    // Hundreds that say nothing, half a head, or half a body.
-    let mut held: Vec<TcpStream> = (0..200).map(|_| server.connect().expect("accepted")).collect();
-    held.extend((0..50).map(|_| begin("P")));
-    held.extend((0..50).map(|_| begin("POST /check HTTP/1.1\r\nHost:")));
-    held.extend((0..50).map(|_| begin(&format!("{post}Content-Length: 1000\r\n\r\n{{\"url\":"))));
+    served();
+    let memory = || server.figure("pagefold_serve_memory_max_bytes");
+    let before = memory();
+    // They say nothing, the first letter, half a head, or half a body.
+    let half_a_body = format!("{post}Content-Length: 1000\r\n\r\n{{\"url\":");
+    let said = ["", "P", "POST /check HTTP/1.1\r\nHost:", &half_a_body];
+    let held: Vec<TcpStream> = (0..connections as usize).map(|n| begin(said[n % said.len()])).collect();
     served();
     // A body over the limit, stated, and one that does not end.
     problem(&reply(begin(&format!("{post}Content-Length: 1073741824\r\n\r\n{{"))).expect("an answer"), 413);
@@ -199,7 +212,52 @@ fn hostile_clients() {
     problem(&reply(begin(&format!("{named}{close}"))).expect("an answer"), 403);
     assert!(reply(begin("\x16\x03\x01 no HTTP\r\n\r\n")).is_ok_and(|reply| reply.status == 400));
     served();
+    let grown = memory() - before;
+    println!("{connections} connections: {before} bytes of memory, and {grown} more");
+    assert!(grown < (32 << 20) as f64 + 65_536.0 * connections as f64, "{grown} bytes more");
     drop(held);
+    assert!(server.stop().success());
+}
+
+/// Where all connections are taken a client with a request is served, and the connection that has
+/// waited longest for its client is closed.
+#[test]
+fn idle_connections_make_room() {
+    let bench = bench(8, "");
+    // 256 of these are for other files than connections.
+    let server = Server::start_with_files(&bench, 400);
+    let mut held: Vec<TcpStream> = Vec::new();
+    for _ in 0..4 {
+        held.extend((0..144).map(|_| server.connect().expect("accepted")));
+        assert_eq!(server.post("/check", &asked(1)[0]).json()["verdict"], "identical");
+    }
+    for mut idle in held.drain(..3 * 144) {
+        assert!(!matches!(idle.read(&mut [0]), Ok(1..)), "an answer without a question");
+    }
+    assert!(server.stop().success());
+}
+
+/// A client that has sent more records than its rate is told when to come again, and other clients
+/// are served meanwhile.
+#[test]
+fn a_client_has_a_rate() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &["--client-rate", "1"]);
+    // A batch may be larger than what a client may send in a second. These rows cost no time.
+    let rows = vec![json!({}); 10_000];
+    assert_eq!(server.batch("/check", &rows).len(), rows.len());
+    for reply in [server.post("/check", &asked(1)[0]), server.get("/pages?url=http://h0.example/0")] {
+        problem(&reply, 429);
+        let after = reply.head.lines().find_map(|line| line.strip_prefix("retry-after: "));
+        let after: usize = after.expect("when").parse().expect("seconds");
+        assert!((1..=rows.len()).contains(&after), "{reply:?}");
+    }
+    assert_eq!(server.get("/readyz").status, 200);
+    let mut other = connect_from(Ipv4Addr::new(127, 0, 0, 2), server.at).expect("accepted");
+    let request =
+        format!("GET /pages?url=http://h0.example/0 HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.at);
+    other.write_all(request.as_bytes()).expect("written");
+    assert_eq!(reply(other).expect("an answer").status, 200);
     assert!(server.stop().success());
 }
 
@@ -296,10 +354,7 @@ fn metrics_are_counted() {
     server.get("/else");
     let reply = server.get("/metrics");
     assert!(reply.head.contains("content-type: text/plain; version=0.0.4"), "{reply:?}");
-    let value = |name: &str| -> f64 {
-        let line = reply.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("{name} is not in {}", reply.body)).parse().expect("a number")
-    };
+    let value = |name: &str| server.figure(name);
     for verdict in ["new", "identical", "near"] {
         let count = answers.iter().filter(|answer| answer["verdict"] == verdict).count();
         assert_eq!(value(&format!("pagefold_serve_records_total{{became=\"{verdict}\"}}")), count as f64);

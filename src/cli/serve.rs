@@ -30,6 +30,10 @@ pub struct Serve {
     /// run takes it.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub inbox_mib: u32,
+    /// Records a second that a client may send, by its address [default: any number]. One that sends
+    /// more gets 429.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub client_rate: Option<u32>,
     /// Threads that compare texts [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

@@ -17,6 +17,7 @@ pub fn command(arguments: &cli::Serve) -> Result<()> {
         bind: arguments.bind,
         token: arguments.token_file.clone(),
         threads: arguments.threads.map_or_else(cores, usize::from),
+        client_rate: arguments.client_rate,
     };
     let inserts = Inserts {
         seal_after: Duration::from_secs(arguments.seal_seconds.into()),

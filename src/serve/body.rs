@@ -1,21 +1,27 @@
-//! Reads the body of a request within limits of bytes and time.
+//! The bodies of requests and answers, within limits of bytes and time.
 //!
-//! All bodies together have a budget, and a body draws on it as its bytes arrive. So slow clients
-//! hold what they have sent and no more, and memory is bounded for any number of them.
+//! All bodies together have a budget. That of a request draws on it as its bytes arrive, and an
+//! answer until the client has taken it. So slow clients hold what they have sent or asked for and
+//! no more, and memory is bounded for any number of them.
 
+use crate::serve::places::Place;
 use crate::serve::problem::{Outcome, Problem};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use http_body_util::BodyExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// The most bytes of all bodies that are held at a time.
 pub const BODIES_BYTES_MAX: usize = 268_435_456;
-/// Seconds that a body may take to arrive.
+/// Seconds that the body of a request may take to arrive.
 pub const BODY_SECONDS_MAX: u64 = 20;
+/// Seconds that a client may take to take an answer.
+pub const ANSWER_SECONDS_MAX: u64 = 60;
 
 /// The bytes that bodies hold now.
 #[derive(Default)]
@@ -32,6 +38,16 @@ pub struct Held {
 }
 
 impl Held {
+    /// A body that is made here.
+    pub fn new(budget: &Arc<Budget>) -> Held {
+        Held { bytes: Vec::new(), drawn: 0, budget: budget.clone() }
+    }
+
+    /// Counts the bytes that it has now.
+    pub fn drawn(&mut self) -> Outcome<()> {
+        self.draw(self.bytes.len().saturating_sub(self.drawn))
+    }
+
     fn draw(&mut self, bytes: usize) -> Outcome<()> {
         let held = &self.budget.held;
         let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= BODIES_BYTES_MAX);
@@ -54,7 +70,7 @@ pub async fn read(headers: &HeaderMap, body: Body, bytes_max: usize, budget: &Ar
     if stated.is_some_and(|stated| stated > bytes_max as u64) {
         return Err(too_large(bytes_max));
     }
-    let held = Held { bytes: Vec::new(), drawn: 0, budget: budget.clone() };
+    let held = Held::new(budget);
     match timeout(Duration::from_secs(BODY_SECONDS_MAX), whole(body, bytes_max, held)).await {
         Ok(outcome) => outcome,
         Err(_) => {
@@ -77,7 +93,67 @@ async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Held
     Ok(held)
 }
 
+/// The answer with this body. It counts against the budget until the client has taken it, which has
+/// a bounded time for that.
+pub fn answer(form: &'static str, held: Held, place: &Arc<Place>) -> Response {
+    answer_within(Duration::from_secs(ANSWER_SECONDS_MAX), form, held, place)
+}
+
+fn answer_within(time: Duration, form: &'static str, held: Held, place: &Arc<Place>) -> Response {
+    let ((taken, wait), place) = (oneshot::channel(), Arc::downgrade(place));
+    tokio::spawn(async move {
+        if timeout(time, wait).await.is_err() {
+            tracing::debug!("an answer was not taken");
+            place.upgrade().inspect(|place| place.give_up());
+        }
+    });
+    ([(header::CONTENT_TYPE, form)], Bytes::from_owner(Sent { held, _taken: taken })).into_response()
+}
+
+/// The body of an answer. The sender goes with it, which tells that it was taken.
+struct Sent {
+    held: Held,
+    _taken: oneshot::Sender<()>,
+}
+
+impl AsRef<[u8]> for Sent {
+    fn as_ref(&self) -> &[u8] {
+        &self.held.bytes
+    }
+}
+
 fn too_large(bytes_max: usize) -> Problem {
     let detail = format!("a body of more than {bytes_max} bytes; send batches in parts");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::places::Places;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    /// Answers count against the memory of all bodies until clients have taken them, and a client
+    /// that does not take one loses its connection.
+    #[test]
+    fn answers_are_held() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async {
+            let place = Arc::new(Places::new(1)).take(IpAddr::V4(Ipv4Addr::LOCALHOST)).expect("a place");
+            let budget = Arc::default();
+            let held = |bytes: usize| {
+                let mut held = Held::new(&budget);
+                held.bytes = vec![0; bytes];
+                held.drawn().map(|()| held)
+            };
+            let hour = Duration::from_secs(3600);
+            let first = answer_within(hour, "text/plain", held(BODIES_BYTES_MAX - 1).expect("room"), &place);
+            assert_eq!(held(2).err().map(|problem| problem.status), Some(429));
+            let last = answer_within(Duration::ZERO, "text/plain", held(1).expect("room"), &place);
+            assert!(held(1).is_err());
+            place.lost().await;
+            drop((first, last));
+            assert!(held(BODIES_BYTES_MAX).is_ok());
+        });
+    }
 }

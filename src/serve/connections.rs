@@ -2,17 +2,22 @@
 //!
 //! A client that has been accepted must send the first bytes of a request, and the whole head, in a
 //! bounded time. So connections that say nothing go away. Beyond a number of connections a new one
-//! is told to come again, and closed.
+//! takes the [place](crate::serve::places) of another.
 
+use crate::serve::places::{Place, Places};
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 /// The most connections at a time, if the system allows the process as many open files.
@@ -28,6 +33,9 @@ pub const STREAMS_MAX: u32 = 64;
 /// Seconds that requests under way have to end after a signal.
 pub const STOP_SECONDS_MAX: u64 = 10;
 
+/// How long more of the first bytes is waited for. It doubles, so that many who send no more cost
+/// little.
+const FIRST_BYTES: Duration = Duration::from_millis(5);
 /// The first bytes of an HTTP/2 connection; those of HTTP/1.1 are a method.
 const HTTP2: &[u8; 4] = b"PRI ";
 const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\n\
@@ -36,15 +44,14 @@ const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncon
 
 /// Serves `router` on `listener` until `stop` becomes true, and then until what is under way ends.
 pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) -> io::Result<()> {
-    let most = connections_max();
-    let places = Arc::new(Semaphore::new(most));
+    let places = Arc::new(Places::new(connections_max()));
     while !*stop.borrow_and_update() {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.changed() => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match accepted {
+            Ok((stream, from)) => (stream, from.ip()),
             Err(error) => {
                 // Such as too many open files: those that are open go on, and soon one closes.
                 tracing::warn!(%error, "cannot accept a connection");
@@ -52,22 +59,23 @@ pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Recei
                 continue;
             }
         };
-        let Ok(place) = places.clone().try_acquire_owned() else {
+        let Some(place) = places.take(address) else {
             refuse(stream);
             continue;
         };
         let (router, stop) = (router.clone(), stop.clone());
         tokio::spawn(async move {
-            // Clients end as they like; that is no news.
-            if let Err(error) = connection(stream, router, stop).await {
-                tracing::debug!(%error, "a connection ended");
+            tokio::select! {
+                // Clients end as they like; that is no news.
+                ended = connection(stream, router, &place, stop) => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended");
+                },
+                () = place.lost() => tracing::debug!("a connection lost its place"),
             }
-            drop(place);
         });
     }
     drop(listener);
-    let all = u32::try_from(most).unwrap_or(u32::MAX);
-    if timeout(Duration::from_secs(STOP_SECONDS_MAX), places.acquire_many(all)).await.is_err() {
+    if timeout(Duration::from_secs(STOP_SECONDS_MAX), places.empty()).await.is_err() {
         tracing::warn!("some requests did not end in {STOP_SECONDS_MAX} seconds");
     }
     Ok(())
@@ -80,7 +88,12 @@ fn refuse(stream: TcpStream) {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-async fn connection(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>) -> Result<(), Failed> {
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    place: &Arc<Place>,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(), Failed> {
     stream.set_nodelay(true)?;
     // The kernel closes the connection of a client that does not read its answers.
     rustix::net::sockopt::set_tcp_user_timeout(&stream, HEAD_SECONDS_MAX as u32 * 1000)?;
@@ -88,7 +101,12 @@ async fn connection(stream: TcpStream, router: Router, mut stop: watch::Receiver
         first = timeout(Duration::from_secs(HEAD_SECONDS_MAX), is_http2(&stream)) => first??,
         _ = stop.wait_for(|stops| *stops) => return Ok(()),
     };
-    let (service, io) = (TowerToHyperService::new(router), TokioIo::new(stream));
+    let (router, place) = (TowerToHyperService::new(router), place.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(place.clone());
+        router.call(request)
+    });
+    let io = TokioIo::new(stream);
     let grace = Duration::from_secs(STOP_SECONDS_MAX);
     if is_http2 {
         let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -115,7 +133,7 @@ async fn connection(stream: TcpStream, router: Router, mut stop: watch::Receiver
 
 /// Whether the client speaks HTTP/2. Looks at the first bytes and leaves them where they are.
 async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
-    let mut first = [0; HTTP2.len()];
+    let (mut first, mut pause) = ([0; HTTP2.len()], FIRST_BYTES);
     loop {
         let seen = stream.peek(&mut first).await?;
         if seen == 0 || first[..seen] != HTTP2[..seen] {
@@ -125,13 +143,21 @@ async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
             return Ok(true);
         }
         // More must come, and the few bytes that are there would end the next wait at once.
-        sleep(Duration::from_millis(5)).await;
+        sleep(pause).await;
+        pause *= 2;
     }
 }
 
-/// How many connections the limit of open files allows.
+/// How many connections the limit of open files allows. It is raised as far as the system lets us.
 fn connections_max() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let before = getrlimit(Resource::Nofile);
+    let wanted = CONNECTIONS_MAX as u64 + OTHER_FILES;
+    let allowed = before.maximum.map_or(wanted, |most| most.min(wanted));
+    if before.current.is_some_and(|now| now < allowed) {
+        // What is refused leaves the limit as it is, which is read below.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), ..before });
+    }
+    let limit = getrlimit(Resource::Nofile).current;
     let files = limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHER_FILES).max(OTHER_FILES / 2));
     usize::try_from(files).unwrap_or(usize::MAX).min(CONNECTIONS_MAX)
 }

@@ -1,8 +1,8 @@
 //! The HTTP server of `pagefold serve`: axum on hyper, on tokio.
 //!
 //! Which answer a record gets is decided in `workers::online`; here are connections, limits, access
-//! and the form of answers. A request passes [`connections`], [`access`], [`body`], and waits in
-//! [`queue`] for one of the threads that compare texts.
+//! and the form of answers. A request passes [`connections`], [`access`], [`rate`], [`body`], and
+//! waits in [`queue`] for one of the threads that compare texts.
 
 mod access;
 mod api;
@@ -10,8 +10,10 @@ mod body;
 mod connections;
 mod durable;
 mod metrics;
+mod places;
 mod problem;
 mod queue;
+mod rate;
 mod record;
 mod routes;
 
@@ -24,6 +26,7 @@ use crate::serve::durable::Waiter;
 use crate::serve::metrics::Metrics;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::queue::Queue;
+use crate::serve::rate::Rate;
 use listenfd::ListenFd;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -49,6 +52,8 @@ pub struct Options {
     pub token: Option<PathBuf>,
     /// The threads that answer.
     pub threads: usize,
+    /// How many records a second a client may send; none: any number.
+    pub client_rate: Option<u32>,
 }
 
 /// What all requests share.
@@ -56,6 +61,7 @@ struct Server {
     online: Arc<Online>,
     waiter: Waiter,
     access: Access,
+    rate: Rate,
     queue: Queue,
     budget: Arc<Budget>,
     body_bytes_max: usize,
@@ -115,6 +121,7 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
     let server = Arc::new(Server {
         access,
         waiter,
+        rate: Rate::new(options.client_rate),
         queue: Queue::new(options.threads),
         budget: Arc::default(),
         body_bytes_max: online.job().read.limits.line_bytes_max.min(BODY_BYTES_MAX),

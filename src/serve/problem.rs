@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use workers::error::{Error, Kind};
 
 /// Seconds after which a client that was refused for want of room should ask again.
-const RETRY_SECONDS: u32 = 1;
+const RETRY_SECONDS: u64 = 1;
 
 /// What went wrong with a request.
 #[derive(Debug, Serialize, ToSchema)]
@@ -23,7 +23,7 @@ pub struct Problem {
     pub reason: Option<String>,
     #[serde(skip)]
     #[schema(ignore)]
-    retry: Option<u32>,
+    retry: Option<u64>,
 }
 
 /// The outcome of a request.
@@ -44,6 +44,11 @@ impl Problem {
     /// The server has as much to do as it takes on.
     pub fn busy(detail: impl Into<String>) -> Problem {
         Problem { retry: Some(RETRY_SECONDS), ..Problem::new(StatusCode::TOO_MANY_REQUESTS, detail) }
+    }
+
+    /// Tells the client to come again after so many seconds.
+    pub fn after(self, seconds: u64) -> Problem {
+        Problem { retry: Some(seconds), ..self }
     }
 
     /// The server cannot answer for now.

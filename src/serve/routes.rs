@@ -2,12 +2,13 @@
 
 use crate::serve::Server;
 use crate::serve::api::{Answer, Description, Line, Ready, Rejected, Removed};
-use crate::serve::body;
+use crate::serve::body::{self, Held};
+use crate::serve::places::Place;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::record::{self, Form, Named, Query};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -41,6 +42,8 @@ pub fn router(server: Arc<Server>) -> Router {
 }
 
 type Server_ = State<Arc<Server>>;
+/// The connection that a request came on.
+type From_ = Extension<Arc<Place>>;
 
 async fn access(State(server): Server_, request: Request, next: Next) -> Response {
     match server.access.check(request.headers(), request.uri()) {
@@ -83,8 +86,8 @@ async fn no_method(uri: Uri) -> Problem {
         (status = "5XX", description = "The server failed", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn check(State(server): Server_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
-    posted(server, Action::Check, &uri, &headers, body).await
+pub async fn check(State(server): Server_, from: From_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
+    posted(server, from, Action::Check, &uri, &headers, body).await
 }
 
 /// What becomes of a record, or of each of a batch. It is inserted if its text is new: the next
@@ -107,8 +110,14 @@ pub async fn check(State(server): Server_, uri: Uri, headers: HeaderMap, body: B
         (status = "5XX", description = "The server failed; 503: an epoch must take what was inserted", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn insert(State(server): Server_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
-    posted(server, Action::Insert, &uri, &headers, body).await
+pub async fn insert(
+    State(server): Server_,
+    from: From_,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Outcome<Response> {
+    posted(server, from, Action::Insert, &uri, &headers, body).await
 }
 
 /// Removes a page, or those of a batch, with the next epoch.
@@ -126,8 +135,14 @@ pub async fn insert(State(server): Server_, uri: Uri, headers: HeaderMap, body: 
         (status = "5XX", description = "The server failed; 503: an epoch must take what was inserted", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn remove(State(server): Server_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
-    posted(server, Action::Remove, &uri, &headers, body).await
+pub async fn remove(
+    State(server): Server_,
+    from: From_,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Outcome<Response> {
+    posted(server, from, Action::Remove, &uri, &headers, body).await
 }
 
 /// What is to be done with records.
@@ -164,7 +179,15 @@ fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<St
     })
 }
 
-async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &HeaderMap, body: Body) -> Outcome<Response> {
+async fn posted(
+    server: Arc<Server>,
+    Extension(place): From_,
+    action: Action,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Body,
+) -> Outcome<Response> {
+    server.rate.take(place.address, 1)?;
     let (form, charset) = form(action, headers)?;
     let query = Query::parse(uri.query(), action.names(form))?;
     let (named, always) = (Named::of(&query)?, query.switch("always")?);
@@ -172,11 +195,13 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
         return Err(Refused::NoInbox.into());
     }
     let mut held = body::read(headers, body, server.body_bytes_max, &server.budget).await?;
-    let (online, counting) = (server.online.clone(), server.clone());
+    let _work = place.work();
+    let (online, shared) = (server.online.clone(), server.clone());
     if form == Some(Form::Batch) {
         let rows = record::rows(&held.bytes)?;
+        server.rate.take(place.address, rows.len().saturating_sub(1))?;
         let answered = server.queue.answer(move || {
-            let (mut lines, mut after) = (Vec::new(), 0);
+            let (mut lines, mut after) = (Held::new(&shared.budget), 0);
             for (number, range) in rows {
                 let line = match row(&online, action, always, held.bytes[range].trim_ascii()) {
                     Ok((line, durable)) => {
@@ -185,17 +210,20 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
                     }
                     Err(refused) => line_of(refused, number)?,
                 };
-                counting.metrics.record(&line);
-                serde_json::to_writer(&mut lines, &line)
+                shared.metrics.record(&line);
+                serde_json::to_writer(&mut lines.bytes, &line)
                     .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
-                lines.push(b'\n');
+                lines.bytes.push(b'\n');
+                if let Err(problem) = lines.drawn() {
+                    return Ok(Err(problem));
+                }
             }
-            Ok((lines, after, held))
+            Ok(Ok((lines, after, held)))
         });
         // A record waits in memory until it is durable, so its body counts as held until then.
-        let (lines, after, _held) = answered.await?;
+        let (lines, after, _held) = answered.await??;
         server.waiter.wait(after).await?;
-        return Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], lines).into_response());
+        return Ok(body::answer("application/x-ndjson", lines, &place));
     }
     let answered = server.queue.answer(move || {
         let answered = match form {
@@ -212,7 +240,7 @@ async fn posted(server: Arc<Server>, action: Action, uri: &Uri, headers: &Header
     let (line, after) = answered.map_err(Problem::from)?;
     server.waiter.wait(after).await?;
     server.metrics.record(&line);
-    Ok(json("application/json", &line))
+    answer(&server, &place, &line)
 }
 
 /// An answer, and how many records must be durable for it.
@@ -297,10 +325,10 @@ impl From<Refused> for Problem {
         (status = 404, description = "The store has no such page", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn pages(State(server): Server_, uri: Uri) -> Outcome<Response> {
+pub async fn pages(State(server): Server_, from: From_, uri: Uri) -> Outcome<Response> {
     let urls = Query::parse(uri.query(), &["url"])?.all("url");
     let [url] = &urls[..] else { return Err(Problem::bad("/pages?url=URL is wanted, with one URL")) };
-    explained(server, vec![url.clone()]).await
+    explained(server, from, vec![url.clone()]).await
 }
 
 /// Why two pages are together, or are not.
@@ -313,15 +341,17 @@ pub async fn pages(State(server): Server_, uri: Uri) -> Outcome<Response> {
         (status = 404, description = "The store lacks one of them", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn explain(State(server): Server_, uri: Uri) -> Outcome<Response> {
+pub async fn explain(State(server): Server_, from: From_, uri: Uri) -> Outcome<Response> {
     let urls = Query::parse(uri.query(), &["url"])?.all("url");
     if urls.len() != 2 {
         return Err(Problem::bad("/explain?url=A&url=B is wanted, with two URLs"));
     }
-    explained(server, urls).await
+    explained(server, from, urls).await
 }
 
-async fn explained(server: Arc<Server>, urls: Vec<String>) -> Outcome<Response> {
+async fn explained(server: Arc<Server>, Extension(place): From_, urls: Vec<String>) -> Outcome<Response> {
+    server.rate.take(place.address, 1)?;
+    let _work = place.work();
     let opened = server.online.opened()?;
     let server_ = server.clone();
     let explained = server.queue.answer(move || {
@@ -342,7 +372,7 @@ async fn explained(server: Arc<Server>, urls: Vec<String>) -> Outcome<Response> 
         };
         value.map_err(|e| Error::new(Kind::Internal, "cannot write JSON").caused_by(e))
     });
-    Ok(json("application/json", &explained.await?))
+    answer(&server, &place, &explained.await?)
 }
 
 /// The process lives.
@@ -363,7 +393,8 @@ pub async fn healthz() -> &'static str {
 )]
 pub async fn readyz(State(server): Server_) -> Outcome<Response> {
     server.check_ready()?;
-    Ok(json("application/json", &Ready { epoch: server.online.figures()?.epoch }))
+    let ready = Ready { epoch: server.online.figures()?.epoch };
+    Ok(([(header::CONTENT_TYPE, JSON)], to_json(&ready)?).into_response())
 }
 
 /// Figures of the server, for Prometheus.
@@ -372,13 +403,19 @@ pub async fn metrics(State(server): Server_) -> Outcome<Response> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], server.figures()?).into_response())
 }
 
-async fn openapi() -> Response {
-    json("application/json", &Description::openapi())
+async fn openapi(State(server): Server_, Extension(place): From_) -> Outcome<Response> {
+    answer(&server, &place, &Description::openapi())
 }
 
-fn json(form: &'static str, value: &impl Serialize) -> Response {
-    match serde_json::to_vec(value) {
-        Ok(body) => ([(header::CONTENT_TYPE, form)], body).into_response(),
-        Err(error) => Problem::from(Error::internal("cannot write JSON").caused_by(error)).into_response(),
-    }
+const JSON: &str = "application/json";
+
+fn to_json(value: &impl Serialize) -> Outcome<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|e| Error::internal("cannot write JSON").caused_by(e).into())
+}
+
+fn answer(server: &Server, place: &Arc<Place>, value: &impl Serialize) -> Outcome<Response> {
+    let mut held = Held::new(&server.budget);
+    held.bytes = to_json(value)?;
+    held.drawn()?;
+    Ok(body::answer(JSON, held, place))
 }

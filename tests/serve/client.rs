@@ -1,10 +1,11 @@
 //! A server under test, and a plain client of it.
 
-use crate::workbench::{Bench, signal};
+use crate::workbench::{Bench, pagefold, signal};
+use rustix::net;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ExitStatus, Stdio};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long anything may take before a test gives up. No test measures time.
@@ -44,7 +45,18 @@ impl Reply {
 impl Server {
     /// Starts it on any port.
     pub fn start(bench: &Bench, arguments: &[&str]) -> Server {
-        let mut command = bench.serve();
+        Server::of(bench.serve(), arguments)
+    }
+
+    /// Starts it where it may have so many files and connections open.
+    pub fn start_with_files(bench: &Bench, files: u64) -> Server {
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -n {files}; exec \"$0\" serve job.toml \"$@\"");
+        command.args(["-c", &limited, &pagefold()]).current_dir(bench.at(""));
+        Server::of(command, &[])
+    }
+
+    fn of(mut command: Command, arguments: &[&str]) -> Server {
         command.args(["--json", "--bind", "127.0.0.1:0"]).args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("started");
         let mut line = String::new();
@@ -87,6 +99,13 @@ impl Server {
         let reply = self.send("POST", target, "application/x-ndjson", body.as_bytes());
         assert_eq!(reply.status, 200, "{reply:?}");
         reply.lines()
+    }
+
+    /// A figure of `/metrics`.
+    pub fn figure(&self, name: &str) -> f64 {
+        let body = self.get("/metrics").body;
+        let line = body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name} is not in {body}")).parse().expect("a number")
     }
 
     /// A connection.
@@ -135,7 +154,18 @@ impl Drop for Server {
 }
 
 fn connect(at: SocketAddr) -> std::io::Result<TcpStream> {
-    let stream = TcpStream::connect(at)?;
+    patient(TcpStream::connect(at)?)
+}
+
+/// A connection from another address of this machine.
+pub fn connect_from(address: Ipv4Addr, to: SocketAddr) -> std::io::Result<TcpStream> {
+    let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None)?;
+    net::bind(&socket, &SocketAddr::from((address, 0)))?;
+    net::connect(&socket, &to)?;
+    patient(socket.into())
+}
+
+fn patient(stream: TcpStream) -> std::io::Result<TcpStream> {
     stream.set_read_timeout(Some(PATIENCE))?;
     Ok(stream)
 }

@@ -1,0 +1,221 @@
+//! The places for connections, and which connection loses its place to a new one.
+//!
+//! A connection costs a client nothing, so a few clients can take all places. Then the connection
+//! goes that has waited longest for its client: to send a request, all of it, or to take an answer.
+//! A client that sends its request at once is answered before its turn comes. A connection whose
+//! request is here and is worked on stays.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+use workers::locks::lock;
+
+/// All places.
+pub struct Places {
+    most: usize,
+    taken: Mutex<Taken>,
+    left: Notify,
+}
+
+/// The places that are taken.
+#[derive(Default)]
+struct Taken {
+    /// Numbers ascend, in the order in which connections came or began to wait.
+    number: u64,
+    connections: HashMap<u64, State>,
+    /// The connections that wait for their clients, by the number of the wait.
+    waits: BTreeMap<u64, u64>,
+}
+
+/// What a connection does.
+struct State {
+    /// The number of its wait, unless it is worked for.
+    wait: Option<u64>,
+    /// The requests of it that are worked on.
+    requests: usize,
+    lost: Arc<Notify>,
+}
+
+/// The place of a connection, until it is dropped.
+pub struct Place {
+    /// Where its client is.
+    pub address: IpAddr,
+    number: u64,
+    places: Arc<Places>,
+    lost: Arc<Notify>,
+}
+
+/// A request that is worked on, until it is dropped.
+pub struct Work(Arc<Place>);
+
+impl Taken {
+    fn next(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    /// Lets connection `number` wait from now on.
+    fn wait(&mut self, number: u64) {
+        let wait = self.next();
+        if let Some(state) = self.connections.get_mut(&number) {
+            state.wait = Some(wait);
+            self.waits.insert(wait, number);
+        }
+    }
+
+    fn remove(&mut self, number: u64) {
+        if let Some(wait) = self.connections.remove(&number).and_then(|state| state.wait) {
+            self.waits.remove(&wait);
+        }
+    }
+}
+
+impl Places {
+    /// So many places.
+    pub fn new(most: usize) -> Places {
+        Places { most, taken: Mutex::default(), left: Notify::new() }
+    }
+
+    /// A place for a connection from `address`. If all are taken another one loses its place; none if
+    /// all are worked for.
+    pub fn take(self: &Arc<Places>, address: IpAddr) -> Option<Arc<Place>> {
+        let mut taken = lock(&self.taken);
+        if taken.connections.len() >= self.most {
+            let (_, longest) = taken.waits.pop_first()?;
+            taken.connections.remove(&longest).inspect(|state| state.lost.notify_one());
+        }
+        let (number, lost) = (taken.next(), Arc::new(Notify::new()));
+        taken.connections.insert(number, State { wait: None, requests: 0, lost: lost.clone() });
+        taken.wait(number);
+        Some(Arc::new(Place { address, number, places: self.clone(), lost }))
+    }
+
+    /// Waits until all have left.
+    pub async fn empty(&self) {
+        while !lock(&self.taken).connections.is_empty() {
+            self.left.notified().await;
+        }
+    }
+}
+
+impl Place {
+    /// Waits until the connection has lost its place.
+    pub async fn lost(&self) {
+        self.lost.notified().await;
+    }
+
+    /// Gives the place up.
+    pub fn give_up(&self) {
+        lock(&self.places.taken).remove(self.number);
+        self.lost.notify_one();
+    }
+
+    /// A request of the connection is here and is worked on.
+    pub fn work(self: &Arc<Place>) -> Work {
+        let mut taken = lock(&self.places.taken);
+        let wait = taken.connections.get_mut(&self.number).and_then(|state| {
+            state.requests += 1;
+            state.wait.take()
+        });
+        wait.map(|wait| taken.waits.remove(&wait));
+        Work(self.clone())
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let Place { number, places, .. } = &*self.0;
+        let mut taken = lock(&places.taken);
+        let is_last = taken.connections.get_mut(number).is_some_and(|state| {
+            state.requests -= 1;
+            state.requests == 0
+        });
+        if is_last {
+            taken.wait(*number);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.places.taken).remove(self.number);
+        self.places.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::Ipv4Addr;
+
+    const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const MOST: usize = 4;
+
+    fn is_lost(place: &Place) -> bool {
+        !lock(&place.places.taken).connections.contains_key(&place.number)
+    }
+
+    proptest! {
+        /// There are never more connections than places, the one that loses its place is the one that
+        /// has waited longest, and one that is worked for never is.
+        #[test]
+        fn the_longest_wait_loses(steps in prop::collection::vec((0..4u8, 0..MOST), 1..200)) {
+            let places = Arc::new(Places::new(MOST));
+            // Open connections with their work, in the order of their waits.
+            let mut open: Vec<(Arc<Place>, Vec<Work>)> = Vec::new();
+            for (step, at) in steps {
+                match step {
+                    0 => {
+                        let loser = open.iter().position(|of| of.1.is_empty()).filter(|_| open.len() == MOST);
+                        let place = places.take(ADDRESS);
+                        prop_assert_eq!(place.is_some(), open.len() < MOST || loser.is_some());
+                        if let Some(loser) = loser {
+                            prop_assert!(is_lost(&open.remove(loser).0));
+                        }
+                        open.extend(place.map(|place| (place, Vec::new())));
+                    }
+                    1 if at < open.len() => {
+                        let work = open[at].0.work();
+                        open[at].1.push(work);
+                    }
+                    2 if at < open.len() && open[at].1.pop().is_some() && open[at].1.is_empty() => {
+                        // It begins to wait anew.
+                        let waits = open.remove(at);
+                        open.push(waits);
+                    }
+                    3 if at < open.len() => drop(open.remove(at)),
+                    _ => {}
+                }
+                prop_assert!(open.iter().all(|of| !is_lost(&of.0)));
+                let taken = lock(&places.taken);
+                prop_assert_eq!(taken.connections.len(), open.len());
+                prop_assert_eq!(taken.waits.len(), open.iter().filter(|of| of.1.is_empty()).count());
+            }
+        }
+    }
+
+    /// A connection is told that it has lost its place, also if it does not listen yet, and the
+    /// server waits at its end for those that are left.
+    #[test]
+    fn who_loses_is_told() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let places = Arc::new(Places::new(1));
+            let first = places.take(ADDRESS).expect("a place");
+            let second = places.take(ADDRESS).expect("that of the first");
+            first.lost().await;
+            let work = second.work();
+            assert!(places.take(ADDRESS).is_none());
+            let ended = tokio::spawn({
+                let places = places.clone();
+                async move { places.empty().await }
+            });
+            tokio::task::yield_now().await;
+            assert!(!ended.is_finished());
+            drop((first, second, work));
+            ended.await.expect("no panic");
+        });
+    }
+}

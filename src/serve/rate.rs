@@ -1,0 +1,158 @@
+//! How many records a second a client may send.
+//!
+//! Each client has a bucket that fills at the rate and holds what fills in one second. A request is
+//! taken while anything is in the bucket, and owes what is missing: so a batch may be larger than
+//! the bucket, and the client waits after it. Crates for this refuse what is larger than the bucket,
+//! whenever it comes. A bucket is one number, the time at which it is full again: the virtual
+//! scheduling of the generic cell rate algorithm (ITU-T I.371).
+
+use crate::serve::problem::{Outcome, Problem};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::Instant;
+use workers::locks::lock;
+
+/// The most clients that have buckets of their own. Others share one.
+pub const CLIENTS_MAX: usize = 65_536;
+/// A second in nanoseconds: what a bucket holds is what fills in it.
+const SECOND: u64 = 1_000_000_000;
+
+/// The limit of a server.
+pub struct Rate {
+    buckets: Option<Mutex<Buckets>>,
+    begun: Instant,
+}
+
+impl Rate {
+    /// So many records a second of each client, or any number.
+    pub fn new(per_second: Option<u32>) -> Rate {
+        let buckets = per_second.map(|per_second| Mutex::new(Buckets::new(per_second, CLIENTS_MAX)));
+        Rate { buckets, begun: Instant::now() }
+    }
+
+    /// Takes `records` from the bucket of the client at `address`.
+    ///
+    /// # Errors
+    ///
+    /// 429 with the seconds until something is in the bucket.
+    pub fn take(&self, address: IpAddr, records: usize) -> Outcome<()> {
+        let Some(buckets) = self.buckets.as_ref().filter(|_| records > 0) else { return Ok(()) };
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let mut buckets = lock(buckets);
+        buckets.take(client(address), records as u64, now).map_err(|wait| {
+            let detail = format!("a client may send {} records a second", buckets.per_second);
+            Problem::busy(detail).after(wait.div_ceil(SECOND))
+        })
+    }
+}
+
+/// Whose bucket an address draws on. Who has one address of IPv6 has the 2^64 of its network.
+fn client(address: IpAddr) -> u128 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => address.to_bits() >> 64 << 64,
+    }
+}
+
+/// The buckets of all clients. Times are nanoseconds since any moment.
+struct Buckets {
+    per_second: u32,
+    clients_max: usize,
+    /// When the bucket of a client is full again. A client that is not there has a full one.
+    full_at: HashMap<u128, u64>,
+    /// The same of all clients that have no place.
+    others_full_at: u64,
+    swept_at: u64,
+}
+
+impl Buckets {
+    fn new(per_second: u32, clients_max: usize) -> Buckets {
+        Buckets { per_second, clients_max, full_at: HashMap::new(), others_full_at: 0, swept_at: 0 }
+    }
+
+    /// Takes `records` from the bucket of a client, or says how long it must wait.
+    fn take(&mut self, client: u128, records: u64, now: u64) -> Result<(), u64> {
+        if self.full_at.len() >= self.clients_max && now >= self.swept_at + SECOND {
+            self.full_at.retain(|_, full_at| *full_at > now);
+            self.swept_at = now;
+        }
+        let has_place = self.full_at.len() < self.clients_max || self.full_at.contains_key(&client);
+        let known = if has_place { self.full_at.get(&client).copied() } else { Some(self.others_full_at) };
+        let full_at = known.unwrap_or(0).max(now);
+        if full_at - now >= SECOND {
+            return Err(full_at - now - SECOND + 1);
+        }
+        let full_at = full_at + (records * SECOND).div_ceil(self.per_second.into());
+        match has_place {
+            true => _ = self.full_at.insert(client, full_at),
+            false => self.others_full_at = full_at,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A rate of which a record fills in a whole number of nanoseconds.
+    const PER_SECOND: u32 = 1000;
+
+    proptest! {
+        /// A request is taken exactly if its client has, since any moment before, drawn less than
+        /// the bucket held and what has filled since; and who waits as told is taken.
+        #[test]
+        fn as_by_brute_force(
+            requests in prop::collection::vec((0..3u128, 1..2500u64, 0..SECOND), 1..200)
+        ) {
+            let mut buckets = Buckets::new(PER_SECOND, 3);
+            let (mut taken, mut now) = (Vec::<(u128, u64, u64)>::new(), 0);
+            for (client, records, pause) in requests {
+                now += pause;
+                let own = || taken.iter().filter(move |of| of.0 == client);
+                let drawn = |since: u64| -> u64 { own().filter(|of| of.2 >= since).map(|of| of.1).sum() };
+                let each = SECOND / u64::from(PER_SECOND);
+                let is_left = |since| drawn(since) * each < SECOND + (now - since);
+                let outcome = buckets.take(client, records, now);
+                prop_assert_eq!(outcome.is_ok(), own().all(|of| is_left(of.2)));
+                if let Err(wait) = outcome {
+                    prop_assert!(wait > 0);
+                    now += wait - 1;
+                    prop_assert!(buckets.take(client, records, now).is_err());
+                    now += 1;
+                    prop_assert!(buckets.take(client, records, now).is_ok());
+                }
+                taken.push((client, records, now));
+            }
+        }
+
+        /// However many clients come, memory is that of the most, and together those without a place
+        /// draw no more than one client.
+        #[test]
+        fn clients_are_bounded(clients in prop::collection::vec((0..1000u128, 0..SECOND / 4), 1..300)) {
+            let mut buckets = Buckets::new(1, 8);
+            let (mut now, mut shared) = (0, 0);
+            for (client, pause) in clients {
+                now += pause;
+                let before = buckets.others_full_at;
+                let is_taken = buckets.take(client, 1, now).is_ok();
+                shared += u64::from(is_taken && buckets.others_full_at != before);
+                prop_assert!(buckets.full_at.len() <= 8);
+                prop_assert!(shared <= now / SECOND + 2, "{} by {}", shared, now);
+            }
+        }
+    }
+
+    /// A client of IPv6 has no other bucket by another address of its network, and one of IPv4 has
+    /// the same if the socket speaks IPv6.
+    #[test]
+    fn clients_by_address() {
+        let of = |address: &str| client(address.parse().expect("an address"));
+        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+    }
+}
