@@ -13,6 +13,8 @@ use std::path::Path;
 mod client;
 /// What is inserted is decided in one order, durable, and taken by the next epoch.
 mod inserts;
+/// Trials of load.
+mod load;
 
 const NDJSON: &str = "application/x-ndjson";
 
