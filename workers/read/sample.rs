@@ -2,7 +2,7 @@
 
 use super::codec::Codec;
 use super::source::{End, Source};
-use super::{Format, Kinship, Limits, kinship, parquet};
+use super::{Format, Limits, Recognised, parquet, recognised};
 use crate::error::Result;
 use serde_json::Value;
 use std::path::Path;
@@ -28,10 +28,10 @@ pub enum Look {
 /// What the file of `size` bytes at `path` is. Errors come from the file system.
 pub fn look(path: &Path, size: u64) -> Result<Look> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
-    Ok(match kinship(&mut source)? {
-        Kinship::Crawl(format) => Look::Crawl(format, source.codec()),
-        Kinship::Companion(companion) => Look::Other(companion.line(path)),
-        Kinship::Unknown => Look::Other(super::unknown(path).to_string()),
+    Ok(match recognised(&mut source)? {
+        Recognised::Crawl(format) => Look::Crawl(format, source.codec()),
+        Recognised::Companion(companion) => Look::Other(companion.line(path)),
+        Recognised::Unknown => Look::Other(super::unknown(path).to_string()),
     })
 }
 
