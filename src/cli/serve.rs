@@ -34,7 +34,7 @@ pub struct Serve {
     /// more gets 429.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub client_rate: Option<u32>,
-    /// Threads that compare texts [default: all cores].
+    /// Threads that compare texts of single records, and as many for batches [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }

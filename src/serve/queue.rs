@@ -2,7 +2,8 @@
 //!
 //! To normalise and sign a text takes a core for up to milliseconds, so it never runs on the threads
 //! that move bytes. Who finds the queue full is told to come again: it is better to refuse at once
-//! than to answer after the client has given up.
+//! than to answer after the client has given up. Batches take up to seconds, so they have threads of
+//! their own, and a single record waits for none: the system shares the cores among all threads.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;
@@ -14,16 +15,27 @@ use workers::store::damage;
 /// The most requests that are answered or wait for it.
 pub const REQUESTS_MAX: usize = 256;
 
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// One answer.
+    Single,
+    /// An answer to each of many rows.
+    Batch,
+}
+
 /// The threads that answer, and the places before them.
 pub struct Queue {
     places: Arc<Semaphore>,
-    threads: Arc<Semaphore>,
+    singles: Arc<Semaphore>,
+    batches: Arc<Semaphore>,
 }
 
 impl Queue {
-    /// A queue before so many threads.
+    /// A queue before so many threads for single answers, and as many for batches.
     pub fn new(threads: usize) -> Queue {
-        Queue { places: Arc::new(Semaphore::new(REQUESTS_MAX)), threads: Arc::new(Semaphore::new(threads)) }
+        let [places, singles, batches] = [REQUESTS_MAX, threads, threads].map(|of| Arc::new(Semaphore::new(of)));
+        Queue { places, singles, batches }
     }
 
     /// How many requests are answered or wait for it.
@@ -31,11 +43,16 @@ impl Queue {
         REQUESTS_MAX - self.places.available_permits()
     }
 
-    /// Does `work` when it is its turn.
-    pub async fn answer<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Outcome<T> {
+    /// Does `work`, which is of this `kind`, when it is its turn.
+    pub async fn answer<T: Send + 'static>(
+        &self,
+        kind: Work,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Outcome<T> {
         let full = || Problem::busy(format!("{REQUESTS_MAX} requests are under way"));
         let place = self.places.clone().try_acquire_owned().map_err(|_| full())?;
-        let thread = self.threads.clone().acquire_owned().await.map_err(|_| full())?;
+        let threads = if kind == Work::Batch { &self.batches } else { &self.singles };
+        let thread = threads.clone().acquire_owned().await.map_err(|_| full())?;
         let done = tokio::task::spawn_blocking(move || {
             // Held until the work is done, even if the client has gone.
             let _held = (place, thread);
@@ -64,27 +81,53 @@ mod tests {
             let (go, wait) = mpsc::channel::<()>();
             let first = tokio::spawn({
                 let queue = queue.clone();
-                async move { queue.answer(move || Ok(wait.recv().is_ok())).await.is_ok_and(|answered| answered) }
+                async move {
+                    queue.answer(Work::Single, move || Ok(wait.recv().is_ok())).await.is_ok_and(|answered| answered)
+                }
             });
             let others: Vec<_> = (1..REQUESTS_MAX)
                 .map(|_| {
                     tokio::spawn({
                         let queue = queue.clone();
-                        async move { queue.answer(|| Ok(())).await.is_ok() }
+                        async move { queue.answer(Work::Single, || Ok(())).await.is_ok() }
                     })
                 })
                 .collect();
             while queue.places.available_permits() > 0 {
                 tokio::task::yield_now().await;
             }
-            let refused = queue.answer(|| Ok(())).await.expect_err("full");
+            let refused = queue.answer(Work::Single, || Ok(())).await.expect_err("full");
             assert_eq!(refused.status, 429);
             go.send(()).expect("awaited");
             assert!(first.await.expect("no panic"));
             for other in others {
                 assert!(other.await.expect("no panic"));
             }
-            assert!(queue.answer(|| Ok(())).await.is_ok());
+            assert!(queue.answer(Work::Single, || Ok(())).await.is_ok());
+        });
+    }
+
+    /// A single record waited for the batches before it, up to a second. While batches have all
+    /// their threads, it is answered.
+    #[test]
+    fn a_single_record_passes_batches() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+        runtime.block_on(async {
+            let queue = Arc::new(Queue::new(1));
+            let (go, wait) = mpsc::channel::<()>();
+            let (begun, begins) = tokio::sync::oneshot::channel();
+            let batch = tokio::spawn({
+                let queue = queue.clone();
+                let work = move || {
+                    let _ = begun.send(());
+                    Ok(wait.recv().is_ok())
+                };
+                async move { queue.answer(Work::Batch, work).await.is_ok_and(|answered| answered) }
+            });
+            begins.await.expect("it begins");
+            assert!(queue.answer(Work::Single, || Ok(())).await.is_ok());
+            go.send(()).expect("awaited");
+            assert!(batch.await.expect("no panic"));
         });
     }
 
@@ -94,9 +137,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
         runtime.block_on(async {
             let queue = Queue::new(1);
-            let failed = queue.answer(|| -> Result<()> { panic!("a fault") }).await.expect_err("a panic");
+            let failed = queue.answer(Work::Single, || -> Result<()> { panic!("a fault") }).await.expect_err("a panic");
             assert_eq!(failed.status, 500);
-            assert!(queue.answer(|| Ok(())).await.is_ok());
+            assert!(queue.answer(Work::Single, || Ok(())).await.is_ok());
         });
     }
 }

@@ -5,6 +5,7 @@ use crate::serve::api::{Answer, Description, Line, Ready, Rejected, Removed};
 use crate::serve::body::{self, Held};
 use crate::serve::places::Place;
 use crate::serve::problem::{Outcome, Problem};
+use crate::serve::queue::Work;
 use crate::serve::record::{self, Form, Named, Query};
 use axum::Router;
 use axum::body::Body;
@@ -200,7 +201,7 @@ async fn posted(
     if form == Some(Form::Batch) {
         let rows = record::rows(&held.bytes)?;
         server.rate.take(place.address, rows.len().saturating_sub(1))?;
-        let answered = server.queue.answer(move || {
+        let answered = server.queue.answer(Work::Batch, move || {
             let (mut lines, mut after) = (Held::new(&shared.budget), 0);
             for (number, range) in rows {
                 let line = match row(&online, action, always, held.bytes[range].trim_ascii()) {
@@ -225,7 +226,7 @@ async fn posted(
         server.waiter.wait(after).await?;
         return Ok(body::answer("application/x-ndjson", lines, &place));
     }
-    let answered = server.queue.answer(move || {
+    let answered = server.queue.answer(Work::Single, move || {
         let answered = match form {
             Some(Form::Text | Form::Html) => {
                 let body = record::body(form == Some(Form::Html), charset, std::mem::take(&mut held.bytes));
@@ -354,7 +355,7 @@ async fn explained(server: Arc<Server>, Extension(place): From_, urls: Vec<Strin
     let _work = place.work();
     let opened = server.online.opened()?;
     let server_ = server.clone();
-    let explained = server.queue.answer(move || {
+    let explained = server.queue.answer(Work::Single, move || {
         let found = urls.iter().map(|url| page::find(&opened.index, url)).collect::<Result<Vec<_>, Error>>()?;
         let value = match &found[..] {
             [a, b] => serde_json::to_value(pair::explain(&opened.index, [a, b])?),
