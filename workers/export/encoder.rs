@@ -56,12 +56,7 @@ impl Encoder {
             Ok(Some(HashingFile::new(file, path, BUFFER_BYTES)))
         };
         let parquet = open(Form::Parquet)?.map(|file| {
-            let properties = WriterProperties::builder()
-                .set_compression(Compression::ZSTD(ZstdLevel::default()))
-                .set_max_row_group_row_count(Some(GROUP_ROWS))
-                .set_created_by(CREATOR.into())
-                .build();
-            ArrowWriter::try_new(file, schema, Some(properties)).map_err(|e| parquet_error(dir, name, e))
+            ArrowWriter::try_new(file, schema, Some(properties())).map_err(|e| parquet_error(dir, name, e))
         });
         let (jsonl, parquet) = (open(Form::Jsonl)?, parquet.transpose()?);
         Ok(Encoder { dir: dir.to_owned(), name, group_bytes: 0, jsonl, parquet })
@@ -104,6 +99,15 @@ impl Encoder {
         }
         Ok(files)
     }
+}
+
+/// The properties of a Parquet file of ours.
+pub(crate) fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_created_by(CREATOR.into())
+        .build()
 }
 
 /// The name of the file of the table `name` in a form.

@@ -9,7 +9,7 @@
 mod changes;
 mod clusters;
 mod current;
-mod encoder;
+pub(crate) mod encoder;
 mod gone;
 mod large;
 mod little;

@@ -3,13 +3,12 @@
 //! It stands beside the promise that results do not depend on names, since it names a file.
 
 use crate::error::{Error, Kind, Result};
+use crate::export::encoder;
 use crate::export::sink::{Exported, exported};
 use crate::filter::part::Part;
 use crate::filter::verdict::Record;
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 use std::path::Path;
 
 exported! {
@@ -34,14 +33,19 @@ exported! {
 
 /// Rows in memory before they are encoded.
 const BATCH_ROWS: usize = 1 << 13;
-/// Rows of a row group.
-const GROUP_ROWS: usize = 1 << 20;
+/// Bytes of their texts.
+const BATCH_BYTES: usize = 1 << 24;
+/// Bytes of texts of a row group, which is held in memory while it is written.
+const GROUP_BYTES: usize = 1 << 27;
 
 /// The sidecar that is being written.
 pub struct Rows {
     name: String,
     written: u64,
     rows: Vec<RecordRow>,
+    /// The bytes of their texts, and of those of the row group before them.
+    bytes: usize,
+    group_bytes: usize,
     writer: ArrowWriter<Part>,
 }
 
@@ -49,18 +53,15 @@ impl Rows {
     /// The sidecar at `path` of the input `name`.
     pub fn create(path: &Path, name: &Path) -> Result<Rows> {
         let part = Part::create(path)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_created_by("pagefold".into())
-            .build();
-        let writer = ArrowWriter::try_new(part, RecordRow::schema(), Some(properties)).map_err(failed)?;
-        Ok(Rows { name: name.to_string_lossy().into_owned(), written: 0, rows: Vec::new(), writer })
+        let writer = ArrowWriter::try_new(part, RecordRow::schema(), Some(encoder::properties())).map_err(failed)?;
+        let name = name.to_string_lossy().into_owned();
+        Ok(Rows { name, written: 0, rows: Vec::new(), bytes: 0, group_bytes: 0, writer })
     }
 
     /// Adds `record`, which lies in the bytes `range` of the file, if it lies there alone.
     pub fn push(&mut self, record: &Record, range: Option<(u64, u64)>) -> Result<()> {
         let membership = record.membership.as_ref();
+        self.bytes += record.bytes() + membership.map_or(0, |of| of.representative.len());
         self.rows.push(RecordRow {
             warc_filename: self.name.clone(),
             record: self.written,
@@ -78,7 +79,7 @@ impl Rows {
             relation: membership.and_then(|of| of.relation),
         });
         self.written += 1;
-        if self.rows.len() == BATCH_ROWS { self.flush() } else { Ok(()) }
+        if self.rows.len() == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -86,6 +87,11 @@ impl Rows {
             .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
         self.writer.write(&batch).map_err(failed)?;
         self.rows.clear();
+        self.group_bytes += std::mem::take(&mut self.bytes);
+        if self.group_bytes >= GROUP_BYTES {
+            self.writer.flush().map_err(failed)?;
+            self.group_bytes = 0;
+        }
         Ok(())
     }
 
