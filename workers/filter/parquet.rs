@@ -9,14 +9,15 @@ use crate::filter::copy::{Copied, Copier, Parts, Spot};
 use crate::filter::order::{Fate, Runs};
 use crate::filter::part::Part;
 use crate::panics::guarded;
+use crate::read;
 use parquet::basic::Type;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, TypePtr};
 use std::fs::File;
@@ -33,16 +34,25 @@ pub type Outcome<T> = std::result::Result<T, ParquetError>;
 /// A Parquet file that is read.
 pub struct Table {
     path: PathBuf,
-    file: File,
-    reader: SerializedFileReader<File>,
+    file: Arc<File>,
+    metadata: ParquetMetaData,
 }
 
 impl Table {
     /// Opens the file at `path`.
     pub fn open(path: &Path) -> Result<Table> {
-        let open = || File::open(path).map_err(|e| Error::input("open", path, e));
-        let opened = sound(path, || SerializedFileReader::new(open().map_err(external)?));
-        Ok(Table { path: path.to_owned(), file: open()?, reader: opened? })
+        let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
+        let metadata = read::parquet::metadata(path)?;
+        let metadata = sound(path, || metadata.map_err(ParquetError::General))?;
+        Ok(Table { path: path.to_owned(), file: Arc::new(file), metadata })
+    }
+
+    /// Reads column `column` of row group `group`.
+    fn column(&self, group: usize, column: usize) -> Outcome<ColumnReader> {
+        let (of, descriptor) = (self.metadata.row_group(group), self.metadata.file_metadata().schema_descr());
+        let chunk = of.columns().get(column).ok_or_else(|| ParquetError::EOF("a column is missing".into()))?;
+        let pages = SerializedPageReader::new(self.file.clone(), chunk, of.num_rows() as usize, None)?;
+        Ok(get_column_reader(descriptor.column(column), Box::new(pages)))
     }
 
     /// Its path.
@@ -52,7 +62,7 @@ impl Table {
 
     /// Its metadata.
     pub fn metadata(&self) -> &ParquetMetaData {
-        self.reader.metadata()
+        &self.metadata
     }
 
     /// The schema.
@@ -98,7 +108,7 @@ impl Table {
                 column_index: None,
                 offset_index: None,
             };
-            group.append_column(&self.file, close)?;
+            group.append_column(&*self.file, close)?;
         }
         Ok(())
     }
@@ -293,10 +303,9 @@ impl Rows {
             let mut kept = kept.as_mut().map(|file| file.next_row_group()).transpose()?;
             let mut removed = removed.as_mut().map(|file| file.next_row_group()).transpose()?;
             if is_mixed {
-                let from = table.reader.get_row_group(index)?;
                 let descriptors = table.metadata().file_metadata().schema_descr().columns();
                 for (column, descriptor) in descriptors.iter().enumerate() {
-                    let mut reader = from.get_column_reader(column)?;
+                    let mut reader = table.column(index, column)?;
                     let mut one = kept.as_mut().map(|group| group.next_column()).transpose()?.flatten();
                     let mut other = removed.as_mut().map(|group| group.next_column()).transpose()?.flatten();
                     let writers = [one.as_mut().map(|c| c.untyped()), other.as_mut().map(|c| c.untyped())];
@@ -377,11 +386,10 @@ pub fn join<W: Write + Send>(
             if let [(_, table, index)] = tables[..] {
                 table.append(index, &mut group)?;
             } else {
-                let from: Vec<_> = tables.iter().map(|(_, table, at)| table.reader.get_row_group(*at)).collect();
-                let from = from.into_iter().collect::<Outcome<Vec<_>>>()?;
+                let read = |side: usize, column| tables[side].1.column(tables[side].2, column);
                 let descriptors = tables[0].1.metadata().file_metadata().schema_descr().columns();
                 for (column, descriptor) in descriptors.iter().enumerate() {
-                    let (mut one, mut two) = (from[0].get_column_reader(column)?, from[1].get_column_reader(column)?);
+                    let (mut one, mut two) = (read(0, column)?, read(1, column)?);
                     let Some(mut writer) = group.next_column()? else { break };
                     let readers = [Some(&mut one), Some(&mut two)];
                     transfer(readers, [Some(writer.untyped()), None], descriptor, &of_group)?;
@@ -392,4 +400,26 @@ pub fn join<W: Write + Send>(
         })?;
     }
     sound(kept, || file.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    /// A footer that states more groups in its schema than there can be is an error of the file, as
+    /// it is for the reader; its decoder would end the process.
+    #[test]
+    fn absurd_schemas() {
+        let mut footer = vec![0x15, 2, 0x19, 0xfc, 99];
+        for _ in 0..99 {
+            footer.extend([0x48, 1, b'x', 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0]);
+        }
+        footer.push(0);
+        let length = (footer.len() as u32).to_le_bytes();
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), [b"PAR1", &footer[..], &length, b"PAR1"].concat()).expect("written");
+        let error = Table::open(file.path()).err().expect("an error");
+        assert!(error.kind() == Kind::Data && error.to_string().contains("no sound schema"), "{error}");
+    }
 }

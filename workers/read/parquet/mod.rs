@@ -105,17 +105,9 @@ impl Parquet {
         let spoiled = |why: &dyn std::fmt::Display| {
             Error::new(Kind::Data, format!("{}: no Parquet file, or a damaged one: {why}", split.path.display()))
         };
-        let footer = footer(&file)?.map_err(|why| spoiled(&why))?;
-        if !schema_is_sound(&footer) {
-            return Err(spoiled(&"its footer holds no sound schema"));
-        }
+        let metadata = decoded_footer(&file)?.map_err(|why| spoiled(&why))?;
         let wanted = options.wanted();
-        let decoded = guarded(|| {
-            let metadata = ParquetMetaDataReader::decode_metadata(&footer)?;
-            let selection = selection(&metadata, &wanted)?;
-            Ok((metadata, selection))
-        });
-        let (metadata, selection) = decoded.map_err(|why| spoiled(&why))?;
+        let selection = guarded(|| selection(&metadata, &wanted)).map_err(|why| spoiled(&why))?;
         let selection = selection.map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
         let groups = row_groups(&metadata, &selection, file.size(), &options.limits).map_err(|why| spoiled(&why))?;
         let groups: VecDeque<RowGroup> =
@@ -270,12 +262,20 @@ impl Reader for Parquet {
 /// The paths of the columns that are not in lists; none if the file is no sound Parquet.
 pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     let file = PagedFile::open(path, end)?;
-    let Ok(footer) = footer(&file)? else { return Ok(Vec::new()) };
-    if !schema_is_sound(&footer) {
-        return Ok(Vec::new());
-    }
-    let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(&footer));
-    Ok(metadata.map_or(Vec::new(), |metadata| columns::names(&metadata)))
+    Ok(decoded_footer(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
+}
+
+/// What the footer of the file at `path` says. The inner error states what is wrong with it.
+pub fn metadata(path: &Path) -> Result<std::result::Result<ParquetMetaData, String>> {
+    decoded_footer(&PagedFile::open(path, 0)?)
+}
+
+/// The footer, checked before the decoder allocates or recurses by it.
+fn decoded_footer(file: &PagedFile) -> Result<std::result::Result<ParquetMetaData, String>> {
+    Ok(footer(file)?.and_then(|footer| match schema_is_sound(&footer) {
+        true => guarded(|| ParquetMetaDataReader::decode_metadata(&footer)),
+        false => Err("its footer holds no sound schema".into()),
+    }))
 }
 
 /// `whole * part / of`, without overflow.
