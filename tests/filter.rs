@@ -553,7 +553,8 @@ fn it_goes_on_where_it_was() {
     assert!(files(&bench.at("two")) == whole);
 }
 
-/// A filter that is killed at any moment and run again gives the bytes of one that was not.
+/// A filter that is killed at any moment and run again gives the bytes of one that was not, and
+/// leaves no parts of files.
 #[test]
 fn killed_at_any_moment() {
     let bench = Bench::new(Path::new("in"), "");
@@ -567,13 +568,7 @@ fn killed_at_any_moment() {
     let started = std::time::Instant::now();
     filter(&bench, &undisturbed.each_ref().map(String::as_str));
     let took_us = started.elapsed().as_micros() as u64;
-    // What a killed process had not finished lies aside under a name that begins with a dot.
-    let named = |dir: &str| {
-        let mut found = files(&bench.at(dir));
-        found.retain(|name, _| !name.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
-        found
-    };
-    let whole = named("whole");
+    let whole = files(&bench.at("whole"));
     let (mut random, mut killed) = (Random::seeded(), 0);
     for round in 0..number("PAGEFOLD_KILLS", 25).div_ceil(5) {
         let dir = format!("round{round}");
@@ -590,10 +585,83 @@ fn killed_at_any_moment() {
             killed += u64::from(code.is_none());
         }
         filter(&bench, &arguments.each_ref().map(String::as_str));
-        assert!(named(&dir) == whole, "round {round}");
+        assert!(files(&bench.at(&dir)) == whole, "round {round}");
     }
     println!("{killed} filters were killed");
     assert!(killed > 0, "no filter was killed");
+}
+
+/// A table of records is written wherever it is missing, also in another folder, and no file of
+/// somebody else is replaced by it.
+#[test]
+fn tables_of_records_in_any_folder() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let run = |records: &str| filter(&bench, &["--to", "kept", "--records", records])["files_before"].clone();
+    assert_eq!((run("one"), run("two")), (json!(0), json!(0)));
+    let whole = files(&bench.at("one"));
+    assert!(!whole.is_empty() && files(&bench.at("two")) == whole);
+    std::fs::remove_file(bench.at("two/a.jsonl.parquet")).expect("there");
+    assert_eq!((run("two"), run("two")), (json!(0), json!(1)));
+    assert!(files(&bench.at("two")) == whole);
+    std::fs::create_dir(bench.at("three")).expect("made");
+    std::fs::write(bench.at("three/a.jsonl.parquet"), "not ours").expect("written");
+    for to in ["kept", "new"] {
+        let refused = bench.pagefold("filter", &["--to", to, "--records", "three"]);
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(73) && stderr.contains("not written by this filter"), "{stderr}");
+        assert_eq!(std::fs::read(bench.at("three/a.jsonl.parquet")).expect("there"), b"not ours");
+    }
+}
+
+/// An original gets its name only if its bytes are right, and one that is there and right is not in
+/// the way.
+#[test]
+fn originals_are_right_or_not_there() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments = ["--to", "kept", "--removed", "removed"];
+    filter(&bench, &arguments);
+    let undo = [&arguments[..], &["--undo", "again"]].concat();
+    let original = std::fs::read(bench.at("kept/a.jsonl")).expect("kept");
+    let mut wrong = original.clone();
+    wrong[20] ^= 1;
+    std::fs::write(bench.at("kept/a.jsonl"), wrong).expect("written");
+    let refused = bench.pagefold("filter", &undo);
+    assert_eq!(refused.status.code(), Some(65), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert!(files(&bench.at("again")).is_empty());
+    std::fs::write(bench.at("kept/a.jsonl"), original).expect("written");
+    // What a process leaves that is killed after it placed the file and before it said so.
+    std::fs::write(bench.at("again/a.jsonl"), lines(0)).expect("written");
+    assert_eq!(filter(&bench, &undo)["equal"], 1);
+    std::fs::remove_file(bench.at("again/a.jsonl")).expect("there");
+    assert_eq!(filter(&bench, &undo)["equal"], 1);
+    assert_eq!(std::fs::read(bench.at("again/a.jsonl")).expect("made"), lines(0).into_bytes());
+}
+
+/// A table that its reader refuses, as it states more rows than its bytes can hold, is copied whole:
+/// each of these rows got a label in memory.
+#[test]
+fn refused_tables_are_copied_whole() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let nulls = || Arc::new(StringArray::new_null(200_000)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("url", nulls()), ("text", nulls())]).expect("a batch");
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    std::fs::write(bench.at("in/a.parquet"), writer.into_inner().expect("in memory")).expect("written");
+    std::fs::write(bench.at("in/b.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    for (dir, more) in [("kept", &[][..]), ("labelled", &["--annotate"])] {
+        let report = filter(&bench, &[&["--to", dir], more].concat());
+        assert_eq!(report["files_whole"].as_array().map(Vec::len), Some(1), "{report}");
+        let copied = std::fs::read(bench.at(dir).join("a.parquet")).expect("copied");
+        assert!(copied == std::fs::read(bench.at("in/a.parquet")).expect("there"));
+    }
 }
 
 /// warcio, which replays archives and makes their indexes, accepts every archive that a filter

@@ -201,8 +201,8 @@ impl Copier for Plain {
     }
 }
 
-/// A frame of lz4 into `part`, the same bytes however it is written to: the encoder would choose the
-/// size of blocks by the first write.
+/// An lz4 encoder with a fixed block size. By default it takes the size from the first write, so the
+/// bytes would depend on how it is fed.
 fn lz4<W: Write>(part: W) -> FrameEncoder<W> {
     let info = FrameInfo::new().block_size(BlockSize::Max64KB).content_checksum(true);
     FrameEncoder::with_frame_info(info, part)

@@ -3,9 +3,9 @@
 //!
 //! An input is read once more by its reader, which finds its records and what they say; a judge
 //! looks their pages up in the store; a copier copies the bytes. Memory holds a portion of records,
-//! however large a file is. Each file gets its name when it is whole, and a note beside the results
-//! says so: what is interrupted goes on with the files that have no note. Several processes may work
-//! on one folder: each takes files that no other one has locked.
+//! however large a file is. A file gets its name only when it is complete, and a note then records
+//! that. A run that follows an interrupted one handles the files without a note. Several processes
+//! may work on one folder: each takes files that no other one has locked.
 
 mod annotate;
 mod claim;
@@ -41,7 +41,7 @@ use crate::fold::ingest;
 use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
-use crate::read::{self, Format, Reader, Split};
+use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::manifest::Head;
 use crate::store::{Store, damage};
 use std::collections::HashMap;
@@ -77,6 +77,14 @@ impl Options {
     fn notes(&self) -> PathBuf {
         let dir = self.removed.as_ref().or(self.to.as_ref()).or(self.records.as_ref());
         dir.map_or_else(PathBuf::new, |dir| dir.join(note::FOLDER))
+    }
+
+    /// The files of the input `name`: what is kept of it, what is removed, and its records.
+    fn places(&self, name: &Path) -> [Option<PathBuf>; 3] {
+        let mut table = name.as_os_str().to_owned();
+        table.push(".parquet");
+        [(&self.to, name), (&self.removed, name), (&self.records, Path::new(&table))]
+            .map(|(dir, name)| dir.as_ref().map(|dir| dir.join(name)))
     }
 }
 
@@ -127,20 +135,20 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     let mut work = Work { job, judge, options, manner, targets: HashMap::new() };
     if options.revisits {
         let found = in_threads(&originals, options.threads, |original| work.targets_in(original))?;
-        work.targets = found.into_iter().flat_map(|(_, found)| found).collect();
+        work.targets = found.into_iter().flatten().collect();
     }
     let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
     let all = in_threads(&originals, options.threads, |original| done(original, false))?;
     let mut outcome = Outcome { epoch: head.manifest.epoch, files: originals.len(), ..Outcome::default() };
-    for (at, file) in all {
+    for (original, file) in originals.iter().zip(all) {
         // What another process has locked is waited for.
-        let file = file.map_or_else(|| done(&originals[at], true), |file| Ok(Some(file)))?;
+        let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;
         let Some(Finished { note, was_there }) = file else {
             return Err(Error::internal("a lock was not waited for"));
         };
         outcome.files_before += usize::from(was_there);
         outcome.recoded += usize::from(note.is_recoded);
-        outcome.whole.extend(note.is_whole.then(|| originals[at].input.shown()));
+        outcome.whole.extend(note.is_whole.then(|| original.input.shown()));
         outcome.totals.add(&note.totals);
     }
     outcome.whole.sort();
@@ -150,33 +158,33 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     Ok(outcome)
 }
 
-/// Does `work` on each original in some threads; what came of each, with its number.
-fn in_threads<T: Send>(
-    originals: &[Original],
-    threads: usize,
-    work: impl Fn(&Original) -> Result<T> + Sync,
-) -> Result<Vec<(usize, T)>> {
+/// Does `work` on each item in some threads; what came of each, in their order. The error is that
+/// of the first item that failed, however many threads there are.
+fn in_threads<I: Sync, T: Send>(items: &[I], threads: usize, work: impl Fn(&I) -> Result<T> + Sync) -> Result<Vec<T>> {
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let thread = || -> Result<Vec<(usize, T)>> {
+    let thread = || {
         let mut finished = Vec::new();
         while !failed.load(Ordering::Relaxed) {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(original) = originals.get(at) else { break };
-            let done = work(original).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            let Some(item) = items.get(at) else { break };
+            let done = work(item);
+            failed.fetch_or(done.is_err(), Ordering::Relaxed);
             finished.push((at, done));
         }
-        Ok(finished)
+        finished
     };
     let all = thread::scope(|scope| {
         let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(thread)).collect();
         let joined = threads.into_iter().map(|thread| match thread.join() {
-            Ok(outcome) => outcome,
+            Ok(finished) => Ok(finished),
             Err(payload) => Err(damage::of_thread(payload, "a filter")),
         });
         // All threads are joined before the first failure is told.
         joined.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()
     })?;
-    Ok(all.into_iter().flatten().collect())
+    let mut all: Vec<(usize, Result<T>)> = all.into_iter().flatten().collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, done)| done).collect()
 }
 
 /// Fails if a file has indexes of its records: those of a filtered one would have to be new.
@@ -254,12 +262,19 @@ impl Work<'_> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
         let Some(_claim) = Claim::take(&path.with_extension("lock"), is_patient)? else { return Ok(None) };
-        if let Some(note) = Note::read(&path)?.filter(|note| note.is_of(&self.manner, original, self.options)) {
-            return Ok(Some(Finished { note, was_there: true }));
+        let (before, has_note) = (Note::read(&path)?, path.exists());
+        if let Some(note) = before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options)) {
+            return Ok(Some(Finished { note: note.clone(), was_there: true }));
         }
-        self.check_places(original, path.exists())?;
+        let places = self.options.places(&original.name);
+        self.check_places(&places, has_note, before.as_ref())?;
+        if has_note && !before.as_ref().is_some_and(Note::is_finished) {
+            // Only a process that was killed leaves parts.
+            let order = path.with_extension("order");
+            places.iter().flatten().chain([&order]).try_for_each(|path| part::sweep(path))?;
+        }
         Note::begin(&self.manner, original, &path)?;
-        let note = match self.copy(original, false) {
+        let mut note = match self.copy(original, false) {
             // A damaged file is told as such in the sidecar; none of its bytes is lost.
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!(%error, "copied whole, with what folds");
@@ -267,15 +282,19 @@ impl Work<'_> {
             }
             copied => copied?,
         };
+        // A table of an earlier filter stays ours.
+        note.records = note.records.or(before.and_then(|before| before.records));
         note.write(&path)?;
         Ok(Some(Finished { note, was_there: false }))
     }
 
     /// Fails if a file would be replaced that no filter has written.
-    fn check_places(&self, original: &Original, is_ours: bool) -> Result<()> {
-        let places =
-            [&self.options.to, &self.options.removed].into_iter().flatten().map(|dir| dir.join(&original.name));
-        match places.into_iter().find(|path| !is_ours && path.exists()) {
+    fn check_places(&self, places: &[Option<PathBuf>; 3], has_note: bool, note: Option<&Note>) -> Result<()> {
+        let foreign = match note {
+            Some(note) => note.foreign(places),
+            None => places.iter().flatten().find(|path| !has_note && path.exists()),
+        };
+        match foreign {
             Some(path) => {
                 let why = "is there and was not written by this filter; move it away, or name another folder";
                 Err(Error::new(Kind::Output, format!("{} {why}", path.display())))
@@ -298,17 +317,16 @@ impl Work<'_> {
             Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
             None => None,
         };
-        let records = self.options.records.as_ref().map(|dir| {
-            let mut file = name.as_os_str().to_owned();
-            file.push(".parquet");
-            rows::Rows::create(&dir.join(file), name)
-        });
-        let mut records = records.transpose()?;
+        let [.., table] = self.options.places(name);
+        let mut records = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
         let mut totals = Totals::new(&original.source);
         let mut file = Portions { reader: &mut *reader, shape, size, open: None, is_done: false };
         while let Some((mut portion, ranges)) = file.next()? {
             self.judge.judge(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
+                if !is_whole && record.reason == Some(BAD_FILE) {
+                    return Err(Error::new(Kind::Data, format!("{}: its reader refuses it", input.shown())));
+                }
                 let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
                 totals.count(record, stays, range.bytes);
                 if let Some(rows) = &mut records {
@@ -335,9 +353,9 @@ impl Work<'_> {
             let line = format!("{}: changed while it was read; run again", input.shown());
             return Err(Error::new(Kind::TryAgain, line));
         }
-        records.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
         totals.bytes_in = size;
         let mut note = Note::new(&self.manner, original, shape, totals, is_whole);
+        note.records = records.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
         if let Some(copied) = copied {
             note.is_recoded = copied.is_recoded;
             note.decoded = copied.decoded;
@@ -380,8 +398,8 @@ impl Work<'_> {
     }
 }
 
-/// Whether a record is in the filtered file. What was decided to be no page of its own is not. In an
-/// archive what is no page stays, since a crawl cannot be replayed without; a table has pages alone.
+/// Whether a record is in the filtered file. Records that fold or are superseded are left out.
+/// Revisits and removals stay in archives, where replay needs them, and are left out of tables.
 fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
     let is_archive = matches!(shape, Some((Format::Warc | Format::Wacz | Format::Arc, _)));
     match record.verdict {
@@ -472,5 +490,28 @@ impl Portions<'_> {
             _ => 0,
         };
         Range { alone, bytes: alone.map_or(decoded, |(start, end)| to(end, start)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// Of two items that fail at once the error is that of the first, and without an error each
+    /// outcome stands in the place of its item: what threads take which item changes no report.
+    #[test]
+    fn the_order_of_items() {
+        for _ in 0..50 {
+            let both = Barrier::new(2);
+            let fails = |n: &u32| -> Result<()> {
+                both.wait();
+                Err(Error::internal(format!("item {n}")))
+            };
+            let error = in_threads(&[1, 2], 2, fails).expect_err("both fail");
+            assert!(error.to_string().contains("item 1"), "{error}");
+            let numbers: Vec<u32> = (0..40).collect();
+            assert_eq!(in_threads(&numbers, 4, |n| Ok(*n)).expect("done"), numbers);
+        }
     }
 }

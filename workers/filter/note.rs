@@ -54,6 +54,8 @@ pub struct Note {
     pub kept: Option<u64>,
     /// The size of the file of what was removed, if there is one.
     pub removed: Option<u64>,
+    /// The size of the table of records, if one was written.
+    pub records: Option<u64>,
     /// Whether it was copied with all that folds.
     pub is_whole: bool,
     /// Whether something was compressed anew.
@@ -71,6 +73,11 @@ pub fn path(notes: &Path, name: &Path) -> PathBuf {
     let mut file = notes.join(name).into_os_string();
     file.push(".json");
     PathBuf::from(file)
+}
+
+/// Whether a file of so many bytes is at `path`.
+pub fn has_size(path: &Path, bytes: u64) -> bool {
+    path.metadata().is_ok_and(|there| there.len() == bytes)
 }
 
 impl Note {
@@ -94,6 +101,7 @@ impl Note {
             kind: kind.into(),
             kept: None,
             removed: None,
+            records: None,
             is_whole,
             is_recoded: false,
             decoded: None,
@@ -110,15 +118,29 @@ impl Note {
 
     /// Whether it is of `original` in this manner, and the files are there.
     pub fn is_of(&self, manner: &Manner, original: &Original, options: &Options) -> bool {
-        let is_there = |dir: &Option<PathBuf>, bytes: Option<u64>| match (dir, bytes) {
-            (Some(dir), Some(bytes)) => {
-                dir.join(&original.name).metadata().is_ok_and(|metadata| metadata.len() == bytes)
-            }
-            _ => true,
-        };
+        let is_there = |(path, bytes): (&PathBuf, Option<u64>)| bytes.is_none_or(|bytes| has_size(path, bytes));
         (&self.manner, &self.digest, self.is_copy) == (manner, &original.input.digest, original.is_copy)
-            && is_there(&options.to, self.kept)
-            && is_there(&options.removed, self.removed)
+            // A note of an older build does not say the size of the table.
+            && options.records.is_some() <= self.records.is_some()
+            && self.files(&options.places(&original.name)).all(is_there)
+    }
+
+    /// Whether a file of `places` is there that a filter with this note has not written.
+    pub fn foreign<'a>(&self, places: &'a [Option<PathBuf>; 3]) -> Option<&'a PathBuf> {
+        let is_ours = |path: &Path, bytes: Option<u64>| bytes.is_some_and(|bytes| has_size(path, bytes));
+        let mut files = self.files(places).filter(|_| self.is_finished());
+        files.find(|(path, bytes)| path.exists() && !is_ours(path, *bytes)).map(|(path, _)| path)
+    }
+
+    /// Each file of `places` with the size that it has by this note.
+    fn files<'a>(&self, places: &'a [Option<PathBuf>; 3]) -> impl Iterator<Item = (&'a PathBuf, Option<u64>)> {
+        let sizes = [self.kept, self.removed, self.records];
+        places.iter().zip(sizes).filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
+    }
+
+    /// Whether the files are whole; else it says only that they are ours.
+    pub fn is_finished(&self) -> bool {
+        !self.digest.is_empty()
     }
 
     /// The note at `path`; none if there is none, or it is of another build.

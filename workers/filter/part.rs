@@ -1,7 +1,7 @@
 //! A file that gets its name when it is whole.
 
 use crate::error::{Error, Kind, Result};
-use crate::store::durable;
+use crate::store::{durable, entries};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ pub struct Part {
     aside: PathBuf,
     path: PathBuf,
     bytes: u64,
+    hasher: Option<blake3::Hasher>,
 }
 
 impl Part {
@@ -28,7 +29,18 @@ impl Part {
         let stem = folder.join(format!(".{name}.{}", durable::tag()));
         let (file, aside) = durable::create_aside(&stem).map_err(|e| e.with_kind(Kind::Output))?;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
-        Ok(Part { file, aside, path: path.to_owned(), bytes: 0 })
+        Ok(Part { file, aside, path: path.to_owned(), bytes: 0, hasher: None })
+    }
+
+    /// The same file, hashed while it is written. Nothing is written to it yet.
+    pub fn hashed(mut self) -> Part {
+        self.hasher = Some(blake3::Hasher::new());
+        self
+    }
+
+    /// The digest of the bytes written so far, if they are hashed.
+    pub fn digest(&self) -> Option<String> {
+        self.hasher.as_ref().map(|hasher| hasher.finalize().to_hex().to_string())
     }
 
     /// The bytes written so far.
@@ -53,6 +65,22 @@ impl Part {
     }
 }
 
+/// Removes the parts of `path` that killed processes left. The caller has the claim on it, so no
+/// other process is writing one.
+pub fn sweep(path: &Path) -> Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let stem = format!(".{}.", name.to_string_lossy());
+    for aside in entries(folder).map_err(|e| e.with_kind(Kind::Output))? {
+        let name = aside.file_name().unwrap_or_default().to_string_lossy();
+        let tag = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".writing"));
+        // A tag has no dot; with one it is a part of a longer name.
+        if tag.is_some_and(|tag| !tag.contains('.')) {
+            remove(&aside)?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes the file at `path`, if there is one.
 pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
@@ -66,6 +94,9 @@ impl Write for Part {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let written = file.write(bytes)?;
         self.bytes += written as u64;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&bytes[..written]);
+        }
         Ok(written)
     }
 
@@ -80,5 +111,26 @@ impl Drop for Part {
             // What cannot be removed takes space, and the next run writes another one.
             let _ = std::fs::remove_file(&self.aside);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What killed processes left of a file is removed, and nothing else: ten runs that were killed
+    /// left ten copies.
+    #[test]
+    fn parts_of_killed_processes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let all = [".a.17.writing", ".a.18-ff00.writing", ".a.b.17.writing", ".a.writing", "a", "a.17.writing", "b"];
+        for name in all {
+            std::fs::write(folder.path().join(name), name).expect("written");
+        }
+        sweep(&folder.path().join("a")).expect("swept");
+        sweep(&folder.path().join("no/folder")).expect("swept");
+        let left = entries(folder.path()).expect("listed");
+        let left: Vec<_> = left.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+        assert_eq!(left, [".a.b.17.writing", ".a.writing", "a", "a.17.writing", "b"]);
     }
 }

@@ -3,10 +3,10 @@
 use crate::error::{Error, Kind, Result};
 use crate::filter::claim::Claim;
 use crate::filter::copy::{Stream, decode};
-use crate::filter::note::{self, Note};
+use crate::filter::note::{self, Note, has_size};
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
-use crate::filter::part::Part;
+use crate::filter::part::{Part, sweep};
 use crate::read::Limits;
 use crate::read::source::Source;
 use crate::store::{digest, entries};
@@ -55,23 +55,34 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         // A table has a footer of our own even where all its row groups are copied as they are.
         let is_alike = note.is_recoded || note.kind == "rows";
         let own = note::path(&originals.join(note::FOLDER), &name);
-        let _claim = Claim::take(&own.with_extension("lock"), true)?;
+        let lock = own.with_extension("lock");
+        let is_first = !lock.exists();
+        let _claim = Claim::take(&lock, true)?;
+        let done = |bytes| Note { kept: Some(bytes), ..note.clone() }.write(&own);
         let bytes = match Note::read(&own)?.filter(|done| done.digest == note.digest).and_then(|done| done.kept) {
-            Some(bytes) if target.metadata().is_ok_and(|there| there.len() == bytes) => bytes,
+            Some(bytes) if has_size(&target, bytes) => bytes,
+            _ if target.is_file() && digest::of_file(&target)? == note.digest => {
+                let bytes = target.metadata().map_err(|e| Error::io("read", &target, e))?.len();
+                done(bytes)?;
+                bytes
+            }
             _ if target.exists() => {
                 let why = "is there already; move it away, or name another folder";
                 return Err(Error::new(Kind::Output, format!("{} {why}", target.display())));
             }
             _ => {
+                if !is_first {
+                    sweep(&target)?;
+                }
                 let removed = note.removed.map(|_| removed.join(&name));
                 let part = original(&note, &kept.join(&name), removed.as_deref(), &path, &target)?;
-                let bytes = part.place()?;
-                if !is_alike && digest::of_file(&target)? != note.digest {
-                    let why = "is not what the original was: a part of it was changed since it was filtered";
+                if !is_alike && part.digest().as_ref() != Some(&note.digest) {
+                    let why = "cannot be made: what was kept or removed of it was changed since it was filtered";
                     return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
                 }
-                Note { kept: Some(bytes), ..note.clone() }.write(&own)?;
-                bytes
+                // The note comes first: a file with the size that it says is ours.
+                done(part.bytes())?;
+                part.place()?
             }
         };
         *(if is_alike { &mut undone.alike } else { &mut undone.equal }) += 1;
@@ -96,7 +107,7 @@ fn list(notes: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
 /// The original of one file, whole and without its name.
 fn original(note: &Note, kept: &Path, removed: Option<&Path>, path: &Path, target: &Path) -> Result<Part> {
     let mut runs = Runs::open(&path.with_extension("order"))?;
-    let part = Part::create(target)?;
+    let part = Part::create(target)?.hashed();
     match note.kind.as_str() {
         "rows" => parquet::join(kept, removed, &note.groups, &mut runs, part),
         "lines" => lines(note, kept, removed, &mut runs, part),

@@ -1,8 +1,7 @@
 //! Says of each record of an input what became of it.
 //!
-//! The store keeps no row for records that do not hold. They are told from those that do by their
-//! place: the row of a page names the input and the position of its record, and every other record
-//! of that URL lost to it.
+//! The store keeps rows only for records that hold. A record holds if the row of its page names its
+//! input and its position; every other record of that URL lost to it.
 
 use crate::document::{Id, canonical_url, own_key};
 use crate::error::Result;

@@ -284,12 +284,15 @@ impl Reader for Refused {
     }
 }
 
+/// `reason` of the one record of a file that a reader refuses.
+pub const BAD_FILE: &str = "bad_file";
+
 /// As [`open`], but a file of unknown format, or one that is damaged as a whole, becomes one
 /// reject, `bad_file`. For files that the job does not name one by one.
 pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     match open(split, options) {
         Err(error) if error.kind() == Kind::Data => {
-            let entry = Entry::at(0, Item::reject("bad_file", error.to_string()));
+            let entry = Entry::at(0, Item::reject(BAD_FILE, error.to_string()));
             Ok(Box::new(Refused { bytes: split.end - split.start, entry: (split.start == 0).then_some(entry) }))
         }
         opened => opened,
