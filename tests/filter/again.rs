@@ -1,0 +1,117 @@
+//! Filters that are interrupted and run again, side by side, and undone.
+
+use super::scene::{crawl, lines};
+use super::{files, filter};
+use crate::random::Random;
+use crate::workbench::{Bench, number};
+use std::path::Path;
+
+/// A filter that was interrupted goes on where it was, and gives the bytes of one that was not,
+/// from any number of threads and processes. It never replaces a file of somebody else.
+#[test]
+fn it_goes_on_where_it_was() {
+    let bench = Bench::new(Path::new("in"), "");
+    crawl(&bench.at("in"));
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments =
+        |dir: &str| ["--to".to_owned(), format!("{dir}/kept"), "--removed".into(), format!("{dir}/removed")];
+    let run = |dir: &str, more: &[&str]| {
+        let arguments = arguments(dir);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        filter(&bench, &arguments)
+    };
+    let first = run("one", &["--threads", "1"]);
+    let whole = files(&bench.at("one"));
+    // What a killed filter leaves: files without a note, and files that are not whole.
+    for name in ["removed/_pagefold/a.jsonl.json", "kept/e.warc.gz"] {
+        std::fs::remove_file(bench.at("one").join(name)).expect("there");
+    }
+    std::fs::remove_file(bench.at("one/removed/_pagefold/d.warc.json")).expect("there");
+    std::fs::remove_file(bench.at("one/kept/d.warc")).expect("there");
+    let refused = bench.pagefold("filter", &["--to", "one/kept", "--removed", "one/removed"]);
+    assert_eq!(refused.status.code(), Some(73), "a file without a note is not ours");
+    std::fs::remove_file(bench.at("one/kept/a.jsonl")).expect("there");
+    for dir in ["one/removed/a.jsonl", "one/removed/d.warc"] {
+        std::fs::remove_file(bench.at(dir)).expect("there");
+    }
+    let second = run("one", &[]);
+    assert_eq!(second["files_before"], first["files"].as_u64().expect("a count") - 3);
+    assert!(files(&bench.at("one")) == whole);
+    assert_eq!(second["records"], first["records"]);
+    // Several processes at once share the files.
+    let mut children: Vec<_> = (0..3)
+        .map(|_| {
+            let mut command = std::process::Command::new(crate::workbench::pagefold());
+            command.args(["filter", "job.toml"]).args(arguments("two")).args(["--threads", "2"]);
+            command.current_dir(bench.at("")).stdout(std::process::Stdio::null());
+            command.spawn().expect("started")
+        })
+        .collect();
+    assert!(children.iter_mut().all(|child| child.wait().expect("ended").success()));
+    assert!(files(&bench.at("two")) == whole);
+}
+
+/// A filter that is killed at any moment and run again gives the bytes of one that was not, and
+/// leaves no parts of files.
+#[test]
+fn killed_at_any_moment() {
+    let bench = Bench::new(Path::new("in"), "");
+    crawl(&bench.at("in"));
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments = |dir: &str| {
+        let [to, removed, records] = ["kept", "removed", "records"].map(|name| format!("{dir}/{name}"));
+        ["--to".into(), to, "--removed".into(), removed, "--records".into(), records, "--revisits".into()]
+    };
+    let undisturbed = arguments("whole");
+    let started = std::time::Instant::now();
+    filter(&bench, &undisturbed.each_ref().map(String::as_str));
+    let took_us = started.elapsed().as_micros() as u64;
+    let whole = files(&bench.at("whole"));
+    let (mut random, mut killed) = (Random::seeded(), 0);
+    for round in 0..number("PAGEFOLD_KILLS", 25).div_ceil(5) {
+        let dir = format!("round{round}");
+        let arguments = arguments(&dir);
+        for _ in 0..5 {
+            let mut command = std::process::Command::new(crate::workbench::pagefold());
+            command.args(["filter", "job.toml"]).args(&arguments).current_dir(bench.at(""));
+            let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("started");
+            std::thread::sleep(std::time::Duration::from_micros(random.below(took_us)));
+            // A process that has ended already is not killed.
+            let _ = child.kill();
+            let code = child.wait().expect("waited").code();
+            assert!(code.is_none_or(|code| code == 0), "{code:?}");
+            killed += u64::from(code.is_none());
+        }
+        filter(&bench, &arguments.each_ref().map(String::as_str));
+        assert!(files(&bench.at(&dir)) == whole, "round {round}");
+    }
+    println!("{killed} filters were killed");
+    assert!(killed > 0, "no filter was killed");
+}
+
+/// An original gets its name only if its bytes are right, and one that is there and right is not in
+/// the way.
+#[test]
+fn originals_are_right_or_not_there() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments = ["--to", "kept", "--removed", "removed"];
+    filter(&bench, &arguments);
+    let undo = [&arguments[..], &["--undo", "again"]].concat();
+    let original = std::fs::read(bench.at("kept/a.jsonl")).expect("kept");
+    let mut wrong = original.clone();
+    wrong[20] ^= 1;
+    std::fs::write(bench.at("kept/a.jsonl"), wrong).expect("written");
+    let refused = bench.pagefold("filter", &undo);
+    assert_eq!(refused.status.code(), Some(65), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert!(files(&bench.at("again")).is_empty());
+    std::fs::write(bench.at("kept/a.jsonl"), original).expect("written");
+    // What a process leaves that is killed after it placed the file and before it said so.
+    std::fs::write(bench.at("again/a.jsonl"), lines(0)).expect("written");
+    assert_eq!(filter(&bench, &undo)["equal"], 1);
+    std::fs::remove_file(bench.at("again/a.jsonl")).expect("there");
+    assert_eq!(filter(&bench, &undo)["equal"], 1);
+    assert_eq!(std::fs::read(bench.at("again/a.jsonl")).expect("made"), lines(0).into_bytes());
+}

@@ -1,0 +1,117 @@
+//! Archives of all kinds are sound after a filter.
+
+use super::scene::{crawl, gzip, records};
+use super::{assert_rows_are_members, decoded, files, filter, rows, word};
+use crate::containers::zip;
+use crate::workbench::{Bench, copy_folder, demo_inputs, fixture, has_python, skip};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The fields of the records of a sound WARC, by their names.
+pub fn headers(archive: &[u8]) -> Vec<BTreeMap<String, String>> {
+    let (text, mut records) = (decoded(archive), Vec::new());
+    let mut rest = &text[..];
+    while !rest.is_empty() {
+        let end = rest.windows(4).position(|part| part == b"\r\n\r\n").expect("a header") + 4;
+        let header = std::str::from_utf8(&rest[..end]).expect("UTF-8");
+        let fields = header.lines().filter_map(|line| line.split_once(": "));
+        let fields: BTreeMap<String, String> = fields.map(|(name, value)| (name.into(), value.into())).collect();
+        let body: usize = fields["Content-Length"].parse().expect("a length");
+        rest = rest[end + body..].strip_prefix(b"\r\n\r\n").expect("the end of a record");
+        records.push(fields);
+    }
+    records
+}
+
+/// warcio, which replays archives and makes their indexes, accepts every archive that a filter
+/// writes of one that it accepts, with and without revisits, and finds as many records as we do.
+#[test]
+fn archives_are_sound_for_warcio() {
+    if !has_python("warcio") {
+        return skip("python3 with warcio");
+    }
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    crawl(&bench.at("in"));
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let warcio = |command: &str, path: &Path| {
+        let mut python = std::process::Command::new("python3");
+        python.args(["-m", "warcio.cli", command]).arg(path).output().expect("started")
+    };
+    // It wants one record in each member, and knows neither zstd nor lz4.
+    let names = ["d.warc", "e.warc.gz"];
+    for (dir, more) in [("plain", &[][..]), ("with", &["--revisits"])] {
+        let [kept, removed] = ["kept", "removed"].map(|name| format!("{dir}/{name}"));
+        filter(&bench, &[&["--to", &kept, "--removed", &removed], more].concat());
+        for name in names {
+            let originals = headers(&files(&bench.at("in"))[Path::new(name)]).len();
+            let mut found = 0;
+            for part in [&kept, &removed] {
+                let path = bench.at(part).join(name);
+                let records = headers(&std::fs::read(&path).expect("written"));
+                found += records.iter().filter(|fields| !fields.contains_key("WARC-Refers-To")).count();
+                let (index, check) = (warcio("index", &path), warcio("check", &path));
+                for output in [&index, &check] {
+                    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+                }
+                assert_eq!(String::from_utf8(index.stdout).expect("UTF-8").lines().count(), records.len(), "{name}");
+            }
+            assert_eq!(found, originals, "{name}");
+        }
+    }
+}
+
+/// Archives of public tools, sound and damaged, and the demo: every record has one row, and what is
+/// kept and removed gives the originals again.
+#[test]
+fn archives_are_undone() {
+    let mut folders = vec![demo_inputs()];
+    folders.extend(fixture("warc"));
+    for folder in folders {
+        let bench = Bench::new(Path::new("in"), "");
+        copy_folder(&folder, &bench.at("in"));
+        bench.run_well(&["--set", "read.rejects_max=1"]);
+        let arguments = ["--to", "kept", "--removed", "removed", "--records", "records"];
+        let report = filter(&bench, &arguments);
+        let rows = rows(&bench.at("records"));
+        let copied = rows.iter().filter(|row| word(row, "reason") == "copy").count();
+        println!("{}: {} files, {copied} records of copies", folder.display(), report["files"]);
+        assert_rows_are_members(&bench, &rows, rows.len() as u64);
+        filter(&bench, &["--to", "kept", "--removed", "removed", "--undo", "again"]);
+        let (originals, again) = (files(&bench.at("in")), files(&bench.at("again")));
+        assert_eq!(again.len() as u64, report["files"].as_u64().expect("a count"));
+        for (name, bytes) in &again {
+            let is_equal = bytes == &originals[name];
+            assert!(is_equal || decoded(bytes) == decoded(&originals[name]), "{}", name.display());
+        }
+    }
+}
+
+/// The records of a WACZ are told with the bytes that they take in it, which are those of a WARC
+/// file. It is not written again: its indexes would be wrong.
+#[test]
+fn records_of_a_wacz() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    let members = |file| records(file).iter().flat_map(|record| gzip(record)).collect::<Vec<u8>>();
+    let (a, b, c) = (members(3), records(4).concat(), gzip(&records(5).concat()));
+    let bytes = zip(&[("archive/a.warc.gz", &a), ("archive/b.warc", &b), ("archive/c.warc.gz", &c)]);
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/x.wacz"), &bytes).expect("written");
+    bench.run_well(&[]);
+    let refused = bench.pagefold("filter", &["--to", "kept", "--records", "records"]);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(64) && stderr.contains("x.wacz is a WACZ"), "{stderr}");
+    assert!(!bench.at("kept").exists() && !bench.at("records").exists());
+    filter(&bench, &["--records", "records"]);
+    let rows = rows(&bench.at("records"));
+    assert_rows_are_members(&bench, &rows, (3..6).map(|file| records(file).len() as u64).sum());
+    let mut alone = 0;
+    for row in rows.iter().filter(|row| row["warc_record_offset"].is_u64()) {
+        let [offset, length] =
+            ["warc_record_offset", "warc_record_length"].map(|n| row[n].as_u64().expect("n") as usize);
+        let record = String::from_utf8(decoded(&bytes[offset..offset + length])).expect("UTF-8");
+        assert!(record.starts_with("WARC/1.0") && record.contains(word(row, "warc_record_id")), "{row}: {record}");
+        assert_eq!(record.matches("WARC/1.0").count(), 1, "{row}");
+        alone += 1;
+    }
+    assert_eq!(alone, records(3).len() + records(4).len());
+}

@@ -1,0 +1,121 @@
+//! Rows with their cluster, tables of records, and tables that are refused.
+
+use super::scene::{crawl, lines, records};
+use super::{content, decoded, files, filter, rows, word};
+use crate::workbench::Bench;
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// With `--annotate` every row of JSON lines and Parquet stays, as it was but for its cluster, which
+/// is that of `members`; names that a row has already and archives are refused.
+#[test]
+fn rows_get_their_cluster() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    crawl(&bench.at("in"));
+    for name in ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "i.arc.gz", "l.warc.lz4"] {
+        std::fs::remove_file(bench.at("in").join(name)).expect("there");
+    }
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    filter(&bench, &["--to", "labelled", "--annotate", "--records", "records"]);
+    filter(&bench, &["--to", "others", "--annotate", "--names", "minhash"]);
+    let rows = rows(&bench.at("records"));
+    for (dir, cluster) in [("labelled", "cluster"), ("others", "minhash_cluster_id")] {
+        let (originals, labelled) = (files(&bench.at("in")), files(&bench.at(dir)));
+        for (name, bytes) in &labelled {
+            let shown = name.to_str().expect("UTF-8");
+            let clusters: Vec<&Value> =
+                rows.iter().filter(|row| word(row, "warc_filename") == shown).map(|row| &row["cluster"]).collect();
+            if shown.ends_with(".parquet") {
+                let before = content(&bench.at("in").join(name)).2;
+                let after = content(&bench.at(dir).join(name)).2;
+                let columns = before[0].num_columns();
+                assert_eq!(after[0].schema().field(columns).name(), cluster);
+                assert_eq!(after[0].num_columns(), columns + 3);
+                let found: Vec<Value> =
+                    after.iter().flat_map(|batch| batch[cluster].as_string::<i32>().iter()).map(|c| json!(c)).collect();
+                assert!(found.iter().collect::<Vec<_>>() == clusters, "{shown}");
+                let left: Vec<RecordBatch> = after
+                    .iter()
+                    .map(|batch| batch.project(&(0..columns).collect::<Vec<_>>()).expect("columns"))
+                    .collect();
+                assert!(left.iter().zip(&before).all(|(a, b)| a.columns() == b.columns()), "{shown}");
+                continue;
+            }
+            let text = |bytes: &[u8]| String::from_utf8(decoded(bytes)).expect("UTF-8");
+            let (before, after) = (text(&originals[name]), text(bytes));
+            assert_eq!(before.lines().count(), after.lines().count(), "{shown}");
+            let pairs = before.lines().zip(after.lines()).filter(|(before, _)| !before.is_empty());
+            for ((before, after), of) in pairs.zip(&clusters) {
+                let Ok(row) = serde_json::from_str::<Value>(after.trim_start_matches('\u{feff}')) else {
+                    assert_eq!(before, after, "what is no row stays as it is");
+                    continue;
+                };
+                assert_eq!(&&row[cluster], of, "{shown}: {row}");
+                assert!(row.as_object().expect("an object").contains_key("representative"));
+                assert!(after.starts_with(before.trim_end_matches('}')), "{before} {after}");
+            }
+        }
+    }
+    let refused = |arguments: &[&str], why: &str| {
+        let output = bench.pagefold("filter", arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(64) && stderr.contains(why), "{stderr}");
+    };
+    let row = json!({ "url": "http://z.example/", "text": "one text of its own", "cluster": 1 });
+    std::fs::write(bench.at("in/z.jsonl"), format!("{row}\n")).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    refused(&["--to", "labelled", "--annotate"], "z.jsonl: has a field `cluster` already");
+    std::fs::write(bench.at("in/z.jsonl"), records(3).concat()).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    refused(&["--to", "labelled", "--annotate"], "z.jsonl is an archive");
+}
+
+/// A table that its reader refuses, as it states more rows than its bytes can hold, is copied whole:
+/// each of these rows got a label in memory.
+#[test]
+fn refused_tables_are_copied_whole() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let nulls = || Arc::new(StringArray::new_null(200_000)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("url", nulls()), ("text", nulls())]).expect("a batch");
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    std::fs::write(bench.at("in/a.parquet"), writer.into_inner().expect("in memory")).expect("written");
+    std::fs::write(bench.at("in/b.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    for (dir, more) in [("kept", &[][..]), ("labelled", &["--annotate"])] {
+        let report = filter(&bench, &[&["--to", dir], more].concat());
+        assert_eq!(report["files_whole"].as_array().map(Vec::len), Some(1), "{report}");
+        let copied = std::fs::read(bench.at(dir).join("a.parquet")).expect("copied");
+        assert!(copied == std::fs::read(bench.at("in/a.parquet")).expect("there"));
+    }
+}
+
+/// A table of records is written wherever it is missing, also in another folder, and no file of
+/// somebody else is replaced by it.
+#[test]
+fn tables_of_records_in_any_folder() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let run = |records: &str| filter(&bench, &["--to", "kept", "--records", records])["files_before"].clone();
+    assert_eq!((run("one"), run("two")), (json!(0), json!(0)));
+    let whole = files(&bench.at("one"));
+    assert!(!whole.is_empty() && files(&bench.at("two")) == whole);
+    std::fs::remove_file(bench.at("two/a.jsonl.parquet")).expect("there");
+    assert_eq!((run("two"), run("two")), (json!(0), json!(1)));
+    assert!(files(&bench.at("two")) == whole);
+    std::fs::create_dir(bench.at("three")).expect("made");
+    std::fs::write(bench.at("three/a.jsonl.parquet"), "not ours").expect("written");
+    for to in ["kept", "new"] {
+        let refused = bench.pagefold("filter", &["--to", to, "--records", "three"]);
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(73) && stderr.contains("not written by this filter"), "{stderr}");
+        assert_eq!(std::fs::read(bench.at("three/a.jsonl.parquet")).expect("there"), b"not ours");
+    }
+}
