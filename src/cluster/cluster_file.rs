@@ -4,7 +4,7 @@
 //! passes through a shell of this machine, and what a remote shell sees contains no character that
 //! is special in any shell.
 
-use crate::cluster::ssh_command;
+use crate::cluster::process;
 use crate::cluster::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use crate::config;
 use crate::config::takes::{Key, Takes};
@@ -266,7 +266,7 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
             address,
             bind: listed.bind.as_ref().or(written.bind.as_ref()).map(|bind| *bind.get_ref()),
             port,
-            command: ssh_command::start_worker(&command, name, &binary),
+            command: process::remote_command(&command, name, &binary),
             folder,
         });
     }
@@ -275,7 +275,7 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
 
 /// The command that reaches a host, as the file or the default says.
 fn ssh_command(checker: &Checker<'_>, written: &Written) -> Result<Vec<String>> {
-    let Some(command) = &written.ssh_command else { return Ok(ssh_command::default_command()) };
+    let Some(command) = &written.ssh_command else { return Ok(process::default_ssh_command()) };
     let (at, words) = (command.span().start, command.get_ref());
     let fits = |word: &String| !word.is_empty() && word.len() <= WORD_BYTES_MAX && !word.contains('\0');
     if !(1..=COMMAND_WORDS_MAX).contains(&words.len()) || !words.iter().all(fits) {
@@ -307,7 +307,7 @@ mod tests {
         let two = topology(SSH_TWO).expect("a topology");
         assert!(two.encrypt && two.hosts_min == 2);
         let words = |host: usize| two.hosts[host].command.join(" ");
-        let ssh = ssh_command::default_command().join(" ");
+        let ssh = process::default_ssh_command().join(" ");
         assert_eq!(words(0), format!("{ssh} 10.0.0.1 /opt/pagefold worker"));
         assert_eq!(words(1), format!("{ssh} crawl@b /srv/fold/pagefold worker"));
         let other = |text: &str| topology(&format!("{text}\n{SSH_TWO}")).expect("a topology");

@@ -8,7 +8,6 @@ pub mod control;
 pub mod probe;
 pub mod process;
 pub mod ranks;
-pub mod ssh_command;
 pub mod supervisor;
 pub mod topology;
 pub mod worker;

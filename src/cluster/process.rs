@@ -1,14 +1,19 @@
-//! One process that the launcher has started, on this host or, by ssh, on another.
+//! Starts a worker process, on this host or, by ssh, on another, and watches it.
 //!
 //! Its messages arrive as events. No call here waits for the process, except to see it end: orders
 //! leave through a thread of their own, because a stopped process does not read its stdin. The
 //! lines on its stderr are forwarded, and the last one is kept to explain why it ended.
+//!
+//! The command that reaches another host runs without a shell here. It must not ask questions, and
+//! the host's key must be known already: a launcher under cron has nobody to answer. What the worker
+//! is to do, and the key of the mesh, travel over its stdin.
 
 use crate::cluster::control::{Message, Order};
 use crate::cluster::topology::Host;
 use crate::terminal::logging;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -16,6 +21,20 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::locks::lock;
+
+const SSH: [&str; 7] = ["ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"];
+
+/// The command that reaches a host unless the cluster file has an `ssh_command`; the host's name
+/// follows it.
+pub fn default_ssh_command() -> Vec<String> {
+    SSH.map(str::to_owned).to_vec()
+}
+
+/// The whole command that starts `binary` as a worker on the host `name`, reached by `ssh_command`.
+pub fn remote_command(ssh_command: &[String], name: String, binary: &Path) -> Vec<String> {
+    let words = [name, binary.to_string_lossy().into_owned(), "worker".to_owned()];
+    ssh_command.iter().cloned().chain(words).collect()
+}
 
 /// What a process did.
 pub enum ProcessEvent {

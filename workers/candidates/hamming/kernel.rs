@@ -1,8 +1,8 @@
 //! The inner loop of the pair search: finds the pairs of 32-bit lanes that are within k bits.
 //!
 //! A lane is a value folded to 32 bits, so every near pair of values is among the pairs found, and
-//! `Rule::owns` counts all 64 bits of those. There is a form for each generation of vector instructions; `plain` is
-//! the oracle of the others.
+//! `Rule::owns` of `mod.rs` counts all 64 bits of those. There is a form for each generation of
+//! vector instructions; `plain` is the oracle of the others.
 
 /// A form of the inner loop. A value exists only for forms that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
