@@ -105,7 +105,9 @@ fn ask(server: &Server, mut question: impl FnMut(u64) -> Value, mut ends: impl F
         );
         let due = begun + PACE * u32::try_from(n).expect("few");
         let wait = due.checked_duration_since(Instant::now());
-        wait.map(thread::sleep);
+        if let Some(wait) = wait {
+            thread::sleep(wait);
+        }
         let from = if wait.is_some() { Instant::now() } else { due };
         stream.write_all(request.as_bytes()).expect("written");
         let (mut line, mut length) = (String::new(), 0);
