@@ -217,7 +217,7 @@ pub type Rank = [u64; 1 + CRITERIA_MAX];
 /// use workers::graph::keep_rule::{Facts, KeepRule, Options};
 ///
 /// let options = Options { hosts: vec!["www.example".into()], ..Options::default() };
-/// let rule = KeepRule::new(&options, &[]);
+/// let rule = KeepRule::new(&options, &["crawl"]);
 /// let (host, date, score) = (host_key("a.example"), NO_DATE, NO_SCORE);
 /// let (url, url_bytes, first_epoch, source, chars) = ("", 20, 3, 0, 900);
 /// let plain = Facts { host, url, https: false, url_bytes, date, score, first_epoch, source, chars };
