@@ -10,8 +10,8 @@ use std::io::Read;
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
 use workers::job::{Job, Wrong};
-use workers::store::Store;
 use workers::store::manifest::Head;
+use workers::store::{Lock, Store};
 
 /// Reads the job file at `path` and applies `sets`. The error lists every mistake.
 pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
@@ -109,10 +109,24 @@ pub fn crawl(bytes: &[u8]) -> Option<&'static str> {
 
 /// The job, its store and the store's head.
 pub fn open(of: &OfJob) -> Result<(Job, Store, Option<Head>)> {
-    let job = read(&of.job, &of.sets)?;
-    let store = Store::open(&job.store, Some(&job.identity()?))?;
+    let (job, store) = job_and_store(of)?;
     let head = store.head()?;
     Ok((job, store, head))
+}
+
+/// The job, its store and the store's head, which no run replaces while the lock is held.
+pub fn open_locked(of: &OfJob) -> Result<(Job, Store, Head, Lock)> {
+    let (job, store) = job_and_store(of)?;
+    let lock = Store::lock(&job.store)?;
+    // A run may have committed before the lock was free.
+    let head = committed(&store, store.head()?)?;
+    Ok((job, store, head, lock))
+}
+
+fn job_and_store(of: &OfJob) -> Result<(Job, Store)> {
+    let job = read(&of.job, &of.sets)?;
+    let store = Store::open(&job.store, Some(&job.identity()?))?;
+    Ok((job, store))
 }
 
 /// The head, or an error if nothing was committed yet.

@@ -1,20 +1,16 @@
 //! `pagefold export`: exports the head again.
 
 use crate::cli;
-use crate::jobs::{committed, open};
+use crate::jobs::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::export;
-use workers::store::Store;
 
 /// `pagefold export`.
 pub fn command(arguments: &cli::Export) -> Result<()> {
     let of = &arguments.of;
-    let (job, store, _) = open(of)?;
-    let _lock = Store::lock(&job.store)?;
-    // A run may have committed before the lock was free.
-    let head = committed(&store, store.head()?)?;
+    let (job, store, head, _lock) = open_locked(of)?;
     if let Some(since) = arguments.since {
         let (rows, epoch) = (export::since(&job, &store, &head, since)?, head.manifest.epoch);
         if of.json {

@@ -2,19 +2,15 @@
 
 use crate::cli;
 use crate::clock::now;
-use crate::jobs::{committed, open};
+use crate::jobs::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
-use workers::store::Store;
 use workers::upkeep::gc;
 
 /// `pagefold gc`.
 pub fn command(arguments: &cli::Gc) -> Result<()> {
-    let (job, store, _) = open(&arguments.of)?;
-    let _lock = Store::lock(&job.store)?;
-    // A run may have committed before the lock was free.
-    let head = committed(&store, store.head()?)?;
+    let (_, store, head, _lock) = open_locked(&arguments.of)?;
     let since = now() - 86_400 * i64::from(arguments.keep_days);
     let keep = gc::Keep { epochs: arguments.keep_epochs.into(), since };
     let found = gc::find(&store, &head, keep)?;

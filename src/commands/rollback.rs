@@ -1,20 +1,17 @@
 //! `pagefold rollback`: makes an earlier epoch the head again.
 
 use crate::cli;
-use crate::jobs::{committed, open};
+use crate::jobs::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::export;
 use workers::job::When;
-use workers::store::Store;
 use workers::upkeep::rollback;
 
 /// `pagefold rollback`.
 pub fn command(arguments: &cli::Rollback) -> Result<()> {
-    let (job, store, _) = open(&arguments.of)?;
-    let _lock = Store::lock(&job.store)?;
-    let head = committed(&store, store.head()?)?;
+    let (job, store, head, _lock) = open_locked(&arguments.of)?;
     let new = rollback::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
     if job.output.export == When::Always {
         export::export(&job, &store, &new)?;

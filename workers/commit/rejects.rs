@@ -188,9 +188,8 @@ impl RejectLines {
     /// Writes the list of an epoch that is refused into a file of its attempt.
     pub fn write_refused(&self) -> Result<()> {
         let path = list(&self.attempt);
-        let (file, aside) = durable::create_aside(&path.with_extension(durable::tag()))?;
-        let mut file = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
-        self.each(|line| file.write_all(line).map_err(|e| Error::io("write", &aside, e)))?;
+        let mut file = HashingFile::create(&path.with_extension(durable::tag()), BUFFER_BYTES)?;
+        self.each(|line| file.write_all(line).map_err(|e| Error::io("write", file.path(), e)))?;
         file.place(|_| path).map(drop)
     }
 }

@@ -51,9 +51,8 @@ impl Encoder {
             if !forms.contains(&form) {
                 return Ok(None);
             }
-            let (file, path) =
-                durable::create_aside(&dir.join(format!(".{}.{}", file_name(name, form), durable::tag())))?;
-            Ok(Some(HashingFile::new(file, path, BUFFER_BYTES)))
+            let stem = dir.join(format!(".{}.{}", file_name(name, form), durable::tag()));
+            HashingFile::create(&stem, BUFFER_BYTES).map(Some)
         };
         let parquet = open(Form::Parquet)?.map(|file| {
             ArrowWriter::try_new(file, schema, Some(properties())).map_err(|e| parquet_error(dir, name, e))

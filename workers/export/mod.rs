@@ -213,10 +213,10 @@ const COPY_BYTES: usize = 1 << 20;
 fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     let name = "rejects.jsonl";
     let lines = head.manifest.rejects.as_ref().map(|file| store.open_lines("rejects", file)).transpose()?;
-    let (file, aside) = durable::create_aside(&dir.join(format!("rejects.{}", durable::tag()))).map_err(output)?;
-    let mut copy = HashingFile::new(file, aside.clone(), COPY_BYTES);
+    let stem = dir.join(format!("rejects.{}", durable::tag()));
+    let mut copy = HashingFile::create(&stem, COPY_BYTES).map_err(output)?;
     if let Some(mut lines) = lines {
-        io::copy(&mut lines, &mut copy).map_err(|e| output(Error::io("write", &aside, e)))?;
+        io::copy(&mut lines, &mut copy).map_err(|e| output(Error::io("write", copy.path(), e)))?;
     }
     let (digest, _) = copy.place(|_| dir.join(name)).map_err(output)?;
     Ok((name.into(), digest))

@@ -43,10 +43,17 @@ pub struct HashingFile {
 }
 
 impl HashingFile {
-    /// Writes to the empty `file` at the temporary `path`, with a buffer of `buffer_bytes`.
-    pub fn new(file: File, path: PathBuf, buffer_bytes: usize) -> HashingFile {
+    /// Creates a file with a temporary name that begins with `stem`, see [`durable::create_aside`].
+    /// It is written through a buffer of `buffer_bytes`.
+    pub fn create(stem: &Path, buffer_bytes: usize) -> Result<HashingFile> {
+        let (file, path) = durable::create_aside(stem)?;
         let file = BufWriter::with_capacity(buffer_bytes, file);
-        HashingFile { path, file, hasher: blake3::Hasher::new(), bytes: 0 }
+        Ok(HashingFile { path, file, hasher: blake3::Hasher::new(), bytes: 0 })
+    }
+
+    /// Its temporary path.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
@@ -81,7 +88,9 @@ mod tests {
     fn written_files_have_their_digest() {
         let folder = tempfile::tempdir().expect("a folder");
         let temporary = folder.path().join("temporary");
-        let mut file = HashingFile::new(File::create(&temporary).expect("created"), temporary.clone(), 4);
+        let mut file = HashingFile::create(&temporary, 4).expect("created");
+        let temporary = file.path().to_owned();
+        assert!(temporary.exists());
         file.write_all(b"page").and_then(|()| file.write_all(b"fold")).expect("written");
         let (digest, bytes) = file.place(|digest| folder.path().join(digest)).expect("placed");
         assert_eq!((digest.as_str(), bytes), (of_bytes(b"pagefold").as_str(), 8));

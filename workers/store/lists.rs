@@ -38,8 +38,8 @@ impl ListWriter {
     pub fn create(root: &Path, kind: &str) -> Result<ListWriter> {
         let folder = root.join("data").join(kind);
         durable::create_folder(&folder)?;
-        let (file, aside) = durable::create_aside(&folder.join(format!("list.{}", durable::tag())))?;
-        Ok(ListWriter { folder, file: HashingFile::new(file, aside, BUFFER_BYTES), lines: 0 })
+        let file = HashingFile::create(&folder.join(format!("list.{}", durable::tag())), BUFFER_BYTES)?;
+        Ok(ListWriter { folder, file, lines: 0 })
     }
 
     /// Adds a line, with its end.

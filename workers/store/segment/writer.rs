@@ -67,8 +67,8 @@ impl<R: Row> SegmentWriter<R> {
     /// tags, because the digest that names the file is known only at the end.
     pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
         durable::create_folder(folder)?;
-        let (file, aside) = durable::create_aside(&folder.join(tag))?;
-        let file = HashingFile::new(file, aside.clone(), BUFFER_BYTES);
+        let file = HashingFile::create(&folder.join(tag), BUFFER_BYTES)?;
+        let aside = file.path().to_owned();
         let sink = BatchFile { file, batch: Xxh3::new() };
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
