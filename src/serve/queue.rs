@@ -9,7 +9,6 @@ use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use workers::error::Result;
 use workers::store::damage;
 
 /// The most requests that are answered or wait for it.
@@ -47,7 +46,7 @@ impl Queue {
     pub async fn answer<T: Send + 'static>(
         &self,
         kind: Work,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
+        work: impl FnOnce() -> Outcome<T> + Send + 'static,
     ) -> Outcome<T> {
         let full = || Problem::busy(format!("{REQUESTS_MAX} requests are under way"));
         let place = self.places.clone().try_acquire_owned().map_err(|_| full())?;
@@ -56,10 +55,10 @@ impl Queue {
         let done = tokio::task::spawn_blocking(move || {
             // Held until the work is done, even if the client has gone.
             let _held = (place, thread);
-            damage::caught(work)
+            damage::caught(|| Ok(work()))
         });
         match done.await {
-            Ok(outcome) => Ok(outcome?),
+            Ok(outcome) => outcome?,
             // The hook of panics has logged it. Other requests are answered.
             Err(_) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault in pagefold; its log says where")),
         }
@@ -137,7 +136,8 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
         runtime.block_on(async {
             let queue = Queue::new(1);
-            let failed = queue.answer(Work::Single, || -> Result<()> { panic!("a fault") }).await.expect_err("a panic");
+            let failed =
+                queue.answer(Work::Single, || -> Outcome<()> { panic!("a fault") }).await.expect_err("a panic");
             assert_eq!(failed.status, 500);
             assert!(queue.answer(Work::Single, || Ok(())).await.is_ok());
         });

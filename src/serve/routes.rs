@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use utoipa::OpenApi as _;
 use workers::ask::{page, pair};
-use workers::error::{Error, Kind};
+use workers::error::Error;
 use workers::online::rows::Says;
 use workers::online::{Asked, Decision, Online, Refused, Removal};
 use workers::read::record::{Item, Record};
@@ -215,14 +215,12 @@ async fn posted(
                 serde_json::to_writer(&mut lines.bytes, &line)
                     .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
                 lines.bytes.push(b'\n');
-                if let Err(problem) = lines.drawn() {
-                    return Ok(Err(problem));
-                }
+                lines.drawn()?;
             }
-            Ok(Ok((lines, after, held)))
+            Ok((lines, after, held))
         });
         // A record waits in memory until it is durable, so its body counts as held until then.
-        let (lines, after, _held) = answered.await??;
+        let (lines, after, _held) = answered.await?;
         server.waiter.wait(after).await?;
         return Ok(body::answer("application/x-ndjson", lines, &place));
     }
@@ -235,10 +233,10 @@ async fn posted(
             Some(_) => row(&online, action, always, held.bytes.trim_ascii()),
             None => removal(&online, &named),
         };
-        Ok((answered, held))
+        let (line, after) = answered?;
+        Ok((line, after, held))
     });
-    let (answered, _held) = answered.await?;
-    let (line, after) = answered.map_err(Problem::from)?;
+    let (line, after, _held) = answered.await?;
     server.waiter.wait(after).await?;
     server.metrics.record(&line);
     answer(&server, &place, &line)
@@ -371,7 +369,7 @@ async fn explained(server: Arc<Server>, Extension(place): From_, urls: Vec<Strin
                 )?)
             }
         };
-        value.map_err(|e| Error::new(Kind::Internal, "cannot write JSON").caused_by(e))
+        Ok(value.map_err(|e| Error::internal("cannot write JSON").caused_by(e))?)
     });
     answer(&server, &place, &explained.await?)
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Shared, Sink};
-use crate::export::tables::{Tables, by_rows, by_url_bytes, find, sorted};
+use crate::export::tables::{Tables, by_url_bytes, find, sorted};
 use crate::gallop::gallop;
 use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::tables::{PageRow, PairRow, pairs};
@@ -93,21 +93,17 @@ fn contents_of(rows: &[PairRow]) -> Vec<Id> {
 fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id, (Id, u32)> {
     let facts = tables.contents.matching(contents);
     let mut best: BTreeMap<Id, (Rank, Id, u32)> = BTreeMap::new();
-    for contents in by_rows(&tables.content_pages, contents) {
-        let docs = sorted(tables.content_pages.matching(contents).into_iter().map(|row| row.doc));
-        for docs in docs.chunks(PORTION_ROWS) {
-            let pages = tables.pages.matching(docs);
-            let looked_up = |page: &PageRow| if rule.reads_urls() { page.url_bytes.into() } else { 0 };
-            for pages in by_url_bytes(&pages, looked_up) {
-                let urls = tables.urls(pages.iter().map(|page| page.doc).filter(|_| rule.reads_urls()));
-                for page in pages {
-                    let chars = find(&facts, page.content).map_or(0, |row| row.chars);
-                    let rank = (rule.rank(page.facts(chars, &urls.of(page.doc))), page.doc, page.url_bytes);
-                    best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
-                }
+    let looked_up = |page: &PageRow| if rule.reads_urls() { page.url_bytes.into() } else { 0 };
+    tables.each_pages(contents, |pages| {
+        for pages in by_url_bytes(pages, looked_up) {
+            let urls = tables.urls(pages.iter().map(|page| page.doc).filter(|_| rule.reads_urls()));
+            for page in pages {
+                let chars = find(&facts, page.content).map_or(0, |row| row.chars);
+                let rank = (rule.rank(page.facts(chars, &urls.of(page.doc))), page.doc, page.url_bytes);
+                best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
             }
         }
-    }
+    });
     best.into_iter().map(|(content, (_, doc, bytes))| (content, (doc, bytes))).collect()
 }
 

@@ -58,6 +58,14 @@ impl Tables {
         ContentClusters { components, leaders: self.leaders.matching(contents), clusters }
     }
 
+    /// Calls `visit` with the pages of `contents` (ascending), some at a time.
+    pub(crate) fn each_pages(&self, contents: &[Id], mut visit: impl FnMut(&[PageRow])) {
+        for contents in by_rows(&self.content_pages, contents) {
+            let docs = sorted(self.content_pages.matching(contents).into_iter().map(|row| row.doc));
+            docs.chunks(PORTION_ROWS).for_each(|docs| visit(&self.pages.matching(docs)));
+        }
+    }
+
     /// The URLs of `docs`.
     pub(crate) fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
         Urls(self.urls.matching(&sorted(docs)))
