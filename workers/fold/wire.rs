@@ -122,18 +122,41 @@ impl<T: WireRow> PushInto<T> for Rows<T> {
     }
 }
 
-#[cfg(not(feature = "abomonation"))]
 impl<T: WireRow> ContainerBytes for Rows<T> {
     fn from_bytes(bytes: Bytes) -> Self {
-        Rows::received(bytes)
+        codec::read(bytes)
     }
 
     fn length_in_bytes(&self) -> usize {
-        std::mem::size_of_val(self.as_slice())
+        codec::length_in_bytes(self.as_slice())
     }
 
     fn into_bytes<W: std::io::Write>(&self, writer: &mut W) {
-        writer.write_all(bytemuck::cast_slice(self.as_slice())).expect("the send buffer has the announced length");
+        codec::write(self.as_slice(), writer).expect("the send buffer has the announced length");
+    }
+}
+
+#[cfg(feature = "abomonation")]
+use abomonated as codec;
+#[cfg(not(feature = "abomonation"))]
+use plain as codec;
+
+/// The bytes of the rows and nothing else.
+#[cfg(any(test, not(feature = "abomonation")))]
+mod plain {
+    use super::{Bytes, Rows, WireRow};
+    use std::io::{Result, Write};
+
+    pub fn read<T: WireRow>(bytes: Bytes) -> Rows<T> {
+        Rows::received(bytes)
+    }
+
+    pub fn length_in_bytes<T: WireRow>(rows: &[T]) -> usize {
+        std::mem::size_of_val(rows)
+    }
+
+    pub fn write<T: WireRow>(rows: &[T], writer: &mut impl Write) -> Result<()> {
+        writer.write_all(bytemuck::cast_slice(rows))
     }
 }
 
@@ -143,28 +166,30 @@ impl<T: WireRow> ContainerBytes for Rows<T> {
 /// Because words are encoded and not rows, no row needs an `unsafe impl`. Decoding takes the length
 /// from the message and not from the header, so the crate's unsound `decode` is never called.
 #[cfg(feature = "abomonation")]
-#[allow(unsafe_code)]
-impl<T: WireRow> ContainerBytes for Rows<T> {
-    fn from_bytes(mut bytes: Bytes) -> Self {
-        assert!(bytes.len() >= ABOMONATED_HEADER_BYTES, "corrupt message: {} bytes have no header", bytes.len());
-        bytes.extract_to(ABOMONATED_HEADER_BYTES);
+mod abomonated {
+    use super::{Bytes, Rows, WireRow};
+    use std::io::{Result, Write};
+
+    const HEADER_BYTES: usize = std::mem::size_of::<Vec<u64>>();
+
+    pub fn read<T: WireRow>(mut bytes: Bytes) -> Rows<T> {
+        assert!(bytes.len() >= HEADER_BYTES, "corrupt message: {} bytes have no header", bytes.len());
+        bytes.extract_to(HEADER_BYTES);
         Rows::received(bytes)
     }
 
-    fn length_in_bytes(&self) -> usize {
-        ABOMONATED_HEADER_BYTES + std::mem::size_of_val(self.as_slice())
+    pub fn length_in_bytes<T: WireRow>(rows: &[T]) -> usize {
+        HEADER_BYTES + std::mem::size_of_val(rows)
     }
 
-    fn into_bytes<W: std::io::Write>(&self, writer: &mut W) {
-        let words: Vec<u64> = bytemuck::cast_slice(self.as_slice()).to_vec();
+    #[allow(unsafe_code)]
+    pub fn write<T: WireRow>(rows: &[T], writer: &mut impl Write) -> Result<()> {
+        let words: Vec<u64> = bytemuck::cast_slice(rows).to_vec();
         // Safety: `u64` has no padding and the vector outlives the call. The pointer in the header
         // is never followed.
-        unsafe { abomonation::encode(&words, writer) }.expect("the send buffer has the announced length");
+        unsafe { abomonation::encode(&words, writer) }
     }
 }
-
-#[cfg(feature = "abomonation")]
-const ABOMONATED_HEADER_BYTES: usize = std::mem::size_of::<Vec<u64>>();
 
 #[cfg(test)]
 mod tests {
@@ -175,18 +200,25 @@ mod tests {
         BytesMut::from(of.to_vec()).freeze()
     }
 
-    /// A batch is the same after it was written and read, with either encoding.
-    #[test]
-    fn round_trip() {
-        for n in [0usize, 1, 5, 4096] {
-            let sent: Vec<[u64; 2]> = (0..n as u64).map(|i| [i, i * i]).collect();
-            let mut wire = Vec::new();
-            let container = Rows::Own(sent.clone());
-            container.into_bytes(&mut wire);
-            assert_eq!(wire.len(), container.length_in_bytes());
-            assert_eq!(Rows::<[u64; 2]>::from_bytes(bytes(&wire)).as_slice(), &sent[..]);
-        }
+    /// A batch is the same after it was written and read, and takes the bytes that were announced.
+    macro_rules! round_trip {
+        ($name:ident, $codec:ident) => {
+            #[test]
+            fn $name() {
+                for n in [0usize, 1, 5, 4096] {
+                    let sent: Vec<[u64; 2]> = (0..n as u64).map(|i| [i, i * i]).collect();
+                    let mut wire = Vec::new();
+                    $codec::write(&sent, &mut wire).expect("memory");
+                    assert_eq!(wire.len(), $codec::length_in_bytes(&sent));
+                    assert_eq!($codec::read::<[u64; 2]>(bytes(&wire)).as_slice(), &sent[..]);
+                }
+            }
+        };
     }
+
+    round_trip!(plain_rows_come_back, plain);
+    #[cfg(feature = "abomonation")]
+    round_trip!(abomonated_rows_come_back, abomonated);
 
     /// A message that is not a whole number of rows panics and is not read past its end.
     #[test]

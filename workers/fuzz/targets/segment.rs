@@ -11,9 +11,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use support::{control, file, let_guarded_panics_pass, pick};
-use workers::tables::{EvidenceRow, PageRow, UrlRow, Visit};
 use workers::store::segment::{Segment, SegmentRef};
 use workers::store::table::{MultisetHash, Row};
+use workers::tables::{EvidenceRow, PageRow, UrlRow, Visit};
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     let Some(([table, a, b, c, d, more], content)) = control(input) else { return };

@@ -18,13 +18,8 @@ enum Form {
     Grown,
 }
 
-const FORMS: [Form; 5] = [
-    Form::AsItIs,
-    Form::Members(Codec::Gzip),
-    Form::Members(Codec::Zstd),
-    Form::Grown,
-    Form::Members(Codec::Lz4),
-];
+const FORMS: [Form; 5] =
+    [Form::AsItIs, Form::Members(Codec::Gzip), Form::Members(Codec::Zstd), Form::Grown, Form::Members(Codec::Lz4)];
 const NAMES: [&str; 5] = ["x", "x.warc", "x.arc", "x.jsonl", "x.warc.gz"];
 const RECORD_BYTES_MAX: [usize; 3] = [16 << 20, 4096, 64];
 
