@@ -167,6 +167,22 @@ fn many_that_expire_are_refused() {
     assert_eq!(bench.lines("members").len(), 0);
 }
 
+/// An epoch that a guard refused and that is let pass weeks later has the time of the run that
+/// commits it. By the time of the refusal the next run would expire the pages that it has just taken.
+#[test]
+fn a_refused_epoch_counts_from_its_commit() {
+    let bench = bench("[pages]\nretain_days = 10\n");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    std::fs::write(bench.at("in/2.jsonl"), pages(1500, 100)).expect("written");
+    assert_eq!(run(&bench, NOW + 20 * DAY, &[]).0, Some(65));
+    let (code, report, err) = run(&bench, NOW + 99 * DAY, &["--allow", "expired"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!((bench.head().manifest.logical_time, bench.lines("members").len()), (NOW + 99 * DAY, 100), "{report}");
+    assert_eq!(run(&bench, NOW + 99 * DAY, &[]).0, Some(0));
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 100));
+}
+
 /// A disk with too little space for an epoch stops the run before it begins, with the figures,
 /// unless `--allow space` is given. Needs the right to mount.
 #[test]

@@ -28,7 +28,7 @@ fn account(path: &Path) -> Result<Account> {
         match entry.item {
             Item::Record(_) => account.accepted += 1,
             Item::Skip(reason) => *account.skipped.entry(reason).or_default() += 1,
-            Item::Reject { reason, .. } => *account.rejected.entry(reason).or_default() += 1,
+            Item::Reject { reason, records, .. } => *account.rejected.entry(reason).or_default() += records,
         }
     }
     account.noted = reader.notes().iter().collect();

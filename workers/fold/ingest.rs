@@ -151,7 +151,7 @@ impl SplitReader {
         let mut records = 0;
         let more = loop {
             let Some(entry) = part.reader.next()? else { break false };
-            writer.counts.read += 1;
+            writer.counts.read += entry.item.records();
             let position = entry.position;
             match entry.item {
                 Item::Record(record) => {
@@ -172,14 +172,14 @@ impl SplitReader {
                     writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
                 }
                 Item::Skip(reason) => *writer.counts.skipped.entry(reason.to_owned()).or_default() += 1,
-                Item::Reject { reason, detail, url } => {
+                Item::Reject { reason, detail, url, records } => {
                     // In a complete snapshot a bad record must not remove the page that it is about.
                     if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
                         writer.push(epoch, maker.seen(&url, is_key), None)?;
                     } else {
                         writer.counts.unreadable += 1;
                     }
-                    writer.reject(epoch, entry.offset, reason, detail)?;
+                    writer.reject(epoch, entry.offset, records, reason, detail)?;
                 }
             }
             records += 1;

@@ -106,9 +106,9 @@ impl SplitWriter {
     }
 
     /// Counts a bad record, and lists it unless [`REJECTS_NAMED_MAX`] of its file are listed.
-    pub fn reject(&mut self, epoch: &Epoch, offset: u64, reason: &str, detail: String) -> Result<()> {
-        *self.counts.rejected.entry(reason.to_owned()).or_default() += 1;
-        self.taken.entry(self.input).or_default().rejected += 1;
+    pub fn reject(&mut self, epoch: &Epoch, offset: u64, records: u64, reason: &str, detail: String) -> Result<()> {
+        *self.counts.rejected.entry(reason.to_owned()).or_default() += records;
+        self.taken.entry(self.input).or_default().rejected += records;
         if self.rejects_named == REJECTS_NAMED_MAX {
             self.counts.note("rejects_unnamed", 1);
             return Ok(());

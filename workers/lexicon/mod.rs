@@ -121,7 +121,7 @@ impl Reading<'_> {
             reported = reported.max(consumed);
         };
         while let Some(entry) = reader.next()? {
-            counts.read += 1;
+            counts.read += entry.item.records();
             records += 1;
             match entry.item {
                 Item::Record(record) => {
@@ -134,7 +134,9 @@ impl Reading<'_> {
                     }
                 }
                 Item::Skip(reason) => *counts.skipped.entry(reason.to_owned()).or_default() += 1,
-                Item::Reject { reason, .. } => *counts.rejected.entry(reason.to_owned()).or_default() += 1,
+                Item::Reject { reason, records, .. } => {
+                    *counts.rejected.entry(reason.to_owned()).or_default() += records;
+                }
             }
             if records == REPORT_RECORDS {
                 report(reader.consumed_bytes(), &mut records);

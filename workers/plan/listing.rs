@@ -13,8 +13,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The most files that a job may name.
-pub const INPUTS_MAX: usize = 1_000_000;
+/// The most files that a job may name, those that epochs have read among them.
+const FILES_MAX: usize = 4_000_000;
 /// The most levels of folders below a named one.
 const FOLDERS_DEEP_MAX: usize = 32;
 
@@ -78,8 +78,10 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
     let files = &mut found.files;
     files.sort();
     files.dedup();
-    if files.len() > INPUTS_MAX {
-        return Err(Error::new(Kind::Config, format!("[read] inputs: {} files, at most {INPUTS_MAX}", files.len())));
+    if files.len() > FILES_MAX {
+        let why = "name fewer: files that epochs have read need not be there but for `rebuild`";
+        let line = format!("[read] inputs: {} files, at most {FILES_MAX}; {why}", files.len());
+        return Err(Error::new(Kind::Config, line));
     }
     if found.left_out.deep > 0 {
         tracing::warn!(left_out = %found.left_out, "some of the input folders are not read");

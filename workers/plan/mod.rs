@@ -104,16 +104,18 @@ impl Plan {
     }
 
     /// Divides the inputs among `workers` workers and writes the plan to its attempt folder, so that
-    /// a later run can resume it. If the same plan is there, because a guard refused it, that one
-    /// is resumed.
+    /// a later run can resume it. If the same plan is there, that one is resumed.
+    ///
+    /// A plan that a guard refused keeps its splits, and gets the clock of this run: the refusal may
+    /// be weeks old, and by its clock the next epoch would expire pages that were just accepted.
     pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
         let folder = self.attempt(store);
-        if let Ok(frozen) = Plan::read(&folder)
-            && frozen.digest == self.digest
-        {
-            return Ok(frozen);
-        }
-        self.splits = divide(&self.inputs, workers)?;
+        let frozen = Plan::read(&folder).ok().filter(|frozen| frozen.digest == self.digest);
+        self.splits = match frozen {
+            Some(frozen) if !is_refused(&folder) => return Ok(frozen),
+            Some(frozen) => frozen.splits,
+            None => divide(&self.inputs, workers)?,
+        };
         durable::create_folder(&folder)?;
         let text = serde_json::to_vec(&self).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
         durable::write(&folder.join("plan.json"), &text)?;
@@ -257,12 +259,17 @@ impl Found {
     }
 }
 
-/// Finds the inputs that are due: in the order of paths at most `inputs_max` with new bytes that
-/// were not consumed yet; or all inputs of a complete snapshot, unless it equals the last one.
+/// The most inputs of an epoch.
+pub const INPUTS_MAX: usize = 1_000_000;
+
+/// Finds the inputs that are due: in the order of paths at most `inputs_max`, and [`INPUTS_MAX`],
+/// with new bytes that were not consumed yet; or all inputs of a complete snapshot, unless it equals
+/// the last one.
 ///
 /// If other options of reading make consumed inputs due, those that the earliest epoch read come
 /// first and alone, so that they are read in the order in which they were delivered.
 fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
+    let inputs_max = inputs_max.min(INPUTS_MAX);
     let history = History::read(job, store, head)?;
     let mut examiner = Examiner::new(job, store, &history);
     let paths = inputs::find(&job.read.inputs)?;
@@ -310,6 +317,10 @@ fn snapshot(job: &Job, head: Option<&Head>, mut examiner: Examiner<'_>, all: Vec
     if all.is_empty() {
         let line = format!("no input of the complete snapshot of `{}`: all its pages would go", job.read.source);
         return Err(Error::new(Kind::NoInput, line));
+    }
+    if all.len() > INPUTS_MAX {
+        let line = format!("[read] complete: {} files, a snapshot may have {INPUTS_MAX}; join small ones", all.len());
+        return Err(Error::new(Kind::Config, line));
     }
     let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
     let sources = head.map_or(&[][..], |head| &head.manifest.sources);
@@ -391,9 +402,7 @@ fn plan_of(
     let manifest = head.map(|head| &head.manifest);
     let (replayed, replayed_retention) = replayed.unzip();
     let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
-    let consumed = manifest.into_iter().flat_map(|manifest| &manifest.consumed);
-    let reading = consumed.filter(|consumed| !consumed.undone && consumed.read > 0);
-    let mut reading: Vec<u64> = reading.map(|consumed| consumed.epoch).collect();
+    let mut reading: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
     reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
     let written = |manifest: &Manifest| {
         let path = manifest::path(store.root(), manifest.version);

@@ -34,7 +34,7 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         Ok(()) => {
             let values = object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect();
             match Row::new(values, wanted).item(place, note) {
-                Item::Reject { reason: reason @ ("no_url" | "no_key" | "no_text"), detail, url } => {
+                Item::Reject { reason: reason @ ("no_url" | "no_key" | "no_text"), detail, url, .. } => {
                     let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
                     url.iter().fold(rejected, |rejected, url| rejected.about(url))
                 }

@@ -127,6 +127,8 @@ pub enum Item {
         detail: String,
         /// The URL that the record is about, if that is known.
         url: Option<String>,
+        /// The records that are lost: one, or all that cannot be read any more.
+        records: u64,
     },
 }
 
@@ -135,7 +137,7 @@ impl Item {
     pub fn reject(reason: &'static str, detail: impl Into<String>) -> Item {
         let mut detail = detail.into();
         detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
-        Item::Reject { reason, detail, url: None }
+        Item::Reject { reason, detail, url: None, records: 1 }
     }
 
     /// Whether the record is as it should be, a page or not.
@@ -146,7 +148,25 @@ impl Item {
     /// The same; a reject is about `page`.
     pub fn about(self, page: &str) -> Item {
         match self {
-            Item::Reject { reason, detail, .. } => Item::Reject { reason, detail, url: Some(page.to_owned()) },
+            Item::Reject { reason, detail, records, .. } => {
+                Item::Reject { reason, detail, url: Some(page.to_owned()), records }
+            }
+            other => other,
+        }
+    }
+
+    /// The records that it stands for.
+    pub fn records(&self) -> u64 {
+        match self {
+            Item::Reject { records, .. } => *records,
+            Item::Record(_) | Item::Skip(_) => 1,
+        }
+    }
+
+    /// The same; a reject stands for so many records.
+    pub fn of_records(self, records: u64) -> Item {
+        match self {
+            Item::Reject { reason, detail, url, .. } => Item::Reject { reason, detail, url, records },
             other => other,
         }
     }

@@ -184,6 +184,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// The epochs that read something and were not undone, ascending.
+    pub fn reading(&self) -> impl Iterator<Item = u64> + '_ {
+        let reading = self.consumed.iter().filter(|consumed| !consumed.undone && consumed.read > 0);
+        reading.map(|consumed| consumed.epoch)
+    }
+
     /// The names of the sources, by number.
     pub fn source_names(&self) -> Vec<&str> {
         self.sources.iter().map(|source| source.name.as_str()).collect()

@@ -4,7 +4,7 @@
 //! size. A full look also checks the blake3 of every file, the order of rows, and all counts and
 //! multiset hashes.
 
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::store::Store;
 use crate::store::digest;
 use crate::store::manifest::{self, FileRef, Head, Manifest, TableState};
@@ -15,8 +15,33 @@ use crate::verify::findings::Report;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// How often it begins again with a newer head.
+const HEADS_MAX: usize = 4;
+
 /// Checks the store's files; `full` reads every byte that the head refers to.
+///
+/// # Errors
+///
+/// `TryAgain` if what is missing may have been removed because epochs were committed meanwhile.
 pub fn verify(store: &Store, full: bool) -> Result<Report> {
+    for _ in 0..HEADS_MAX {
+        let before = head_digest(store);
+        let report = of_head(store, full);
+        // Garbage collection removes the files of a head that is not the last any more.
+        if report.as_ref().is_ok_and(|report| report.findings.is_empty()) || head_digest(store) == before {
+            return report;
+        }
+    }
+    let why = "epochs were committed, and files of earlier ones removed, while they were read";
+    Err(Error::new(Kind::TryAgain, format!("{}: {why}; try again", store.root().display())))
+}
+
+/// The digest of the head; none if there is none or it cannot be read.
+fn head_digest(store: &Store) -> Option<String> {
+    store.head().ok().flatten().map(|head| head.digest)
+}
+
+fn of_head(store: &Store, full: bool) -> Result<Report> {
     let mut report = Report::default();
     let Some(head) = chain(store, &mut report)? else { return Ok(report) };
     report.head = Some(head.clone());

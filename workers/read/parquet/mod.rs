@@ -176,7 +176,7 @@ impl Parquet {
         };
         self.done_bytes += group.bytes;
         let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
-        Ok(Some(Entry::at(group.first_row + decoded, Item::reject("bad_row_group", detail))))
+        Ok(Some(Entry::at(group.first_row + decoded, Item::reject("bad_row_group", detail).of_records(left))))
     }
 
     /// Adds the texts of row `at`. If those of the row group are too many now, the rows from this
@@ -189,7 +189,7 @@ impl Parquet {
         let (grown, bytes) = (self.text_bytes, group.bytes);
         let why = format!("{bytes} bytes grew to {grown} of texts");
         let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
-        Some(Entry::at(row, Item::reject("bomb", detail)))
+        Some(Entry::at(row, Item::reject("bomb", detail).of_records(left)))
     }
 
     /// The item of row `at` of `batch`, the row number `row` of the file.

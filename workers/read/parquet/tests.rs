@@ -481,8 +481,9 @@ fn a_dictionary_is_no_bomb() {
     let found = read_all("x.parquet", &bytes, &options).0;
     let lost = found.iter().position(|entry| words(std::slice::from_ref(entry)) == ["!bomb"]).expect("a bomb");
     assert!(lost > 300 && found[lost].offset == lost as u64, "{lost}");
-    let Item::Reject { detail, .. } = &found[lost].item else { panic!() };
-    assert!(detail.starts_with(&format!("row group 1: {} of 300 rows lost: ", 600 - lost)), "{detail}");
+    let Item::Reject { detail, records, .. } = &found[lost].item else { panic!() };
+    assert!(detail.starts_with(&format!("row group 1: {records} of 300 rows lost: ")), "{detail}");
+    assert_eq!(*records, 600 - lost as u64);
     assert_eq!(found.len(), lost + 1 + 300);
     assert_eq!(read_all("x.parquet", &bytes, &Options::default()).0.len(), 900);
 }
@@ -498,8 +499,9 @@ fn damaged_group() {
     damaged[first - 4..first].copy_from_slice(&[0xff; 4]);
     let found = entries(&damaged);
     let lost = found.iter().position(|entry| words(std::slice::from_ref(entry)) == ["!bad_row_group"]).unwrap();
-    let Item::Reject { detail, .. } = &found[lost].item else { panic!() };
+    let Item::Reject { detail, records, .. } = &found[lost].item else { panic!() };
     assert!(detail.starts_with("row group 1: 100 of 100 rows lost: "), "{detail}");
+    assert_eq!(*records, 100);
     assert_eq!(found[lost].offset, 100);
     let rest: Vec<String> = words(&[&found[..lost], &found[lost + 1..]].concat());
     assert_eq!(rest, [&want[..100], &want[200..]].concat());
@@ -520,13 +522,7 @@ fn account(bytes: &[u8]) -> bool {
     let mut next = 0;
     while let Some(entry) = reader.next().unwrap() {
         assert_eq!(entry.offset, next);
-        next += match entry.item {
-            Item::Reject { reason: "bad_row_group", detail, .. } => {
-                let lost = detail.split(' ').nth(3).unwrap();
-                lost.parse::<u64>().unwrap()
-            }
-            _ => 1,
-        };
+        next += entry.item.records();
     }
     assert_eq!(next, stated);
     assert_eq!(reader.consumed_bytes(), bytes.len() as u64);
@@ -610,9 +606,9 @@ proptest! {
         let from_json = read_all("x.jsonl", lines.as_bytes(), &Options::default()).0;
         // The reject of a line also lists the fields that it has.
         let item = |entry: Entry| match entry.item {
-            Item::Reject { reason, mut detail, url } => {
+            Item::Reject { reason, mut detail, url, records } => {
                 detail.truncate(detail.find("; it has ").unwrap_or(detail.len()));
-                Item::Reject { reason, detail, url }
+                Item::Reject { reason, detail, url, records }
             }
             item => item,
         };
