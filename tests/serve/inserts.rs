@@ -184,6 +184,67 @@ fn the_last_record_of_a_page_holds() {
     let server = Server::start(&bench, &[]);
     let last = server.post("/check", &row("http://x.example/", &text(806, 0))).json();
     assert_eq!((told(&last, "verdict"), content(&last)), ("identical".into(), content(&members[url])), "{last}");
+    let outdated = server.post("/check", &old).json();
+    assert_eq!((&outdated["provisional"], &outdated["because"]), (&json!(true), &json!(["replaces", "outdated"])));
+}
+
+/// A date in the future would be cut by the epoch, so that an older record could hold and a newer one
+/// would be lost. Such a record is not taken.
+#[test]
+fn a_date_in_the_future_is_refused() {
+    let bench = bench(4, INBOX);
+    let server = Server::start(&bench, &[]);
+    let url = "http://future.example/";
+    let late = json!({ "url": url, "text": text(810, 0), "date": "2100-01-01" });
+    assert_eq!(problem(&server.post("/insert", &late), 422)["reason"], "future_date");
+    assert_eq!(problem(&server.post("/remove", &late), 422)["reason"], "future_date");
+    assert_eq!(server.post("/insert", &row(url, &text(811, 0))).json()["inserted"], true);
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert!(members(&bench).contains_key(url));
+}
+
+/// A text whose pages expire with the next epoch is answered as what it is now, says so, and is
+/// inserted: with its last page the text would be gone. A page that is sent again stays.
+#[test]
+fn what_expires_is_inserted() {
+    let bench = bench(8, &format!("[pages]\nretain_epochs = 1\n{INBOX}"));
+    let contents =
+        |bench: &Bench| members(bench).into_values().map(|row| told(&row, "content")).collect::<BTreeSet<_>>();
+    let stored = contents(&bench);
+    let server = Server::start(&bench, &[]);
+    let expires = |answer: &Value| answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")));
+    let copy = server.post("/insert", &row("http://copy.example/", &text(0, 0))).json();
+    assert_eq!((told(&copy, "verdict"), expires(&copy)), ("identical".into(), true), "{copy}");
+    assert_eq!((&copy["provisional"], &copy["inserted"]), (&json!(true), &json!(true)));
+    // Now the text has a page that stays.
+    let second = server.post("/insert", &row("http://second.example/", &text(0, 0))).json();
+    assert_eq!((told(&second, "verdict"), &second["inserted"]), ("identical".into(), &json!(false)), "{second}");
+    let again = server.post("/insert", &row("http://h4.example/4", &text(1, 0))).json();
+    assert_eq!(again["inserted"], true, "{again}");
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let left = members(&bench);
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["http://copy.example/", "http://h4.example/4"]);
+    assert!(contents(&bench).is_subset(&stored));
+}
+
+/// A text that extraction had only gathered from whole pages is compared once a page has it as its
+/// main text, so an answer about it is provisional.
+#[test]
+fn a_gathered_text_is_compared_now() {
+    let bench = bench(4, INBOX);
+    let gathered = text(820, 0);
+    let html = format!("<html><body><nav><ul><li>{gathered}</li></ul></nav></body></html>");
+    let page = json!({ "url": "http://gathered.example/", "html": html });
+    std::fs::write(bench.at("in/2.jsonl"), format!("{page}\n")).expect("written");
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    let answer = server.post("/check", &row("http://main.example/", &gathered)).json();
+    assert_eq!(told(&answer, "verdict"), "identical", "{answer}");
+    assert!(answer["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))), "{answer}");
+    let same = server.post("/check", &json!({ "url": "http://other.example/", "html": html })).json();
+    assert!(!same["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))), "{same}");
 }
 
 /// Sixteen clients send the same text at once, or texts that are all near each other, each under a

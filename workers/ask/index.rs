@@ -8,7 +8,7 @@ use crate::ask::candidates::proposed;
 use crate::ask::tables::{Cluster, Tables, share};
 use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Verdict, decide};
-use crate::document::Id;
+use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::graph::keep_rule::{Facts, KeepRule, Rank};
 use crate::job::{Job, clusters};
@@ -16,17 +16,21 @@ use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::evidence::{damaged, unpack_text};
-use crate::tables::visits::TOO_SHORT;
+use crate::tables::pages::has_expired;
+use crate::tables::visits::{GATHERED, TOO_SHORT};
 use crate::tables::{EvidenceRow, PageRow, PairRow, Visit, pairs};
 use crate::text::{simhash, sketch::Sketches};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 /// The pages with the identical text that an answer names; it counts all.
 pub const URLS_MAX: usize = 10;
 /// The stored pairs of a text that an answer lists.
 pub const STORED_PAIRS_MAX: usize = 1000;
+/// The pages with the identical text that are ranked, to see whether a page comes before them.
+const RANKED_PAGES_MAX: usize = 100;
 
 /// The notes of texts that fold with identical ones alone, and with none.
 const TOO_SHORT_NOTE: &str = "too_short";
@@ -43,6 +47,10 @@ pub struct Index {
     pub(super) sources: Vec<String>,
     job: Job,
     texts: Arc<Texts>,
+    /// The epochs that read something, and the next one, which does so.
+    reading: Vec<u64>,
+    /// The time of the head's plan, seconds since 1970.
+    logical_time: i64,
 }
 
 /// What becomes of a text.
@@ -144,6 +152,9 @@ pub struct Answer {
     /// Contents whose ranks it moves, by which they are compared or are not.
     #[serde(skip)]
     pub moved: BTreeSet<Id>,
+    /// Whether the next epoch removes all pages that it is identical to or near, unless it sees them.
+    #[serde(skip)]
+    pub outlives: bool,
 }
 
 /// Why an answer is provisional.
@@ -164,6 +175,11 @@ pub mod because {
     pub const REPLACES: &str = "replaces";
     /// A record of its URL that is known has a later date, and holds.
     pub const OUTDATED: &str = "outdated";
+    /// The pages that have the text, or the representative, expire with the next epoch unless it
+    /// sees them.
+    pub const EXPIRES: &str = "expires";
+    /// The text was gathered from whole pages so far and was not compared; now it will be.
+    pub const GATHERED: &str = "gathered";
     /// Records that were inserted since the last epoch are like it, or change its cluster.
     pub const INBOX: &str = "inbox";
 }
@@ -193,6 +209,8 @@ impl Index {
             sources: head.manifest.source_names().into_iter().map(str::to_owned).collect(),
             job: job.clone(),
             texts,
+            reading: head.manifest.reading().chain([head.manifest.epoch + 1]).collect(),
+            logical_time: head.manifest.logical_time,
         })
     }
 
@@ -250,6 +268,9 @@ impl Index {
                 answer.notes.push(TOO_SHORT_NOTE.to_owned());
             }
             self.identical(visit.content, &mut answer);
+            let is_compared_now = row.flags & GATHERED != 0 && visit.flags & GATHERED == 0;
+            answer.because.extend(is_compared_now.then_some(because::GATHERED));
+            self.lapse(&[visit.content], &mut answer);
             if all {
                 self.stored_pairs(visit.content, &mut answer);
             }
@@ -333,7 +354,25 @@ impl Index {
         because(proposed.is_cut, because::LIMIT);
         (answer.near, answer.moved) = (proposed.near, proposed.moved);
         answer.settle(&self.job.clusters);
+        let contents: Vec<Id> = answer.matches.iter().map(|one| one.id).collect();
+        self.lapse(&contents, answer);
         Ok(())
+    }
+
+    /// Says whether pages that `answer` is about expire with the next epoch, as if it ran now.
+    fn lapse(&self, contents: &[Id], answer: &mut Answer) {
+        let pages = &self.job.pages;
+        if contents.is_empty() || pages.retain_days.is_none() && pages.retain_epochs.is_none() {
+            return;
+        }
+        let now = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64);
+        let retention = pages.retention(&self.reading, now.max(self.logical_time));
+        let expires = |doc: &Id| self.tables.page(*doc).is_none_or(|page| has_expired(&page, retention));
+        let all_expire = |content: &Id| self.tables.first_pages(*content, URLS_MAX).iter().all(expires);
+        answer.outlives = contents.iter().all(all_expire);
+        let doc = self.tables.first_pages(contents[0], 1).first().copied().unwrap_or(Id::NONE);
+        let representative = self.tables.cluster(contents[0], doc).representative_doc;
+        answer.because.extend((answer.outlives || expires(&representative)).then_some(because::EXPIRES));
     }
 
     fn matched(
@@ -375,6 +414,9 @@ impl Index {
         if stored.as_ref().is_some_and(|page| page.content != visit.content) {
             answer.because.push(because::REPLACES);
         }
+        if visit.date != NO_DATE && self.as_of(visit.doc).is_some_and(|as_of| visit.date < as_of) {
+            answer.because.push(because::OUTDATED);
+        }
         if answer.verdict == Found::New {
             return;
         }
@@ -395,6 +437,9 @@ impl Index {
         if stored.is_some_and(|page| page.content == visit.content && self.rank(&page, visit.chars) == own_rank) {
             return;
         }
+        if answer.verdict == Found::Identical && self.leads_otherwise(visit, own_rank) {
+            answer.because.push(because::RADIUS);
+        }
         let docs = answer.matches.iter().map(|one| one.representative_doc);
         let own = (answer.verdict == Found::Identical)
             .then(|| self.tables.first_pages(visit.content, 1).first().copied())
@@ -406,12 +451,27 @@ impl Index {
             Some((self.rank(&page, chars), doc))
         };
         let first = own.into_iter().chain(docs).filter_map(rank).min();
-        if first.is_some_and(|first| (own_rank, visit.doc) < first) {
+        // The page itself may be the first, and its rank is another one now.
+        if first.is_some_and(|first| first.1 == visit.doc || (own_rank, visit.doc) < first) {
             answer.because.push(because::REPRESENTS);
         }
         if answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster) {
             answer.because.push(because::NAMES);
         }
+    }
+
+    /// Whether the best page of a stored text is another one once the page of `visit` has this rank.
+    /// Texts that are near each other are led by the order of their best pages, if there is a radius.
+    fn leads_otherwise(&self, visit: &Visit, own_rank: Rank) -> bool {
+        if self.job.clusters.radius == 0 || self.tables.component(visit.content).is_none() {
+            return false;
+        }
+        let docs = self.tables.first_pages(visit.content, RANKED_PAGES_MAX + 1);
+        let pages = docs.iter().take(RANKED_PAGES_MAX).filter_map(|doc| self.tables.page(*doc));
+        let ranks: Vec<(Rank, Id)> = pages.map(|page| (self.rank(&page, visit.chars), page.doc)).collect();
+        let others = ranks.iter().filter(|(_, doc)| *doc != visit.doc);
+        let best = others.copied().chain([(own_rank, visit.doc)]).min();
+        docs.len() > RANKED_PAGES_MAX || best != ranks.iter().min().copied()
     }
 }
 
@@ -436,7 +496,13 @@ impl Answer {
             refused: Vec::new(),
             near: BTreeSet::new(),
             moved: BTreeSet::new(),
+            outlives: false,
         }
+    }
+
+    /// Whether a stored page has its text, or one near it, and stays.
+    pub fn is_known(&self) -> bool {
+        self.verdict != Found::New && !self.outlives
     }
 
     /// Says of a text that no page has what its matches make of it.

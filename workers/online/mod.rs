@@ -14,9 +14,9 @@ pub mod overlay;
 pub mod replay;
 pub mod rows;
 
-use crate::ask::index::{Answer, Found, because};
+use crate::ask::index::{Answer, because};
 use crate::ask::texts::Text;
-use crate::document::Id;
+use crate::document::{FUTURE_SECONDS_MAX, Id};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::locks::lock;
@@ -226,11 +226,13 @@ impl Online {
         Ok(self.read()?.overlay.is_stored(&opened.index, content))
     }
 
-    /// What becomes of a record, which is inserted if its text is new, or `always`.
+    /// What becomes of a record, which is inserted if its text is new, or all pages that have it
+    /// expire with the next epoch, or `always`.
     pub fn insert(&self, row: &Row, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
+        undated_or_past(row)?;
         let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
         let (doc, content) = (text.visit.doc, text.visit.content);
         loop {
@@ -244,7 +246,7 @@ impl Online {
                     continue;
                 }
                 let (answer, after) = state.overlay.decide(&opened.index, &text, of_head.clone())?;
-                if answer.verdict != Found::New {
+                if answer.is_known() {
                     return Ok(Decision { answer, inserted: false, after });
                 }
             }
@@ -255,10 +257,10 @@ impl Online {
                 continue;
             }
             let (mut answer, after) = state.overlay.decide(&opened.index, &text, of_head)?;
-            if answer.verdict != Found::New && !always {
+            if answer.is_known() && !always {
                 return Ok(Decision { answer, inserted: false, after });
             }
-            if !state.overlay.holds(&opened.index, &text.visit) {
+            if !state.overlay.holds(&opened.index, &text.visit) && !answer.because.contains(&because::OUTDATED) {
                 answer.because.push(because::OUTDATED);
                 answer.provisional = true;
             }
@@ -272,6 +274,7 @@ impl Online {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
+        undated_or_past(row)?;
         let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
         let doc = text.visit.doc;
         loop {
@@ -298,7 +301,7 @@ impl Online {
         let state = self.read()?;
         let before = state.overlay.page(doc);
         let date = row.record.date.unwrap_or_else(|| {
-            let now = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64);
+            let now = now();
             let known = before.map(|entry| entry.text.visit.date.saturating_add(1));
             now.max(known.or_else(|| state.opened.index.as_of(doc)).unwrap_or(now))
         });
@@ -410,6 +413,21 @@ impl State {
         let is_stored = || self.overlay.is_stored(&opened.index, content);
         self.is_at(opened) && (content.is_none() || is_stored() == identical)
     }
+}
+
+/// Fails if a row has a date in the future. An epoch cuts such a date, so that it could not tell which
+/// of two records of a URL came last.
+fn undated_or_past(row: &Row) -> std::result::Result<(), Item> {
+    let latest = now().saturating_add(FUTURE_SECONDS_MAX);
+    match row.record.date.filter(|date| *date > latest) {
+        Some(_) => Err(Item::reject("future_date", "its date is more than a day in the future")),
+        None => Ok(()),
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64)
 }
 
 fn empty(job: &Job) -> Result<Overlay> {

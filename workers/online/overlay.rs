@@ -181,6 +181,11 @@ impl Overlay {
                 answer.settle(&self.clusters);
             }
         }
+        // The next epoch sees what the inbox has.
+        let is_here = |id: &Id| self.contents.contains_key(id);
+        if is_here(&content) || answer.matches.iter().any(|found| is_here(&found.id)) {
+            answer.outlives = false;
+        }
         if let Some(page) = self.pages.get(&text.visit.doc).filter(|_| text.url.is_some()) {
             is_touched = true;
             let replaces = page.text.visit.content != content && !answer.because.contains(&because::REPLACES);
