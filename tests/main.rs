@@ -48,6 +48,8 @@ mod inspect;
 mod keep;
 /// What a page's key is made of, and which fields are found without being named.
 mod keys;
+/// Pairs are counted by how they were made and by what differs, as the exports have them.
+mod kinds;
 /// A store that keeps nothing of texts answers as others.
 mod lean;
 /// Files of word counts, every signature alone, and the fast job.
@@ -87,11 +89,20 @@ mod upkeep;
 /// Metrics and pings report how a run ended, and never make it fail.
 mod watch;
 
+/// Perturbed texts and templates with labels.
+#[path = "../workers/examples/support/labelled.rs"]
+mod labelled;
+#[path = "../workers/examples/support/perturb.rs"]
+mod perturb;
 /// Random numbers.
 #[path = "../workers/examples/support/random.rs"]
 mod random;
+#[path = "../workers/examples/support/templates.rs"]
+mod templates;
 /// Made-up texts.
 mod texts;
+#[path = "../workers/examples/support/traditional.rs"]
+mod traditional;
 /// Shared by all: a folder with a job in it, in which the command runs.
 mod workbench;
 mod world;

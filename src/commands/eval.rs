@@ -6,7 +6,9 @@ use crate::jobs;
 use crate::terminal::print::{grouped, print_json, show};
 use std::fmt::Write as _;
 use workers::error::{Error, Kind, Result};
-use workers::eval::score::{Levels, Measure, Score};
+use workers::eval::differences::Differences;
+use workers::eval::kinds::OfKind;
+use workers::eval::score::{self, Levels, Measure, Score};
 use workers::eval::sweep::{SettingScore, Sweep};
 use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
 use workers::read::PageKey;
@@ -77,6 +79,10 @@ fn as_text(report: &Report) -> String {
     );
     levels(&mut out, score);
     signatures(&mut out, score);
+    if let Some(found) = &report.differences {
+        differences(&mut out, found);
+    }
+    of_kinds(&mut out, &report.kinds);
     if let Some(sweep) = &report.sweep {
         swept(&mut out, sweep);
     }
@@ -122,12 +128,59 @@ fn signatures(out: &mut String, score: &Score) {
             measure(&of.confirmed)
         );
     }
-    let _ = writeln!(out, "\nrule               verdict   text pairs page pairs      right   share");
+    let _ = writeln!(out, "\n{:<18} {VERDICT}", "rule");
     for of in &score.reasons {
-        let verdict = if of.accepted { "accepted" } else { "refused" };
-        let of_pages = (of.page_pairs > 0).then(|| of.right as f64 / of.page_pairs as f64);
-        let counts = [of.text_pairs, of.page_pairs, of.right].map(|n| format!("{:>10}", grouped(n)));
-        let _ = writeln!(out, "{:<18} {verdict:<9} {} {:>7}", of.reason, counts.join(" "), share(of_pages));
+        let _ = writeln!(out, "{}", verdict(of.reason, of.accepted, [of.text_pairs, of.page_pairs, of.right]));
+    }
+}
+
+const VERDICT: &str = "verdict   text pairs page pairs      right   share";
+
+/// A row of pairs of texts, page pairs, and those for which the verdict is right.
+fn verdict(name: &str, accepted: bool, counts: [u64; 3]) -> String {
+    let verdict = if accepted { "accepted" } else { "refused" };
+    let right = score::share(counts[2], counts[1]);
+    let counts = counts.map(|n| format!("{:>10}", grouped(n)));
+    format!("{name:<18} {verdict:<9} {} {:>7}", counts.join(" "), share(right))
+}
+
+fn differences(out: &mut String, found: &Differences) {
+    let (read, all) = (grouped(found.read), grouped(found.text_pairs));
+    let _ = writeln!(out, "\n{:<18} {VERDICT}", "what differs");
+    for of in &found.rows {
+        let _ = writeln!(out, "{}", verdict(of.difference, of.accepted, [of.text_pairs, of.page_pairs, of.right]));
+    }
+    let _ = writeln!(
+        out,
+        "in {read} of {all} pairs that are accepted or refused for a fact; {} were not aligned",
+        grouped(found.not_aligned)
+    );
+}
+
+fn of_kinds(out: &mut String, kinds: &[OfKind]) {
+    let Some(width) = kinds.iter().map(|of| of.kind.chars().count()).max() else { return };
+    let width = width.max("kind of pair".len());
+    let _ = writeln!(
+        out,
+        "\n{:<width$}       same  recall in clusters |     differ  joined in clusters | wrong by",
+        "kind of pair"
+    );
+    for of in kinds {
+        let Levels { pair, cluster } = of.levels;
+        let joined = [pair, cluster].map(|of_level| share(score::share(of_level.joined - of_level.right, of.differ)));
+        let wrong: Vec<String> = of.wrong.iter().map(|(rule, pairs)| format!("{rule} {}", grouped(*pairs))).collect();
+        let _ = writeln!(
+            out,
+            "{:<width$} {:>10} {:>7} {:>11} | {:>10} {:>7} {:>11} | {}",
+            of.kind,
+            grouped(pair.same),
+            share(pair.recall),
+            share(cluster.recall),
+            grouped(of.differ),
+            joined[0],
+            joined[1],
+            wrong.join(", ")
+        );
     }
 }
 

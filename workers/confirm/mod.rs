@@ -24,6 +24,7 @@
 //! measure that weighs more: see [`texts`].
 
 pub mod alignment;
+pub mod details;
 pub mod differences;
 pub mod edits;
 pub mod lcs;

@@ -122,7 +122,19 @@ fn furniture_words() -> &'static [&'static str] {
 /// They are if a word of the list stands directly before or behind them, or in the span, or if they
 /// are a date or a clock in digits that stands alone between spaces.
 pub fn is_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
-    // The whole group of numbers: a date with a clock has five.
+    let [before, group, after] = around(tokens, range.clone());
+    let words = furniture_words();
+    if range.into_iter().any(|at| words.contains(&tokens.token(at))) || touched(before, after, words) {
+        return true;
+    }
+    let edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let alone = edge(before.chars().next_back()) && edge(after.chars().next());
+    alone && (group.contains(':') || group.matches(['-', '/']).count() >= 2) || in_date_line(before, after)
+}
+
+/// The text before the whole group of numbers that `range` belongs to, the group and the text after
+/// it: a date with a clock has five numbers.
+pub(super) fn around<'t>(tokens: &'t Tokens<'_>, range: Range<usize>) -> [&'t str; 3] {
     let glued = |at: usize, token: usize| {
         is_digit(tokens.token(token)) && matches!(tokens.gap(at), "" | "-" | "/" | "." | ":" | "," | " ")
     };
@@ -134,14 +146,7 @@ pub fn is_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
         to += 1;
     }
     let (start, end) = (tokens.places[from].start as usize, tokens.places[to - 1].end as usize);
-    let (before, group, after) = (&tokens.text[..start], &tokens.text[start..end], &tokens.text[end..]);
-    let words = furniture_words();
-    if range.into_iter().any(|at| words.contains(&tokens.token(at))) || touched(before, after, words) {
-        return true;
-    }
-    let edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    let alone = edge(before.chars().next_back()) && edge(after.chars().next());
-    alone && (group.contains(':') || group.matches(['-', '/']).count() >= 2) || in_date_line(before, after)
+    [&tokens.text[..start], &tokens.text[start..end], &tokens.text[end..]]
 }
 
 /// The characters on either side of a number in which a date line of a news agency must end.
@@ -149,7 +154,7 @@ const DATE_LINE_CHARS: usize = 24;
 
 /// Whether a number stands in the date line before the first sentence: `(place, 5 march)` or
 /// `place, 5 march -`.
-fn in_date_line(before: &str, after: &str) -> bool {
+pub(super) fn in_date_line(before: &str, after: &str) -> bool {
     let head = before.chars().nth(DATE_LINE_CHARS).is_none();
     let end = after.chars().take(DATE_LINE_CHARS).find(|c| ")—–。.!?;".contains(*c));
     match end {
@@ -168,7 +173,7 @@ fn in_date_line(before: &str, after: &str) -> bool {
 }
 
 /// Whether one of `words` ends `before` or begins `after`, marks left out, as a whole word.
-fn touched(before: &str, after: &str, words: &[&str]) -> bool {
+pub(super) fn touched(before: &str, after: &str, words: &[&str]) -> bool {
     let before = before.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '©');
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '次');
     words.iter().any(|word| {

@@ -91,15 +91,20 @@ const SIDE_CHARS: usize = 160;
 /// ```
 pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
+    Some(classified(&x, &y, options)?.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect())
+}
+
+/// The same as spans of both texts.
+pub(super) fn classified(x: &Tokens<'_>, y: &Tokens<'_>, options: &Options) -> Option<Vec<(Span, PartKind)>> {
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
     let longer = lengths[0].max(lengths[1]);
-    let found = settle(&x, &y, &spans(&x, &y, edits_max([&x, &y], lengths, options))?);
+    let found = settle(x, y, &spans(x, y, edits_max([x, y], lengths, options))?);
     let short = longer <= options.words_chars_max as usize;
-    let headline = headline(&found, lengths, [&x, &y], options);
+    let headline = headline(&found, lengths, [x, y], options);
     let mut kinds = Vec::with_capacity(found.len());
     let mut edits = Vec::new();
     for (at, span) in found.iter().enumerate() {
-        kinds.push(match of_numbers(&x, &y, span, short) {
+        kinds.push(match of_numbers(x, y, span, short) {
             _ if headline && at == 0 => PartKind::Headline,
             Difference::Variant => PartKind::Variant,
             Difference::Furniture if options.furniture => PartKind::Furniture,
@@ -120,7 +125,7 @@ pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     if left[0].min(left[1]) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
         kinds.iter_mut().filter(|kind| **kind == PartKind::Furniture).for_each(|kind| *kind = PartKind::Number);
     }
-    for (span, difference) in replaced_words(&x, &y, &edits, short, options) {
+    for (span, difference) in replaced_words(x, y, &edits, short, options) {
         let at = found.partition_point(|other| other.a.start < span.a.start || other.b.start < span.b.start);
         kinds[at] = match difference {
             Difference::Name => PartKind::Name,
@@ -128,7 +133,7 @@ pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
             _ => PartKind::Edit,
         };
     }
-    Some(found.iter().zip(kinds).map(|(span, kind)| part(&x, &y, span, kind)).collect())
+    Some(found.into_iter().zip(kinds).collect())
 }
 
 fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {

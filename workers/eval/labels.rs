@@ -7,7 +7,8 @@
 //! {"a": "...", "b": "..."}                pairs are the same, all others of the store differ
 //! ```
 //!
-//! Other fields are ignored. A line of another form, or one that contradicts an earlier line, is an
+//! Rows of pairs may also name their `kind`, such as the perturbation that made them. Other fields
+//! are ignored. A line of another form, or one that contradicts an earlier line, is an
 //! error that names file and line, because incomplete labels would give wrong measures.
 
 use crate::document::{Id, canonical_url, own_key};
@@ -25,6 +26,8 @@ use std::path::Path;
 const LINE_BYTES_MAX: usize = 1 << 20;
 /// The rows of a file. Each is held in memory with its URLs.
 const ROWS_MAX: usize = 1 << 24;
+/// The kinds of pairs of a file; each is a row of a table.
+const KINDS_MAX: usize = 1000;
 /// The bytes by which the window grows while a line's end is searched for.
 const STEP_BYTES: usize = 64 << 10;
 
@@ -37,6 +40,10 @@ pub struct Labels {
     pub truth: Truth,
     /// The number of lines that are not blank.
     pub rows: u64,
+    /// The kinds of pairs, in the order of their first occurrence.
+    pub kinds: Vec<String>,
+    /// The pairs that have a kind, the lesser page first, ascending, and the index of their kind.
+    pub of_kind: Vec<(u32, u32, u32)>,
 }
 
 /// The fields of a line.
@@ -47,6 +54,7 @@ struct LabelLine {
     a: Option<String>,
     b: Option<String>,
     same: Option<bool>,
+    kind: Option<String>,
 }
 
 /// The form of a file.
@@ -77,6 +85,9 @@ struct Reading {
     label_numbers: BTreeMap<String, u32>,
     labels: Vec<u32>,
     pairs: BTreeMap<(u32, u32), bool>,
+    kinds: Vec<String>,
+    kind_numbers: BTreeMap<String, u32>,
+    of_kind: BTreeMap<(u32, u32), u32>,
     rows: u64,
     /// Whether URLs are keys, which are taken as they are.
     are_keys: bool,
@@ -93,6 +104,20 @@ impl Reading {
             self.urls.push((url.canonical, url.doc));
         }
         Ok(place)
+    }
+
+    /// The index of a kind of pairs.
+    fn kind(&mut self, kind: String) -> std::result::Result<u32, String> {
+        if let Some(number) = self.kind_numbers.get(&kind) {
+            return Ok(*number);
+        }
+        if self.kinds.len() == KINDS_MAX {
+            return Err(format!("more than {KINDS_MAX} kinds"));
+        }
+        let number = self.kinds.len() as u32;
+        self.kinds.push(kind.clone());
+        self.kind_numbers.insert(kind, number);
+        Ok(number)
     }
 
     /// Adds line `number`; the error says what is wrong with it.
@@ -134,9 +159,15 @@ impl Reading {
             if x == y {
                 return Err(format!("a page and itself: {a}"));
             }
-            let same = row.same.unwrap_or(true);
-            if self.pairs.insert((x.min(y), x.max(y)), same).is_some_and(|before| before != same) {
+            let (pair, same) = ((x.min(y), x.max(y)), row.same.unwrap_or(true));
+            if self.pairs.insert(pair, same).is_some_and(|before| before != same) {
                 return Err(format!("the opposite of an earlier line, for {a} and {b}"));
+            }
+            if let Some(kind) = row.kind {
+                let kind = self.kind(kind)?;
+                if self.of_kind.insert(pair, kind).is_some_and(|before| before != kind) {
+                    return Err(format!("another kind than an earlier line, for {a} and {b}"));
+                }
             }
         }
         Ok(())
@@ -151,7 +182,8 @@ impl Reading {
             }
             Some((LabelForm::Listed, _)) => Truth::Listed(self.pairs.into_keys().collect()),
         };
-        Ok(Labels { urls: self.urls, truth, rows: self.rows })
+        let of_kind = self.of_kind.into_iter().map(|((x, y), kind)| (x, y, kind)).collect();
+        Ok(Labels { urls: self.urls, truth, rows: self.rows, kinds: self.kinds, of_kind })
     }
 }
 
@@ -252,10 +284,20 @@ mod tests {
         assert_eq!(judged.truth, Truth::Judged(vec![(0, 1, true), (1, 2, false)]));
     }
 
+    /// The kind of a pair is that of any of its rows, and kinds are in the order of the file.
+    #[test]
+    fn kinds_of_pairs() {
+        let labels = of(b"{\"a\":\"q\",\"b\":\"p\",\"kind\":\"z\"}\n{\"a\":\"p\",\"b\":\"q\"}\n\
+                          {\"a\":\"p\",\"b\":\"r\",\"kind\":\"y\"}\n{\"a\":\"q\",\"b\":\"r\",\"kind\":\"z\"}")
+        .expect("sound");
+        assert_eq!(labels.kinds, ["z", "y"]);
+        assert_eq!(labels.of_kind, [(0, 1, 0), (0, 2, 0), (1, 2, 1)]);
+    }
+
     /// A line of no form, or one that contradicts another, is an error of data that names the line.
     #[test]
     fn wrong_lines_are_named() {
-        let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true}\n";
+        let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true,\"kind\":\"k\"}\n";
         for (line, expected) in [
             ("{\"a\":\"p\"", "line 2: no row of labels"),
             ("[1]", "line 2: no row of labels"),
@@ -265,6 +307,7 @@ mod tests {
             ("{\"a\":\"p\",\"b\":\" p \",\"same\":true}", "line 2: a page and itself"),
             ("{\"a\":\"q\",\"b\":\"p\",\"same\":false}", "line 2: the opposite"),
             ("{\"a\":\"\",\"b\":\"p\",\"same\":false}", "line 2: a URL"),
+            ("{\"a\":\"q\",\"b\":\"p\",\"same\":true,\"kind\":\"l\"}", "line 2: another kind"),
             ("{\"a\":\"p\",\"b\":\"q\",\"same\":\"yes\"}", "line 2: no row of labels"),
         ] {
             let error = of(format!("{good}{line}\n").as_bytes()).expect_err(expected);

@@ -2,13 +2,17 @@
 //! settings.
 //!
 //! It reads the head's mapped tables, runs no epoch and writes nothing. The logic (`score`,
-//! `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `plot` draws the result.
+//! `kinds`, `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `differences` reads
+//! the texts of pairs; `plot` draws the result.
 //! Without labels, `survey` estimates it from answers about a sample of pairs.
 
 pub mod candidates;
 pub mod canonical;
+pub mod differences;
+pub mod kinds;
 pub mod labels;
 pub mod listing;
+mod places;
 pub mod plot;
 pub mod scene;
 pub mod score;
@@ -26,6 +30,8 @@ use crate::store::manifest::Head;
 use crate::store::table::Row;
 use crate::tables::PageRow;
 use crate::text::signatures;
+use differences::Differences;
+use kinds::OfKind;
 use labels::Labels;
 use listing::Wrong;
 use scene::{Scale, Truth};
@@ -81,6 +87,10 @@ pub struct Report {
     /// The measures.
     #[serde(flatten)]
     pub score: Score,
+    /// The decided pairs by what differs; none if the store has no texts to read.
+    pub differences: Option<Differences>,
+    /// By the kind that the labels name, in their order.
+    pub kinds: Vec<OfKind>,
     /// Pairs that are joined and not the same.
     pub false_accepts: Vec<Example>,
     /// Pairs that are the same and not joined.
@@ -111,7 +121,8 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
         return Err(Error::new(Kind::Data, line));
     }
     let scale = Scale::new(&world.scene);
-    let kinds: Vec<signatures::SignatureKind> = job.signatures.iter().filter_map(signatures::Options::kind).collect();
+    let signatures: Vec<signatures::SignatureKind> =
+        job.signatures.iter().filter_map(signatures::Options::kind).collect();
     let examples = |wrong: Vec<Wrong>| wrong.into_iter().map(|wrong| example(&world, wrong)).collect();
     Ok(Report {
         epoch: head.manifest.epoch,
@@ -125,7 +136,9 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
             urls: labels.urls.len() as u64,
             unknown: world.unknown.clone(),
         },
-        score: score::score(&scale, &kinds),
+        score: score::score(&scale, &signatures),
+        differences: differences::differences(store, head, job, &world, &scale)?,
+        kinds: kinds::of_kinds(&scale, &labels.kinds, &world.of_kind),
         false_accepts: examples(listing::false_accepts(&scale, asked.list)),
         misses: examples(listing::misses(&scale, asked.list)),
         sweep: if asked.sweep { Some(sweep::sweep(store, head, job, &world, &scale)?) } else { None },

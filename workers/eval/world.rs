@@ -6,6 +6,7 @@
 
 use crate::document::Id;
 use crate::error::Result;
+use crate::eval::kinds::PairOfKind;
 use crate::eval::labels::Labels;
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
 use crate::job::clusters::Options;
@@ -55,6 +56,8 @@ pub struct World {
     pub texts: Vec<Text>,
     /// What was left out.
     pub unknown: Unknown,
+    /// The labelled pairs that have a kind, by kind.
+    pub of_kind: Vec<PairOfKind>,
 }
 
 /// The rows of `table` with one of `keys` (ascending).
@@ -124,9 +127,11 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     }
     pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
     let docs: BTreeMap<Id, u32> = (0..).zip(&found).map(|(at, page)| (page.doc, at)).collect();
-    let (truth, unknown) = truth(labels, &docs);
+    let places: Vec<Option<u32>> = labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
+    let (truth, unknown) = truth(labels, &places, docs.len());
+    let of_kind = of_kind(labels, &places);
     let urls = found.iter().map(|page| urls.remove(&page.doc).unwrap_or_default()).collect();
-    Ok(World { scene: Scene { pages: placed, chars, pairs, truth }, urls, texts, unknown })
+    Ok(World { scene: Scene { pages: placed, chars, pairs, truth }, urls, texts, unknown, of_kind })
 }
 
 /// An id for the cluster of each of `contents` (ascending); equal ids are equal clusters.
@@ -138,11 +143,21 @@ fn clusters_of(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, 
     Ok(clusters)
 }
 
-/// The truth about the live pages, by their numbers in `docs`.
-fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
-    let places: Vec<Option<u32>> = labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
+/// The labelled pairs of live pages that have a kind. `places` are the numbers of the labelled pages.
+fn of_kind(labels: &Labels, places: &[Option<u32>]) -> Vec<PairOfKind> {
+    let pair = |&(x, y, kind): &(u32, u32, u32)| {
+        let (x, y) = places[x as usize].zip(places[y as usize])?;
+        Some(PairOfKind { kind, x, y })
+    };
+    let mut pairs: Vec<PairOfKind> = labels.of_kind.iter().filter_map(pair).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The truth about the `pages` live pages, by their numbers.
+fn truth(labels: &Labels, places: &[Option<u32>], pages: usize) -> (Truth, Unknown) {
     let mut unknown = Unknown::default();
-    for ((url, _), _) in labels.urls.iter().zip(&places).filter(|(_, place)| place.is_none()) {
+    for ((url, _), _) in labels.urls.iter().zip(places).filter(|(_, place)| place.is_none()) {
         unknown.urls += 1;
         if unknown.first.len() < UNKNOWN_URLS_MAX {
             unknown.first.push(url.clone());
@@ -155,8 +170,8 @@ fn truth(labels: &Labels, docs: &BTreeMap<Id, u32>) -> (Truth, Unknown) {
     };
     let truth = match &labels.truth {
         Truth::Labels(labelled) => {
-            let mut of_page = vec![0; docs.len()];
-            for (label, place) in labelled.iter().zip(&places) {
+            let mut of_page = vec![0; pages];
+            for (label, place) in labelled.iter().zip(places) {
                 if let Some(place) = place {
                     of_page[*place as usize] = *label;
                 }

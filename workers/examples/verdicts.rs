@@ -8,12 +8,17 @@
 //! verdict accepts, which should be none. `--verdict` leaves the signatures out of the first table.
 //! `--seed N` draws other places, words and figures. `--show NAME` prints the texts of a row that
 //! went wrong.
+//!
+//! `--out FOLDER` writes the pairs instead of deciding them: `documents.jsonl` for a job, and
+//! `labels.jsonl`, whose rows name the perturbation or the template of each pair. `pagefold run` and
+//! `pagefold eval --labels` then make the table, with all that a job does (`workers/eval/README.md`).
 
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write as _};
+use std::path::Path;
 use workers::confirm::{Known, Options, Reason, Verdict, decide};
 use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
@@ -21,6 +26,8 @@ use workers::text::signatures::{Key, Shinglings, Signer, Text, default_list};
 use workers::text::simhash::{self, simhash};
 use workers::text::sketch::{Sketches, write};
 
+#[path = "support/labelled.rs"]
+mod labelled;
 #[path = "support/perturb.rs"]
 mod perturb;
 #[path = "support/random.rs"]
@@ -30,6 +37,7 @@ mod templates;
 #[path = "support/traditional.rs"]
 mod traditional;
 
+use labelled::Labelled;
 use random::Random;
 
 /// Texts of a kind that are tried.
@@ -178,23 +186,44 @@ fn controls(maker: &mut Maker, seed: u64, show: Option<&str>) {
     println!("{:34} {:>10.4}", "all pairs", all_folded as f64 / all_pairs as f64);
 }
 
+fn write_pairs(folder: &str, kinds: &[(String, Vec<String>)], seed: u64) -> Result<(), Box<dyn Error>> {
+    let mut pairs = Labelled::default();
+    for (name, texts) in kinds {
+        pairs.perturb((kinds.len() > 1).then_some(name), texts, seed);
+    }
+    pairs.templates(PAGES, seed);
+    std::fs::create_dir_all(folder)?;
+    for (name, rows) in [("documents.jsonl", &pairs.documents), ("labels.jsonl", &pairs.labels)] {
+        let mut out = BufWriter::new(File::create(Path::new(folder).join(name))?);
+        rows.iter().try_for_each(|row| writeln!(out, "{row}"))?;
+        out.flush()?;
+    }
+    println!("{folder}: {} documents, {} pairs", pairs.documents.len(), pairs.labels.len());
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut seed, mut show, mut alone, mut files) = (1, None, false, Vec::new());
+    let (mut seed, mut show, mut out, mut alone, mut files) = (1, None, None, false, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match &*argument {
             "--seed" => seed = arguments.next().ok_or("--seed needs a number")?.parse()?,
             "--verdict" => alone = true,
             "--show" => show = Some(arguments.next().ok_or("--show needs the name of a row")?),
+            "--out" => out = Some(arguments.next().ok_or("--out needs the name of a folder")?),
             _ => files.push(argument),
         }
     }
     println!("seed {seed}");
-    let (mut maker, mut kinds) = (Maker::new()?, Vec::new());
+    let mut kinds = Vec::new();
     for path in &files {
         let name = path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or(path);
         kinds.push((name.to_owned(), texts(path, &mut Random(seed))?));
     }
+    if let Some(folder) = out {
+        return write_pairs(&folder, &kinds, seed);
+    }
+    let mut maker = Maker::new()?;
     if !kinds.is_empty() {
         perturbations(&mut maker, &kinds, seed, show.as_deref(), alone);
         println!();

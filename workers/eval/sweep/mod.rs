@@ -8,23 +8,17 @@
 mod signatures;
 mod thresholds;
 
-use crate::document::Id;
-use crate::error::{Error, Result};
-use crate::eval::candidates::Numbered;
+use crate::error::Result;
+use crate::eval::places::archive;
 use crate::eval::scene::{Joined, Scale};
 use crate::eval::score::{Measure, same, share, true_text_pairs};
 use crate::eval::world::World;
 use crate::fold::pairs::Judge;
 use crate::job::Job;
 use crate::store::Store;
-use crate::store::lookup::Place;
 use crate::store::manifest::Head;
-use crate::store::open::OpenSegments;
-use crate::tables::evidence::{self, Archive, Content};
-use crate::tables::snapshot::Snapshot;
 use serde::Serialize;
 use signatures::Verdicts;
-use std::sync::Arc;
 
 /// The measures of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -125,8 +119,7 @@ impl Sums {
 ///
 /// `Io` if evidence cannot be mapped or is damaged.
 pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale<'_>) -> Result<Sweep> {
-    let snapshot = Snapshot::of(store, head);
-    let open = || -> Result<Archive> { Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?)) };
+    let open = || archive(store, head);
     let frame = Frame {
         scale,
         same: same(scale).total(),
@@ -146,38 +139,4 @@ pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale
     knobs.extend(signatures::minhash(&frame, job, world, &archive, &mut verdicts, &mut notes)?);
     knobs.extend(thresholds::thresholds(&frame, job, world, &archive)?);
     Ok(Sweep { stored, knobs, notes })
-}
-
-/// The texts that have evidence.
-fn known(world: &World) -> impl Iterator<Item = (Numbered, u64)> + '_ {
-    let numbered = (0..).zip(&world.texts).filter(|(_, text)| text.is_known);
-    numbered.map(|(number, text)| (Numbered { content: text.content, text: number }, text.fingerprint))
-}
-
-/// The places of the evidence of a world's texts.
-struct Places<'a> {
-    world: &'a World,
-    archive: &'a Archive,
-    contents: Vec<Id>,
-    places: Vec<Place>,
-}
-
-impl<'a> Places<'a> {
-    fn of(world: &'a World, archive: &'a Archive) -> Result<Places<'a>> {
-        let mut contents: Vec<Id> = known(world).map(|(text, _)| text.content).collect();
-        contents.sort_unstable();
-        let places = archive.places(&contents)?;
-        Ok(Places { world, archive, contents, places })
-    }
-
-    /// The evidence of a text that has some.
-    fn read(&self, text: u32) -> Result<Content<'a>> {
-        let content = self.world.texts[text as usize].content;
-        let at = self.contents.binary_search(&content).map_err(|_| evidence::damaged(content, "is missing"))?;
-        self.archive.read(content, self.places[at])
-    }
-}
-
-fn undamaged(content: Id, evidence: &Content<'_>) -> Result<()> {
-    if evidence.is_damaged() { Err::<(), Error>(evidence::damaged(content, "is damaged")) } else { Ok(()) }
 }

@@ -2,7 +2,8 @@
 
 use crate::confirm::{self, By, Facts, decide};
 use crate::error::Result;
-use crate::eval::sweep::{Frame, Knob, Places, Sums, undamaged};
+use crate::eval::places::{Places, undamaged};
+use crate::eval::sweep::{Frame, Knob, Sums};
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::tables::evidence::{Archive, Content};

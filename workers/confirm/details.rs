@@ -1,0 +1,259 @@
+//! Says more exactly which facts and which furniture differ between two texts, for counts.
+//!
+//! A verdict needs none of it: for a verdict a date is a number as any other.
+
+use crate::confirm::Options;
+use crate::confirm::alignment::{Span, Tokens};
+use crate::confirm::numbers::{any, around, in_code, in_date_line, is_digit, joins, touched};
+use crate::confirm::parts::{PartKind, classified};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What differs. Of two that fit a part, the first counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// A number of a date: before 年, 月 or 日, beside the name of a month, or between two hyphens.
+    Date,
+    /// A number that says which of several: behind 第, before 届 or 期, `3rd`.
+    Ordinal,
+    /// A number that Latin letters or joining marks touch: a model, a part number, a version.
+    Model,
+    /// A number in Chinese characters.
+    ChineseNumeral,
+    /// Any other number.
+    Number,
+    /// A name.
+    Name,
+    /// Another content word, in a short text.
+    Word,
+    /// A headline in front of one text.
+    Headline,
+    /// A copyright or licence line.
+    CopyrightLine,
+    /// A date line.
+    DateLine,
+    /// A clock.
+    Clock,
+    /// A counter.
+    Counter,
+    /// The same number in other characters.
+    Variant,
+    /// Any other edit.
+    Edit,
+    /// Punctuation and white space alone.
+    Marks,
+}
+
+impl Detail {
+    /// All of them.
+    pub const ALL: [Detail; 15] = [
+        Detail::Date,
+        Detail::Ordinal,
+        Detail::Model,
+        Detail::ChineseNumeral,
+        Detail::Number,
+        Detail::Name,
+        Detail::Word,
+        Detail::Headline,
+        Detail::CopyrightLine,
+        Detail::DateLine,
+        Detail::Clock,
+        Detail::Counter,
+        Detail::Variant,
+        Detail::Edit,
+        Detail::Marks,
+    ];
+
+    /// What kind of part has it.
+    pub fn part(self) -> PartKind {
+        match self {
+            Detail::Date | Detail::Ordinal | Detail::Model | Detail::ChineseNumeral | Detail::Number => {
+                PartKind::Number
+            }
+            Detail::Name => PartKind::Name,
+            Detail::Word => PartKind::Word,
+            Detail::Headline => PartKind::Headline,
+            Detail::CopyrightLine | Detail::DateLine | Detail::Clock | Detail::Counter => PartKind::Furniture,
+            Detail::Variant => PartKind::Variant,
+            Detail::Edit | Detail::Marks => PartKind::Edit,
+        }
+    }
+
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Detail::Date => "date",
+            Detail::Ordinal => "ordinal",
+            Detail::Model => "model",
+            Detail::ChineseNumeral => "chinese_numeral",
+            Detail::Number => "number",
+            Detail::Name => "name",
+            Detail::Word => "word",
+            Detail::Headline => "headline",
+            Detail::CopyrightLine => "copyright_line",
+            Detail::DateLine => "date_line",
+            Detail::Clock => "clock",
+            Detail::Counter => "counter",
+            Detail::Variant => "variant",
+            Detail::Edit => "edit",
+            Detail::Marks => "marks",
+        }
+    }
+}
+
+/// What differs between two normalised texts that are not equal. None if they are not aligned, as
+/// [`crate::confirm::parts::parts`] has it. Symmetric.
+///
+/// ```
+/// use workers::confirm::Options;
+/// use workers::confirm::details::{Detail, details};
+///
+/// let found = details("第三次会议 阅读 12", "第五次会议 阅读 907", &Options::default()).unwrap();
+/// assert!(found.into_iter().eq([Detail::Ordinal, Detail::Counter]));
+/// ```
+pub fn details(a: &str, b: &str, options: &Options) -> Option<BTreeSet<Detail>> {
+    let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
+    let found = classified(&x, &y, options)?;
+    Some(match found.is_empty() {
+        true => BTreeSet::from([Detail::Marks]),
+        false => found.iter().map(|(span, kind)| detail(&x, &y, span, *kind)).collect(),
+    })
+}
+
+fn detail(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Detail {
+    let first = |of: fn(&Tokens<'_>, Range<usize>) -> Detail, otherwise: Detail| {
+        let sides = [(a, &span.a), (b, &span.b)].into_iter().filter(|(_, range)| !range.is_empty());
+        sides.map(|(tokens, range)| of(tokens, range.clone())).min().unwrap_or(otherwise)
+    };
+    match kind {
+        PartKind::Number => first(of_fact, Detail::Number),
+        PartKind::Furniture => first(of_furniture, Detail::Counter),
+        PartKind::Name => Detail::Name,
+        PartKind::Word => Detail::Word,
+        PartKind::Headline => Detail::Headline,
+        PartKind::Variant => Detail::Variant,
+        PartKind::Edit => Detail::Edit,
+    }
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// What the numbers of `range` are, as facts.
+fn of_fact(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
+    let numbers = range.filter(|at| any(tokens, *at..at + 1));
+    numbers.map(|at| of_number(tokens, at)).min().unwrap_or(Detail::Number)
+}
+
+/// What the number is that the token at `at` belongs to.
+fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
+    let (mut from, mut to) = (at, at + 1);
+    while joins(tokens, from) {
+        from -= 1;
+    }
+    while joins(tokens, to) {
+        to += 1;
+    }
+    let behind = if from > 0 { (tokens.token(from - 1), tokens.gap(from)) } else { ("", "") };
+    let next = if to < tokens.len() { (tokens.token(to), tokens.gap(to)) } else { ("", "") };
+    let touching = |(token, gap): (&str, &str), all: &[&str]| gap.is_empty() && all.contains(&token);
+    let is_month = |(token, _): (&str, &str)| MONTHS.iter().any(|month| token == *month || token == &month[..3]);
+    let [_, group, _] = around(tokens, from..to);
+    if touching(next, &["年", "月", "日"]) || is_month(behind) || is_month(next) || is_day(group) {
+        return Detail::Date;
+    }
+    if touching(behind, &["第"]) || touching(next, &["届", "期", "st", "nd", "rd", "th"]) {
+        return Detail::Ordinal;
+    }
+    if in_code(tokens, from..to) {
+        return Detail::Model;
+    }
+    if is_digit(tokens.token(at)) { Detail::Number } else { Detail::ChineseNumeral }
+}
+
+/// Whether a group of numbers is a day, such as `2024-10-05`, perhaps with a clock.
+fn is_day(group: &str) -> bool {
+    let day = group.split(' ').next().unwrap_or_default();
+    ['-', '/'].iter().any(|mark| day.matches(*mark).count() == 2)
+}
+
+const COPYRIGHT: [&str; 6] = ["©", "copyright", "版权所有", "备", "备案", "icp备"];
+
+/// What the numbers of `range` are, as furniture.
+fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
+    let [before, group, after] = around(tokens, range.clone());
+    if touched(before, after, &COPYRIGHT) || range.clone().any(|at| COPYRIGHT.contains(&tokens.token(at))) {
+        return Detail::CopyrightLine;
+    }
+    if is_day(group) || after.starts_with(['年', '月', '日']) || in_date_line(before, after) {
+        return Detail::DateLine;
+    }
+    if group.contains(':') { Detail::Clock } else { Detail::Counter }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(a: &str, b: &str) -> Vec<Detail> {
+        let of = |a, b| -> Vec<Detail> { details(a, b, &Options::default()).expect("aligned").into_iter().collect() };
+        assert_eq!(of(a, b), of(b, a), "{a} | {b}");
+        of(a, b)
+    }
+
+    /// Each kind of fact and of furniture is told from the others, in both orders.
+    #[test]
+    fn each_detail() {
+        use Detail::*;
+        let body = "the council met and spoke of the bridge over the river and of the new school";
+        for (a, b, detail) in [
+            ("会议将于3月5日在北京召开", "会议将于3月8日在北京召开", Date),
+            ("he came on july 12 to the village", "he came on july 19 to the village", Date),
+            ("第七次会议在北京举行", "第九次会议在北京举行", Ordinal),
+            ("the 3rd meeting of the council", "the 5th meeting of the council", Ordinal),
+            ("型号 kx-31 的灯具已经上市", "型号 kx-77 的灯具已经上市", Model),
+            ("今天有三百人到场", "今天有五百人到场", ChineseNumeral),
+            ("今天最高气温30度", "今天最高气温21度", Number),
+            ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Name),
+            ("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名", Word),
+            ("第二十次会议在北京举行", "第20次会议在北京举行", Variant),
+            (body, "the council met, and spoke of the bridge over the river; and of the new school.", Marks),
+            (body, "the council met and spoke of the bridges over the river and of the new school", Edit),
+        ] {
+            assert_eq!(found(a, b), [detail], "{a} | {b}");
+        }
+        let with = |line: &str| format!("{body}\n{line}");
+        for (a, b, detail) in [
+            ("阅读 1234", "阅读 98", Counter),
+            ("41012 views", "7 views", Counter),
+            ("当前时间:10:02:33", "当前时间:11:45:58", Clock),
+            ("2024-10-05 08:30 来源:本站", "2019-03-17 21:44 来源:本站", DateLine),
+            ("copyright 2019", "copyright 2023", CopyrightLine),
+        ] {
+            assert_eq!(found(&with(a), &with(b)), [detail], "{a} | {b}");
+        }
+        assert_eq!(found(&format!("latest news. {body}"), body), [Headline]);
+    }
+
+    /// Every detail is in the list, once, and a name belongs to one alone.
+    #[test]
+    fn names_are_distinct() {
+        let names: BTreeSet<&str> = Detail::ALL.iter().map(|detail| detail.name()).collect();
+        assert_eq!(names.len(), Detail::ALL.len());
+        assert!(Detail::ALL.is_sorted());
+    }
+}
