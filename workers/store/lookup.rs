@@ -121,7 +121,7 @@ impl<R: Row> Sparse<R> {
         let path = segment.path(folder);
         let bytes = mapped(&path, segment)?;
         let (layout, keys, rows) = undamaged(&path, || {
-            let layout = Layout::read::<R>(bytes)?;
+            let layout = Layout::read(bytes, &R::schema())?;
             let (mut keys, mut rows) = (Vec::new(), 0);
             // Only the first column, which is the key.
             let decoder = layout.decoder().with_projection(vec![0]);

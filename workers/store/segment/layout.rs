@@ -13,6 +13,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_schema::Schema;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub(in crate::store) struct Span {
 /// A mapped file and the positions of its batches.
 pub(in crate::store) struct Layout {
     whole: Buffer,
-    schema: Arc<arrow_schema::Schema>,
+    schema: Arc<Schema>,
     version: arrow_ipc::MetadataVersion,
     /// The positions of the batches.
     pub(in crate::store) spans: Vec<Span>,
@@ -60,8 +61,10 @@ pub(in crate::store) struct Layout {
 }
 
 impl Layout {
-    /// Reads the footer of a segment of rows `R`.
-    pub(in crate::store) fn read<R: Row>(bytes: bytes::Bytes) -> std::result::Result<Layout, String> {
+    /// Reads the footer of a segment of a table with these columns.
+    ///
+    /// It does not depend on the type of the rows, so that it is compiled once and not for each table.
+    pub(in crate::store) fn read(bytes: bytes::Bytes, columns: &Schema) -> std::result::Result<Layout, String> {
         let text = |e: arrow_schema::ArrowError| e.to_string();
         let whole = Buffer::from(bytes);
         let Some(trailer) = whole.len().checked_sub(10) else { return Err("too short".into()) };
@@ -70,7 +73,7 @@ impl Layout {
         let Some(start) = trailer.checked_sub(footer_bytes) else { return Err("footer out of bounds".into()) };
         let footer = arrow_ipc::root_as_footer(&whole[start..trailer]).map_err(|e| e.to_string())?;
         let schema = try_fb_to_schema(footer.schema().ok_or("no schema")?).map_err(text)?;
-        if schema != *R::schema() {
+        if schema != *columns {
             return Err("another table's columns".into());
         }
         let mut spans = Vec::new();

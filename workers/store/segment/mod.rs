@@ -203,7 +203,7 @@ impl<R: Row> Segment<R> {
 type Decoded<R> = (Vec<Batch<R>>, Vec<<R as Row>::Key>, usize);
 
 fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<Decoded<R>, String> {
-    let layout = Layout::read::<R>(bytes)?;
+    let layout = Layout::read(bytes, &R::schema())?;
     let decoder = layout.decoder();
     let (mut batches, mut firsts) = (Vec::new(), Vec::new());
     let mut rows = 0;

@@ -7,8 +7,9 @@ use crate::store::durable;
 use crate::store::segment::batch_digests::{BATCH_DIGESTS, BatchDigests};
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::{Schema, SchemaRef};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -41,11 +42,55 @@ impl Write for BatchFile {
     }
 }
 
-/// Writes a segment row by row.
-pub struct SegmentWriter<R: Row> {
+/// The file of a segment while it is written. It does not depend on the type of the rows, so that it
+/// is compiled once and not for each table.
+struct SegmentFile {
     folder: PathBuf,
     aside: PathBuf,
     arrow: FileWriter<BatchFile>,
+}
+
+impl SegmentFile {
+    fn create(folder: &Path, tag: &str, columns: &Schema) -> Result<SegmentFile> {
+        durable::create_folder(folder)?;
+        let file = HashingFile::create(&folder.join(tag), BUFFER_BYTES)?;
+        let aside = file.path().to_owned();
+        let sink = BatchFile { file, batch: Xxh3::new() };
+        let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
+            .map_err(|e| arrow_error("write", &aside, e))?;
+        let mut arrow =
+            FileWriter::try_new_with_options(sink, columns, options).map_err(|e| arrow_error("write", &aside, e))?;
+        arrow.get_mut().cut();
+        Ok(SegmentFile { folder: folder.to_owned(), aside, arrow })
+    }
+
+    /// Appends a batch. Returns the digest of its bytes.
+    fn append(&mut self, columns: SchemaRef, arrays: Vec<ArrayRef>) -> Result<u64> {
+        RecordBatch::try_new(columns, arrays)
+            .and_then(|batch| self.arrow.write(&batch))
+            .map_err(|e| arrow_error("write", &self.aside, e))?;
+        Ok(self.arrow.get_mut().cut())
+    }
+
+    /// Makes the file durable under its digest, with the digests of its batches. Returns its digest
+    /// and its size in bytes.
+    fn finish(mut self, batch_digests: String) -> Result<(String, u64)> {
+        self.arrow.write_metadata(BATCH_DIGESTS, batch_digests);
+        let failed = |e| arrow_error("write", &self.aside, e);
+        self.arrow.finish().map_err(failed)?;
+        let sink = self.arrow.into_inner().map_err(failed)?.file;
+        sink.place(|digest| self.folder.join(format!("{digest}.arrow")))
+    }
+
+    /// Removes the file. If that fails, the next run sweeps it away.
+    fn discard(self) {
+        let _ = std::fs::remove_file(&self.aside);
+    }
+}
+
+/// Writes a segment row by row.
+pub struct SegmentWriter<R: Row> {
+    file: SegmentFile,
     batch: Vec<R>,
     last: Option<R>,
     digests: BatchDigests<R>,
@@ -66,19 +111,8 @@ impl<R: Row> SegmentWriter<R> {
     /// Creates a writer in the table's `folder`. Writers that run at the same time need different
     /// tags, because the digest that names the file is known only at the end.
     pub fn create(folder: &Path, tag: &str) -> Result<SegmentWriter<R>> {
-        durable::create_folder(folder)?;
-        let file = HashingFile::create(&folder.join(tag), BUFFER_BYTES)?;
-        let aside = file.path().to_owned();
-        let sink = BatchFile { file, batch: Xxh3::new() };
-        let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
-            .map_err(|e| arrow_error("write", &aside, e))?;
-        let mut arrow = FileWriter::try_new_with_options(sink, &R::schema(), options)
-            .map_err(|e| arrow_error("write", &aside, e))?;
-        arrow.get_mut().cut();
         Ok(SegmentWriter {
-            folder: folder.to_owned(),
-            aside,
-            arrow,
+            file: SegmentFile::create(folder, tag, &R::schema())?,
             batch: Vec::new(),
             last: None,
             digests: BatchDigests::default(),
@@ -104,15 +138,12 @@ impl<R: Row> SegmentWriter<R> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let batch = RecordBatch::try_new(R::schema(), R::arrays(&self.batch))
-            .and_then(|batch| self.arrow.write(&batch))
-            .map_err(|e| arrow_error("write", &self.aside, e));
-        let first = self.batch.first().map(Row::key);
-        self.digests.push(self.arrow.get_mut().cut(), first);
+        let digest = self.file.append(R::schema(), R::arrays(&self.batch))?;
+        self.digests.push(digest, self.batch.first().map(Row::key));
         self.rows += self.batch.len() as u64;
         self.last = self.batch.pop();
         self.batch.clear();
-        batch
+        Ok(())
     }
 
     /// Makes the segment durable under its digest. Without rows there is no segment.
@@ -122,17 +153,11 @@ impl<R: Row> SegmentWriter<R> {
         }
         let [first, last] = [self.digests.firsts().first().copied(), self.last.as_ref().map(Row::key)]
             .map(|key| key.map_or(0, |key| key.leading()));
-        self.arrow.write_metadata(BATCH_DIGESTS, self.digests.to_text());
-        let failed = |e| arrow_error("write", &self.aside, e);
-        self.arrow.finish().map_err(failed)?;
-        let mut sink = self.arrow.into_inner().map_err(failed)?.file;
         if self.rows == 0 {
-            sink.flush().map_err(|e| Error::io("write", &self.aside, e))?;
-            // If the removal fails, the next run sweeps the file away.
-            let _ = std::fs::remove_file(&self.aside);
+            self.file.discard();
             return Ok(None);
         }
-        let (digest, bytes) = sink.place(|digest| self.folder.join(format!("{digest}.arrow")))?;
+        let (digest, bytes) = self.file.finish(self.digests.to_text())?;
         let (rows, live, multiset) = (self.rows, self.live, self.multiset);
         Ok(Some(SegmentRef { digest, bytes, rows, live, multiset, first, last }))
     }
