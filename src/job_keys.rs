@@ -12,7 +12,7 @@ use workers::job::pages::RETAIN_MAX;
 const SIGNATURES: &[&str] = &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];
 const UNITS: &[&str] = &["words", "characters"];
 const CRITERIA: &[&str] =
-    &["https", "shortest_url", "first_seen", "sources", "score", "newest", "oldest", "longest_text"];
+    &["https", "shortest_url", "first_seen", "sources", "score", "newest", "oldest", "longest_text", "incumbent"];
 const FORMS: &[&str] = &["jsonl", "parquet"];
 /// The greatest whole number that TOML has.
 const ANY: u64 = i64::MAX as u64;

@@ -20,7 +20,7 @@ fn explain(bench: &Bench, urls: &[&str]) -> Value {
 }
 
 /// Runs `query` with `input` on stdin.
-fn query(bench: &Bench, arguments: &[&str], input: &str) -> Output {
+pub fn query(bench: &Bench, arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(crate::workbench::pagefold());
     command.arg("query").arg("job.toml").args(arguments).current_dir(bench.at(""));
     let mut child =

@@ -13,16 +13,18 @@ fn bench(keep: &str) -> Bench {
     bench
 }
 
+/// The row of a page of one text, with what it has besides.
+fn row(url: &str, more: &Value) -> String {
+    let mut row = json!({ "url": url, "text": text(1, 0) });
+    more.as_object().into_iter().flatten().for_each(|(name, value)| row[name] = value.clone());
+    format!("{row}\n")
+}
+
 /// Runs an epoch from `source` over these pages of one text, each with what its row has besides,
 /// and returns the page that represents them.
 fn epoch(bench: &Bench, number: usize, source: &str, pages: &[(&str, Value)]) -> String {
-    let row = |(url, more): &(&str, Value)| {
-        let mut row = json!({ "url": url, "text": text(1, 0) });
-        more.as_object().into_iter().flatten().for_each(|(name, value)| row[name] = value.clone());
-        format!("{row}\n")
-    };
-    std::fs::write(bench.at(&format!("in/{number}.jsonl")), pages.iter().map(row).collect::<String>())
-        .expect("written");
+    let lines: String = pages.iter().map(|(url, more)| row(url, more)).collect();
+    std::fs::write(bench.at(&format!("in/{number}.jsonl")), lines).expect("written");
     bench.run_well(&["--set", &format!("read.source={source:?}")]);
     let sound = bench.pagefold("verify", &["--deep"]);
     assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
@@ -40,6 +42,14 @@ fn because(bench: &Bench) -> [String; 3] {
     let explained = bench.pagefold("explain", &[&shown(bench), "--json"]).stdout;
     let explained: Value = serde_json::from_slice(&explained).expect("JSON");
     ["by", "value", "other"].map(|name| explained["kept"][name].as_str().expect("a word").to_owned())
+}
+
+/// Whether `query` says that a page with this row would represent the cluster.
+fn would_represent(bench: &Bench, url: &str, more: &Value) -> bool {
+    let answer = crate::ask::query(bench, &["--json"], &row(url, more)).stdout;
+    let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+    assert_eq!(answer["verdict"], "identical");
+    answer["because"].as_array().expect("a list").contains(&json!("represents"))
 }
 
 const A: &str = "https://a.example/1";
@@ -116,4 +126,67 @@ fn hosts_below_a_domain() {
     assert_eq!(because(&bench), ["hosts", "number 2 of the list", "not in the list"]);
     assert_eq!(epoch(&bench, 2, "crawl", &[(C, json!({}))]), C);
     assert_eq!(because(&bench), ["hosts", "number 1 of the list", "number 2 of the list"]);
+}
+
+/// With `incumbent` first no new mirror takes a cluster over, whatever its rank, and the page that
+/// stood alone before one came stays, too. When the incumbent goes, the next best takes its place,
+/// and holds it when the earlier one comes back.
+#[test]
+fn the_incumbent_stays() {
+    let bench = bench("by = [\"incumbent\", \"shortest_url\"]");
+    std::fs::write(bench.at("in/0.jsonl"), row(C, &json!({}))).expect("written");
+    bench.run_well(&[]);
+    assert_eq!(epoch(&bench, 1, "crawl", &[(B, json!({}))]), C, "it stood alone");
+    assert_eq!(because(&bench), ["incumbent", "most of these pages", "fewer or none"]);
+    assert_eq!(epoch(&bench, 2, "crawl", &[(A, json!({})), (C, json!({ "quality": 1 }))]), C);
+    let told = String::from_utf8(bench.pagefold("explain", &[A]).stdout).expect("UTF-8");
+    let line = "it represented before: most of these pages, against fewer or none of this page";
+    assert!(told.contains(line), "{told}");
+    assert!(!would_represent(&bench, "https://d.example/", &json!({})));
+    assert_eq!(epoch(&bench, 3, "crawl", &[(C, json!({ "deleted": true }))]), A);
+    assert_eq!(because(&bench), ["shortest_url", "19 bytes", "24 bytes"]);
+    assert_eq!(epoch(&bench, 4, "crawl", &[(A, json!({ "deleted": true })), (C, json!({}))]), B, "C is new now");
+    assert_eq!(epoch(&bench, 5, "crawl", &[(A, json!({}))]), B);
+    // A rollback restores who represented.
+    let output = bench.pagefold("rollback", &["3"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(shown(&bench), C);
+    assert_eq!(epoch(&bench, 6, "crawl", &[(A, json!({ "quality": 2 }))]), C);
+}
+
+/// What `by` names before `incumbent` takes a cluster over, and nothing after it does. A rule that
+/// is changed to it holds those that represent at that time.
+#[test]
+fn only_equals_are_held() {
+    let bench = bench("by = [\"score\", \"incumbent\", \"shortest_url\"]");
+    assert_eq!(epoch(&bench, 1, "crawl", &[(B, json!({})), (C, json!({}))]), B);
+    assert_eq!(because(&bench), ["shortest_url", "24 bytes", "36 bytes"], "nothing was before");
+    assert_eq!(epoch(&bench, 2, "crawl", &[(A, json!({}))]), B);
+    assert_eq!(epoch(&bench, 3, "crawl", &[(C, json!({ "quality": 1 }))]), C);
+    assert_eq!(because(&bench), ["score", "1", "no score"]);
+    assert!(!would_represent(&bench, A, &json!({ "quality": 1 })));
+    assert!(would_represent(&bench, A, &json!({ "quality": 2 })));
+    assert_eq!(epoch(&bench, 4, "crawl", &[(A, json!({ "quality": 1 }))]), C);
+    let by = ["--set", "keep.by=[\"incumbent\", \"longest_text\", \"oldest\"]"];
+    bench.run_well(&by);
+    assert_eq!(shown(&bench), C);
+    let sound = bench.pagefold("verify", &[&["--deep"], &by[..]].concat());
+    assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
+}
+
+/// Of several incumbents that meet, the one that represented most pages stays, so that the fewest
+/// redirects change; of equals the rest of the rule names one.
+#[test]
+fn the_larger_cluster_keeps_its_page() {
+    let bench = bench("by = [\"incumbent\", \"shortest_url\"]");
+    let other = || json!({ "text": text(2, 0) });
+    let lines = [row(B, &json!({})), row(C, &json!({})), row(A, &other())].concat();
+    std::fs::write(bench.at("in/0.jsonl"), lines).expect("written");
+    bench.run_well(&[]);
+    assert_eq!(epoch(&bench, 1, "crawl", &[(A, json!({}))]), B, "A stood alone, B represented two");
+    assert_eq!(because(&bench), ["incumbent", "most of these pages", "fewer or none"]);
+    let apart = [row(A, &other()), row(B, &json!({ "deleted": true }))].concat();
+    std::fs::write(bench.at("in/2.jsonl"), apart).expect("written");
+    bench.run_well(&[]);
+    assert_eq!(epoch(&bench, 3, "crawl", &[(A, json!({}))]), A, "both stood alone");
 }

@@ -71,17 +71,18 @@ fn same_answer_from_any_cut() {
     }
 }
 
-/// With a radius that splits components, any number of processes and workers gives the same bytes,
-/// also of the second epoch's changes and of the reports on large clusters and unexamined buckets.
+/// With a radius that splits components, and a keep rule that reads who represented before, any
+/// number of processes and workers gives the same bytes, also of the second epoch's changes and of
+/// the reports on large clusters and unexamined buckets.
 #[test]
-fn same_answer_with_a_radius() {
-    let more = "[confirm]\nfacts = \"off\"\n[clusters]\nradius = 1\npages_warn = 5\n";
+fn same_answer_with_a_radius_and_incumbents() {
+    let more = "[confirm]\nfacts = \"off\"\n[clusters]\nradius = 1\npages_warn = 5\n[keep]\nby = [\"incumbent\", \"newest\"]\n";
     let night = |bench: &Bench, night: u64| {
         let mut lines = String::new();
         for page in 0..200 - 80 * night {
             let text = text(page % 4, page / 4 % (12 + night));
-            let url = format!("http://h{}.example/{page}", page % 3);
-            lines.push_str(&format!("{{\"url\":\"{url}\",\"text\":\"{text}\"}}\n"));
+            let (url, date) = (format!("http://h{}.example/{page}", page % 3), 1 + 10 * night + (page + night) % 5);
+            lines.push_str(&format!("{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}\n"));
         }
         for page in (120..200).filter(|page| night == 1 && page % 3 > 0) {
             lines.push_str(&format!("{{\"url\":\"http://h{}.example/{page}\",\"deleted\":true}}\n", page % 3));
@@ -111,6 +112,8 @@ fn same_answer_with_a_radius() {
         assert!(!results[0].3["clusters"].as_array().expect("a list").is_empty(), "some cluster is large");
         assert!(results[0].2["leaders"].0 > 0, "contents are led");
         assert!(results[1].6 > Some(0), "links are dead");
+        bench.run_well(&["--cluster", &cluster, "--set", "keep.by=[\"newest\"]"]);
+        assert!(bench.tables() != results[1].0, "incumbents held");
         references.push(results);
         assert!(references[0] == references[references.len() - 1], "{processes} x {workers}");
     }

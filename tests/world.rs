@@ -1,7 +1,7 @@
 //! A model of a web, as the oracle of long histories.
 //!
 //! URLs appear, change, disappear, are only seen, or expire. The command reads them from files; a
-//! plain model says which pages are live.
+//! plain model says which pages are live, and which of them represent the clusters.
 
 use crate::random::Random;
 use crate::texts::text;
@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use workers::store::runs::Table;
-use workers::tables::ClusterRow;
+use workers::store::table::Row;
+use workers::tables::{ClusterRow, LeaderRow};
 
 /// The number of epochs that read without seeing a page, and of days, after which it expires.
 pub const RETAIN: (usize, i64) = (4, 30);
@@ -21,15 +22,21 @@ const RADIUS: &str = "clusters.radius=";
 /// The words of these texts are numbered, so the numeral veto is off.
 const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n[read.fields]\nscore = \"score\"\n";
 
-/// Rules that name the page that represents a cluster; the first is the default.
-const KEEP: [&[&str]; 6] = [
+/// Rules that name the page that represents a cluster; the first is the default. A rule with
+/// `incumbent` does not read what a store from scratch learns from the order of its epochs.
+const KEEP: [&[&str]; 8] = [
     &[],
+    &["keep.by=[\"incumbent\", \"shortest_url\"]"],
+    &["keep.by=[\"score\", \"incumbent\", \"newest\"]", "keep.hosts=[\"h2.example\"]"],
     &["keep.by=[\"sources\", \"score\"]", "keep.sources=[\"feed\", \"site\"]"],
     &["keep.by=[\"first_seen\"]"],
     &["keep.by=[\"score\", \"newest\", \"first_seen\"]"],
     &["keep.by=[\"sources\", \"first_seen\"]", "keep.sources=[\"site\"]"],
     &["keep.by=[\"shortest_url\"]", "keep.hosts=[\"h2.example\", \"*.example\"]"],
 ];
+
+/// A setting by which no text says enough to fold.
+const APART: &str = "clusters.letters_min=4000000000";
 
 /// For so many days it is remembered that a page is gone.
 pub const GONE_DAYS: i64 = 12;
@@ -83,6 +90,8 @@ struct Live {
     consumed: BTreeMap<u32, u64>,
     /// The settings by which it was decided.
     settings: Vec<String>,
+    /// The pages that represent others or stand alone, and how many pages each represents.
+    represented: BTreeMap<String, u64>,
 }
 
 /// A file of the folder `in`.
@@ -145,6 +154,44 @@ impl Live {
         }
     }
 
+    /// The value of a setting as the job has it.
+    fn says(&self, key: &str) -> Option<Vec<String>> {
+        let value = self.settings.iter().find_map(|set| set.strip_prefix(key)?.strip_prefix('='))?;
+        Some(serde_json::from_str(value).expect("a list"))
+    }
+
+    /// The criteria of the keep rule.
+    fn by(&self) -> Vec<String> {
+        self.says("keep.by").unwrap_or_else(|| ["https", "first_seen", "shortest_url"].map(str::to_owned).to_vec())
+    }
+
+    /// The place of a live page by the keep rule, with the criteria `by`, read literally; the least
+    /// comes first.
+    fn place(&self, url: &str, by: &[String]) -> Vec<i64> {
+        let page = self.known[url].page.as_ref().expect("a live page");
+        let at = |list: Vec<String>, is: &dyn Fn(&str) -> bool| {
+            list.iter().position(|one| is(one)).unwrap_or(list.len()) as i64
+        };
+        let host = url.trim_start_matches("http://").split('/').next().expect("a host");
+        let is_host = |one: &str| match one.strip_prefix('*') {
+            Some(end) => host.ends_with(end),
+            None => host == one,
+        };
+        let mut place = vec![at(self.says("keep.hosts").unwrap_or_default(), &is_host)];
+        place.extend(by.iter().map(|criterion| match criterion.as_str() {
+            "https" => 0,
+            "first_seen" => page.first as i64,
+            "shortest_url" => url.len() as i64,
+            "sources" => at(self.says("keep.sources").unwrap_or_default(), &|one| one == page.seen.2),
+            "score" => page.score.map_or(i64::MAX, |score| -score),
+            "newest" => page.date.map_or(i64::MAX, |date| -date),
+            "oldest" => page.date.unwrap_or(i64::MAX),
+            "incumbent" => -(self.represented.get(url).copied().unwrap_or(0) as i64),
+            other => panic!("criterion {other}"),
+        }));
+        place
+    }
+
     /// The live pages by URL.
     fn pages(&self) -> impl Iterator<Item = (&String, &Page)> {
         self.known.iter().filter_map(|(url, known)| Some((url, known.page.as_ref()?)))
@@ -171,6 +218,8 @@ pub struct World {
     history: BTreeMap<u64, Live>,
     /// The epoch that the last step restored, if it was a rollback.
     pub restored: Option<u64>,
+    /// How many times a page represented only because it had done so before.
+    pub held: usize,
 }
 
 impl World {
@@ -196,6 +245,7 @@ impl World {
             settings,
             history: BTreeMap::new(),
             restored: None,
+            held: 0,
         }
     }
 
@@ -422,6 +472,8 @@ impl World {
             }
             "a rollback"
         };
+        assert!(self.has_rebuilt || self.live.represented == self.represented(), "what represented does again");
+        self.live.represented = self.represented();
         self.note();
         kind
     }
@@ -454,6 +506,8 @@ impl World {
             live.consumed = self.live.consumed.clone();
             live.consumed.retain(|_, consumed| *consumed <= *epoch);
         }
+        // All epochs were replayed by the settings of today.
+        self.live.represented = self.represented();
         self.note();
         "a rebuild"
     }
@@ -468,6 +522,7 @@ impl World {
         self.now += DAY;
         let epoch = self.bench.head().manifest.epoch;
         self.live.consumed.extend(read.iter().map(|file| (file.number, epoch)));
+        self.represent();
         self.note();
     }
 
@@ -493,19 +548,67 @@ impl World {
         self.history.retain(|epoch, _| there.contains(epoch));
     }
 
+    /// Asserts that each cluster is represented by the page that the keep rule prefers, read
+    /// literally, of those whose text leads or has an accepted pair with each other one. Those that
+    /// represent now are the incumbents of the next epoch.
+    fn represent(&mut self) {
+        let text = |row: &serde_json::Value, name: &str| row[name].as_str().expect("text").to_owned();
+        let (members, mut clusters) = (self.bench.lines("members"), BTreeMap::<String, Vec<usize>>::new());
+        for (at, row) in members.iter().enumerate() {
+            clusters.entry(text(row, "cluster")).or_default().push(at);
+        }
+        let pairs = self.bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true);
+        let pairs: BTreeSet<[String; 2]> =
+            pairs.flat_map(|pair| [["a", "b"], ["b", "a"]].map(|names| names.map(|name| text(&pair, name)))).collect();
+        let rows = self.table::<LeaderRow>();
+        let led: BTreeMap<String, String> =
+            rows.iter().map(|row| (row.content.to_string(), row.leader.to_string())).collect();
+        let mut held = 0;
+        for rows in clusters.values().filter(|rows| rows.len() > 1) {
+            let contents: BTreeSet<String> = rows.iter().map(|at| text(&members[*at], "content")).collect();
+            let may_represent = |content: &String| {
+                let leads = led.get(content).is_none_or(|leader| leader == content);
+                let mut others = contents.iter().filter(|other| *other != content);
+                self.radius() == "0" || leads || others.all(|other| pairs.contains(&[content.clone(), other.clone()]))
+            };
+            let those = rows.iter().map(|at| &members[*at]).filter(|row| may_represent(&text(row, "content")));
+            let by = self.live.by();
+            let first = |by: &[String]| {
+                let place = |row: &&serde_json::Value| (self.live.place(&text(row, "url"), by), text(row, "doc"));
+                those.clone().min_by_key(place).map(|row| text(row, "url"))
+            };
+            let shown = members[rows[0]]["representative"].as_str();
+            assert_eq!(first(&by).as_deref(), shown, "by {by:?}");
+            let blind: Vec<String> = by.iter().filter(|one| *one != "incumbent").cloned().collect();
+            held += usize::from(first(&blind).as_deref() != shown);
+        }
+        self.held += held;
+        self.live.represented = self.represented();
+    }
+
+    /// The pages that represent others or stand alone, and how many pages each represents.
+    fn represented(&self) -> BTreeMap<String, u64> {
+        let members = self.bench.lines("members").into_iter().filter(|row| row["is_representative"] == true);
+        let url = |row: &serde_json::Value| row["url"].as_str().expect("a URL").to_owned();
+        members.map(|row| (url(&row), row["cluster_size"].as_u64().expect("a number"))).collect()
+    }
+
     /// A store from scratch over one record for each live page, with the current settings. What a
     /// keep rule reads of history is given to it: pages come in the order in which the store has
-    /// known them, and then again from the source that saw them last.
+    /// known them, and then again from the source that saw them last. Where it reads the incumbents,
+    /// these come first, in an epoch in which nothing folds.
     pub fn scratch(&self) -> Bench {
         let bench = Bench::new(Path::new("in"), CONFIRM);
         std::fs::create_dir(bench.at("in")).expect("made");
-        let says = |key: &str| self.live.settings.iter().find(|set| set.starts_with(key)).map(String::as_str);
-        let by = says("keep.by=").unwrap_or("first_seen, by default");
-        let (by_first, by_source) = (by.contains("first_seen"), by.contains("sources"));
+        let by = self.live.by();
+        let reads = |criterion: &str| by.iter().any(|one| one == criterion);
+        let (by_first, by_source, by_incumbent) = (reads("first_seen"), reads("sources"), reads("incumbent"));
+        assert!(!by_incumbent || !by_first && !by_source, "one order of epochs gives both");
         let mut epochs: BTreeMap<(usize, &str), String> = BTreeMap::new();
         for (url, Page { date, text, score, first, seen }) in self.live.pages() {
             let line = page_line(url, *date, text, *score);
-            *epochs.entry((if by_first { *first } else { 0 }, "crawl")).or_default() += &line;
+            let is_new = usize::from(by_incumbent && !self.live.represented.contains_key(url));
+            *epochs.entry((if by_first { *first } else { is_new }, "crawl")).or_default() += &line;
             if by_source {
                 *epochs.entry((usize::MAX, seen.2)).or_default() += &line;
             }
@@ -513,10 +616,17 @@ impl World {
         if epochs.is_empty() {
             epochs.insert((0, "crawl"), String::new());
         }
-        for (number, ((_, source), lines)) in epochs.into_iter().enumerate() {
+        if by_incumbent {
+            // The last one has settings of its own, if everything stands alone, too.
+            epochs.entry((1, "crawl")).or_default();
+        }
+        for (number, ((order, source), lines)) in epochs.into_iter().enumerate() {
             std::fs::write(bench.at(&format!("in/{number}.jsonl")), lines).expect("written");
             let source = format!("read.source={source:?}");
-            let settings = self.live.settings.iter().chain([&source]).flat_map(|set| ["--set", set]);
+            let mut settings = self.live.settings.clone();
+            settings.push(source);
+            settings.extend((by_incumbent && order == 0).then(|| APART.to_owned()));
+            let settings = settings.iter().flat_map(|set| ["--set", set]);
             bench.run_well(&settings.collect::<Vec<&str>>());
         }
         bench
@@ -533,10 +643,15 @@ impl World {
 
     /// The number of components that consist of several clusters.
     pub fn parted(&self) -> usize {
-        let (folder, head) = (self.bench.at("store/data/clusters"), self.bench.head().manifest);
-        let clusters: Table<ClusterRow> = Table::open(&folder, head.tables.get("clusters")).expect("mapped");
-        let rows: Vec<ClusterRow> = clusters.portions(1000).flatten().collect();
+        let rows = self.table::<ClusterRow>();
         rows.chunk_by(|a, b| a.component == b.component).filter(|rows| rows.len() > 1).count()
+    }
+
+    /// The rows of a table of the head.
+    fn table<R: Row>(&self) -> Vec<R> {
+        let (folder, head) = (self.bench.at("store/data").join(R::NAME), self.bench.head().manifest);
+        let table: Table<R> = Table::open(&folder, head.tables.get(R::NAME)).expect("mapped");
+        table.portions(1000).flatten().collect()
     }
 
     /// Asserts that `verify --deep` finds nothing wrong.

@@ -131,6 +131,7 @@ pub fn page(page: &Page, paint: Paint) -> String {
             "newest" => "it is newer",
             "oldest" => "it is older",
             "longest_text" => "its text is longer",
+            "incumbent" => "it represented before",
             _ => "all else is equal, and its DocId is less",
         };
         let of = if kept.against == page.url { "this page" } else { "the next best:" };

@@ -401,7 +401,17 @@ impl Index {
         }
     }
 
-    /// The rank of a stored page, whose text has `chars` characters.
+    /// The number of pages that a stored page represents: what the keep rule of the next epoch reads
+    /// as the past. 0 if it folds, or if the rule does not read it.
+    fn represents(&self, page: &PageRow) -> u64 {
+        if self.rule.incumbent_slot().is_none() || page.content.is_none() {
+            return 0;
+        }
+        let cluster = self.tables.cluster(page.content, page.doc);
+        if cluster.representative_doc == page.doc { cluster.pages.into() } else { 0 }
+    }
+
+    /// The rank of a stored page, whose text has `chars` characters, whatever it represents.
     pub(super) fn rank(&self, page: &PageRow, chars: u32) -> Rank {
         let url = if self.rule.reads_urls() { self.tables.url(page.doc) } else { String::new() };
         self.rule.rank(page.facts(chars, &url))
@@ -434,7 +444,8 @@ impl Index {
             chars: visit.chars,
         };
         let own_rank = self.rule.rank(facts);
-        if stored.is_some_and(|page| page.content == visit.content && self.rank(&page, visit.chars) == own_rank) {
+        if stored.as_ref().is_some_and(|page| page.content == visit.content && self.rank(page, visit.chars) == own_rank)
+        {
             return;
         }
         if answer.verdict == Found::Identical && self.leads_otherwise(visit, own_rank) {
@@ -445,14 +456,16 @@ impl Index {
             .then(|| self.tables.first_pages(visit.content, 1).first().copied())
             .flatten()
             .map(|doc| self.tables.cluster(visit.content, doc).representative_doc);
+        let own_pages = stored.as_ref().map_or(0, |page| self.represents(page));
         let rank = |doc: Id| {
             let page = self.tables.page(doc)?;
             let chars = self.tables.content(page.content)?.chars;
-            Some((self.rank(&page, chars), doc))
+            Some((self.rule.with_represented(self.rank(&page, chars), self.represents(&page)), doc))
         };
         let first = own.into_iter().chain(docs).filter_map(rank).min();
         // The page itself may be the first, and its rank is another one now.
-        if first.is_some_and(|first| first.1 == visit.doc || (own_rank, visit.doc) < first) {
+        let own = (self.rule.with_represented(own_rank, own_pages), visit.doc);
+        if first.is_some_and(|first| first.1 == visit.doc || own < first) {
             answer.because.push(because::REPRESENTS);
         }
         if answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster) {

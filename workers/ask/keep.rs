@@ -18,7 +18,9 @@ pub struct Kept {
     /// The page that it was compared with: the one that was asked for, or the next best.
     pub against: String,
     /// The step that decided: `near_all` if the other page is near a part of the cluster only;
-    /// `hosts`; a criterion of `[keep] by`; or `doc` if all are equal.
+    /// `hosts`; a criterion of `[keep] by`; or `doc` if all are equal. `incumbent` is named only if
+    /// the rest of the rule prefers the other page: the store does not say who represented what
+    /// before its last epoch, and what is preferred anyway would represent without that.
     pub by: &'static str,
     /// What that step looks at, of the page that represents.
     pub value: String,
@@ -38,12 +40,17 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
     };
     let key = |one: &Ranked| (one.rank, one.page.doc);
     if key(&second) < key(&first) {
+        let is_held = |slot: usize| first.rank[..slot] == second.rank[..slot] && may_represent(index, &second.page);
+        let (by, value, other) = match index.rule.incumbent_slot().is_some_and(is_held) {
+            true => (Criterion::Incumbent.name(), "most of these pages", "fewer or none"),
+            false => ("near_all", "near every text of the cluster", "near a part of it"),
+        };
         return Some(Kept {
             representative: index.tables.url(representative),
             against: index.tables.url(second.page.doc),
-            by: "near_all",
-            value: "near every text of the cluster".into(),
-            other: "near a part of it".into(),
+            by,
+            value: value.into(),
+            other: other.into(),
             is_whole,
         });
     }
@@ -62,6 +69,8 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
             Criterion::FirstSeen => format!("epoch {}", page.page.first_epoch),
             Criterion::Sources => source(index, options, page.page.source),
             Criterion::Score => score(page.page.score),
+            // Ranks of stored pages are alike in this slot.
+            Criterion::Incumbent => String::new(),
         },
     };
     let by = match slot {
@@ -77,6 +86,19 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
         other: value(&second),
         is_whole,
     })
+}
+
+/// Whether a page may represent its cluster: it is of the leader, or its text has an accepted pair
+/// with each other text of the cluster, or clusters have no radius.
+fn may_represent(index: &Index, page: &PageRow) -> bool {
+    let (tables, content) = (&index.tables, page.content);
+    let leader = tables.leader(content);
+    if index.clusters().radius == 0 || leader.is_none_or(|leader| leader == content) {
+        return true;
+    }
+    let pairs = tables.mapped.pairs.matching(&[content]);
+    let near = pairs.iter().filter(|pair| pair.accepted == 1 && tables.leader(pair.other) == leader).count();
+    near + 1 == tables.cluster(content, page.doc).contents as usize
 }
 
 /// The name of a source, and its place in the order of sources.

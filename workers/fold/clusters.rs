@@ -6,12 +6,15 @@
 //! of the cluster, which those of the leader have, the one that the keep rule prefers represents
 //! it: whatever folds is near what it folds into. A cluster of one page has no row. The pages of a
 //! text that says too little ([`ContentRow::says_little`]) are in no cluster; it leads itself and
-//! joins nothing. Touched components are computed again as a whole.
+//! joins nothing. Touched components are computed again as a whole. Who represented what before
+//! ([`crate::fold::incumbents`]) counts for the choice of representatives alone, and only if the
+//! keep rule reads it.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
+use crate::fold::incumbents::Incumbent;
 use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::fold::origins::{Gathered, PAGES_MANY};
 use crate::graph::Graph;
@@ -22,7 +25,7 @@ use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, Member
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows that are held in memory at once where every cluster is made again.
-const PORTION_ROWS: usize = 1 << 16;
+pub(crate) const PORTION_ROWS: usize = 1 << 16;
 
 /// A content of a touched component, sent to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -62,8 +65,10 @@ pub struct RankedPage {
     pub host: u64,
     /// The source that it was last seen in.
     pub source: u64,
-    /// The page's rank by the keep rule.
+    /// The page's rank by the keep rule, whatever it represented before.
     pub rank: Rank,
+    /// The number of pages that it represented before the epoch; 0 if the rule does not read it.
+    pub represented: u64,
 }
 
 /// An accepted pair of a touched component, sent to the component's owner.
@@ -209,9 +214,16 @@ pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn 
     Ok(())
 }
 
-/// Emits the touched pages with their ranks by the keep rule.
-pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedPage)) -> Result<()> {
+/// Emits the touched pages with their ranks by the keep rule. `incumbents` are those of them that
+/// represented pages before the epoch, ascending like these.
+pub fn rank(
+    epoch: &Epoch,
+    touched: &[TouchedPage],
+    incumbents: &[Incumbent],
+    emit: &mut dyn FnMut(RankedPage),
+) -> Result<()> {
     let rule = keep_rule(epoch);
+    let mut incumbents = incumbents.iter().peekable();
     let (pages, urls) = (epoch.after::<PageRow>()?, epoch.after::<UrlRow>()?);
     for touched in touched.chunks(PORTION_ROWS) {
         let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
@@ -227,13 +239,15 @@ pub fn rank(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(RankedP
             let url = urls.next_if(|url| url.doc == doc).map_or_else(Default::default, UrlRow::text);
             let rank = rule.rank(page.facts(chars as u32, &url));
             let (host, source) = (page.host, page.source.into());
-            emit(RankedPage { component, content, doc, host, source, rank });
+            let represented = incumbents.next_if(|one| one.doc == doc).map_or(0, |one| one.pages);
+            emit(RankedPage { component, content, doc, host, source, rank, represented });
         }
     }
     Ok(())
 }
 
-fn keep_rule(epoch: &Epoch) -> KeepRule {
+/// The keep rule of an epoch.
+pub(crate) fn keep_rule(epoch: &Epoch) -> KeepRule {
     KeepRule::new(&epoch.shared.job.keep, &epoch.shared.plan.sources)
 }
 
@@ -254,6 +268,7 @@ pub(crate) fn clusters_of(
     pages: &[RankedPage],
     pairs: &[AcceptedPair],
     radius: u8,
+    rule: &KeepRule,
 ) -> ComponentClusters {
     let mut contents: BTreeMap<Id, Precedence> = BTreeMap::new();
     for page in pages {
@@ -262,7 +277,7 @@ pub(crate) fn clusters_of(
     }
     if pairs.is_empty() {
         // A content in no component.
-        let cluster = cluster(component, component, &Vec::from_iter(pages), &[], radius);
+        let cluster = cluster((component, component), &Vec::from_iter(pages), &[], radius, rule);
         return ComponentClusters { rows: cluster.into_iter().collect(), led: Vec::new() };
     }
     let all = pairs.iter().flat_map(|pair| [pair.a, pair.b]);
@@ -290,13 +305,19 @@ pub(crate) fn clusters_of(
         rest = later;
         let pages: Vec<&RankedPage> = pages.iter().map(|(_, page)| *page).collect();
         let pairs: Vec<(Id, Id)> = pairs.iter().map(|(_, a, b)| (*a, *b)).collect();
-        rows.extend(cluster(component, led[at].content, &pages, &pairs, radius));
+        rows.extend(cluster((component, led[at].content), &pages, &pairs, radius, rule));
     }
     ComponentClusters { rows, led }
 }
 
 /// The cluster of `pages`, whose contents are connected by `pairs`. None for fewer than two pages.
-fn cluster(component: Id, leader: Id, pages: &[&RankedPage], pairs: &[(Id, Id)], radius: u8) -> Option<ClusterRow> {
+fn cluster(
+    (component, leader): (Id, Id),
+    pages: &[&RankedPage],
+    pairs: &[(Id, Id)],
+    radius: u8,
+    rule: &KeepRule,
+) -> Option<ClusterRow> {
     if pages.len() < 2 {
         return None;
     }
@@ -314,6 +335,7 @@ fn cluster(component: Id, leader: Id, pages: &[&RankedPage], pairs: &[(Id, Id)],
         contents.binary_search(&content).is_ok_and(|at| neighbours(at) == contents.len())
     };
     let may_represent = |page: &&&RankedPage| radius == 0 || page.content == leader || covers(page.content);
+    let order = |page: &&&RankedPage| (rule.with_represented(page.rank, page.represented), page.doc);
     Some(ClusterRow {
         component,
         leader,
@@ -322,7 +344,7 @@ fn cluster(component: Id, leader: Id, pages: &[&RankedPage], pairs: &[(Id, Id)],
         contents: contents.len() as u32,
         hosts: hosts.len() as u32,
         diameter: graph.diameter(),
-        representative: pages.iter().filter(may_represent).min_by_key(|page| (page.rank, page.doc))?.doc,
+        representative: pages.iter().filter(may_represent).min_by_key(order)?.doc,
         diff: 1,
     })
 }
@@ -342,14 +364,14 @@ pub fn clusters(
     let mut before = before.chunk_by(|a, b| a.component == b.component).peekable();
     let mut rows = Vec::new();
     let mut gathered = Gathered::default();
+    let (rule, radius) = (keep_rule(epoch), epoch.shared.job.clusters.radius);
     for &component in components {
         epoch.advanced();
         let old = before.next_if(|rows| rows[0].component == component).unwrap_or_default();
         let (own_pages, own_pairs);
         (own_pages, pages) = pages.split_at(pages.partition_point(|page| page.component <= component));
         (own_pairs, pairs) = pairs.split_at(pairs.partition_point(|pair| pair.component <= component));
-        let ComponentClusters { rows: new, led } =
-            clusters_of(component, own_pages, own_pairs, epoch.shared.job.clusters.radius);
+        let ComponentClusters { rows: new, led } = clusters_of(component, own_pages, own_pairs, radius, &rule);
         let retracted = old.iter().map(|row| ClusterRow { diff: -1, ..row.clone() });
         let changes = consolidate(retracted.chain(new).collect());
         for row in &changes {
@@ -374,6 +396,7 @@ pub fn clusters(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::keep_rule::{Criterion, Options};
 
     fn id(high: u64) -> Id {
         Id { high, low: 0 }
@@ -383,7 +406,11 @@ mod tests {
         let (component, content, doc) = (id(1), id(content), id(doc));
         let mut of = Rank::default();
         of[1] = rank;
-        RankedPage { component, content, doc, host: 0, source: 0, rank: of }
+        RankedPage { component, content, doc, host: 0, source: 0, rank: of, represented: 0 }
+    }
+
+    fn rule(by: Criterion) -> KeepRule {
+        KeepRule::new(&Options { by: vec![by], ..Options::default() }, &[""; 0])
     }
 
     fn pair(a: u64, b: u64) -> AcceptedPair {
@@ -395,7 +422,9 @@ mod tests {
     #[test]
     fn least_rank_represents() {
         let pages = [page(1, 5, 7), page(1, 9, 3), page(2, 8, 3)];
-        let rows = |pages: &[RankedPage], pairs: &[AcceptedPair]| clusters_of(id(1), pages, pairs, 1).rows;
+        let rows = |pages: &[RankedPage], pairs: &[AcceptedPair]| {
+            clusters_of(id(1), pages, pairs, 1, &rule(Criterion::Https)).rows
+        };
         let row = &rows(&pages, &[pair(1, 2)])[0];
         assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
         assert_eq!(rows(&pages[..1], &[]), []);
@@ -407,7 +436,9 @@ mod tests {
     #[test]
     fn the_representative_is_near_all_that_fold() {
         let pages = [page(1, 5, 0), page(2, 6, 9), page(3, 7, 8)];
-        let shown = |pairs: &[AcceptedPair], radius| clusters_of(id(1), &pages, pairs, radius).rows[0].representative;
+        let rule = rule(Criterion::Https);
+        let shown =
+            |pairs: &[AcceptedPair], radius| clusters_of(id(1), &pages, pairs, radius, &rule).rows[0].representative;
         assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 1), id(6));
         assert_eq!(shown(&[pair(1, 2), pair(1, 3), pair(2, 3)], 1), id(5));
         assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 0), id(5));
@@ -419,9 +450,48 @@ mod tests {
     fn a_content_without_pages_joins_nothing() {
         let pages = [page(2, 6, 9), page(3, 7, 8), page(3, 8, 8)];
         for radius in [0, 1, 2] {
-            let ComponentClusters { rows, led } = clusters_of(id(1), &pages, &[pair(1, 2), pair(1, 3)], radius);
+            let ComponentClusters { rows, led } =
+                clusters_of(id(1), &pages, &[pair(1, 2), pair(1, 3)], radius, &rule(Criterion::Https));
             assert_eq!(led, [1, 2, 3].map(|n| Led { content: id(n), leader: id(n) }));
             assert_eq!(rows.iter().map(|row| (row.leader, row.pages)).collect::<Vec<_>>(), [(id(3), 2)]);
+        }
+    }
+
+    /// Who represented a cluster before changes who represents it, and never who leads it or is in
+    /// it. What is chosen is chosen again if it is given as the incumbent.
+    #[test]
+    fn incumbents_only_represent() {
+        let rule = KeepRule::new(
+            &Options { by: vec![Criterion::Incumbent, Criterion::Https], ..Options::default() },
+            &[""; 0],
+        );
+        let of = |content, doc, rank: u64, represented| {
+            let mut page = RankedPage { represented, ..page(content, doc, 0) };
+            page.rank[2] = rank;
+            page
+        };
+        let pairs = [pair(1, 2), pair(2, 3)];
+        let with = |represented: [u64; 4]| {
+            let pages = [(1, 5, 0), (2, 6, 8), (2, 7, 7), (3, 8, 9)];
+            let pages =
+                pages.into_iter().zip(represented).map(|((content, doc, rank), pages)| of(content, doc, rank, pages));
+            clusters_of(id(1), &Vec::from_iter(pages), &pairs, 1, &rule)
+        };
+        let first = with([0; 4]);
+        for (represented, shown) in [
+            ([0; 4], 7),
+            ([0, 2, 0, 0], 6),
+            ([0, 2, 3, 0], 7),
+            ([0, 2, 2, 0], 7),
+            // Those that are near a part of the cluster alone do not represent it any more.
+            ([9, 2, 0, 9], 6),
+        ] {
+            let found = with(represented);
+            assert_eq!(found.rows[0].representative, id(shown), "{represented:?}");
+            assert_eq!(found.led, first.led);
+            assert_eq!(ClusterRow { representative: id(7), ..found.rows[0].clone() }, first.rows[0]);
+            let again = [5, 6, 7, 8].map(|doc| if doc == shown { 4 } else { 0 });
+            assert_eq!(with(again), found);
         }
     }
 }

@@ -124,7 +124,7 @@ pub const STAGES: [&str; 13] = [
 ];
 
 /// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 37] = [
+pub const OPERATORS: [&str; 40] = [
     "ingest",
     "pages",
     "contents",
@@ -153,6 +153,9 @@ pub const OPERATORS: [&str; 37] = [
     "clusters.current",
     "clusters.accepted_pairs",
     "clusters.pages",
+    "clusters.earlier_pages",
+    "clusters.earlier_members",
+    "clusters.incumbents",
     "clusters.rank",
     "clusters",
     "leaders",

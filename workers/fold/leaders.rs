@@ -14,9 +14,9 @@
 //! contents that no other covers, and without one all that it reaches.
 //!
 //! One new content can change all leaders of its component, so a touched component is computed
-//! again as a whole. The owner of a component needs about 100 bytes for each page and each pair
-//! that it receives, 24 more for each pair and 250 for each content during the computation. The
-//! time is proportional to the pairs, times the logarithm of the contents.
+//! again as a whole. The owner of a component needs about 120 bytes for each page and 60 for each
+//! pair that it receives, 24 more for each pair and 250 for each content during the computation.
+//! The time is proportional to the pairs, times the logarithm of the contents.
 
 use crate::document::Id;
 use crate::error::Result;

@@ -16,6 +16,7 @@ pub mod epoch;
 pub mod evidence;
 pub mod gather;
 pub mod groups;
+pub mod incumbents;
 pub mod ingest;
 pub mod keys;
 pub mod leaders;
@@ -44,6 +45,7 @@ use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, SharedEpoch};
 use crate::fold::evidence::EvidenceSegment;
 use crate::fold::gather::{Flow, both};
 use crate::fold::groups::Touched;
+use crate::fold::incumbents::{EarlierMember, EarlierPage, Incumbent};
 use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
 use crate::fold::leaders::Led;
@@ -338,7 +340,14 @@ fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let pairs: Flow<'s, AcceptedPair> =
         dataflow.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
     let pages: Flow<'s, TouchedPage> = dataflow.then(contents, "clusters.pages", content, clusters::pages);
-    let ranked: Flow<'s, RankedPage> = dataflow.then(pages, "clusters.rank", |page| page.doc.high, clusters::rank);
+    let doc = |page: &TouchedPage| page.doc.high;
+    let earlier: Flow<'s, EarlierPage> = dataflow.then(pages.clone(), "clusters.earlier_pages", doc, incumbents::pages);
+    let earlier: Flow<'s, EarlierMember> =
+        dataflow.then(earlier, "clusters.earlier_members", |page| page.content.high, incumbents::members);
+    let held: Flow<'s, Incumbent> =
+        dataflow.then(earlier, "clusters.incumbents", |member| member.component.high, incumbents::incumbents);
+    let ranked: Flow<'s, RankedPage> =
+        dataflow.then_both((pages, doc), (held, |page: &Incumbent| page.doc.high), "clusters.rank", clusters::rank);
     let led: Flow<'s, Led> = dataflow.then_both(
         (ranked, |page: &RankedPage| page.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),

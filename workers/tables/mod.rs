@@ -33,7 +33,9 @@
 //! - **History** columns say what became of a page over time. A run from scratch would give other
 //!   values, so they are not part of a table's multiset hash. `pages` has some. `gone` and
 //!   `successors` are all history: a run from scratch has no such row, see [`is_history`].
-//! - All other columns are a pure function of the live pages and the job's configuration.
+//! - All other columns are a pure function of the live pages and the job's configuration, but for
+//!   the representatives of `clusters` where the keep rule reads who represented before
+//!   ([`crate::graph::keep_rule`]).
 
 pub mod dispatch;
 pub mod evidence;

@@ -4,6 +4,11 @@
 //! time, each whole. That a page is in at most one cluster follows: a page has one content
 //! (`content_pages`), a content has one component (`component_members`) and one leader (`leaders`),
 //! and these have one row.
+//!
+//! Where the keep rule reads who represented a cluster before, the stored representatives are given
+//! to it as these. A sound store says the same again ([`crate::graph::keep_rule`]), so what is
+//! checked of a representative is that it may represent, and that no page comes before it by what
+//! the rule reads first.
 
 use crate::document::Id;
 use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
@@ -14,6 +19,7 @@ use crate::tables::mapped::Mapped;
 use crate::tables::{ClusterRow, LeaderRow, UrlRow};
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, distinct, joined};
+use std::collections::BTreeMap;
 
 /// The number of contents whose clusters are computed at once, unless one component has more. Their
 /// pairs are held in memory, at most 128 for each content.
@@ -90,13 +96,14 @@ struct Components<'a> {
 impl Components<'_> {
     /// Compares the rows with computed ones, then forgets them.
     fn compare(&mut self, tables: &Mapped, rule: &KeepRule, checks: &mut Checks) {
-        let (pages, pairs) = parts(tables, rule, std::mem::take(&mut self.contents), self.options);
+        let incumbents = self.rows.iter().map(|row| (row.representative, row.pages.into())).collect();
+        let (pages, pairs) = parts(tables, (rule, &incumbents), std::mem::take(&mut self.contents), self.options);
         let mut all_led: Vec<Led> = Vec::new();
         for component in self.asked.drain(..) {
             let stored = of_component(&self.rows, component, |row| row.component);
             let pages = of_component(&pages, component, |page| page.component);
             let pairs = of_component(&pairs, component, |pair| pair.component);
-            let ComponentClusters { rows: anew, led } = clusters_of(component, pages, pairs, self.options.radius);
+            let ComponentClusters { rows: anew, led } = clusters_of(component, pages, pairs, self.options.radius, rule);
             all_led.extend(led);
             for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader) {
                 match sides {
@@ -145,10 +152,10 @@ fn name(row: &ClusterRow) -> String {
 }
 
 /// The ranked pages of the contents `asked`, without those that say too little, and the accepted
-/// pairs of all, both sorted.
+/// pairs of all, both sorted. `incumbents` are the pages that represent others, and how many.
 fn parts(
     tables: &Mapped,
-    rule: &KeepRule,
+    (rule, incumbents): (&KeepRule, &BTreeMap<Id, u64>),
     mut asked: Vec<TouchedContent>,
     options: &Options,
 ) -> (Vec<RankedPage>, Vec<AcceptedPair>) {
@@ -190,7 +197,8 @@ fn parts(
             let url = url.as_ref().map_or_else(Default::default, UrlRow::text);
             let rank = rule.rank(page.facts(chars as u32, &url));
             let (host, source) = (page.host, page.source.into());
-            ranked.push(RankedPage { component, content, doc, host, source, rank });
+            let represented = incumbents.get(&doc).copied().unwrap_or(0);
+            ranked.push(RankedPage { component, content, doc, host, source, rank, represented });
         }
     }
     ranked.sort_unstable();
@@ -233,14 +241,17 @@ fn led(tables: &Mapped, check: &mut Check) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::keep_rule;
 
     /// Only the fields that differ are named.
     #[test]
     fn fields_that_differ() {
         let id = |high| Id { high, low: 0 };
         let (host, source, rank) = (0, 0, Default::default());
-        let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host, source, rank };
-        let anew = clusters_of(id(1), &[page(4), page(5)], &[], 1).rows.remove(0);
+        let represented = 0;
+        let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host, source, rank, represented };
+        let rule = KeepRule::new(&keep_rule::Options::default(), &[""; 0]);
+        let anew = clusters_of(id(1), &[page(4), page(5)], &[], 1, &rule).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };
         assert_eq!(differences(&stored, &anew), "pages 7, its pages say 2");

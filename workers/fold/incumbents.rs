@@ -1,0 +1,95 @@
+//! Finds which pages of touched components represented pages before the epoch, and how many.
+//!
+//! A page that represented a cluster did so, and a page that stood alone represented itself: a new
+//! mirror must not take that over. A page that folded, was gone or had no text represented nothing.
+//!
+//! All this is read from the tables before the epoch, so what a killed attempt wrote does not count.
+//! The page gives the content that it had, the content gives its component and leader, and these
+//! the row of the cluster. The search begins with the pages and not with the clusters, because a
+//! page that stood alone has no row in `clusters`. Without `incumbent` in the keep rule no row is
+//! read or sent.
+
+use crate::document::Id;
+use crate::error::Result;
+use crate::fold::clusters::{PORTION_ROWS, TouchedPage, keep_rule};
+use crate::fold::epoch::Epoch;
+use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
+use std::collections::BTreeMap;
+
+/// A page of a touched component that lived before the epoch, sent to the owner of the content that
+/// it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct EarlierPage {
+    /// The content before the epoch.
+    pub content: Id,
+    /// The page.
+    pub doc: Id,
+}
+
+/// The same under the cluster that it was in, sent to the owner of the component before the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct EarlierMember {
+    /// The component before the epoch; the content if it was in none.
+    pub component: Id,
+    /// The leader of the content before the epoch.
+    pub leader: Id,
+    /// The page.
+    pub doc: Id,
+}
+
+/// A page that represented pages before the epoch, sent to the page's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Incumbent {
+    /// The page.
+    pub doc: Id,
+    /// The number of pages that it represented.
+    pub pages: u64,
+}
+
+/// Emits the `touched` pages that had a text before the epoch.
+pub fn pages(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(EarlierPage)) -> Result<()> {
+    if keep_rule(epoch).incumbent_slot().is_none() {
+        return Ok(());
+    }
+    let before = epoch.before::<PageRow>()?;
+    for touched in touched.chunks(PORTION_ROWS) {
+        let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
+        let rows = before.matching(&docs).into_iter().filter(|page| !page.content.is_none());
+        rows.for_each(|page| emit(EarlierPage { content: page.content, doc: page.doc }));
+    }
+    Ok(())
+}
+
+/// Emits the `pages` with the clusters that they were in.
+pub fn members(epoch: &Epoch, pages: &[EarlierPage], emit: &mut dyn FnMut(EarlierMember)) -> Result<()> {
+    let mut contents: Vec<Id> = pages.iter().map(|page| page.content).collect();
+    contents.dedup();
+    let components = epoch.before::<ComponentRow>()?.matching(&contents);
+    let components: BTreeMap<Id, Id> = components.into_iter().map(|row| (row.content, row.component)).collect();
+    let leaders = epoch.before::<LeaderRow>()?.matching(&contents);
+    let leaders: BTreeMap<Id, Id> = leaders.into_iter().map(|row| (row.content, row.leader)).collect();
+    for &EarlierPage { content, doc } in pages {
+        let own = |of: &BTreeMap<Id, Id>| of.get(&content).copied().unwrap_or(content);
+        emit(EarlierMember { component: own(&components), leader: own(&leaders), doc });
+    }
+    Ok(())
+}
+
+/// Emits those `members` that represented their cluster, or were alone.
+pub fn incumbents(epoch: &Epoch, members: &[EarlierMember], emit: &mut dyn FnMut(Incumbent)) -> Result<()> {
+    let mut components: Vec<Id> = members.iter().map(|member| member.component).collect();
+    components.dedup();
+    let rows = epoch.before::<ClusterRow>()?.matching(&components);
+    for &EarlierMember { component, leader, doc } in members {
+        // A row sorts by component and leader.
+        match rows.binary_search_by_key(&(component, leader), |row| (row.component, row.leader)) {
+            Ok(at) if rows[at].representative == doc => emit(Incumbent { doc, pages: rows[at].pages.into() }),
+            Ok(_) => {}
+            Err(_) => emit(Incumbent { doc, pages: 1 }),
+        }
+    }
+    Ok(())
+}
