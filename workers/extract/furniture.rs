@@ -85,7 +85,7 @@ pub fn is_furniture(line: &[u8]) -> bool {
 }
 
 /// Whether a line begins with a day such as `2024-01-03`, `2024/1/3` or `2024年1月3日`.
-fn begins_with_date(line: &[u8]) -> bool {
+pub(super) fn begins_with_date(line: &[u8]) -> bool {
     let number = |line: &mut &[u8], digits_max: usize| {
         let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
         *line = &line[digits..];

@@ -33,6 +33,8 @@ impl Hints {
     pub const BODY: Hints = Hints(32);
     /// In a table's cell: line numbers beside code.
     pub const NOISE: Hints = Hints(64);
+    /// A name of text of others alone: comments, replies, teasers of other articles.
+    pub const OTHERS: Hints = Hints(128);
 
     /// Whether any of `other` is in this set.
     pub fn any(self, other: Hints) -> bool {
@@ -45,12 +47,15 @@ impl Hints {
         Hints(self.0 | other.0)
     }
 
-    /// The hints in the attributes of a `tag`.
-    pub fn of(tag: Tag, attributes: &[u8]) -> Hints {
-        let mut hints = Hints::NONE;
+    /// The hints in the attributes of a `tag`, and its shape: see [`Node::shape`](super::tree::Node::shape).
+    pub fn of(tag: Tag, attributes: &[u8]) -> (Hints, u32) {
+        let (mut hints, mut shape) = (Hints::NONE, 0);
         for (name, value) in Attributes::of(attributes) {
             let value = &value[..value.len().min(VALUE_BYTES_MAX)];
             let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+            if is(b"class") || is(b"id") {
+                shape = shape_with(shape, value);
+            }
             let hint = match name.len() {
                 2 if is(b"id") && !is_slug(tag, value) => words(value),
                 4 if is(b"role") => role(value),
@@ -58,13 +63,23 @@ impl Hints {
                 5 if is(b"style") => style(value),
                 6 if is(b"hidden") => Hints::HIDDEN,
                 8 if is(b"itemprop") && value == b"articleBody" => BODY,
+                8 if is(b"itemprop") && value == b"comment" => Hints::OTHERS,
+                8 if is(b"itemtype") && value.ends_with(b"schema.org/Comment") => Hints::OTHERS,
                 11 if is(b"aria-hidden") && value == b"true" => Hints::HIDDEN,
                 _ => Hints::NONE,
             };
             hints = hints.with(hint);
         }
-        hints
+        (hints, shape)
     }
+}
+
+/// A number for the classes and ids of an element without their digits, so that `post_17` and
+/// `post_18` have one; 0 if it has none.
+fn shape_with(shape: u32, value: &[u8]) -> u32 {
+    // FNV-1a.
+    let letters = value.iter().filter(|byte| !byte.is_ascii_digit());
+    letters.fold(shape ^ 0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 const VALUE_BYTES_MAX: usize = 256;
@@ -82,6 +97,7 @@ fn role(value: &[u8]) -> Hints {
         b"navigation" | b"menu" | b"menubar" | b"complementary" | b"dialog" | b"alertdialog" | b"banner"
         | b"contentinfo" | b"search" | b"toolbar" | b"tablist" => Hints::HIDDEN,
         b"main" | b"article" => Hints::POSITIVE.with(Hints::EXCUSED),
+        b"comment" => Hints::OTHERS,
         _ => Hints::NONE,
     }
 }
@@ -105,7 +121,7 @@ const WORDS: [(Hints, &str); 6] = [
     (
         Hints::UNLIKELY,
         "-ad- ad-box adbox advert banner breadcrumb combx comment pinglun community disqus ^extra$ ^extras$ foot gdpr head \
-         legends menu related recommend tuijian remark replies ^rss shoutbox sidebar skyscraper social share sponsor \
+         legends menu related recommend tuijian xiangguan huifu remark ^reply replies ^rss shoutbox sidebar skyscraper social share sponsor \
          supplemental agegate pagination pager popup dialog modal copyright hotnews ^hot$ toolbar navbar navi login \
          cookie subscribe newsletter qrcode mbx side- -side crumb ^toc langs lang-",
     ),
@@ -174,7 +190,38 @@ fn words(value: &[u8]) -> Hints {
             hints = hints.with(word.hints);
         }
     }
-    hints
+    let names_others = hints.any(Hints::UNLIKELY) && value.split(u8::is_ascii_whitespace).any(names_others);
+    if names_others { hints.with(Hints::OTHERS) } else { hints }
+}
+
+/// Words for text of others ...
+const OTHERS: &str = "comment comments commentlist replies reply replylist related relatednews relatedposts recommend \
+    recommended recommends recommendation recommendations pinglun huifu tuijian xiangguan";
+/// ... and words that may stand beside them in a name.
+const BESIDE_OTHERS: &str = "post posts article articles content contents news story stories list lists box wrap wrapper \
+    container area section body item items read reading text block module topic topics link links entry entries more \
+    hot latest user users all row inner outer group panel form count title header";
+
+/// Whether a name such as `related-posts`, `comment_12` or `articleComments` says that all inside is
+/// of others. `comments-open` and `main-comments` do not: they have a word that may say more.
+fn names_others(name: &[u8]) -> bool {
+    let is_one_of =
+        |list: &str, part: &[u8]| list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part));
+    let mut found = false;
+    for part in name_parts(name) {
+        let known = is_one_of(OTHERS, part);
+        found |= known;
+        if !known && !part.iter().all(u8::is_ascii_digit) && !is_one_of(BESIDE_OTHERS, part) {
+            return false;
+        }
+    }
+    found
+}
+
+/// The parts of a name: between marks, and at the humps of camelCase.
+fn name_parts(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = name.split(|byte| matches!(byte, b'-' | b'_' | b':' | b'.'));
+    words.flat_map(|word| word.chunk_by(|a, b| !(a.is_ascii_lowercase() && b.is_ascii_uppercase())))
 }
 
 /// Whether a word may begin or end at `at`: at either end, beside a non-letter, or at the hump of
@@ -186,4 +233,30 @@ fn is_edge(value: &[u8], at: usize) -> bool {
     !before.is_ascii_alphabetic()
         || !behind.is_ascii_alphabetic()
         || before.is_ascii_lowercase() && behind.is_ascii_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name says that all inside is of others only as a whole: one more word may say something else.
+    #[test]
+    fn names_of_others() {
+        let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;
+        for class in ["comments", "comment_12", "relatedPosts", "x articleComments", "reply-list", "pinglun"] {
+            assert!(of(class).any(Hints::OTHERS), "{class}");
+        }
+        for class in ["comments-open", "main-comments", "article-body", "commented code", "unrelated", "no-reply"] {
+            assert!(!of(class).any(Hints::OTHERS), "{class}");
+        }
+    }
+
+    /// Posts of a thread have one shape, whatever number each has.
+    #[test]
+    fn shapes_have_no_digits() {
+        let of = |attributes: &str| Hints::of(Tag::Div, attributes.as_bytes()).1;
+        assert_eq!(of("id=post_17 class=\"post\""), of("id=post_8 class=\"post\""));
+        assert_ne!(of("class=post"), of("class=note"));
+        assert_eq!(of("href=x"), 0);
+    }
 }

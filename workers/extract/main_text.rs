@@ -1,12 +1,13 @@
 //! Selects the blocks of a page that are its main text.
 //!
-//! Up to three attempts are made, each of which drops less than the one before, until one finds
-//! enough.
+//! Up to four attempts are made, each of which drops less than the one before, until one finds
+//! enough. Text of others counts only where there is hardly any else.
 
 use memchr::memmem;
 
 use super::furniture;
 use super::hints::Hints;
+use super::others;
 use super::score::{self, Strictness, Sum};
 use super::tags::Tag;
 use super::tree::{Block, Node, Page};
@@ -25,8 +26,11 @@ const RUNNING_BYTES_MIN: u64 = 30;
 const SITE_LINES_MAX: usize = 8;
 /// A shorter line than this, in bytes, is found in a title by chance.
 const TITLE_BYTES_MIN: usize = 6;
-/// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices.
-const STEPS_PER_TRY: u64 = 12;
+/// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices, 2 for teasers
+/// and 1 for headings.
+const STEPS_PER_TRY: u64 = 15;
+/// How often the search for text of others does.
+const STEPS_FOR_OTHERS: u64 = 4;
 
 /// The result.
 pub struct Found {
@@ -40,17 +44,37 @@ pub struct Found {
 
 /// The main text of `page`.
 pub fn of(page: &Page) -> Found {
-    let looks = STEPS_PER_TRY * (page.nodes.len() + page.blocks.len()) as u64;
-    let mut steps = 0;
+    let size = (page.nodes.len() + page.blocks.len()) as u64;
+    let looks = STEPS_PER_TRY * size;
+    let mut steps = STEPS_FOR_OTHERS * size;
     let mut little = None;
-    for strictness in [Strictness::Strict, Strictness::Loose] {
-        let dropped = score::dropped(page, strictness);
+    let others = others::of(page);
+    let has_others = others.replies.contains(&true) || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
+    for (strictness, with_others) in
+        [(Strictness::Strict, false), (Strictness::Loose, false), (Strictness::Loose, true)]
+    {
+        // A short article is no less the article for the long comments on it.
+        if with_others && (little.is_some() || !has_others) {
+            break;
+        }
+        let dropped = score::dropped(page, strictness, (!with_others).then_some(&*others.replies));
         let mut sums = score::sums(page, &dropped);
         steps += looks;
         let Some(best) = score::best(page, &mut sums, strictness) else { continue };
         let chosen = score::climb(page, &sums, best);
-        let kept = kept(page, &sums, dropped, chosen, best);
-        let blocks = without_furniture(page, chosen_blocks(page, |block| kept[block.node as usize]));
+        let mut clutter = dropped.clone();
+        let mut end = u32::MAX;
+        if !with_others {
+            if others.teasers[chosen..].contains(&true) {
+                drop_teasers(page, &sums, &mut clutter, &others.teasers, chosen);
+            }
+            let inside = inside(page, chosen);
+            let all = chosen_blocks(page, |block| inside[block.node as usize] && !dropped[block.node as usize]);
+            end = all.get(others::before_others(page, &all)).map_or(end, |block| block.start);
+        }
+        let kept = kept(page, &sums, clutter, chosen, best);
+        let blocks = chosen_blocks(page, |block| kept[block.node as usize] && block.start < end);
+        let blocks = without_furniture(page, blocks);
         let is_named = [best, chosen].iter().any(|at| score::is_whole(&page.nodes[*at]) && sums[*at].marks > 0);
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
             return Found { text: join(page, &blocks), is_gathered: false, steps };
@@ -59,15 +83,20 @@ pub fn of(page: &Page) -> Found {
             little = Some(blocks);
         }
     }
-    let dropped = score::dropped(page, Strictness::Open);
+    let dropped = score::dropped(page, Strictness::Open, None);
     steps += looks;
     let all = chosen_blocks(page, |block| !dropped[block.node as usize]);
-    let running = all.iter().copied().filter(is_running).collect();
-    let running = without_furniture(page, running);
     // A page may have little text, or may hide its text until a script shows it.
-    if let Some(little) = little.filter(|little| bytes(&running) < HIDDEN_TIMES * bytes(little)) {
-        return Found { text: join(page, &little), is_gathered: false, steps };
+    if let Some(little) = little {
+        let dropped = score::dropped(page, Strictness::Open, Some(&others.either()));
+        let mut own = chosen_blocks(page, |block| !dropped[block.node as usize]);
+        own.truncate(others::before_others(page, &own));
+        own.retain(is_running);
+        if bytes(&own) < HIDDEN_TIMES * bytes(&little) {
+            return Found { text: join(page, &little), is_gathered: false, steps };
+        }
     }
+    let running = without_furniture(page, all.iter().copied().filter(is_running).collect());
     let text = join(page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running });
     Found { text, is_gathered: true, steps }
 }
@@ -130,6 +159,51 @@ fn kept(page: &Page, sums: &[Sum], dropped: Vec<bool>, chosen: usize, best: usiz
         }
     }
     inside.iter().zip(removed).map(|(inside, removed)| *inside && !removed).collect()
+}
+
+/// By index, whether an element is `chosen` or in it.
+fn inside(page: &Page, chosen: usize) -> Vec<bool> {
+    let mut inside = vec![false; page.nodes.len()];
+    inside[chosen] = true;
+    for at in chosen + 1..page.nodes.len() {
+        inside[at] = inside[page.nodes[at].parent as usize];
+    }
+    inside
+}
+
+/// Teasers in the container of an article are at most so many times as long as the article ...
+const TEASER_TIMES_MAX: u64 = 8;
+/// ... which has so many bytes and sentence marks.
+const TEASED_BYTES_MIN: u64 = 150;
+const TEASED_MARKS_MIN: u64 = 2;
+
+/// Drops runs of teasers inside `chosen`, unless they are all that it holds: a list of articles is a
+/// page of its own.
+fn drop_teasers(page: &Page, sums: &[Sum], dropped: &mut [bool], teasers: &[bool], chosen: usize) {
+    let nodes = &page.nodes;
+    let mut inside = vec![false; nodes.len()];
+    inside[chosen] = true;
+    let (mut bytes, mut good, mut marks) = (0, 0, 0);
+    let mut found = Vec::new();
+    for at in chosen + 1..nodes.len() {
+        let parent = nodes[at].parent as usize;
+        inside[at] = inside[parent] && !teasers[at] && !dropped[at];
+        if inside[parent] && teasers[at] && !dropped[at] {
+            (bytes, good, marks) = (bytes + sums[at].bytes, good + sums[at].good_bytes, marks + sums[at].marks);
+            found.push(at);
+        }
+    }
+    let of_article = sums[chosen].good_bytes - good;
+    let is_article = of_article >= TEASED_BYTES_MIN
+        && sums[chosen].marks - marks >= TEASED_MARKS_MIN
+        && bytes <= TEASER_TIMES_MAX * of_article;
+    if !is_article {
+        return;
+    }
+    found.iter().for_each(|at| dropped[*at] = true);
+    for at in chosen + 1..nodes.len() {
+        dropped[at] |= dropped[nodes[at].parent as usize];
+    }
 }
 
 /// Whether a sibling of the chosen element is part of the main text.

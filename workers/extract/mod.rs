@@ -19,10 +19,13 @@ mod furniture;
 mod hints;
 mod linear;
 mod main_text;
+mod others;
 mod score;
 mod tags;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_others;
 mod tokens;
 mod tree;
 
@@ -30,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The job file's `[extract]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

@@ -61,13 +61,21 @@ const PARAGRAPH_BYTES_MIN: u32 = 25;
 /// A paragraph of this length is good without a sentence mark.
 const GOOD_BYTES_MIN: u32 = 120;
 
-/// The elements that are dropped, by index.
-pub fn dropped(page: &Page, strictness: Strictness) -> Vec<bool> {
+/// The elements that are dropped, by index; with `replies`, which are those by their form, text of
+/// others, too.
+pub fn dropped(page: &Page, strictness: Strictness, replies: Option<&[bool]>) -> Vec<bool> {
     let mut dropped = vec![false; page.nodes.len()];
     for (at, node) in page.nodes.iter().enumerate().skip(1) {
-        dropped[at] = dropped[node.parent as usize] || is_dropped(node, strictness);
+        let is_of_others = replies.is_some_and(|replies| replies[at] || names_others(node));
+        dropped[at] = dropped[node.parent as usize] || is_of_others || is_dropped(node, strictness);
     }
     dropped
+}
+
+/// Whether an element's name says that its text is of others. In a table it may be the name of a
+/// column, and that of the whole page only says what else is there.
+fn names_others(node: &Node) -> bool {
+    node.hints.any(Hints::OTHERS) && !node.hints.any(Hints::BODY) && (!holds_text(node.tag) || node.tag == Tag::Article)
 }
 
 fn is_dropped(node: &Node, strictness: Strictness) -> bool {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{Flags, Options, counted_html, html, plain};
 
 /// Work after decoding, for each byte of a page.
-const STEPS_PER_BYTE: u64 = 16;
+const STEPS_PER_BYTE: u64 = 28;
 /// The work that even an empty page takes.
 const STEPS_MIN: u64 = 200;
 

@@ -29,6 +29,8 @@ pub struct Node {
     pub tag: Tag,
     /// The hints in its attributes.
     pub hints: Hints,
+    /// A number for its classes and ids without digits; 0 if it has none.
+    pub shape: u32,
 }
 
 /// A run of text between two block tags, in page order.
@@ -125,7 +127,7 @@ struct Builder {
 impl Builder {
     fn new(page_bytes: usize) -> Builder {
         let mut page = Page { text: Vec::with_capacity(page_bytes / 4), ..Page::default() };
-        page.nodes.push(Node { parent: 0, tag: Tag::Root, hints: Hints::NONE });
+        page.nodes.push(Node { parent: 0, tag: Tag::Root, hints: Hints::NONE, shape: 0 });
         let root = OpenElement { node: 0, tag: Tag::Root, shadowed: 0 };
         let mut builder = Builder {
             page,
@@ -252,13 +254,13 @@ impl Builder {
         if tag == Tag::Body && self.is_open(Tag::Body) {
             return;
         }
-        let mut hints = Hints::of(tag, attributes);
+        let (mut hints, shape) = Hints::of(tag, attributes);
         self.page.steps += attributes.len() as u64;
         if matches!(tag, Tag::Chrome | Tag::Control) {
             hints = hints.with(Hints::HIDDEN);
         }
         let node = self.page.nodes.len() as u32;
-        self.page.nodes.push(Node { parent: self.top().node, tag, hints });
+        self.page.nodes.push(Node { parent: self.top().node, tag, hints, shape });
         let here = self.stack.len() as u16;
         self.stack.push(OpenElement { node, tag, shadowed: std::mem::replace(&mut self.last[tag as usize], here) });
     }

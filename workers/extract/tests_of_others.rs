@@ -1,0 +1,176 @@
+//! Tests that replies and teasers in an article's container are told from the article, and that what
+//! looks a little like them stays.
+
+use proptest::prelude::*;
+
+use super::{Options, html};
+
+fn text(page: &str) -> String {
+    html(page.as_bytes(), None, &Options::default()).text
+}
+
+const CHINESE: &str = "<p>本报讯 昨日上午九时，随着最后一段钢箱梁缓缓就位，跨江大桥主桥顺利合龙，两岸居民期盼多年的通道即将贯通。</p>\
+    <p>据项目负责人介绍，大桥全长三千二百米，双向六车道，设计时速八十公里，预计明年六月通车。</p>";
+const ENGLISH: &str = "<p>The last beam of the new bridge was set in place at nine on Monday, and the council, which had waited \
+    for two years, met on the deck to drink tea.</p><p>Traffic is to cross it from June on, said the engineer, if the paint dries.</p>";
+const ARTICLES: [&str; 2] = [CHINESE, ENGLISH];
+
+/// How sites set replies and teasers below an article, each by its own sign. `{}` is the text of one.
+const FRAMES: [(&str, &str, &str); 13] = [
+    // The name of the container.
+    ("<div class=\"article-comments\">", "<div class=\"comment-content\"><p>网友甲</p><p>{}</p></div>", "</div>"),
+    ("<section class=\"replies\">", "<article class=\"post reply\"><p>{}</p></article>", "</section>"),
+    ("<div class=\"relatedPosts\">", "<div><h4><a href=/a>又一座桥的故事</a></h4><p>{}</p></div>", "</div>"),
+    ("<div id=\"recommend-content\">", "<div class=text><p>{}</p></div>", "</div>"),
+    ("<h3>Comments</h3><ol class=comment-list>", "<li><p>{}</p></li>", "</ol>"),
+    // The name of each reply, its microdata or its role.
+    ("<div>", "<div class=\"comment-text\"><p>{}</p></div>", "</div>"),
+    ("<div>", "<div itemprop=comment itemscope itemtype=\"https://schema.org/Comment\"><p>{}</p></div>", "</div>"),
+    ("<div>", "<div role=comment><p>{}</p></div>", "</div>"),
+    // A heading.
+    ("<h3>网友评论(12)</h3>", "<div><div>网友甲 2024-03-05 10:20</div><p>{}</p></div>", ""),
+    ("<h2>3 Comments</h2>", "<div><div>Ada, March 5, 2024</div><p>{}</p></div>", "<p>Leave a reply</p>"),
+    ("<p>【相关阅读】</p>", "<p><a href=/a>又一座桥的故事，以及造桥的人</a></p><p>{}</p>", ""),
+    ("<h3>You may also like</h3>", "<div><a href=/a>The story of another bridge</a></div><p>{}</p>", ""),
+    // The form of each reply.
+    ("", "<div><div>2#</div><div>发表于 2024-3-5 10:20:31</div><p>{}</p><div>回复 举报</div></div>", ""),
+];
+
+/// What people write below articles, long or short.
+fn written() -> impl Strategy<Value = String> {
+    let zh = "(说得好，支持一下|希望早日实现，大家都方便|已阅，谢谢分享|我家就住在桥边，天天看着它长高){1,4}";
+    let en = "((I crossed the old one every day|my uncle, who paints, says hello|good news, if it is true), ){1,4}";
+    prop_oneof![zh, en].prop_map(|text| format!("{text}。"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// An article with any replies or teasers in its container has the same text as without them,
+    /// however much longer they are.
+    #[test]
+    fn article_without_what_others_wrote(
+        article in 0..ARTICLES.len(),
+        frame in 0..FRAMES.len(),
+        others in prop::collection::vec(written(), 2..30),
+    ) {
+        let (open, other, close) = FRAMES[frame];
+        let others: String = others.iter().map(|text| other.replace("{}", text)).collect();
+        let page = |below: &str| format!("<body><div><h1>Bridge</h1>{}{below}</div></body>", ARTICLES[article]);
+        let alone = text(&page(""));
+        prop_assert_eq!(text(&page(&[open, &others, close].concat())), alone);
+    }
+
+    /// A thread has the text of its first post, however many replies of the same form there are and
+    /// whatever the site calls them.
+    #[test]
+    fn thread_is_its_first_post(
+        article in 0..ARTICLES.len(),
+        english in any::<bool>(),
+        replies in prop::collection::vec(written(), 0..30),
+    ) {
+        let post = |text: &str, floor: usize| match english {
+            true => format!("<div class=p><div>Ada</div><div>March 5, 2024 10:20</div>{text}<div>Reply Quote</div></div>"),
+            false => format!("<div class=p><div>网友甲 发表于 2024-3-5 10:20 {floor}楼</div>{text}<div>回复 | 举报</div></div>"),
+        };
+        let first = post(ARTICLES[article], 1);
+        let replies: String = replies.iter().zip(2..).map(|(text, floor)| post(&format!("<p>{text}</p>"), floor)).collect();
+        let alone = text(&format!("<body><div>{first}</div></body>"));
+        prop_assert!(alone.contains("，") || alone.contains("council"), "{alone}");
+        prop_assert_eq!(text(&format!("<body><div>{first}{replies}</div></body>")), alone);
+    }
+
+    /// Teasers without any name or heading are told by their form, from three on, up to eight times as
+    /// long as the article.
+    #[test]
+    fn unnamed_teasers(article in 0..ARTICLES.len(), summaries in prop::collection::vec(written(), 3..6)) {
+        let teaser = |summary: &String| {
+            format!("<div class=x><h3><a href=/b>又一座桥的故事</a></h3><p>{summary}</p><div>2024-03-05</div></div>")
+        };
+        let teasers: String = summaries.iter().map(teaser).collect();
+        let article = ARTICLES[article];
+        let alone = text(&format!("<body><div>{article}</div></body>"));
+        // Below the article; and before it, as some sites have them.
+        prop_assert_eq!(text(&format!("<body><div>{article}{teasers}</div></body>")), &*alone);
+        prop_assert_eq!(text(&format!("<body><div>{teasers}{article}</div></body>")), &*alone);
+    }
+}
+
+/// The text of a page all of whose text is main text.
+fn whole(page: &str) {
+    let all = Options { main_text: false, ..Options::default() };
+    let page = format!("<body><div class=content>{page}</div></body>");
+    assert_eq!(text(&page), html(page.as_bytes(), None, &all).text);
+}
+
+/// A page of which links, entries, questions or code are the text stays whole: what looks like
+/// teasers or replies lacks their signs.
+#[test]
+fn what_looks_like_others_stays() {
+    let intro =
+        "<p>These are the crates that we use, and why we use them; each was looked at with care, and so may you.</p>";
+    let entry = |n: usize| {
+        format!(
+            "<div><h3><a href=/c{n}>The crate number {n}</a></h3><p>Keeps {n} pairs in order, whatever it costs, and gives \
+             them back in the same order to all who ask for them.</p></div>"
+        )
+    };
+    let list: String = (0..12).map(entry).collect();
+    whole(&format!("{intro}{list}"));
+    let entry = |n: usize| {
+        format!("<li><a href=/c{n}>crate {n}</a> keeps pairs in order, and gives them back, in version {n}.</li>")
+    };
+    let list: String = (0..12).map(entry).collect();
+    whole(&format!("{intro}<ul>{list}</ul>"));
+
+    let question = |n: usize| {
+        format!(
+            "<h3>How do I cross bridge {n}?</h3><p>On foot, by bicycle or by bus {n}, which leaves every hour at 10:05, as the table says.</p>"
+        )
+    };
+    whole(&(0..9).map(question).collect::<String>());
+
+    let answer = |n: usize| {
+        format!(
+            "<div class=entry><p>By boat, as people did for {n} years before there was a bridge, and as some still do.</p></div>"
+        )
+    };
+    whole(&format!(
+        "<p>How do I cross the river, if the bridge is closed?</p>{}",
+        (1..9).map(answer).collect::<String>()
+    ));
+
+    let update = |n: usize| {
+        format!(
+            "<div class=entry><div>10:{n}</div><p>The beam number {n} is on its way, and the crowd cheers.</p></div>"
+        )
+    };
+    whole(&(10..30).map(update).collect::<String>());
+
+    let within = "<h3>相关阅读</h3><p><a href=/a>又一座桥的故事</a></p><p>通车以后，从老城区到开发区只需十分钟，比绕行少用四十分钟。</p>";
+    whole(&format!("{CHINESE}{within}"));
+    let chapter = "<h2>Comments</h2><p>A comment begins with a mark, and runs to the end of the line, whatever is in it.</p>\
+        <pre>// so\nlet a = 1;</pre><p>Comments do not nest, and the compiler never reads them.</p><h2>Related</h2>\
+        <p>Attributes, of which there are many, are written in brackets and read by the compiler.</p>";
+    whole(&format!("{intro}{chapter}"));
+    let chinese = "<h2>评论</h2><p>对这部小说的评论历来很多，有人称赞它的结构，也有人批评它的结局。</p>\
+        <p>一九五四年的讨论持续了两年，参加的人遍及全国。</p>";
+    whole(&format!("{CHINESE}{chinese}"));
+}
+
+/// A front page that is nothing but teasers keeps them, and a page that is nothing but comments keeps
+/// these.
+#[test]
+fn page_of_others_alone() {
+    let teaser = |n: usize| {
+        format!(
+            "<div><h3><a href=/{n}>The story of bridge number {n}</a></h3><p>It was built in a year, and it still stands.</p><div>2024-03-0{n}</div></div>"
+        )
+    };
+    let found = text(&format!("<body><div>{}</div></body>", (1..9).map(teaser).collect::<String>()));
+    assert!(found.contains("bridge number 1") && found.contains("bridge number 8"), "{found}");
+    let comment =
+        "<div class=comment><p>I crossed the old one every day, and I shall miss it, as will my dog.</p></div>";
+    let found = text(&format!("<body><div id=comments>{}</div></body>", comment.repeat(5)));
+    assert_eq!(found.matches("my dog").count(), 5, "{found}");
+}
