@@ -5,8 +5,8 @@
 //! sign is missing the text stays, because no later stage can bring it back.
 //!
 //! - **A reply** has a time, and a button to reply or a floor number. Of siblings of one shape that
-//!   have both, the first is the thread's own post, unless its floor says otherwise. A log of an event and the front
-//!   page of a blog have times alone and stay whole; so do answers and FAQs.
+//!   have both, the first is the thread's own post, unless its floor says otherwise. A log of an
+//!   event and the front page of a blog have times alone and stay whole; so do answers and FAQs.
 //! - **A teaser** begins with a linked title and has a time, or is an `article` of its own. Three of
 //!   them make a run. Lists of links and tables of a reference have no times and stay whole.
 //! - **A heading** counts if nothing but links with summaries, or comments with times, follows it up
