@@ -1,7 +1,7 @@
 //! The `pagefold` command, which folds the near-duplicate pages of a web crawl.
 //!
-//! This crate parses, supervises and reports; the crate `workers` does the work. A command ends with
-//! the exit code of its [`workers::error::Kind`].
+//! This crate parses, supervises and reports; the crate `workers` does the work. A command ends
+//! with the exit code of its [`workers::error::Kind`].
 
 mod cli;
 mod clock;

@@ -131,8 +131,8 @@ fn a_chain_of_five() {
     assert!(!told["chain"].as_array().expect("a chain").is_empty());
 }
 
-/// A page that was removed is told with when and why, and where its text lives on. A URL that is not
-/// there is answered by its nearest spelling, or with exit code 66.
+/// A page that was removed is told with when and why, and where its text lives on. A URL that is
+/// not there is answered by its nearest spelling, or with exit code 66.
 #[test]
 fn pages_that_are_gone_or_spelled_otherwise() {
     let bench = bench("");
@@ -288,8 +288,8 @@ fn forms_of_a_question() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
 }
 
-/// Asking leaves no trace: neither `explain`, `query`, `status` nor `run --dry-run` changes a file of
-/// the store or of the results, nor makes one.
+/// Asking leaves no trace: neither `explain`, `query`, `status` nor `run --dry-run` changes a file
+/// of the store or of the results, nor makes one.
 #[test]
 fn asking_leaves_no_trace() {
     let bench = bench("[pages]\nretain_days = 9\nretain_epochs = 2\n");

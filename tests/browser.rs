@@ -165,7 +165,8 @@ const CONTRAST: &str = "(() => {
 
 /// A report asks for nothing, fits a phone and a desk, and is legible in light and dark. One of a
 /// crawl of pages full of markup and script has the elements of any other, and runs nothing. The
-/// policy of the page would stop a script, too; it is switched off, so that the escaping alone holds.
+/// policy of the page would stop a script, too; it is switched off, so that the escaping alone
+/// holds.
 #[test]
 fn a_report_in_a_browser() {
     let Some(mut browser) = Browser::open() else { return skip("chromium") };

@@ -254,9 +254,9 @@ fn since(bench: &Bench, epoch: usize, sets: &[&str]) -> Vec<Value> {
     bench.lines("changes_since")
 }
 
-/// The changes after any epoch of any history, with rollbacks, merges and other radii in it, applied
-/// to what an index had of that epoch give the members of the last. The SQL of the page about
-/// exports does the same. An epoch that is not kept is refused.
+/// The changes after any epoch of any history, with rollbacks, merges and other radii in it,
+/// applied to what an index had of that epoch give the members of the last. The SQL of the page
+/// about exports does the same. An epoch that is not kept is refused.
 #[test]
 fn an_index_is_kept_in_step() {
     for seed in 1..=4u64 {

@@ -71,8 +71,8 @@ fn a_corrected_mapping_needs_no_rebuild() {
     assert!(run(&wrong, &fields).1.contains("nothing due: every input is consumed"));
 }
 
-/// Another field makes rows due again that were accepted under the wrong one, archives not; a raised
-/// limit those inputs that had rejected records. The rest stays consumed.
+/// Another field makes rows due again that were accepted under the wrong one, archives not; a
+/// raised limit those inputs that had rejected records. The rest stays consumed.
 #[test]
 fn other_options_of_reading_make_inputs_due() {
     let bench = bench("");

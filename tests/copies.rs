@@ -52,7 +52,8 @@ fn a_sentence_in_another_frame() {
     }
 }
 
-/// Two copies of an article on pages with another visit counter and clock fold, as text and as HTML.
+/// Two copies of an article on pages with another visit counter and clock fold, as text and as
+/// HTML.
 #[test]
 fn another_counter_and_clock() {
     let article = "春季的第一批茶叶昨天在山里开始采摘，茶农们清晨就背着竹篓上山。村里的老人说，今年雨水足，\

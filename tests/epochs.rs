@@ -4,17 +4,17 @@ use crate::world::World;
 use std::collections::BTreeSet;
 use workers::store::manifest::Op;
 
-/// After any history of epochs the exports are the bytes of a store from scratch over one record for
-/// each live page, and every table is the same multiset of rows. Where the keep rule reads the first
-/// epoch or the source of a page, the store from scratch gets the pages in that order and from that
-/// source; where it reads who represented a cluster before, it gets those pages first. In each epoch
-/// the page represents that the keep rule names by the pages that represented before it.
+/// After any history of epochs the exports are the bytes of a store from scratch over one record
+/// for each live page, and every table is the same multiset of rows. Where the keep rule reads the
+/// first epoch or the source of a page, the store from scratch gets the pages in that order and
+/// from that source; where it reads who represented a cluster before, it gets those pages first. In
+/// each epoch the page represents that the keep rule names by the pages that represented before it.
 ///
 /// Histories consist of pages that appear, change, disappear, are only seen, or expire by epochs or
-/// days; records without a date, late archives, repeated bytes and renamed files; complete snapshots
-/// of one of three sources, some with bad records; URLs that come twice; changed decisions, keep
-/// rules and radii; rollbacks, of which some forget inputs; rebuilds, of which some are interrupted;
-/// collected garbage; merged runs; and another number of workers each time.
+/// days; records without a date, late archives, repeated bytes and renamed files; complete
+/// snapshots of one of three sources, some with bad records; URLs that come twice; changed
+/// decisions, keep rules and radii; rollbacks, of which some forget inputs; rebuilds, of which some
+/// are interrupted; collected garbage; merged runs; and another number of workers each time.
 /// `PAGEFOLD_HISTORIES` is their number.
 #[test]
 fn histories_equal_scratch() {

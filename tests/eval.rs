@@ -313,9 +313,9 @@ fn surveyed(bench: &Bench, answers: &str, seed: u64) -> Value {
     serde_json::from_slice(&output.stdout).expect("one line of JSON: no question")
 }
 
-/// Of 20 samples of 200 answers at least 19 have intervals that hold the true precision, and at least
-/// 19 such that hold the true recall. The true values are those of answers about every pair, which are
-/// counted here again from the exported pairs.
+/// Of 20 samples of 200 answers at least 19 have intervals that hold the true precision, and at
+/// least 19 such that hold the true recall. The true values are those of answers about every pair,
+/// which are counted here again from the exported pairs.
 #[test]
 fn estimates_hold_the_truth() {
     let bench = doubtful_bench();
@@ -352,9 +352,9 @@ fn estimates_hold_the_truth() {
     assert!(widths.iter().all(|width| *width < 0.25), "{widths:?}");
 }
 
-/// Answers are kept as labels and not asked for again; a skipped pair is, and makes place for another;
-/// who stops and goes on has the same estimates as who does not stop. Off a terminal questions and
-/// answers are lines.
+/// Answers are kept as labels and not asked for again; a skipped pair is, and makes place for
+/// another; who stops and goes on has the same estimates as who does not stop. Off a terminal
+/// questions and answers are lines.
 #[test]
 fn answers_are_kept() {
     use std::io::{BufRead, BufReader, Write};

@@ -20,7 +20,8 @@ fn field<'a>(row: &'a Value, name: &str) -> &'a str {
     row[name].as_str().unwrap_or_default()
 }
 
-/// One pair of the demo for each rule that decided one, then pairs that no rule decided, then pages.
+/// One pair of the demo for each rule that decided one, then pairs that no rule decided, then
+/// pages.
 fn of_the_demo(out: &mut String) {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&["--now", "1700000000"]);
@@ -104,8 +105,8 @@ fn deliver(bench: &Bench, name: &str, rows: &[Value]) {
     std::fs::write(bench.at("in").join(name), lines).expect("written");
 }
 
-/// What `explain` says of every kind of pair and page is as recorded, so that a change of it is read
-/// by a person. `PAGEFOLD_RECORD=1` records it anew.
+/// What `explain` says of every kind of pair and page is as recorded, so that a change of it is
+/// read by a person. `PAGEFOLD_RECORD=1` records it anew.
 #[test]
 fn transcripts() {
     let mut out = String::new();

@@ -134,8 +134,8 @@ fn content(path: &Path) -> (String, Vec<i64>, Vec<RecordBatch>) {
 }
 
 /// A filter writes each record once, to what is kept or to what is removed; what is kept are the
-/// representatives and what is no page; and both give the originals: byte for byte where records and
-/// members agree, else the same decoded bytes, and in Parquet equal tables.
+/// representatives and what is no page; and both give the originals: byte for byte where records
+/// and members agree, else the same decoded bytes, and in Parquet equal tables.
 #[test]
 fn filtered_and_undone() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

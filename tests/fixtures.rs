@@ -122,8 +122,8 @@ fn archives_of_public_tools() {
     assert!(pages > 100 && rejected > 0, "{pages} pages, {rejected} rejects");
 }
 
-/// Folds twelve epochs one by one. Asserts that after each, exports and tables equal those of a store
-/// from scratch over the live pages, in the order in which they were first seen.
+/// Folds twelve epochs one by one. Asserts that after each, exports and tables equal those of a
+/// store from scratch over the live pages, in the order in which they were first seen.
 fn twelve_epochs(folder: &Path) {
     let bench = Bench::new(Path::new("in"), "");
     std::fs::create_dir(bench.at("in")).expect("made");

@@ -82,8 +82,8 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) {
 /// One page in every format and charset is one content with one fingerprint.
 ///
 /// Formats are WARC, WET, ARC, WACZ, JSON lines and Parquet; plain, one gzip member for each record
-/// or for the file, zstd and lz4. Charsets stand in HTTP, in `meta`, as a mark, or nowhere. Both Chinese
-/// scripts count as one.
+/// or for the file, zstd and lz4. Charsets stand in HTTP, in `meta`, as a mark, or nowhere. Both
+/// Chinese scripts count as one.
 #[test]
 fn one_page_in_every_form() {
     let folder = tempfile::tempdir().expect("a folder");

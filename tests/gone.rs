@@ -78,10 +78,10 @@ fn table<R: workers::store::table::Row>(bench: &Bench) -> Table<R> {
     Table::open(&bench.at("store/data").join(R::NAME), head.tables.get(R::NAME)).expect("mapped")
 }
 
-/// A dead link followed through ten random histories always ends at a live page of the same cluster:
-/// the page that represents today the text that it had or, if that died, the one in which a model
-/// that reads nothing but the exports of each epoch says that it lives on. It has a target exactly
-/// if the model has one.
+/// A dead link followed through ten random histories always ends at a live page of the same
+/// cluster: the page that represents today the text that it had or, if that died, the one in which
+/// a model that reads nothing but the exports of each epoch says that it lives on. It has a target
+/// exactly if the model has one.
 ///
 /// Histories are those of `epochs.rs`, with changed decisions and radii, rollbacks, expiry, merged
 /// runs and other numbers of workers, but without rebuilds, which decide all epochs again by the

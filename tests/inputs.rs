@@ -1,5 +1,5 @@
-//! Inputs as they are in the folders of a crawler that is at work: they change, vanish, are touched,
-//! small and many, or large and few.
+//! Inputs as they are in the folders of a crawler that is at work: they change, vanish, are
+//! touched, small and many, or large and few.
 
 use crate::workbench::Bench;
 use serde_json::{Value, json};
@@ -115,8 +115,8 @@ fn a_touched_input_costs_nothing() {
     assert_eq!(urls(&bench).len(), 9);
 }
 
-/// How inputs are divided changes nothing that is exported, rejects included: they are named by file
-/// and offset, and repeated records are counted once, whichever split has them.
+/// How inputs are divided changes nothing that is exported, rejects included: they are named by
+/// file and offset, and repeated records are counted once, whichever split has them.
 #[test]
 fn division_changes_no_result() {
     let large = (0..6).map(|_| pages("a", 1500)).collect::<String>().replace("1499\"", "1499\"}{");

@@ -15,8 +15,8 @@ fn text(number: u64) -> String {
     words.join(" ")
 }
 
-/// Nine rows as two dumps of a crawl have them: ids, URLs that stand twice or are spelled in several
-/// ways, and texts of which some are the same.
+/// Nine rows as two dumps of a crawl have them: ids, URLs that stand twice or are spelled in
+/// several ways, and texts of which some are the same.
 fn nine() -> Vec<(&'static str, &'static str, u64)> {
     vec![
         ("<urn:uuid:1>", "http://a.example/one", 1),
@@ -157,8 +157,8 @@ fn the_key_is_identity() {
     assert_eq!(keys(&bench).0.len(), 9);
 }
 
-/// The files that datatrove, dolma and OSCAR write are read with no field named, and the report says
-/// where their URLs were.
+/// The files that datatrove, dolma and OSCAR write are read with no field named, and the report
+/// says where their URLs were.
 #[test]
 fn known_corpora() {
     let rows = [
@@ -244,9 +244,9 @@ fn known_corpora_in_parquet() {
     assert!(bench.lines("members").iter().all(|row| row["date"].is_string() || row["date"].is_number()), "{said}");
 }
 
-/// The folder of a browser crawler is read as it lies: its archives, not the pages once more that it
-/// lists beside them; not its index, logs and screenshots of them; and the WACZ that it makes of all
-/// that has the same pages.
+/// The folder of a browser crawler is read as it lies: its archives, not the pages once more that
+/// it lists beside them; not its index, logs and screenshots of them; and the WACZ that it makes of
+/// all that has the same pages.
 #[test]
 fn a_browser_crawlers_folder() {
     let record = |kind: &str, url: &str, media: &str, body: &str| {

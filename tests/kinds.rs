@@ -41,7 +41,8 @@ fn eval(bench: &Bench, arguments: &[&str]) -> String {
 }
 
 /// Anyone can make the table of perturbations and templates on texts of their own: the generator's
-/// documents are folded, and `eval` says for each kind of pair what the exported pairs and members say.
+/// documents are folded, and `eval` says for each kind of pair what the exported pairs and members
+/// say.
 #[test]
 fn table_of_perturbations() {
     let texts = texts();

@@ -29,9 +29,9 @@ fn assert_sound(bench: &Bench, more: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// A headline that is the whole text of many pages, and an error page, folded hundreds of pages that
-/// have nothing in common. They stay apart, and are reported; `letters_min = 0` folds them, from the
-/// store alone, and gives what a run from scratch gives.
+/// A headline that is the whole text of many pages, and an error page, folded hundreds of pages
+/// that have nothing in common. They stay apart, and are reported; `letters_min = 0` folds them,
+/// from the store alone, and gives what a run from scratch gives.
 #[test]
 fn texts_that_say_too_little_fold_no_pages() {
     let lines = || {
@@ -124,9 +124,9 @@ fn text_gathered_from_a_whole_page_folds_with_identical_text_alone() {
     }
 }
 
-/// Two forums that keep their chrome in plain text carry the same posts. The chrome keeps the copies
-/// apart. With the lines that each site repeats taken off they fold, as JSON lines and as WET; the
-/// file is made of the set of pages, and another file is another identity.
+/// Two forums that keep their chrome in plain text carry the same posts. The chrome keeps the
+/// copies apart. With the lines that each site repeats taken off they fold, as JSON lines and as
+/// WET; the file is made of the set of pages, and another file is another identity.
 #[test]
 fn lines_that_hosts_repeat_are_taken_off() {
     let post = |n: u64| {

@@ -107,8 +107,9 @@ fn trace_and_figures_agree() {
     }
 }
 
-/// Without a name the trace lies beside the results, and only where it is asked for. The figures are
-/// in `run.json` of every run. A place where no trace can be written is told before anything is done.
+/// Without a name the trace lies beside the results, and only where it is asked for. The figures
+/// are in `run.json` of every run. A place where no trace can be written is told before anything is
+/// done.
 #[test]
 fn a_trace_is_written_where_asked() {
     let bench = Bench::new(&demo_inputs(), "");

@@ -93,9 +93,9 @@ fn a_cut_list_of_inputs_is_no_empty_one() {
     assert_eq!(bench.head().manifest.epoch, 1);
 }
 
-/// After one run with a clock that was far ahead no page expired, and `status --max-age` was content
-/// for years. Such a time is refused on the command line, noticed by `status`, and left behind by
-/// the next run.
+/// After one run with a clock that was far ahead no page expired, and `status --max-age` was
+/// content for years. Such a time is refused on the command line, noticed by `status`, and left
+/// behind by the next run.
 #[test]
 fn a_wrong_clock_does_not_last() {
     let bench = bench();

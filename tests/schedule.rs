@@ -104,8 +104,8 @@ fn what_cannot_be_scheduled() {
     assert_eq!(pagefold(&["schedule", "/gone/job.toml", "--systemd"]).status.code(), Some(78));
 }
 
-/// systemd accepts the units of jobs of any name, the template and those of a server, and finds a pagefold binary of
-/// any name.
+/// systemd accepts the units of jobs of any name, the template and those of a server, and finds a
+/// pagefold binary of any name.
 #[test]
 fn units() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
@@ -186,8 +186,8 @@ fn another_run_at_work() {
 }
 
 /// `--max-inputs` takes the first inputs by path and leaves the others for later runs, until
-/// nothing is due, and the answer is that of one run over all. The same bytes under another name are
-/// another delivery, and count. A complete snapshot is never taken in part.
+/// nothing is due, and the answer is that of one run over all. The same bytes under another name
+/// are another delivery, and count. A complete snapshot is never taken in part.
 #[test]
 fn few_inputs_at_a_time() {
     let files = tempfile::tempdir().expect("a folder");

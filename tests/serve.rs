@@ -18,8 +18,8 @@ mod load;
 
 const NDJSON: &str = "application/x-ndjson";
 
-/// A bench whose texts have numbered words, so that numbers refuse nothing, with an epoch of `count`
-/// texts in it.
+/// A bench whose texts have numbered words, so that numbers refuse nothing, with an epoch of
+/// `count` texts in it.
 fn bench(count: u64, more: &str) -> Bench {
     let bench = Bench::new(Path::new("in"), &format!("[confirm]\nfacts = \"off\"\n{more}"));
     let rows: String = (0..count)
@@ -165,8 +165,8 @@ fn the_interface_is_described() {
     assert_eq!(keys(&described["components"]["schemas"]["Rejected"]["properties"]), keys(&rejected[0]));
 }
 
-/// Clients that are slow, wrong or many, with `PAGEFOLD_CONNECTIONS` connections, do not keep others
-/// from being served, memory is bounded, and each is told what is wrong with its request.
+/// Clients that are slow, wrong or many, with `PAGEFOLD_CONNECTIONS` connections, do not keep
+/// others from being served, memory is bounded, and each is told what is wrong with its request.
 #[test]
 fn hostile_clients() {
     let connections = number("PAGEFOLD_CONNECTIONS", 350);

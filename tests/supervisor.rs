@@ -184,8 +184,8 @@ fn a_killed_launcher() {
     scene.bench.run_well(&["--cluster", "hosts.toml"]);
 }
 
-/// A launcher that stops before it has given tasks leaves no worker behind: workers know the silence
-/// limit from their start. They waited a minute, whatever the cluster file said.
+/// A launcher that stops before it has given tasks leaves no worker behind: workers know the
+/// silence limit from their start. They waited a minute, whatever the cluster file said.
 #[test]
 fn a_launcher_that_stops_at_the_start() {
     let scene = Scene::new("");

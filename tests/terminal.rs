@@ -113,8 +113,8 @@ fn settled(report: &str) -> String {
     lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The bar of a run fits the terminal, with a column to spare, and is gone at the end: what stays is
-/// the report as a pipe has it.
+/// The bar of a run fits the terminal, with a column to spare, and is gone at the end: what stays
+/// is the report as a pipe has it.
 #[test]
 fn the_bar_of_a_run() {
     let crawl = crawl(4, 400, 300);
@@ -138,9 +138,9 @@ fn the_bar_of_a_run() {
     }
 }
 
-/// What commands answer is the same text on every terminal as in a pipe, so that nothing of a URL is
-/// cut: a narrow terminal wraps it. On a terminal `explain` has colours too, unless `NO_COLOR` is
-/// set or the terminal is dumb; nothing else is painted.
+/// What commands answer is the same text on every terminal as in a pipe, so that nothing of a URL
+/// is cut: a narrow terminal wraps it. On a terminal `explain` has colours too, unless `NO_COLOR`
+/// is set or the terminal is dumb; nothing else is painted.
 #[test]
 fn answers_are_not_cut() {
     let bench = Bench::new(&demo_inputs(), "");

@@ -121,9 +121,10 @@ fn filled(host: &str, from: u64, pages: u64) -> String {
     (from..from + pages).map(line).collect()
 }
 
-/// A source or a host whose pages come into a few clusters at once is refused before the commit. The
-/// refusal is the same from any number of workers, names the host, the largest cluster and what to
-/// do, and does not come again once it was let pass; mirrors, which fold wholly, are not refused.
+/// A source or a host whose pages come into a few clusters at once is refused before the commit.
+/// The refusal is the same from any number of workers, names the host, the largest cluster and what
+/// to do, and does not come again once it was let pass; mirrors, which fold wholly, are not
+/// refused.
 #[test]
 fn a_host_that_folds_into_few_clusters_is_refused() {
     let bench = bench("[confirm]\nfacts = \"off\"\n");
@@ -168,7 +169,8 @@ fn many_that_expire_are_refused() {
 }
 
 /// An epoch that a guard refused and that is let pass weeks later has the time of the run that
-/// commits it. By the time of the refusal the next run would expire the pages that it has just taken.
+/// commits it. By the time of the refusal the next run would expire the pages that it has just
+/// taken.
 #[test]
 fn a_refused_epoch_counts_from_its_commit() {
     let bench = bench("[pages]\nretain_days = 10\n");

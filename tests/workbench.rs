@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The binary under test: the one that `PAGEFOLD_BINARY` names, else the one that cargo built for the
-/// tests. CI names the release that it has built already.
+/// The binary under test: the one that `PAGEFOLD_BINARY` names, else the one that cargo built for
+/// the tests. CI names the release that it has built already.
 pub fn pagefold() -> String {
     match std::env::var("PAGEFOLD_BINARY") {
         Ok(path) => std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").display().to_string(),
@@ -20,8 +20,8 @@ pub fn pagefold() -> String {
 /// The columns of `members` that tell history: a run from scratch has others.
 const HISTORY: [&str; 3] = ["source", "first_epoch", "last_epoch"];
 
-/// The Parquet file at `path` without these columns, and without rows about pages that are gone, which
-/// stand last; written anew.
+/// The Parquet file at `path` without these columns, and without rows about pages that are gone,
+/// which stand last; written anew.
 fn without_history(path: &Path) -> Vec<u8> {
     let file = std::fs::File::open(path).expect("exported");
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
@@ -151,8 +151,8 @@ impl Bench {
         tables
     }
 
-    /// `members` with all columns and `redirects` with all rows: runs with the same history have the
-    /// same.
+    /// `members` with all columns and `redirects` with all rows: runs with the same history have
+    /// the same.
     pub fn history(&self) -> BTreeMap<String, Vec<u8>> {
         self.files(&["members", "redirects"])
     }

@@ -376,8 +376,8 @@ impl World {
         self.run(&[&format!("read.source=\"{source}\"")], &due);
     }
 
-    /// A complete snapshot of the source `site`. Some records are bad: one that names its page keeps
-    /// it, and one that does not keeps all pages that the snapshot lacks.
+    /// A complete snapshot of the source `site`. Some records are bad: one that names its page
+    /// keeps it, and one that does not keeps all pages that the snapshot lacks.
     fn snapshot(&mut self) -> &'static str {
         let (mut records, mut lines) = (Vec::new(), String::new());
         for _ in 0..25 {
@@ -488,7 +488,8 @@ impl World {
     }
 
     /// Rebuilds the store, whose inputs have got their names in an epoch that read something. Or
-    /// stops at the first epoch with many bad records, and what was replayed stays for a later step.
+    /// stops at the first epoch with many bad records, and what was replayed stays for a later
+    /// step.
     fn rebuild(&mut self) -> &'static str {
         self.night();
         if !self.keeps_files {
@@ -538,7 +539,8 @@ impl World {
         assert!(output.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Notes the model as that of the head, and forgets the epochs that cannot be restored any more.
+    /// Notes the model as that of the head, and forgets the epochs that cannot be restored any
+    /// more.
     fn note(&mut self) {
         let store = self.bench.at("store");
         self.history.insert(self.bench.head().manifest.epoch, self.live.clone());
@@ -595,8 +597,8 @@ impl World {
 
     /// A store from scratch over one record for each live page, with the current settings. What a
     /// keep rule reads of history is given to it: pages come in the order in which the store has
-    /// known them, and then again from the source that saw them last. Where it reads the incumbents,
-    /// these come first, in an epoch in which nothing folds.
+    /// known them, and then again from the source that saw them last. Where it reads the
+    /// incumbents, these come first, in an epoch in which nothing folds.
     pub fn scratch(&self) -> Bench {
         let bench = Bench::new(Path::new("in"), CONFIRM);
         std::fs::create_dir(bench.at("in")).expect("made");

@@ -6,9 +6,9 @@ use url::Url;
 /// The version of the canonical form; part of a store's identity.
 pub const CANONICAL_URL_VERSION: u32 = 1;
 
-/// The most bytes of a text, before and after it is normalised. What follows is cut off, so that one
-/// document costs a bounded time and memory: one character may become 18, and words and shingles
-/// take many times the bytes of their text. The longest novels have about so many.
+/// The most bytes of a text, before and after it is normalised. What follows is cut off, so that
+/// one document costs a bounded time and memory: one character may become 18, and words and
+/// shingles take many times the bytes of their text. The longest novels have about so many.
 pub const TEXT_USED_BYTES_MAX: usize = 2 << 20;
 
 /// The part of `text` that is used, and one character more if there is more: so that it is seen to

@@ -46,8 +46,8 @@ pub struct Query {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them, which
-    /// are answered one by one [default: stdin].
+    /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them,
+    /// which are answered one by one [default: stdin].
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Ask for the text of a stored page instead.
@@ -73,9 +73,9 @@ pub struct Eval {
     /// be there yet.
     #[arg(long, conflicts_with_all = ["ask", "list", "sweep"])]
     pub canonical: bool,
-    /// Ask about N pairs of texts, keep the answers in the file of labels, and estimate precision and
-    /// recall from them. What the file already answers is not asked. y: they are the same; n: they
-    /// are not; s: skip; q: stop. Answers may come from stdin, one a line.
+    /// Ask about N pairs of texts, keep the answers in the file of labels, and estimate precision
+    /// and recall from them. What the file already answers is not asked. y: they are the same; n:
+    /// they are not; s: skip; q: stop. Answers may come from stdin, one a line.
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "sweep"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub ask: Option<u32>,

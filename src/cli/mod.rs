@@ -72,8 +72,8 @@ pub enum Command {
             \x20 pagefold export crawl.toml --set output.dir=elsewhere\n\
             \x20 pagefold export crawl.toml --since 41")]
     Export(Export),
-    /// Write the job's inputs again, in their own formats, without the records that fold; or a table
-    /// of what became of each record.
+    /// Write the job's inputs again, in their own formats, without the records that fold; or a
+    /// table of what became of each record.
     #[command(after_help = "Example:\n  pagefold filter crawl.toml --to folded")]
     Filter(Filter),
     /// Say what a job's store holds.
@@ -91,7 +91,8 @@ pub enum Command {
             \x20 pagefold query crawl.toml page.html --all\n\
             \x20 pagefold query crawl.toml --json < rows.jsonl")]
     Query(Query),
-    /// Answer over HTTP what a record would fold with, by the rules of a run, while runs go on beside.
+    /// Answer over HTTP what a record would fold with, by the rules of a run, while runs go on
+    /// beside.
     #[command(after_help = "Examples:\n\
             \x20 pagefold serve crawl.toml --bind 127.0.0.1:7311\n\
             \x20 pagefold serve crawl.toml --bind 0.0.0.0:7311 --token-file token")]
@@ -102,15 +103,16 @@ pub enum Command {
             \x20 pagefold send http://127.0.0.1:7311/check < rows.jsonl")]
     Send(Send),
     /// Write a report of the store as one HTML page that needs nothing else: hosts that mirror each
-    /// other, clusters with their texts and differences, pairs next to the threshold, rejects, epochs.
+    /// other, clusters with their texts and differences, pairs next to the threshold, rejects,
+    /// epochs.
     #[command(after_help = "Example:\n  pagefold report crawl.toml --out report.html")]
     Report(Report),
     /// Look a job's store over: every referenced file present; with --full every byte, row and
     /// hash; with --deep whether its tables agree and the near pairs are all there.
     #[command(after_help = "Example:\n  pagefold verify crawl.toml --full")]
     Verify(Verify),
-    /// Say how right the store's answers are, held against labels, or with --ask against your answers
-    /// about some pairs; with --sweep, what other settings would make of them.
+    /// Say how right the store's answers are, held against labels, or with --ask against your
+    /// answers about some pairs; with --sweep, what other settings would make of them.
     #[command(after_help = "Examples:\n\
             \x20 pagefold eval crawl.toml --labels truth.jsonl --list 20\n\
             \x20 pagefold eval crawl.toml --ask 200 --labels answers.jsonl")]
@@ -266,8 +268,8 @@ mod tests {
         assert_eq!(lines.collect::<Vec<_>>(), expected);
     }
 
-    /// Every command that people type has an example in its help, and the examples are command lines
-    /// that are understood.
+    /// Every command that people type has an example in its help, and the examples are command
+    /// lines that are understood.
     #[test]
     fn examples_are_understood() {
         for command in visible().get_subcommands() {

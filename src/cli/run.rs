@@ -20,8 +20,8 @@ pub struct Start {
     /// and its results lie in DIR.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
-    /// A sample: read at most N records of each input. The store is of the sample for good; a run of
-    /// all is refused on it, and `pagefold rebuild` makes it whole.
+    /// A sample: read at most N records of each input. The store is of the sample for good; a run
+    /// of all is refused on it, and `pagefold rebuild` makes it whole.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
 }
@@ -99,8 +99,8 @@ pub struct Run {
     /// Let a guard pass that stopped the run before it committed. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]
     pub allow: Vec<Guard>,
-    /// Say how long each stage took, and write it as a trace that chrome://tracing, Perfetto and the
-    /// Firefox profiler open [default: `profile.json` in `[output] dir`].
+    /// Say how long each stage took, and write it as a trace that chrome://tracing, Perfetto and
+    /// the Firefox profiler open [default: `profile.json` in `[output] dir`].
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub profile: Option<Option<PathBuf>>,
     /// Print the summary as JSON.

@@ -19,19 +19,19 @@ pub struct Serve {
     /// loopback.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Insert nothing, though the job has an inbox, and answer by the head alone: another server may
-    /// have the inbox.
+    /// Insert nothing, though the job has an inbox, and answer by the head alone: another server
+    /// may have the inbox.
     #[arg(long)]
     pub read_only: bool,
     /// Hand what was inserted to the next run after so many seconds at most.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     pub seal_seconds: u32,
-    /// MiB of memory for what was inserted since the last epoch. Beyond, nothing is inserted before a
-    /// run takes it.
+    /// MiB of memory for what was inserted since the last epoch. Beyond, nothing is inserted before
+    /// a run takes it.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub inbox_mib: u32,
-    /// Records a second that a client may send, by its address [default: any number]. One that sends
-    /// more gets 429.
+    /// Records a second that a client may send, by its address [default: any number]. One that
+    /// sends more gets 429.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub client_rate: Option<u32>,
     /// Threads that compare texts of single records, and as many for batches [default: all cores].

@@ -38,8 +38,8 @@ pub struct Filter {
     /// that it can be replayed from there. The archives are read twice.
     #[arg(long, requires = "to", conflicts_with_all = ["annotate", "undo"])]
     pub revisits: bool,
-    /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size and
-    /// representative.
+    /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size
+    /// and representative.
     #[arg(long, value_enum, default_value_t = LabelNames::Members, requires = "annotate")]
     pub names: LabelNames,
     /// Make the inputs again in this folder, of what --to and --removed have.

@@ -112,8 +112,8 @@ pub fn hold(folder: &Path) -> Result<File> {
     }
 }
 
-/// Whether the lock that the launcher holds keeps others out. If not, two runs may overlap: no epoch
-/// is damaged, but the work of one is lost.
+/// Whether the lock that the launcher holds keeps others out. If not, two runs may overlap: no
+/// epoch is damaged, but the work of one is lost.
 pub fn try_lock(folder: &Path) -> Result<()> {
     let path = folder.join(LOCKED);
     let file = File::options().write(true).open(&path).map_err(|e| Error::io("open", &path, e))?;

@@ -5,8 +5,8 @@
 //! lines on its stderr are forwarded, and the last one is kept to explain why it ended.
 //!
 //! The command that reaches another host runs without a shell here. It must not ask questions, and
-//! the host's key must be known already: a launcher under cron has nobody to answer. What the worker
-//! is to do, and the key of the mesh, travel over its stdin.
+//! the host's key must be known already: a launcher under cron has nobody to answer. What the
+//! worker is to do, and the key of the mesh, travel over its stdin.
 
 use crate::cluster::control::{Message, Order};
 use crate::cluster::topology::Host;

@@ -1,5 +1,5 @@
-//! `pagefold eval --ask`: asks whether pairs are the same, keeps the answers, and estimates precision
-//! and recall from them.
+//! `pagefold eval --ask`: asks whether pairs are the same, keeps the answers, and estimates
+//! precision and recall from them.
 
 use crate::cli;
 use crate::jobs;

@@ -1,9 +1,8 @@
 //! `pagefold lexicon`: makes a frozen file of words or lines from a job's inputs.
 //!
-//! The file holds document frequencies, for I-Match or as weights of words, stop words, or the lines
-//! that hosts repeat. It is
-//! written under another name and then renamed. Its header says what made it and contains no time,
-//! so the same texts give the same bytes.
+//! The file holds document frequencies, for I-Match or as weights of words, stop words, or the
+//! lines that hosts repeat. It is written under another name and then renamed. Its header says what
+//! made it and contains no time, so the same texts give the same bytes.
 
 use crate::cluster::topology;
 use crate::terminal::bar::{Bar, ObservedProcess};

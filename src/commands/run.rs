@@ -131,7 +131,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 guards::check_space(&job.store, input_bytes, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology(arguments, ranks)?.peers())?;
                 head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
-                // What other options of reading made due comes epoch by epoch, and so do very many inputs.
+                // What other options of reading made due comes epoch by epoch, and so do very many
+                // inputs.
                 again = inputs_max == usize::MAX && (plan.again || plan.inputs.len() == plan::INPUTS_MAX);
                 if !again {
                     return Ok(());

@@ -1,7 +1,7 @@
 //! Writes the inbox in a thread of its own, and lets requests wait until their records are durable.
 //!
-//! While one fsync runs, the records of all requests that come meanwhile are collected, and the next
-//! one makes them durable together.
+//! While one fsync runs, the records of all requests that come meanwhile are collected, and the
+//! next one makes them durable together.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;

@@ -71,7 +71,8 @@ impl Metrics {
         add(&self.records[at], 1);
     }
 
-    /// All figures. `waiting` requests are under way, and `is_behind` if the newest head is not asked.
+    /// All figures. `waiting` requests are under way, and `is_behind` if the newest head is not
+    /// asked.
     pub fn text(&self, figures: &Figures, waiting: usize, is_behind: bool, memory_bytes: u64) -> String {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, f64)>| {

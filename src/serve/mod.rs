@@ -107,8 +107,8 @@ impl Server {
 ///
 /// # Errors
 ///
-/// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is taken,
-/// or if the inbox cannot be written.
+/// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is
+/// taken, or if the inbox cannot be written.
 pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr) -> Result<()>) -> Result<()> {
     let handed = handed()?;
     let at = handed.as_ref().and_then(|listener| listener.local_addr().ok()).unwrap_or(options.bind);

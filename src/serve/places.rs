@@ -77,8 +77,8 @@ impl Places {
         Places { most, taken: Mutex::default(), left: Notify::new() }
     }
 
-    /// A place for a connection from `address`. If all are taken another one loses its place; none if
-    /// all are worked for.
+    /// A place for a connection from `address`. If all are taken another one loses its place; none
+    /// if all are worked for.
     pub fn take(self: &Arc<Places>, address: IpAddr) -> Option<Arc<Place>> {
         let mut taken = lock(&self.taken);
         if taken.connections.len() >= self.most {
@@ -158,8 +158,8 @@ mod tests {
     }
 
     proptest! {
-        /// There are never more connections than places, the one that loses its place is the one that
-        /// has waited longest, and one that is worked for never is.
+        /// There are never more connections than places, the one that loses its place is the one
+        /// that has waited longest, and one that is worked for never is.
         #[test]
         fn the_longest_wait_loses(steps in prop::collection::vec((0..4u8, 0..MOST), 1..200)) {
             let places = Arc::new(Places::new(MOST));

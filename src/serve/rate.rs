@@ -2,9 +2,9 @@
 //!
 //! Each client has a bucket that fills at the rate and holds what fills in one second. A request is
 //! taken while anything is in the bucket, and owes what is missing: so a batch may be larger than
-//! the bucket, and the client waits after it. Crates for this refuse what is larger than the bucket,
-//! whenever it comes. A bucket is one number, the time at which it is full again: the virtual
-//! scheduling of the generic cell rate algorithm (ITU-T I.371).
+//! the bucket, and the client waits after it. Crates for this refuse what is larger than the
+//! bucket, whenever it comes. A bucket is one number, the time at which it is full again: the
+//! virtual scheduling of the generic cell rate algorithm (ITU-T I.371).
 
 use crate::serve::problem::{Outcome, Problem};
 use std::collections::HashMap;
@@ -128,8 +128,8 @@ mod tests {
             }
         }
 
-        /// However many clients come, memory is that of the most, and together those without a place
-        /// draw no more than one client.
+        /// However many clients come, memory is that of the most, and together those without a
+        /// place draw no more than one client.
         #[test]
         fn clients_are_bounded(clients in prop::collection::vec((0..1000u128, 0..SECOND / 4), 1..300)) {
             let mut buckets = Buckets::new(1, 8);

@@ -168,8 +168,8 @@ impl Action {
     }
 }
 
-/// The form of a body, and its charset. A removal by `?url=` has no body, hence no form; some clients
-/// call that a text.
+/// The form of a body, and its charset. A removal by `?url=` has no body, hence no form; some
+/// clients call that a text.
 fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<String>)> {
     if action == Action::Remove && !headers.contains_key(header::CONTENT_TYPE) {
         return Ok((None, None));

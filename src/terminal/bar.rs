@@ -1,5 +1,5 @@
-//! Shows the progress of a run: a bar on a terminal, log lines elsewhere. `progress.rs` computes what
-//! they say.
+//! Shows the progress of a run: a bar on a terminal, log lines elsewhere. `progress.rs` computes
+//! what they say.
 
 use crate::cluster::control::Message;
 use crate::terminal::print::grouped;

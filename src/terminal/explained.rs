@@ -274,8 +274,8 @@ pub fn pair(pair: &Pair, paint: Paint) -> String {
     lines.out
 }
 
-/// Two pages for someone who says whether they are the same: how their texts begin and what differs.
-/// What the store thinks of them would sway the answer, and is not shown.
+/// Two pages for someone who says whether they are the same: how their texts begin and what
+/// differs. What the store thinks of them would sway the answer, and is not shown.
 pub fn question(pair: &Pair, begins: [Option<&str>; 2], paint: Paint) -> String {
     let mut lines = Lines::new(paint);
     for (name, side, begins) in [("a", &pair.a, begins[0]), ("b", &pair.b, begins[1])] {

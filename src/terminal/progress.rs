@@ -38,8 +38,8 @@ pub fn step_after(after: After) -> usize {
 }
 
 /// The time of each step in a thousand of the whole, as measured for 1M pages of 1 KB
-/// (`workers/benches/README.md`). Another crawl has others, so the time left is a guess that becomes
-/// better with every step.
+/// (`workers/benches/README.md`). Another crawl has others, so the time left is a guess that
+/// becomes better with every step.
 const SHARES: [u64; STAGES.len() + 3] = [580, 10, 30, 5, 10, 15, 5, 20, 130, 5, 4, 2, 2, 1, 180, 1];
 
 /// How far a run is.
@@ -176,7 +176,8 @@ mod tests {
         assert_eq!(exporting.line(40), "    export [==============>   ] 9 s left");
     }
 
-    /// The time left is that of all steps: it falls to nothing, and what does not happen takes none.
+    /// The time left is that of all steps: it falls to nothing, and what does not happen takes
+    /// none.
     #[test]
     fn the_time_left_covers_all_steps() {
         let left = |of: Reached| of.left().expect("enough to go by");

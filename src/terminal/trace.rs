@@ -1,9 +1,9 @@
 //! The trace that `run --profile` writes: Trace Event Format, which chrome://tracing, Perfetto and
 //! the profiler of Firefox open.
 //!
-//! A process of the trace is a process of the run, after the launcher; a thread is a worker. Clocks of
-//! hosts differ, so no clock is read: the workers begin together, when all processes have met, and
-//! the last of them is taken to end where the launcher's lap `work` ends.
+//! A process of the trace is a process of the run, after the launcher; a thread is a worker. Clocks
+//! of hosts differ, so no clock is read: the workers begin together, when all processes have met,
+//! and the last of them is taken to end where the launcher's lap `work` ends.
 
 use crate::cli;
 use crate::terminal::profile::{Lap, Times, WorkerSpans};

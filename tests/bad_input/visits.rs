@@ -62,8 +62,8 @@ fn flags_have_no_history() {
     assert_eq!(rows(&bench), rows(&scratch));
 }
 
-/// One text at 20,000 addresses is one content, which is compared with none, and one cluster. The guard
-/// against a source that folds into few clusters speaks, and passes when it is allowed.
+/// One text at 20,000 addresses is one content, which is compared with none, and one cluster. The
+/// guard against a source that folds into few clusters speaks, and passes when it is allowed.
 #[test]
 fn one_text_many_times() {
     let mirror = |n: u64| line(&format!("http://h{}.example/{n}", n % 10), json!({ "text": text(1) }));

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use workers::document::canonical_url;
 
-/// With `--revisits` a record of a WARC that folds into another one of a WARC leaves a revisit in its
-/// place, which has its URL and its date and names a record that is kept; no other does. The
+/// With `--revisits` a record of a WARC that folds into another one of a WARC leaves a revisit in
+/// its place, which has its URL and its date and names a record that is kept; no other does. The
 /// originals are made of what is kept and removed as without revisits, and what is kept folds no
 /// more.
 #[test]

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// With `--annotate` every row of JSON lines and Parquet stays, as it was but for its cluster, which
-/// is that of `members`; names that a row has already and archives are refused.
+/// With `--annotate` every row of JSON lines and Parquet stays, as it was but for its cluster,
+/// which is that of `members`; names that a row has already and archives are refused.
 #[test]
 fn rows_get_their_cluster() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
@@ -74,8 +74,8 @@ fn rows_get_their_cluster() {
     refused(&["--to", "labelled", "--annotate"], "z.jsonl is an archive");
 }
 
-/// A table that its reader refuses, as it states more rows than its bytes can hold, is copied whole:
-/// each of these rows got a label in memory.
+/// A table that its reader refuses, as it states more rows than its bytes can hold, is copied
+/// whole: each of these rows got a label in memory.
 #[test]
 fn refused_tables_are_copied_whole() {
     let bench = Bench::new(Path::new("in"), "");

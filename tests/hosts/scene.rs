@@ -13,7 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Loads no dictionary, which would take most of the time of so small a run: neither words nor facts.
+/// Loads no dictionary, which would take most of the time of so small a run: neither words nor
+/// facts.
 pub const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
 /// The silence timeout of these tests.
 pub const SILENCE: Duration = Duration::from_secs(3);

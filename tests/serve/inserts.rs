@@ -51,10 +51,10 @@ fn accepted(bench: &Bench) -> BTreeMap<String, Vec<(String, f64, String)>> {
     accepted
 }
 
-/// What is answered about `PAGEFOLD_ASKED` records, each of which is inserted, is what the next epoch
-/// decides over the store and the records before it: whether a text is identical, near or new, how
-/// similar and by which rule. An answer after the last of them that is not provisional has the
-/// cluster and the representative of the epoch, too.
+/// What is answered about `PAGEFOLD_ASKED` records, each of which is inserted, is what the next
+/// epoch decides over the store and the records before it: whether a text is identical, near or
+/// new, how similar and by which rule. An answer after the last of them that is not provisional has
+/// the cluster and the representative of the epoch, too.
 #[test]
 fn answers_are_those_of_the_next_epoch() {
     for radius in [0, 1] {
@@ -188,8 +188,8 @@ fn the_last_record_of_a_page_holds() {
     assert_eq!((&outdated["provisional"], &outdated["because"]), (&json!(true), &json!(["replaces", "outdated"])));
 }
 
-/// A date in the future would be cut by the epoch, so that an older record could hold and a newer one
-/// would be lost. Such a record is not taken.
+/// A date in the future would be cut by the epoch, so that an older record could hold and a newer
+/// one would be lost. Such a record is not taken.
 #[test]
 fn a_date_in_the_future_is_refused() {
     let bench = bench(4, INBOX);
@@ -285,8 +285,8 @@ fn one_of_many_is_inserted() {
     assert_eq!(members(&bench).len() as u64, 8 + 2 * rounds);
 }
 
-/// The server is killed, `PAGEFOLD_KILLS` times, while clients insert and send again what was not answered, and
-/// runs go on beside it. Every insert that was answered is in the store, once.
+/// The server is killed, `PAGEFOLD_KILLS` times, while clients insert and send again what was not
+/// answered, and runs go on beside it. Every insert that was answered is in the store, once.
 #[test]
 fn what_was_answered_survives() {
     const CLIENTS: usize = 4;
@@ -348,7 +348,8 @@ fn what_was_answered_survives() {
     assert_eq!(contents.len(), urls.len(), "no text is there twice");
 }
 
-/// Beyond its memory nothing is inserted, and the answer says what to do; after a run there is room.
+/// Beyond its memory nothing is inserted, and the answer says what to do; after a run there is
+/// room.
 #[test]
 fn memory_is_bounded() {
     let bench = bench(8, INBOX);

@@ -169,9 +169,9 @@ fn run_beside<T: Send>(
     (outcome, seconds, most)
 }
 
-/// A page leaves the index two days after it was inserted, and not before: posts of four sources are
-/// inserted, and an epoch takes each hour's while questions are asked. `PAGEFOLD_EPOCHS` epochs of
-/// `PAGEFOLD_POSTS` posts are an hour apart if they are more than 48, and else 16 hours.
+/// A page leaves the index two days after it was inserted, and not before: posts of four sources
+/// are inserted, and an epoch takes each hour's while questions are asked. `PAGEFOLD_EPOCHS` epochs
+/// of `PAGEFOLD_POSTS` posts are an hour apart if they are more than 48, and else 16 hours.
 #[test]
 fn a_window_of_posts() {
     let (epochs, posts) = (number("PAGEFOLD_EPOCHS", 6), number("PAGEFOLD_POSTS", 120));
@@ -237,8 +237,8 @@ fn a_window_of_posts() {
     assert!(server.stop().success());
 }
 
-/// Of a store of `PAGEFOLD_STORED` posts and articles, questions of 1 KB at the pace of a million an
-/// hour are answered right, alone and while an epoch runs beside them.
+/// Of a store of `PAGEFOLD_STORED` posts and articles, questions of 1 KB at the pace of a million
+/// an hour are answered right, alone and while an epoch runs beside them.
 #[test]
 fn answers_beside_an_epoch() {
     let (stored, asked) = (number("PAGEFOLD_STORED", 1000), number("PAGEFOLD_ASKED", 260));

@@ -1,8 +1,8 @@
 //! Asks the index what a text would fold with, by the rules of an epoch.
 //!
 //! The text is normalised, signed, compared and decided by the code that an epoch uses, against the
-//! look-ups of [`crate::ask::candidates`]. What an epoch may see otherwise is said, with the reason:
-//! the answer is provisional then.
+//! look-ups of [`crate::ask::candidates`]. What an epoch may see otherwise is said, with the
+//! reason: the answer is provisional then.
 
 use crate::ask::candidates::proposed;
 use crate::ask::tables::{Cluster, Tables, share};
@@ -152,7 +152,8 @@ pub struct Answer {
     /// Contents whose ranks it moves, by which they are compared or are not.
     #[serde(skip)]
     pub moved: BTreeSet<Id>,
-    /// Whether the next epoch removes all pages that it is identical to or near, unless it sees them.
+    /// Whether the next epoch removes all pages that it is identical to or near, unless it sees
+    /// them.
     #[serde(skip)]
     pub outlives: bool,
 }
@@ -255,8 +256,8 @@ impl Index {
         self.tables.component(content).unwrap_or(content)
     }
 
-    /// What becomes of `text`. If `identical`, a text that live pages have is answered as identical.
-    /// Otherwise it is compared with others even then.
+    /// What becomes of `text`. If `identical`, a text that live pages have is answered as
+    /// identical. Otherwise it is compared with others even then.
     pub fn answer(&self, text: &Text, identical: bool, all: bool) -> Result<Answer> {
         let Text { url, visit, evidence, says_little, notes } = text;
         let mut answer = Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };
@@ -401,8 +402,8 @@ impl Index {
         }
     }
 
-    /// The number of pages that a stored page represents: what the keep rule of the next epoch reads
-    /// as the past. 0 if it folds, or if the rule does not read it.
+    /// The number of pages that a stored page represents: what the keep rule of the next epoch
+    /// reads as the past. 0 if it folds, or if the rule does not read it.
     fn represents(&self, page: &PageRow) -> u64 {
         if self.rule.incumbent_slot().is_none() || page.content.is_none() {
             return 0;
@@ -473,8 +474,9 @@ impl Index {
         }
     }
 
-    /// Whether the best page of a stored text is another one once the page of `visit` has this rank.
-    /// Texts that are near each other are led by the order of their best pages, if there is a radius.
+    /// Whether the best page of a stored text is another one once the page of `visit` has this
+    /// rank. Texts that are near each other are led by the order of their best pages, if there is a
+    /// radius.
     fn leads_otherwise(&self, visit: &Visit, own_rank: Rank) -> bool {
         if self.job.clusters.radius == 0 || self.tables.component(visit.content).is_none() {
             return false;

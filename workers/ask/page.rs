@@ -1,5 +1,6 @@
 //! Explains one page: its text, its cluster, why that has the representative that it has, what
-//! became of the page over the kept epochs and, if it is gone, when, why and where its text lives on.
+//! became of the page over the kept epochs and, if it is gone, when, why and where its text lives
+//! on.
 
 use crate::ask::history::{self, Step};
 use crate::ask::index::Index;

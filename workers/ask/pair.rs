@@ -1,7 +1,7 @@
 //! Explains why two pages are together, or are not.
 //!
-//! What is stored is told as it is stored. If no verdict is stored, the reason is found by the rules
-//! that propose pairs, and the verdict that the texts would get is told, too.
+//! What is stored is told as it is stored. If no verdict is stored, the reason is found by the
+//! rules that propose pairs, and the verdict that the texts would get is told, too.
 
 use crate::ask::chain::{self, Chain};
 use crate::ask::index::Index;
@@ -83,7 +83,8 @@ pub struct Pair {
     pub simhash: Option<Fingerprints>,
     /// What the other signatures say.
     pub signatures: Vec<Signature>,
-    /// The shortest chain of accepted pairs, if they are in one component and have no accepted pair.
+    /// The shortest chain of accepted pairs, if they are in one component and have no accepted
+    /// pair.
     pub chain: Vec<Link>,
     /// Whether the search for the chain was given up.
     pub chain_is_cut: bool,

@@ -76,8 +76,8 @@ pub struct Last {
 pub struct Waiting {
     /// The files that the job names.
     pub files: u64,
-    /// Those that are not as they were when they were consumed. A run reads them, unless their bytes
-    /// are known.
+    /// Those that are not as they were when they were consumed. A run reads them, unless their
+    /// bytes are known.
     pub waiting: u64,
     /// The bytes of these.
     pub waiting_bytes: u64,

@@ -1,7 +1,7 @@
 //! Reads and signs the texts that are asked about, by the code of ingest.
 //!
-//! What this makes depends on the job alone, so one [`Texts`] serves all heads, and its dictionaries
-//! are loaded once.
+//! What this makes depends on the job alone, so one [`Texts`] serves all heads, and its
+//! dictionaries are loaded once.
 
 use crate::document::Id;
 use crate::error::Result;

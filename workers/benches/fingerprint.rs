@@ -41,8 +41,8 @@ fn crawl() -> (Vec<Vec<u8>>, Vec<String>) {
     (pages, texts)
 }
 
-/// The fingerprint of a normal form by its definition: words by jieba-rs, counts by sorting, sums bit by
-/// bit.
+/// The fingerprint of a normal form by its definition: words by jieba-rs, counts by sorting, sums
+/// bit by bit.
 fn plainly(normal: &str, jieba: &jieba_rs::Jieba, hashes: &mut Vec<u64>) -> u64 {
     hashes.clear();
     let mut rest = normal;
@@ -144,7 +144,8 @@ fn main() {
         println!("{name:10} {rate:8.1} MB/s of text   {:4.1} % of the time", 100.0 * seconds / whole);
     }
     println!("{:10} {:8.1} MB/s of text, text to fingerprint", "whole", text_bytes as f64 / 1e6 / whole);
-    // In turns again: normal form to fingerprint by the definition, and 5-grams in order and in none.
+    // In turns again: normal form to fingerprint by the definition, and 5-grams in order and in
+    // none.
     let (mut plain_s, mut fast_s, mut sorted_s, mut unordered_s) =
         (f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY);
     let (mut hashes, mut seen, mut shingles) = (Vec::new(), Vec::new(), Shingles::default());

@@ -250,8 +250,8 @@ impl NearRule {
         crowded.extend(many.iter().filter_map(of));
     }
 
-    /// The greatest product of the ranks, counted from 1, of two contents that are compared, for two
-    /// fingerprints within k bits. 0: none are.
+    /// The greatest product of the ranks, counted from 1, of two contents that are compared, for
+    /// two fingerprints within k bits. 0: none are.
     pub fn product_max(&self, a: u64, b: u64) -> usize {
         let Some(band) = self.masks.iter().position(|mask| (a ^ b) & mask == 0) else { return PIVOTS };
         let (a, b) = (self.bands.key(band, a), self.bands.key(band, b));

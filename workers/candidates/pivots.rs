@@ -9,9 +9,9 @@
 //!   comparisons, not half a trillion.
 //! - In two groups of near fingerprints two contents are compared if the product of their ranks is
 //!   at most [`PIVOTS`], or less where many fingerprints are near one
-//!   ([`crate::candidates::near::product_max`]). All pairs are compared while there are at most that
-//!   many, and never more than 280, because the variants of a template fill hundreds of fingerprints
-//!   near each other.
+//!   ([`crate::candidates::near::product_max`]). All pairs are compared while there are at most
+//!   that many, and never more than 280, because the variants of a template fill hundreds of
+//!   fingerprints near each other.
 //!
 //! The number of pairs that are not compared (unexamined) is carried from manifest to manifest. It
 //! is that of the whole live set, and an epoch updates it by a subtraction for each changed bucket.

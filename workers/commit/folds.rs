@@ -5,9 +5,9 @@
 //! host or a source end in a few clusters. So what counts is the pages in clusters that have at
 //! least [`PAGES_MANY`] pages of the same origin, after the epoch and not before it.
 //!
-//! The workers name the few origins that can have many such pages. The totals of these take one pass
-//! over two columns of `pages`, and only for an origin whose share is still too large its pages are
-//! looked up, before the epoch and after it.
+//! The workers name the few origins that can have many such pages. The totals of these take one
+//! pass over two columns of `pages`, and only for an origin whose share is still too large its
+//! pages are looked up, before the epoch and after it.
 
 use crate::document::{Id, host_name};
 use crate::error::Result;

@@ -220,8 +220,8 @@ const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
 /// The first letters of jieba's tags of content words.
 const CONTENT: &str = "nvailbtsxzjf";
 
-/// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with other
-/// words need it, so it is loaded when the first one does.
+/// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with
+/// other words need it, so it is loaded when the first one does.
 fn dictionary() -> &'static Jieba {
     static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
     DICTIONARY.get_or_init(Jieba::new)
@@ -231,8 +231,9 @@ fn dictionary() -> &'static Jieba {
 const WINDOWS_MAX: usize = 1 << 16;
 
 thread_local! {
-    /// Words by the hash of their window and the place of the span in it. To tag a window takes longer
-    /// than to align the texts, and each pair of an edited text has the same windows on its side.
+    /// Words by the hash of their window and the place of the span in it. To tag a window takes
+    /// longer than to align the texts, and each pair of an edited text has the same windows on its
+    /// side.
     static SEEN: RefCell<HashMap<u128, Rc<Words>>> = RefCell::default();
 }
 

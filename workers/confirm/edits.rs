@@ -1,7 +1,7 @@
 //! A shortest edit script of two lists of token codes, by bits.
 //!
-//! The rows of the table of common subsequences are words of bits, a zero where the length grows, so
-//! that one addition advances 64 columns ([`crate::confirm::lcs`] has the papers). All rows are
+//! The rows of the table of common subsequences are words of bits, a zero where the length grows,
+//! so that one addition advances 64 columns ([`crate::confirm::lcs`] has the papers). All rows are
 //! kept, and the script is read from the last corner back to the first (Hyyro: "A note on
 //! bit-parallel alignment computation", Prague Stringology Conference 2004). The time does not
 //! depend on how much differs.

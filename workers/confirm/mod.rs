@@ -93,7 +93,8 @@ pub struct Options {
     /// By text: the longest text, in characters, that a replaced fact refuses. In a longer one it
     /// is upkeep. Default: 4500.
     pub facts_chars_max: u32,
-    /// By text: the longest text, in characters, that a replaced content word refuses. Default: 300.
+    /// By text: the longest text, in characters, that a replaced content word refuses. Default:
+    /// 300.
     pub words_chars_max: u32,
     /// By text: leave out counters, clocks, date lines and copyright lines. Default: true.
     pub furniture: bool,

@@ -229,7 +229,8 @@ mod tests {
         (is_furniture(&tokens, range.clone()), in_code(&tokens, range))
     }
 
-    /// Counters, clocks, date lines and copyright lines are furniture; numbers in sentences are not.
+    /// Counters, clocks, date lines and copyright lines are furniture; numbers in sentences are
+    /// not.
     #[test]
     fn furniture_and_facts() {
         for (text, number) in [

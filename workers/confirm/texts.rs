@@ -115,8 +115,8 @@ pub(super) const FRAMED_CHARS_MIN: usize = 12;
 
 /// The most tokens that are deleted and inserted in two texts of these `lengths`.
 ///
-/// Of every ten tokens three may be edited before the least similarity is out of reach. In a text so
-/// long that its facts do not matter only slips do, and many edits would take long.
+/// Of every ten tokens three may be edited before the least similarity is out of reach. In a text
+/// so long that its facts do not matter only slips do, and many edits would take long.
 pub(super) fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
     match lengths[0].max(lengths[1]) <= options.facts_chars_max as usize {
         true => (tokens[0].len() + tokens[1].len()) * 3 / 10 + 2 * options.leading_tokens_max as usize + 100,

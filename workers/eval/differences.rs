@@ -1,5 +1,5 @@
-//! Counts decided pairs by what differs between their texts: which facts refused a pair, and what was
-//! forgiven in an accepted one.
+//! Counts decided pairs by what differs between their texts: which facts refused a pair, and what
+//! was forgiven in an accepted one.
 //!
 //! Pairs that were refused because they are not alike say nothing of facts and are left out. The
 //! texts are aligned again as the verdict aligned them, so the cost is that of a run's verdicts; of
@@ -29,7 +29,8 @@ pub struct Differences {
     pub text_pairs: u64,
     /// Those that were read.
     pub read: u64,
-    /// Those of them that were not aligned: a text is not kept or too long, or they are too different.
+    /// Those of them that were not aligned: a text is not kept or too long, or they are too
+    /// different.
     pub not_aligned: u64,
     /// The kinds of differences; a pair is in the row of each kind that it has.
     pub rows: Vec<OfDifference>,
@@ -141,7 +142,8 @@ mod tests {
     use super::*;
     use crate::eval::scene::{Page, Scene, Truth};
 
-    /// Pages 0 to 3 have a text each and page 4 that of page 3; 0 and 1, and 2, 3 and 4, are the same.
+    /// Pages 0 to 3 have a text each and page 4 that of page 3; 0 and 1, and 2, 3 and 4, are the
+    /// same.
     fn scene() -> Scene {
         let page = |text: u32| Page { host: 0, text, cluster: text };
         let pair = |a: u32, b: u32, reason: Reason, accepted: bool| TextPair {
@@ -167,8 +169,8 @@ mod tests {
     }
 
     /// The counts are those made by hand: a pair is in the row of each of its kinds, weighs as many
-    /// pages as it stands for, and is right if the labels say so. Pairs that are not alike are in no
-    /// row.
+    /// pages as it stands for, and is right if the labels say so. Pairs that are not alike are in
+    /// no row.
     #[test]
     fn counted_by_hand() {
         let scene = scene();

@@ -40,8 +40,8 @@ struct Sums {
     wrong: BTreeMap<&'static str, u64>,
 }
 
-/// The measures of `pairs` by kind; `names` are those of the kinds. A kind that no pair of live pages
-/// has is in no row.
+/// The measures of `pairs` by kind; `names` are those of the kinds. A kind that no pair of live
+/// pages has is in no row.
 pub fn of_kinds(scale: &Scale<'_>, names: &[String], pairs: &[PairOfKind]) -> Vec<OfKind> {
     let mut sums = vec![Sums::default(); names.len()];
     for pair in pairs {
@@ -86,8 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// If one kind has every labelled pair, its measures are those of the whole; of two kinds the
-        /// counts add up to the same.
+        /// If one kind has every labelled pair, its measures are those of the whole; of two kinds
+        /// the counts add up to the same.
         #[test]
         fn kinds_add_up(scene in scenes(), cut in 0usize..30) {
             let Truth::Judged(judged) = &scene.truth else { return Ok(()) };

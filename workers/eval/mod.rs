@@ -2,9 +2,9 @@
 //! settings.
 //!
 //! It reads the head's mapped tables, runs no epoch and writes nothing. The logic (`score`,
-//! `kinds`, `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `differences` reads
-//! the texts of pairs; `plot` draws the result.
-//! Without labels, `survey` estimates it from answers about a sample of pairs.
+//! `kinds`, `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `differences`
+//! reads the texts of pairs; `plot` draws the result. Without labels, `survey` estimates it from
+//! answers about a sample of pairs.
 
 pub mod candidates;
 pub mod canonical;

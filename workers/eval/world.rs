@@ -143,7 +143,8 @@ fn clusters_of(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, 
     Ok(clusters)
 }
 
-/// The labelled pairs of live pages that have a kind. `places` are the numbers of the labelled pages.
+/// The labelled pairs of live pages that have a kind. `places` are the numbers of the labelled
+/// pages.
 fn of_kind(labels: &Labels, places: &[Option<u32>]) -> Vec<PairOfKind> {
     let pair = |&(x, y, kind): &(u32, u32, u32)| {
         let (x, y) = places[x as usize].zip(places[y as usize])?;

@@ -1,6 +1,7 @@
-//! Labels of documents, for `pagefold eval`: `cargo run --release --example labels -- --out LABELS.jsonl [OPTIONS]
-//! INPUTS`. An input is a file of JSON lines, gzipped where it ends in `.gz`, or a folder, of which every file is a page
-//! `url` with its `html`; `BASE=INPUT` puts BASE in place of all that stands before a URL's last `/`.
+//! Labels of documents, for `pagefold eval`: `cargo run --release --example labels -- --out
+//! LABELS.jsonl [OPTIONS] INPUTS`. An input is a file of JSON lines, gzipped where it ends in
+//! `.gz`, or a folder, of which every file is a page `url` with its `html`; `BASE=INPUT` puts BASE
+//! in place of all that stands before a URL's last `/`.
 //!
 //! ```text
 //! --by jaccard|coverage|indel   all pairs of texts that are that alike, found exactly, as rows of a and b ...
@@ -12,9 +13,10 @@
 //! --documents FILE              write the documents that are left, as a job may read them: url, text or html
 //! ```
 //!
-//! Texts are normalised as pagefold does. `jaccard` is of the sets of 5-grams of letters and digits, whatever the
-//! length: what `[confirm] similarity_min` and `keys_eval` mean. `coverage` is LCS / longer, `indel` 2 LCS / sum of
-//! lengths, both of characters without white space. A text of none is like no other; identical texts are all pairs.
+//! Texts are normalised as pagefold does. `jaccard` is of the sets of 5-grams of letters and
+//! digits, whatever the length: what `[confirm] similarity_min` and `keys_eval` mean. `coverage` is
+//! LCS / longer, `indel` 2 LCS / sum of lengths, both of characters without white space. A text of
+//! none is like no other; identical texts are all pairs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -63,8 +65,9 @@ impl By {
         Measured { characters, tokens }
     }
 
-    /// The fewest tokens that texts of `x` and of `y` tokens share if they are as alike as `min`, in 1/10,000; exact, as
-    /// the LCS of two texts is no more than the characters that they share, each as often as both have it:
+    /// The fewest tokens that texts of `x` and of `y` tokens share if they are as alike as `min`,
+    /// in 1/10,000; exact, as the LCS of two texts is no more than the characters that they share,
+    /// each as often as both have it:
     ///
     /// ```text
     /// jaccard   o / (x + y - o) >= m    <=>  o >= m (x + y) / (1 + m)
@@ -79,8 +82,8 @@ impl By {
         }
     }
 
-    /// The fewest tokens that a text of `x` tokens shares with any that is as alike: `least` grows with `y`, and o <= y, so
-    /// that the shortest y decides. With y = o the bounds above become
+    /// The fewest tokens that a text of `x` tokens shares with any that is as alike: `least` grows
+    /// with `y`, and o <= y, so that the shortest y decides. With y = o the bounds above become
     ///
     /// ```text
     /// jaccard   o >= m x       coverage  o >= m x       indel  o >= m x / (2 - m)
@@ -99,14 +102,16 @@ impl By {
     }
 }
 
-/// All pairs of texts, by number, the lesser first, that are as alike as `min`, in 1/10,000 and above 0.
+/// All pairs of texts, by number, the lesser first, that are as alike as `min`, in 1/10,000 and
+/// above 0.
 ///
-/// Two texts that share o tokens, o >= p of the one and o >= q of the other, share one of the first x - p + 1 tokens of
-/// the one and of the first y - q + 1 of the other, in whatever order all texts have theirs (Chaudhuri, Ganti, Kaushik
-/// 2006: prefix filtering): let t be the first token in that order that they share. The o - 1 >= p - 1 others that they
-/// share stand behind it in both, so t is among the first x - (p - 1) of the one, and likewise of the other. Rare tokens
-/// come first, so that the lists of texts by token, which hold these alone, are short. What meets in a list is counted
-/// and, where order matters, aligned. A text of no token meets none.
+/// Two texts that share o tokens, o >= p of the one and o >= q of the other, share one of the first
+/// x - p + 1 tokens of the one and of the first y - q + 1 of the other, in whatever order all texts
+/// have theirs (Chaudhuri, Ganti, Kaushik 2006: prefix filtering): let t be the first token in that
+/// order that they share. The o - 1 >= p - 1 others that they share stand behind it in both, so t
+/// is among the first x - (p - 1) of the one, and likewise of the other. Rare tokens come first, so
+/// that the lists of texts by token, which hold these alone, are short. What meets in a list is
+/// counted and, where order matters, aligned. A text of no token meets none.
 fn alike(by: By, texts: &[Measured], min: usize) -> Vec<(u32, u32)> {
     let mut seen_in: HashMap<u64, u32> = HashMap::new();
     texts.iter().flat_map(|text| &text.tokens).for_each(|token| *seen_in.entry(*token).or_default() += 1);

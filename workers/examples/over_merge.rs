@@ -5,11 +5,11 @@
 //! cargo run --release --example over_merge -- count out/members.jsonl
 //! ```
 //!
-//! `write` writes JSON lines {"url", "text"}: so many pages of each family, on a host of its own; every
-//! tenth has a copy with a line of furniture. The path of a URL is the truth: `/17` and `/17?copy`
-//! are the same, all others differ. `count` reads the members that a run exported and prints a row of
-//! a table for each family. Other hosts, such as those of `synth`, which make the crawl large, are
-//! left out.
+//! `write` writes JSON lines {"url", "text"}: so many pages of each family, on a host of its own;
+//! every tenth has a copy with a line of furniture. The path of a URL is the truth: `/17` and
+//! `/17?copy` are the same, all others differ. `count` reads the members that a run exported and
+//! prints a row of a table for each family. Other hosts, such as those of `synth`, which make the
+//! crawl large, are left out.
 
 #[path = "support/families.rs"]
 mod families;
@@ -129,8 +129,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    /// The same seed writes the same pages, no two pages of a family are the same text, and they share
-    /// most of their words: otherwise they would provoke nothing.
+    /// The same seed writes the same pages, no two pages of a family are the same text, and they
+    /// share most of their words: otherwise they would provoke nothing.
     #[test]
     fn pages_of_a_family_share_most_and_are_not_the_same() {
         for family in &families::ALL {

@@ -45,8 +45,8 @@ fn make() -> Vec<(String, String)> {
     [("news.jsonl.gz".to_owned(), news())].into_iter().chain(epochs).collect()
 }
 
-/// Every article thrice: as it is; with a line in front and another sentence; with its title and its author, in
-/// traditional characters where it is Chinese.
+/// Every article thrice: as it is; with a line in front and another sentence; with its title and
+/// its author, in traditional characters where it is Chinese.
 fn news() -> String {
     let mut random = Random::of(SEED, 0);
     let traditional = Traditional::new();
@@ -66,7 +66,8 @@ fn news() -> String {
     lines
 }
 
-/// The lines of each epoch: first thirty pages, then in each epoch some that are new, changed, moved, mirrored or gone.
+/// The lines of each epoch: first thirty pages, then in each epoch some that are new, changed,
+/// moved, mirrored or gone.
 fn epochs() -> Vec<String> {
     let mut random = Random::of(SEED, 1);
     let mut unpublished = articles::compose(SEED + 1, 56, 12).into_iter();

@@ -44,7 +44,8 @@ struct Arguments {
     /// Documents to write
     #[arg(long, default_value_t = 100_000)]
     docs: u64,
-    /// Mean size of a text in bytes of UTF-8; sizes are spread evenly from half to one and a half of it
+    /// Mean size of a text in bytes of UTF-8; sizes are spread evenly from half to one and a half
+    /// of it
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..=1 << 24))]
     bytes: u32,
     /// Share of documents that are near-duplicates of an earlier one
@@ -53,7 +54,8 @@ struct Arguments {
     /// Share of documents that are identical copies of an earlier text under another URL
     #[arg(long, default_value_t = 0.0, value_parser = share)]
     exact: f64,
-    /// Share of a near-duplicate's words that differ: half replaced, a quarter deleted, a quarter inserted; at least one
+    /// Share of a near-duplicate's words that differ: half replaced, a quarter deleted, a quarter
+    /// inserted; at least one
     #[arg(long, default_value_t = 0.02, value_parser = share)]
     edit: f64,
     /// Share of texts in English; the others are Chinese
@@ -71,7 +73,8 @@ struct Arguments {
     /// Files to spread the documents over, in order
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=99_999))]
     files: u32,
-    /// Where to write: NAME.jsonl or NAME.jsonl.gz (numbered where --files is above 1), or else a directory
+    /// Where to write: NAME.jsonl or NAME.jsonl.gz (numbered where --files is above 1), or else a
+    /// directory
     #[arg(long)]
     out: PathBuf,
     /// Compress the files of a directory
@@ -97,8 +100,9 @@ enum Kind {
     Exact,
 }
 
-/// Chooses which original a copy copies. Two in five copies are the first of their original; the others follow an
-/// earlier copy, so that large groups grow faster (Simon's process: sizes fall like a power near 2.7).
+/// Chooses which original a copy copies. Two in five copies are the first of their original; the
+/// others follow an earlier copy, so that large groups grow faster (Simon's process: sizes fall
+/// like a power near 2.7).
 struct Groups {
     size_max: u32,
     /// Originals without a copy; when full, a new one replaces a random one.

@@ -2,8 +2,8 @@
 //!
 //! The cost follows the difference. Segments that both states share are not read; a cluster is
 //! looked at if its row differs or if a page left it for another cluster. Pages are streamed, those
-//! of one content together. Memory holds 48 bytes for each row about a cluster, the clusters that exchanged pages, and 16
-//! bytes for each page that moved.
+//! of one content together. Memory holds 48 bytes for each row about a cluster, the clusters that
+//! exchanged pages, and 16 bytes for each page that moved.
 //!
 //! `transitions` decides what happened to clusters from the number of pages that they share. This
 //! module counts those pages without reading what stayed. A cluster keeps its key (component,
@@ -344,8 +344,8 @@ impl Writer<'_> {
 }
 
 /// Writes to `sink` what happened between two states of `store`, those at the ends of `span`;
-/// returns how many rows that is. A page that disappeared is "expired" if `is_expired` is true of its
-/// last row, else "removed".
+/// returns how many rows that is. A page that disappeared is "expired" if `is_expired` is true of
+/// its last row, else "removed".
 pub(super) fn write(
     store: &Store,
     (before, after): (&States, &States),

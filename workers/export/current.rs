@@ -1,8 +1,9 @@
 //! Whether the output folder has the results of the head.
 //!
-//! The store notes what it exported into which folder, because results must not say from which store
-//! they are: two stores of the same pages give the same bytes. So the results of another store, of a
-//! store that a rebuild replaced, or with other settings are never taken for those of the head.
+//! The store notes what it exported into which folder, because results must not say from which
+//! store they are: two stores of the same pages give the same bytes. So the results of another
+//! store, of a store that a rebuild replaced, or with other settings are never taken for those of
+//! the head.
 
 use crate::error::{Error, Result};
 use crate::job::Job;

@@ -131,8 +131,8 @@ pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     sink::check_place::<Change>(&place)
 }
 
-/// Writes what changed in all epochs after `since`, as one step from its members to those of `head`:
-/// `changes_since`, beside the other tables. Returns the number of rows.
+/// Writes what changed in all epochs after `since`, as one step from its members to those of
+/// `head`: `changes_since`, beside the other tables. Returns the number of rows.
 ///
 /// # Errors
 ///
@@ -222,8 +222,8 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     Ok((name.into(), digest))
 }
 
-/// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files are
-/// never read.
+/// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files
+/// are never read.
 pub fn sweep(dir: &Path) {
     let rows = [is_aside::<Member>, is_aside::<Redirect>, is_aside::<Pair>, is_aside::<Cluster>, is_aside::<Change>];
     let is_ours = |name: &str| {

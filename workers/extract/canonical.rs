@@ -77,8 +77,8 @@ mod tests {
         }
     }
 
-    /// What contradicts itself, stands in the body, in a comment or in a script, or is no address of
-    /// the web, is no hint.
+    /// What contradicts itself, stands in the body, in a comment or in a script, or is no address
+    /// of the web, is no hint.
     #[test]
     fn no_links() {
         for page in [

@@ -47,7 +47,8 @@ impl Hints {
         Hints(self.0 | other.0)
     }
 
-    /// The hints in the attributes of a `tag`, and its shape: see [`Node::shape`](super::tree::Node::shape).
+    /// The hints in the attributes of a `tag`, and its shape: see
+    /// [`Node::shape`](super::tree::Node::shape).
     pub fn of(tag: Tag, attributes: &[u8]) -> (Hints, u32) {
         let (mut hints, mut shape) = (Hints::NONE, 0);
         for (name, value) in Attributes::of(attributes) {
@@ -202,8 +203,8 @@ const BESIDE_OTHERS: &str = "post posts article articles content contents news s
     container area section body item items read reading text block module topic topics link links entry entries more \
     hot latest user users all row inner outer group panel form count title header";
 
-/// Whether a name such as `related-posts`, `comment_12` or `articleComments` says that all inside is
-/// of others. `comments-open` and `main-comments` do not: they have a word that may say more.
+/// Whether a name such as `related-posts`, `comment_12` or `articleComments` says that all inside
+/// is of others. `comments-open` and `main-comments` do not: they have a word that may say more.
 fn names_others(name: &[u8]) -> bool {
     let is_one_of =
         |list: &str, part: &[u8]| list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part));
@@ -239,7 +240,8 @@ fn is_edge(value: &[u8], at: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A name says that all inside is of others only as a whole: one more word may say something else.
+    /// A name says that all inside is of others only as a whole: one more word may say something
+    /// else.
     #[test]
     fn names_of_others() {
         let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;

@@ -26,8 +26,8 @@ const RUNNING_BYTES_MIN: u64 = 30;
 const SITE_LINES_MAX: usize = 8;
 /// A shorter line than this, in bytes, is found in a title by chance.
 const TITLE_BYTES_MIN: usize = 6;
-/// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices, 2 for teasers
-/// and 1 for headings.
+/// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices, 2 for
+/// teasers and 1 for headings.
 const STEPS_PER_TRY: u64 = 15;
 /// How often the search for text of others does.
 const STEPS_FOR_OTHERS: u64 = 4;
@@ -177,8 +177,8 @@ const TEASER_TIMES_MAX: u64 = 8;
 const TEASED_BYTES_MIN: u64 = 150;
 const TEASED_MARKS_MIN: u64 = 2;
 
-/// Drops runs of teasers inside `chosen`, unless they are all that it holds: a list of articles is a
-/// page of its own.
+/// Drops runs of teasers inside `chosen`, unless they are all that it holds: a list of articles is
+/// a page of its own.
 fn drop_teasers(page: &Page, sums: &[Sum], dropped: &mut [bool], teasers: &[bool], chosen: usize) {
     let nodes = &page.nodes;
     let mut inside = vec![false; nodes.len()];

@@ -1,16 +1,16 @@
 //! Recognises text of others in an article's container: replies of a thread, teasers of other
 //! articles, and what follows a heading such as `Comments` or `相关阅读`.
 //!
-//! Each sign is one of form, not of length: replies are often longer than what they reply to. Where a
-//! sign is missing the text stays, because no later stage can bring it back.
+//! Each sign is one of form, not of length: replies are often longer than what they reply to. Where
+//! a sign is missing the text stays, because no later stage can bring it back.
 //!
 //! - **A reply** has a time, and a button to reply or a floor number. Of siblings of one shape that
 //!   have both, the first is the thread's own post, unless its floor says otherwise. A log of an
 //!   event and the front page of a blog have times alone and stay whole; so do answers and FAQs.
-//! - **A teaser** begins with a linked title and has a time, or is an `article` of its own. Three of
-//!   them make a run. Lists of links and tables of a reference have no times and stay whole.
-//! - **A heading** counts if nothing but links with summaries, or comments with times, follows it up
-//!   to the end. So the chapter `Comments` of a manual stays.
+//! - **A teaser** begins with a linked title and has a time, or is an `article` of its own. Three
+//!   of them make a run. Lists of links and tables of a reference have no times and stay whole.
+//! - **A heading** counts if nothing but links with summaries, or comments with times, follows it
+//!   up to the end. So the chapter `Comments` of a manual stays.
 
 use super::furniture;
 use super::score::is_paragraph;
@@ -146,7 +146,8 @@ pub fn of(page: &Page) -> Others {
     }
     let items = || nodes.iter().enumerate().skip(1).filter(|(_, node)| is_item(node));
     let mut replies = vec![false; nodes.len()];
-    // By parent: the tag and shape of its first post; its teasers of the tag and shape of the first.
+    // By parent: the tag and shape of its first post; its teasers of the tag and shape of the
+    // first.
     let mut thread = vec![None; nodes.len()];
     let mut runs = vec![(None, 0u16); nodes.len()];
     for (at, node) in items() {

@@ -1,5 +1,5 @@
-//! Tests that replies and teasers in an article's container are told from the article, and that what
-//! looks a little like them stays.
+//! Tests that replies and teasers in an article's container are told from the article, and that
+//! what looks a little like them stays.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,8 @@ const ENGLISH: &str = "<p>The last beam of the new bridge was set in place at ni
     for two years, met on the deck to drink tea.</p><p>Traffic is to cross it from June on, said the engineer, if the paint dries.</p>";
 const ARTICLES: [&str; 2] = [CHINESE, ENGLISH];
 
-/// How sites set replies and teasers below an article, each by its own sign. `{}` is the text of one.
+/// How sites set replies and teasers below an article, each by its own sign. `{}` is the text of
+/// one.
 const FRAMES: [(&str, &str, &str); 13] = [
     // The name of the container.
     ("<div class=\"article-comments\">", "<div class=\"comment-content\"><p>网友甲</p><p>{}</p></div>", "</div>"),
@@ -80,8 +81,8 @@ proptest! {
         prop_assert_eq!(text(&format!("<body><div>{first}{replies}</div></body>")), alone);
     }
 
-    /// Teasers without any name or heading are told by their form, from three on, up to eight times as
-    /// long as the article.
+    /// Teasers without any name or heading are told by their form, from three on, up to eight times
+    /// as long as the article.
     #[test]
     fn unnamed_teasers(article in 0..ARTICLES.len(), summaries in prop::collection::vec(written(), 3..6)) {
         let teaser = |summary: &String| {
@@ -158,8 +159,8 @@ fn what_looks_like_others_stays() {
     whole(&format!("{CHINESE}{chinese}"));
 }
 
-/// A front page that is nothing but teasers keeps them, and a page that is nothing but comments keeps
-/// these.
+/// A front page that is nothing but teasers keeps them, and a page that is nothing but comments
+/// keeps these.
 #[test]
 fn page_of_others_alone() {
     let teaser = |n: usize| {

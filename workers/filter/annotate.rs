@@ -1,8 +1,8 @@
 //! Copies rows with their cluster beside their own fields.
 //!
-//! Everything is written; a row whose record holds gets its cluster, the size of it and the URL that
-//! represents it. In Parquet these are three more columns, and the other columns are copied without
-//! decoding them. In JSON lines they are three more fields behind the others.
+//! Everything is written; a row whose record holds gets its cluster, the size of it and the URL
+//! that represents it. In Parquet these are three more columns, and the other columns are copied
+//! without decoding them. In JSON lines they are three more fields behind the others.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};

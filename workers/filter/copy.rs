@@ -201,8 +201,8 @@ impl Copier for Plain {
     }
 }
 
-/// An lz4 encoder with a fixed block size. By default it takes the size from the first write, so the
-/// bytes would depend on how it is fed.
+/// An lz4 encoder with a fixed block size. By default it takes the size from the first write, so
+/// the bytes would depend on how it is fed.
 fn lz4<W: Write>(part: W) -> FrameEncoder<W> {
     let info = FrameInfo::new().block_size(BlockSize::Max64KB).content_checksum(true);
     FrameEncoder::with_frame_info(info, part)
@@ -255,8 +255,8 @@ impl<W: Write> Write for Encoder<W> {
     }
 }
 
-/// Reads the decoded bytes of `source` up to `to`, a place in them, or to the end, and hands them on.
-/// Returns how many there were.
+/// Reads the decoded bytes of `source` up to `to`, a place in them, or to the end, and hands them
+/// on. Returns how many there were.
 pub fn decode(source: &mut Source, to: Option<u64>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
     let mut copied = 0;
     while to.is_none_or(|to| source.offset() < to) {

@@ -63,8 +63,8 @@ pub struct Options {
     pub removed: Option<PathBuf>,
     /// The folder of the tables of records.
     pub records: Option<PathBuf>,
-    /// The names of the fields that say the cluster of each row, if they are wanted. Nothing is left
-    /// out then.
+    /// The names of the fields that say the cluster of each row, if they are wanted. Nothing is
+    /// left out then.
     pub annotate: Option<Names>,
     /// Whether a revisit is written in an archive in place of each record that folds.
     pub revisits: bool,

@@ -2,7 +2,8 @@
 //! 28500:2017, 6.7), which has the header of the response and says where the same content is.
 //!
 //! The record that it refers to is the one of the cluster's representative. What is written of it,
-//! beside its URL, stands in its own header, so all archives are read once before they are filtered.
+//! beside its URL, stands in its own header, so all archives are read once before they are
+//! filtered.
 
 use crate::document::Id;
 use crate::read::headers::Headers;

@@ -35,8 +35,8 @@ pub struct NearFingerprints {
 /// What [`near()`] finds.
 pub trait Found {
     /// Two keys whose contents must be compared anew, and the greatest product of ranks that the
-    /// near rule allows, before the epoch and after it. That before is of no use if one was not live
-    /// then.
+    /// near rule allows, before the epoch and after it. That before is of no use if one was not
+    /// live then.
     fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]);
 
     /// A key had so many earlier near ones before the epoch, and has so many after it.
@@ -105,7 +105,8 @@ impl Bucket<'_> {
         }
     }
 
-    /// Finds the earlier ones of every key for which they, or the comparisons with them, may change.
+    /// Finds the earlier ones of every key for which they, or the comparisons with them, may
+    /// change.
     ///
     /// A key that is created, deleted or probing changes something for itself and for the keys near
     /// it that are later. Of both, all earlier ones are needed.
@@ -293,7 +294,8 @@ mod tests {
                 let is_first = bands.key_earlier(band).iter().all(|mask| difference & mask != 0);
                 difference != 0 && difference.count_ones() <= 3 && difference & bands.key_fixed(band) == 0 && is_first
             };
-            // Twelve bits vary, in the earlier bands if there are any, so that the band owns the pairs.
+            // Twelve bits vary, in the earlier bands if there are any, so that the band owns the
+            // pairs.
             let earlier = bands.key_earlier(band);
             let low = |mask: &u64| ((1 << (12 / earlier.len())) - 1) << mask.trailing_zeros();
             let free = if band == 0 { 0x0fff } else { earlier.iter().map(low).fold(0, |free, bits: u64| free | bits) };
@@ -356,8 +358,8 @@ mod tests {
         }
     }
 
-    /// The pairs equal those of brute force and the near rule, each once, for any history of runs and
-    /// any touched fingerprints.
+    /// The pairs equal those of brute force and the near rule, each once, for any history of runs
+    /// and any touched fingerprints.
     #[test]
     fn near_is_brute_force() {
         println!("seeds 1 to 40");

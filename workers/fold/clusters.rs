@@ -432,7 +432,8 @@ mod tests {
     }
 
     /// The page that the keep rule prefers was shown for texts that it has no accepted pair with.
-    /// It represents its cluster only if it has one with each, and the leader's page does otherwise.
+    /// It represents its cluster only if it has one with each, and the leader's page does
+    /// otherwise.
     #[test]
     fn the_representative_is_near_all_that_fold() {
         let pages = [page(1, 5, 0), page(2, 6, 9), page(3, 7, 8)];

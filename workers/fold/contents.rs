@@ -102,7 +102,8 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
 const PORTION_CHANGES: usize = 1 << 16;
 
 /// Copies the evidence of comparable contents that appeared from the splits, and deletes that of
-/// those that disappeared. One row is in memory at a time, and only rows of changed contents are read.
+/// those that disappeared. One row is in memory at a time, and only rows of changed contents are
+/// read.
 fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
     if changed.is_empty() || !epoch.shared.job.contents.evidence {
         return Ok(());

@@ -25,9 +25,9 @@ pub struct Dataflow {
 /// Sends a row to the next operator.
 type Emit<'a, O> = &'a mut dyn FnMut(O);
 
-/// Runs the `logic` of an operator that had all its rows at `since`. Each row that it emits counts as
-/// progress: the logic is called once for all rows of a stage, and a stage that takes long is not
-/// stuck.
+/// Runs the `logic` of an operator that had all its rows at `since`. Each row that it emits counts
+/// as progress: the logic is called once for all rows of a stage, and a stage that takes long is
+/// not stuck.
 fn run<O>(
     epoch: &Epoch,
     name: &'static str,

@@ -3,11 +3,11 @@
 //! A page that represented a cluster did so, and a page that stood alone represented itself: a new
 //! mirror must not take that over. A page that folded, was gone or had no text represented nothing.
 //!
-//! All this is read from the tables before the epoch, so what a killed attempt wrote does not count.
-//! The page gives the content that it had, the content gives its component and leader, and these
-//! the row of the cluster. The search begins with the pages and not with the clusters, because a
-//! page that stood alone has no row in `clusters`. Without `incumbent` in the keep rule no row is
-//! read or sent.
+//! All this is read from the tables before the epoch, so what a killed attempt wrote does not
+//! count. The page gives the content that it had, the content gives its component and leader, and
+//! these the row of the cluster. The search begins with the pages and not with the clusters,
+//! because a page that stood alone has no row in `clusters`. Without `incumbent` in the keep rule
+//! no row is read or sent.
 
 use crate::document::Id;
 use crate::error::Result;

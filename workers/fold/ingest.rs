@@ -173,7 +173,8 @@ impl SplitReader {
                 }
                 Item::Skip(reason) => *writer.counts.skipped.entry(reason.to_owned()).or_default() += 1,
                 Item::Reject { reason, detail, url, records } => {
-                    // In a complete snapshot a bad record must not remove the page that it is about.
+                    // In a complete snapshot a bad record must not remove the page that it is
+                    // about.
                     if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
                         writer.push(epoch, maker.seen(&url, is_key), None)?;
                     } else {

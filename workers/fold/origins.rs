@@ -3,15 +3,16 @@
 //! The guard `source_folded` looks for a source or a host whose pages end in a few clusters. A
 //! cluster that has one page of each of two hosts, which mirror each other, has few of either; one
 //! that has swallowed a host has nearly all of its pages. So a cluster counts for an origin only
-//! from [`PAGES_MANY`] of its pages on. Only clusters that the epoch changed are counted here: their
-//! sums are bounds, by which the commit leaves out almost every origin before it reads a table.
+//! from [`PAGES_MANY`] of its pages on. Only clusters that the epoch changed are counted here:
+//! their sums are bounds, by which the commit leaves out almost every origin before it reads a
+//! table.
 
 use crate::document::Id;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A cluster counts for an origin that has so many pages in it: of its pages there, at most one in a
-/// hundred is left when they fold.
+/// A cluster counts for an origin that has so many pages in it: of its pages there, at most one in
+/// a hundred is left when they fold.
 pub const PAGES_MANY: u64 = 100;
 /// The greatest number of origins that a worker names: those with most pages.
 pub const ORIGINS_MAX: usize = 65_536;
@@ -37,8 +38,8 @@ impl Origin {
 pub struct Gathered(BTreeMap<Origin, u64>);
 
 impl Gathered {
-    /// Adds clusters by the leader, the source and the host of each page. No cluster is added in two
-    /// parts.
+    /// Adds clusters by the leader, the source and the host of each page. No cluster is added in
+    /// two parts.
     pub fn add(&mut self, pages: impl Iterator<Item = (Id, u16, u64)>) {
         let mut counts: BTreeMap<(Id, Origin), u64> = BTreeMap::new();
         for (leader, source, host) in pages {

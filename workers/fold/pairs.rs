@@ -1,9 +1,10 @@
 //! Decides and stores the pairs of contents that signatures propose.
 //!
-//! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up which
-//! signatures propose the pair and decides it once, from the evidence of both contents
-//! ([`confirm`]). A pair is kept while some signature proposes it, and is deleted with either content. It is stored under
-//! both contents, so that the owner of each can read its pairs ([`pairs`]).
+//! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up
+//! which signatures propose the pair and decides it once, from the evidence of both contents
+//! ([`confirm`]). A pair is kept while some signature proposes it, and is deleted with either
+//! content. It is stored under both contents, so that the owner of each can read its pairs
+//! ([`pairs`]).
 
 use crate::confirm::prepared::{Prepared, PreparedTexts};
 use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide};
@@ -337,8 +338,8 @@ pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
     epoch.write(changes.iter().map(PairChange::row))
 }
 
-/// What an epoch changed in the accepted pairs of the contents that a worker owns. A pair that stays
-/// accepted is no change, even if its reason or its proposals changed.
+/// What an epoch changed in the accepted pairs of the contents that a worker owns. A pair that
+/// stays accepted is no change, even if its reason or its proposals changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedChanges {
     /// The contents with an accepted pair that was added or retracted, ascending.

@@ -61,8 +61,8 @@ impl Candidate {
 
 /// The two contents of a pair, first the one whose owner decides it. Symmetric.
 ///
-/// Each is first in half of its pairs, so that workers decide as many pairs as others. If the lesser
-/// were always first, the first of two workers would decide three quarters.
+/// Each is first in half of its pairs, so that workers decide as many pairs as others. If the
+/// lesser were always first, the first of two workers would decide three quarters.
 pub fn decided_at(a: Id, b: Id) -> (Id, Id) {
     let (lesser, greater) = (a.min(b), a.max(b));
     // Contents are digests, so each of their bits is one in half of them.

@@ -1,4 +1,5 @@
-//! Measures what each operator of an epoch does on each worker: when, how many rows, how many bytes.
+//! Measures what each operator of an epoch does on each worker: when, how many rows, how many
+//! bytes.
 //!
 //! A worker runs one operator at a time, so its spans follow each other and never overlap. What is
 //! between two spans is sending, waiting for other workers, and propagation. To measure takes two

@@ -86,7 +86,8 @@ impl VisitMaker {
         blank(url, is_key, NO_DATE)
     }
 
-    /// The visit of `record`, and the evidence of its text. If it `is_key`, its URL is taken as it is.
+    /// The visit of `record`, and the evidence of its text. If it `is_key`, its URL is taken as it
+    /// is.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
     /// whole page, or if `has_evidence` says that it is known already. Calls `note` with a word for

@@ -242,8 +242,8 @@ mod tests {
         assert_eq!(place(&after(&known, &[at(visit(6, PAGE, 1), 1, 1)], now(2))), (1, 1));
     }
 
-    /// A date that is far ahead wins within its epoch, and does not stand above the records of later
-    /// ones. It counts there as no date, so that an older archive still does not hold.
+    /// A date that is far ahead wins within its epoch, and does not stand above the records of
+    /// later ones. It counts there as no date, so that an older archive still does not hold.
     #[test]
     fn a_date_far_ahead_does_not_last() {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
@@ -306,8 +306,8 @@ mod tests {
         }
     }
 
-    /// A page that was seen when the clock was far ahead did not expire until that time came. Once the
-    /// time is right again, it counts as seen then.
+    /// A page that was seen when the clock was far ahead did not expire until that time came. Once
+    /// the time is right again, it counts as seen then.
     #[test]
     fn a_page_of_a_wrong_clock_is_corrected() {
         let wrong = Now { time: TIME * 2, ..now(1) };

@@ -15,11 +15,13 @@ use workers::read::{Limits, Options, Reader};
 /// Ends a member or a share in the inputs of targets that cut them: ASCII's record separator.
 pub const CUT: u8 = 0x1e;
 
-/// Bytes to which an input is repeated where a target asks for work that grows with the input and no faster.
+/// Bytes to which an input is repeated where a target asks for work that grows with the input and
+/// no faster.
 pub const GROWN_BYTES: usize = 1 << 20;
 
-/// The `N` control bytes at the head of `input`, and the rest; none if it is shorter. A control byte is read modulo the
-/// number of its meanings, so that the digits `0`, `1`, ... name them in inputs made by hand.
+/// The `N` control bytes at the head of `input`, and the rest; none if it is shorter. A control
+/// byte is read modulo the number of its meanings, so that the digits `0`, `1`, ... name them in
+/// inputs made by hand.
 pub fn control<const N: usize>(input: &[u8]) -> Option<([u8; N], &[u8])> {
     input.split_first_chunk::<N>().map(|(control, rest)| (*control, rest))
 }
@@ -29,8 +31,8 @@ pub fn pick<T: Copy>(control: u8, meanings: &[T]) -> T {
     meanings[usize::from(control.wrapping_sub(b'0')) % meanings.len()]
 }
 
-/// Writes `bytes` as `name` into a folder of this process under the system's folder of temporary files. A name holds the
-/// last bytes written under it.
+/// Writes `bytes` as `name` into a folder of this process under the system's folder of temporary
+/// files. A name holds the last bytes written under it.
 pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = std::env::temp_dir().join(format!("pagefold-fuzz-{}", std::process::id())).join(name);
     std::fs::create_dir_all(path.parent().expect("a name lies in a folder")).expect("a folder for temporary files");
@@ -126,7 +128,8 @@ pub fn read_twice(
     assert_eq!(first.notes(), second.notes());
 }
 
-/// What every entry promises: a URL is one line of bounded length, a reason is a word, a detail is short.
+/// What every entry promises: a URL is one line of bounded length, a reason is a word, a detail is
+/// short.
 fn check(entry: &Entry) {
     match &entry.item {
         Item::Record(record) => {

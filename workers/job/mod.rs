@@ -104,10 +104,10 @@ fn yes() -> bool {
 impl Job {
     /// The job with the signatures that it means.
     ///
-    /// SimHash's options move from `[[signatures]]`, if they are there, to `[simhash]`: it is always
-    /// computed, and its candidates are found in another way than those of equal keys. A list of
-    /// other signatures adds to MinHash and sentences, which only `minhash = false` and `sentences =
-    /// false` leave out, so that nobody loses them by adding one.
+    /// SimHash's options move from `[[signatures]]`, if they are there, to `[simhash]`: it is
+    /// always computed, and its candidates are found in another way than those of equal keys. A
+    /// list of other signatures adds to MinHash and sentences, which only `minhash = false` and
+    /// `sentences = false` leave out, so that nobody loses them by adding one.
     pub fn settled(mut self) -> std::result::Result<Job, Wrong> {
         let at = self.signatures.iter().position(|options| matches!(options, signatures::Options::SimHash(_)));
         if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at)) {

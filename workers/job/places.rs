@@ -55,8 +55,8 @@ impl Job {
         Some(format!("lies in [read] inputs {read:?}, so the next run would read it as crawl; name a folder elsewhere"))
     }
 
-    /// The folder that all inputs lie in: as deep as the folders and the fixed parts of the patterns
-    /// that the job names, so that it is the same whatever files are there.
+    /// The folder that all inputs lie in: as deep as the folders and the fixed parts of the
+    /// patterns that the job names, so that it is the same whatever files are there.
     pub fn inputs_root(&self) -> PathBuf {
         let mut roots = self.read.inputs.iter().map(|pattern| {
             let pattern = literal(pattern).unwrap_or_else(|| pattern.clone());

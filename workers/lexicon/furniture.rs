@@ -1,7 +1,7 @@
 //! Counts on how many pages of different articles each line of a host stands.
 //!
-//! Memory is bounded by a number of lines on pages. Beyond it only pages whose context begins with a
-//! 0 bit count, then those with two, and so on, as words are counted
+//! Memory is bounded by a number of lines on pages. Beyond it only pages whose context begins with
+//! a 0 bit count, then those with two, and so on, as words are counted
 //! ([`crate::text::signatures::lexicon`]). The result is an exact count over a sample that depends
 //! on the set of pages and the bounds only.
 
@@ -209,8 +209,8 @@ mod tests {
         }
     }
 
-    /// Lines of chrome are found. Lines of an article that has twenty addresses, each with a counter
-    /// of its own, are not: they would be taken off all its copies.
+    /// Lines of chrome are found. Lines of an article that has twenty addresses, each with a
+    /// counter of its own, are not: they would be taken off all its copies.
     #[test]
     fn copies_of_an_article_are_no_chrome() {
         let page = |article: u64, counter: u64| {

@@ -1,5 +1,5 @@
-//! Counts in how many distinct texts of a job's inputs each word occurs, and on how many pages of its
-//! host each line.
+//! Counts in how many distinct texts of a job's inputs each word occurs, and on how many pages of
+//! its host each line.
 //!
 //! Records are read, extracted, normalised and cut into words in the same way as in an epoch
 //! ([`crate::fold::ingest`]), so the words are those of the store's texts. No store is needed. All
@@ -88,8 +88,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Calls `found` with the URL and the text of each record of some splits, until no split is left
-    /// or one has failed. The error has the number of the split.
+    /// Calls `found` with the URL and the text of each record of some splits, until no split is
+    /// left or one has failed. The error has the number of the split.
     fn work(&self, mut found: impl FnMut(&str, &str)) -> std::result::Result<Counts, (usize, Error)> {
         let (mut counts, mut furniture) = (Counts::default(), self.furniture.clone());
         while !self.has_failed.load(Ordering::Relaxed) {

@@ -60,8 +60,8 @@ impl Heads {
     ///
     /// # Errors
     ///
-    /// `NoInput` if there is no store, `Config` if it is of another identity or its head was decided
-    /// with other keys.
+    /// `NoInput` if there is no store, `Config` if it is of another identity or its head was
+    /// decided with other keys.
     pub fn open(&self) -> Result<Opened> {
         let place = self.place()?;
         let store = Store::open(&self.job.store, Some(&self.identity))?;

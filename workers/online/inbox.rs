@@ -1,11 +1,11 @@
 //! The inbox: files of JSON lines that the next epoch takes like any other input.
 //!
-//! Records are appended to an open file, whose name begins with `.`, so that listings of inputs pass
-//! it by. Many records are fsynced together, before any of them is acknowledged. A file that is
-//! large or old enough is sealed by a rename to its name. After a crash the open file has what was
-//! acknowledged, and perhaps more: a last line without its end, which was never acknowledged, is
-//! cut off, and the file is sealed. A failed write or fsync is never tried again, since the kernel
-//! may have dropped the pages: the inbox is shut, and the server ends.
+//! Records are appended to an open file, whose name begins with `.`, so that listings of inputs
+//! pass it by. Many records are fsynced together, before any of them is acknowledged. A file that
+//! is large or old enough is sealed by a rename to its name. After a crash the open file has what
+//! was acknowledged, and perhaps more: a last line without its end, which was never acknowledged,
+//! is cut off, and the file is sealed. A failed write or fsync is never tried again, since the
+//! kernel may have dropped the pages: the inbox is shut, and the server ends.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::{durable, entries};
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(names(folder.path()).len(), 1);
     }
 
-    /// Of what a crash left open a torn last line goes and the rest is sealed; what has no whole line
-    /// goes, and other files stay.
+    /// Of what a crash left open a torn last line goes and the rest is sealed; what has no whole
+    /// line goes, and other files stay.
     #[test]
     fn torn_lines_are_cut() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,11 +1,11 @@
 //! Answers about a store that epochs change meanwhile, and records that are inserted into it.
 //!
-//! Nothing here knows HTTP: `src/serve` brings the requests. A text is read, signed and asked of the
-//! head without a lock. Then one lock gives all decisions their order: what was decided of the text
-//! is brought up to date by the [`overlay`], and, if it is to be inserted, it joins the overlay and
-//! the lines for the [`inbox`] before the lock is free. So of clients that bring one text at the
-//! same time one inserts it, and the others are told of it. An answer is given when all records that
-//! it depends on are durable.
+//! Nothing here knows HTTP: `src/serve` brings the requests. A text is read, signed and asked of
+//! the head without a lock. Then one lock gives all decisions their order: what was decided of the
+//! text is brought up to date by the [`overlay`], and, if it is to be inserted, it joins the
+//! overlay and the lines for the [`inbox`] before the lock is free. So of clients that bring one
+//! text at the same time one inserts it, and the others are told of it. An answer is given when all
+//! records that it depends on are durable.
 
 pub mod heads;
 pub mod inbox;
@@ -308,8 +308,8 @@ impl Online {
         Ok((state.opened.clone(), date, before.map(|entry| entry.key())))
     }
 
-    /// Appends a line to the inbox, and its record to the overlay. Returns the number of records that
-    /// must be durable for it.
+    /// Appends a line to the inbox, and its record to the overlay. Returns the number of records
+    /// that must be durable for it.
     fn append(&self, state: &mut State, text: Text, line: &[u8], answer: &Answer) -> std::result::Result<u64, Refused> {
         if !state.overlay.has_room(self.overlay_bytes_max) {
             return Err(Refused::Full);
@@ -415,8 +415,8 @@ impl State {
     }
 }
 
-/// Fails if a row has a date in the future. An epoch cuts such a date, so that it could not tell which
-/// of two records of a URL came last.
+/// Fails if a row has a date in the future. An epoch cuts such a date, so that it could not tell
+/// which of two records of a URL came last.
 fn undated_or_past(row: &Row) -> std::result::Result<(), Item> {
     let latest = now().saturating_add(FUTURE_SECONDS_MAX);
     match row.record.date.filter(|date| *date > latest) {

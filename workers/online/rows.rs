@@ -145,8 +145,8 @@ mod tests {
         Rows::new(&job)
     }
 
-    /// A row goes to the inbox on one line, with all its fields and their bytes, and with the date of
-    /// its arrival if it has none; a run reads from it the record that was sent.
+    /// A row goes to the inbox on one line, with all its fields and their bytes, and with the date
+    /// of its arrival if it has none; a run reads from it the record that was sent.
     #[test]
     fn a_row_is_kept() {
         let rows = rows("");

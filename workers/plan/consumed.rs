@@ -38,8 +38,8 @@ impl Taken {
         self.rejected += other.rejected;
     }
 
-    /// Whether there were records and nothing was accepted, so that the input is not consumed. Sound
-    /// records that are no pages are as good as no records.
+    /// Whether there were records and nothing was accepted, so that the input is not consumed.
+    /// Sound records that are no pages are as good as no records.
     pub fn is_barren(self) -> bool {
         self.accepted == 0 && self.rejected > 0
     }
@@ -186,8 +186,8 @@ impl History {
             || then.fields != now.fields && read::has_rows(path)?)
     }
 
-    /// The last consumption of the bytes of `input`, which has its digest, from this or another path,
-    /// with its epoch.
+    /// The last consumption of the bytes of `input`, which has its digest, from this or another
+    /// path, with its epoch.
     pub fn consumption(&self, input: &Input) -> Option<(Option<u64>, &ConsumedInput)> {
         let of = |path: &String| self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest);
         let paths = self.by_digest.get(&input.digest).into_iter().flatten();

@@ -3,7 +3,8 @@
 //! To know its digest a file must be read. Those of consumed inputs are in the store. Others, such
 //! as copies and files that were only touched, would be read at every run until an epoch is due, so
 //! their digests are kept in a file of the store when nothing is due. That file only saves work: it
-//! may be deleted, and what is in it counts only for a file that has the same size, times and inode.
+//! may be deleted, and what is in it counts only for a file that has the same size, times and
+//! inode.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;

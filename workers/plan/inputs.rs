@@ -33,8 +33,8 @@ pub struct Input {
 /// Begins the spelling of a path that is not UTF-8.
 const URL: &str = "file://";
 
-/// `path` in UTF-8. A path that is not UTF-8 becomes a `file` URL (RFC 8089), which tells all of its
-/// bytes. No other path is spelled like that, because paths of inputs are absolute.
+/// `path` in UTF-8. A path that is not UTF-8 becomes a `file` URL (RFC 8089), which tells all of
+/// its bytes. No other path is spelled like that, because paths of inputs are absolute.
 pub fn spelled(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return text.to_owned();

@@ -103,11 +103,12 @@ impl Plan {
         attempts(store).join(format!("{:06}-{}", self.epoch, self.digest))
     }
 
-    /// Divides the inputs among `workers` workers and writes the plan to its attempt folder, so that
-    /// a later run can resume it. If the same plan is there, that one is resumed.
+    /// Divides the inputs among `workers` workers and writes the plan to its attempt folder, so
+    /// that a later run can resume it. If the same plan is there, that one is resumed.
     ///
-    /// A plan that a guard refused keeps its splits, and gets the clock of this run: the refusal may
-    /// be weeks old, and by its clock the next epoch would expire pages that were just accepted.
+    /// A plan that a guard refused keeps its splits, and gets the clock of this run: the refusal
+    /// may be weeks old, and by its clock the next epoch would expire pages that were just
+    /// accepted.
     pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
         let folder = self.attempt(store);
         let frozen = Plan::read(&folder).ok().filter(|frozen| frozen.digest == self.digest);
@@ -263,8 +264,8 @@ impl Found {
 pub const INPUTS_MAX: usize = 1_000_000;
 
 /// Finds the inputs that are due: in the order of paths at most `inputs_max`, and [`INPUTS_MAX`],
-/// with new bytes that were not consumed yet; or all inputs of a complete snapshot, unless it equals
-/// the last one.
+/// with new bytes that were not consumed yet; or all inputs of a complete snapshot, unless it
+/// equals the last one.
 ///
 /// If other options of reading make consumed inputs due, those that the earliest epoch read come
 /// first and alone, so that they are read in the order in which they were delivered.

@@ -148,7 +148,8 @@ impl Replay {
     pub fn again(&self, old: &Store, step: &Step) -> Result<Again> {
         let lines = lines_of(old, step, &self.reading)?.into_iter().enumerate();
         let read = step.read.unwrap_or(0) as usize;
-        // Nothing would be accepted again, unless the job reads otherwise; then it is due afterwards.
+        // Nothing would be accepted again, unless the job reads otherwise; then it is due
+        // afterwards.
         let is_read = |at: usize, line: &ConsumedInput| {
             at < read || at < read + step.barren as usize && line.reading == self.reading
         };

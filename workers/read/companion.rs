@@ -55,8 +55,8 @@ impl Companion {
     }
 
     /// What a file is that begins as JSON lines do, if a browser crawler has written it beside its
-    /// archives. The lines of its list of pages have URLs and even texts, which the archives have as
-    /// well.
+    /// archives. The lines of its list of pages have URLs and even texts, which the archives have
+    /// as well.
     pub fn in_json(head: &[u8], path: &Path) -> Option<Companion> {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let has = |name: &str| memchr::memmem::find(line, format!("\"{name}\"").as_bytes()).is_some();

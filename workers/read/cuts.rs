@@ -13,7 +13,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The places in the first `size` bytes of `path` at which it can be cut, about `share` bytes apart.
+/// The places in the first `size` bytes of `path` at which it can be cut, about `share` bytes
+/// apart.
 pub fn cuts<D: Dialect + Default>(path: &Path, size: u64, share: u64) -> Result<Vec<u64>> {
     let (file, _) = open_file(path, size)?;
     let mut walk = Walk { file, path, size, window: Vec::new(), dialect: D::default() };

@@ -1,8 +1,8 @@
 //! Which fields of a row hold what, and what makes the key of its page.
 //!
-//! A field is named by its path: `metadata.url` is the field `url` in the object `metadata`. A field
-//! whose own name has the dot goes before. A field that the job leaves at its default also has the
-//! names that well-known corpora give it, and a row is read by the first that it has.
+//! A field is named by its path: `metadata.url` is the field `url` in the object `metadata`. A
+//! field whose own name has the dot goes before. A field that the job leaves at its default also
+//! has the names that well-known corpora give it, and a row is read by the first that it has.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -199,7 +199,8 @@ impl Wanted {
     }
 }
 
-/// Whether `names` has the field `field` (`url`, `text`, `html`, `date`) under a name of the default.
+/// Whether `names` has the field `field` (`url`, `text`, `html`, `date`) under a name of the
+/// default.
 pub fn has(names: &[String], field: &str) -> bool {
     let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
     let is_for = wanted.names.iter().find(|name| name.path == field).map(|name| name.is_for);

@@ -175,8 +175,8 @@ fn bombs() {
     }
 }
 
-/// One plain archive was the work of one worker. Cut anywhere, whole, damaged, or with archives in the
-/// bodies of its records, it gives the entries of the uncut one.
+/// One plain archive was the work of one worker. Cut anywhere, whole, damaged, or with archives in
+/// the bodies of its records, it gives the entries of the uncut one.
 #[test]
 fn cuts_change_no_entry() {
     let inner = |n: u64| page(&format!("http://inner/{n}"), b"a body");
@@ -216,8 +216,8 @@ fn cuts_change_no_entry() {
     assert!(parts > 400, "{parts} parts");
 }
 
-/// Bytes that look like the start of a member, thousands of them in a damaged stretch, cost the sound
-/// record behind it: the search for it was given up.
+/// Bytes that look like the start of a member, thousands of them in a damaged stretch, cost the
+/// sound record behind it: the search for it was given up.
 #[test]
 fn false_starts_hide_no_record() {
     let pages: Vec<Vec<u8>> = (0..3).map(|n| gzip(&page(&format!("http://a/{n}"), &Random(n).ascii(900)))).collect();

@@ -94,7 +94,8 @@ impl Input {
         Ok(())
     }
 
-    /// The file system's error that caused the last error of [`Read`] or [`BufRead`], if it was one.
+    /// The file system's error that caused the last error of [`Read`] or [`BufRead`], if it was
+    /// one.
     pub fn take_failure(&mut self) -> Option<Error> {
         self.failed.take().map(|error| Error::io("read", &self.path, error))
     }

@@ -1,9 +1,10 @@
 //! Parses one JSON line and keeps the values of the configured fields.
 //!
 //! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
-//! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a used field that appears twice, an invalid
-//! number and invalid UTF-8 reject the line, since other parsers disagree on what it means (RFC
-//! 8259, sections 4 and 8). The parser bounds the depth to 128.
+//! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
+//! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
+//! parsers disagree on what it means (RFC 8259, sections 4 and 8). The parser bounds the depth to
+//! 128.
 
 use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
@@ -302,8 +303,8 @@ mod tests {
         assert_eq!(outcome(r#"{"site":"s","text":""}"#), "!no_url");
     }
 
-    /// The lines that datatrove, dolma, OSCAR and RedPajama write are read with no field named, and it
-    /// is noted which names were taken. A name at its default goes before all others, even if it
+    /// The lines that datatrove, dolma, OSCAR and RedPajama write are read with no field named, and
+    /// it is noted which names were taken. A name at its default goes before all others, even if it
     /// holds nothing.
     #[test]
     fn corpora() {
@@ -344,8 +345,8 @@ mod tests {
         }
     }
 
-    /// A path finds a field at any depth; a field whose own name has the dot goes before it, wherever
-    /// it stands. A field that stands twice is rejected, also deep in the line.
+    /// A path finds a field at any depth; a field whose own name has the dot goes before it,
+    /// wherever it stands. A field that stands twice is rejected, also deep in the line.
     #[test]
     fn paths() {
         let fields = Fields { url: vec!["a.b.c".into()], text: "a.t".into(), ..Fields::default() };
@@ -359,8 +360,8 @@ mod tests {
         assert_eq!(outcome(r#"{"a":{"t":"1","b":{"c":"1"},"b":{"c":"2"}}}"#), "!duplicate_field");
     }
 
-    /// With the row as key every line is a page, whether it has a URL or not; with a field, its value
-    /// is the key.
+    /// With the row as key every line is a page, whether it has a URL or not; with a field, its
+    /// value is the key.
     #[test]
     fn keys() {
         let of = |key: &PageKey, line: &str| {
@@ -374,8 +375,8 @@ mod tests {
         assert_eq!(of(&id, r#"{"text":"t","url":"http://a/","meta":{}}"#), "!no_key");
     }
 
-    /// Dates are texts or numbers; one that is not understood leaves the record without a date and is
-    /// marked, as it was silently none before. No date is no bad date.
+    /// Dates are texts or numbers; one that is not understood leaves the record without a date and
+    /// is marked, as it was silently none before. No date is no bad date.
     #[test]
     fn dates() {
         for (date, want) in [

@@ -1,8 +1,8 @@
 //! How much a file may hold and decode to: memory while reading is bounded by these.
 //!
-//! `frames.rs`, `members.rs`, `jsonl.rs`, `http.rs` and `parquet/mod.rs` enforce them; `LIMITS.md` has
-//! those that no job sets. How much of a text is used is in `document.rs`, how much of it is kept in
-//! `job/contents.rs`.
+//! `frames.rs`, `members.rs`, `jsonl.rs`, `http.rs` and `parquet/mod.rs` enforce them; `LIMITS.md`
+//! has those that no job sets. How much of a text is used is in `document.rs`, how much of it is
+//! kept in `job/contents.rs`.
 
 use serde::{Deserialize, Serialize};
 

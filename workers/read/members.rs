@@ -1,8 +1,8 @@
 //! Walks the members of a file: opens one after the other and finds the next sound one after
 //! damage.
 //!
-//! A member is one gzip member, one frame of zstd or lz4, or the whole of an uncompressed file. Between
-//! members there may be padding (zero bytes), skippable frames, or junk.
+//! A member is one gzip member, one frame of zstd or lz4, or the whole of an uncompressed file.
+//! Between members there may be padding (zero bytes), skippable frames, or junk.
 
 use super::Limits;
 use super::codec::Codec;

@@ -302,8 +302,8 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
 /// Cuts a file of `size` bytes into splits of about `split_bytes`.
 ///
 /// Only uncompressed files can be cut. A split owns the lines of JSON, the row groups of Parquet or
-/// the WARC files of a WACZ that start in it; WARC is cut between records. A file of unknown format is one split. Errors
-/// come from the file system.
+/// the WARC files of a WACZ that start in it; WARC is cut between records. A file of unknown format
+/// is one split. Errors come from the file system.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     let format = match format(&mut source) {
@@ -392,8 +392,8 @@ mod tests {
         assert!(words(&read_all("x.warc.gz", &gzip(b""), &Options::default()).0).is_empty());
     }
 
-    /// A record has the same position however its file is compressed: where it starts in the decoded
-    /// stream. It begins a member if nothing of the member stands before it.
+    /// A record has the same position however its file is compressed: where it starts in the
+    /// decoded stream. It begins a member if nothing of the member stands before it.
     #[test]
     fn positions() {
         let pages: Vec<Vec<u8>> = (1..9).map(|n| page("http://a/", &b"x".repeat(n * 1000))).collect();

@@ -82,8 +82,8 @@ mod tests {
     use super::super::testing::{Temporary, gzip};
     use super::*;
 
-    /// Fields are named by their paths, of lines in any compression; what is no crawl has a line that
-    /// says so.
+    /// Fields are named by their paths, of lines in any compression; what is no crawl has a line
+    /// that says so.
     #[test]
     fn fields_and_formats() {
         let lines = b"{\"text\":\"t\",\"m\":{\"url\":1,\"x\":{\"y\":[]}}}\n{\"id\":1,\"text\":null}\n{broken\n";

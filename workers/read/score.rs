@@ -103,8 +103,8 @@ mod tests {
     }
 
     proptest! {
-        /// A greater number never has a lesser score, and what differs in its first six digits after
-        /// the point has another one.
+        /// A greater number never has a lesser score, and what differs in its first six digits
+        /// after the point has another one.
         #[test]
         fn order_is_kept(a in -9e12f64..9e12, b in -9e12f64..9e12, near in -1.0f64..1.0) {
             for (a, b) in [(a, b), (near, near + 3e-6), (near, near + 1e-9)] {

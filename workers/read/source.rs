@@ -1,7 +1,7 @@
 //! The decoded bytes of a file, through a window that grows on demand.
 //!
-//! The window stays within one member until the caller opens the next. The place of its bytes in the
-//! file is known, and how the member ended. Memory is never allocated because a file states a
+//! The window stays within one member until the caller opens the next. The place of its bytes in
+//! the file is known, and how the member ended. Memory is never allocated because a file states a
 //! length: the window grows with what was really decoded, up to what the caller asks for.
 
 use super::Limits;

@@ -2,8 +2,8 @@
 //!
 //! The files of that folder are stored as they are, so each is read where it lies, as a file of its
 //! own; nothing is unpacked. What else is in the zip (indexes, lists of pages) says nothing more. A
-//! zip in which one of them cannot be read so is refused as a whole: compressed once more, encrypted,
-//! or lying over another one, by which a small zip would become a large crawl.
+//! zip in which one of them cannot be read so is refused as a whole: compressed once more,
+//! encrypted, or lying over another one, by which a small zip would become a large crawl.
 
 use super::codec::Codec;
 use super::companion::Companion;

@@ -50,8 +50,8 @@ pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// Writes `bytes` durably as `path`, replacing a file of that name. Several processes may do so at the
-/// same time, as a process of an abandoned attempt may still run, or the system's locks may not
+/// Writes `bytes` durably as `path`, replacing a file of that name. Several processes may do so at
+/// the same time, as a process of an abandoned attempt may still run, or the system's locks may not
 /// hold: each rename publishes a whole file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let (file, aside) = write_aside(path, bytes)?;

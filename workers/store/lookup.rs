@@ -1,9 +1,9 @@
 //! Looks up a few rows by key in a table whose rows are large.
 //!
-//! Opening a segment checks only the keys of its batches. A batch is decoded when one of its rows is
-//! requested, and its digest is not compared, so an epoch does not read what it does not need: the
-//! rows have digests of their own, which the caller compares.
-//! [`crate::store::runs::Table`] is the counterpart that decodes all batches at once.
+//! Opening a segment checks only the keys of its batches. A batch is decoded when one of its rows
+//! is requested, and its digest is not compared, so an epoch does not read what it does not need:
+//! the rows have digests of their own, which the caller compares. [`crate::store::runs::Table`] is
+//! the counterpart that decodes all batches at once.
 
 use crate::error::Result;
 use crate::store::column::Column;

@@ -137,7 +137,8 @@ impl Store {
         Ok(Store { root: root.to_owned(), uuid: format.store })
     }
 
-    /// The store that a first run would make at `root`. Nothing is there, and nothing may be written.
+    /// The store that a first run would make at `root`. Nothing is there, and nothing may be
+    /// written.
     pub fn to_be_made(root: &Path) -> Store {
         Store { root: root.to_owned(), uuid: String::new() }
     }

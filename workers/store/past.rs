@@ -158,8 +158,8 @@ fn of_this_format(head: Manifest) -> Past {
     Past { store: head.store, epoch: head.epoch, logical_time: head.logical_time, steps }
 }
 
-/// Adds to `steps` what a head did not say up to format 2 and the manifests of the epochs do, as far
-/// as they exist: the bounds of expiry, and the epochs that only let pages expire.
+/// Adds to `steps` what a head did not say up to format 2 and the manifests of the epochs do, as
+/// far as they exist: the bounds of expiry, and the epochs that only let pages expire.
 fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step>> {
     let mut all: BTreeMap<u64, Step> = steps.into_iter().map(|step| (step.epoch, step)).collect();
     // The epochs that the store builds on after each commit, by the digest of its tables.

@@ -174,8 +174,8 @@ impl<R: Row> Table<R> {
         rows
     }
 
-    /// The number of live rows of each of the ascending `keys`, without reading them: the diffs of a
-    /// row sum to 0 or 1 over all runs, so those of all rows of a key sum to this number.
+    /// The number of live rows of each of the ascending `keys`, without reading them: the diffs of
+    /// a row sum to 0 or 1 over all runs, so those of all rows of a key sum to this number.
     pub fn counts(&self, keys: &[R::Key]) -> Vec<u64> {
         let mut sums = vec![0i64; keys.len()];
         for (segment, sign) in self.signed() {

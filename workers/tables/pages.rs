@@ -104,8 +104,8 @@ impl Remembered for SuccessorRow {
     }
 }
 
-/// The rows of `segment` with keys in `[from, to)` about what is gone since before `time_min`, which
-/// are forgotten, or from a time after `time_max`, when the clock was wrong.
+/// The rows of `segment` with keys in `[from, to)` about what is gone since before `time_min`,
+/// which are forgotten, or from a time after `time_max`, when the clock was wrong.
 pub fn out_of_time<R: Remembered>(
     segment: &Segment<R>,
     from: u64,
@@ -134,9 +134,9 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     pages.segments().iter().map(live).sum::<i64>() > 0
 }
 
-/// The number of live pages by the epoch and the time that saw them last. Both columns and the diffs
-/// are read through: the diffs of a row sum to 0 or 1, so those of all rows with one pair of values
-/// sum to the pages that have it.
+/// The number of live pages by the epoch and the time that saw them last. Both columns and the
+/// diffs are read through: the diffs of a row sum to 0 or 1, so those of all rows with one pair of
+/// values sum to the pages that have it.
 pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
     let mut sums: BTreeMap<(u32, i64), i64> = BTreeMap::new();
     for segment in pages.segments() {

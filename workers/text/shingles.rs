@@ -93,8 +93,8 @@ impl Shingles {
         distinct(&mut self.hashes);
     }
 
-    /// Makes the set of q-grams as [`Shingles::set`] does, in no order: for sketches and minima, which
-    /// need none. Sorting takes several times as long.
+    /// Makes the set of q-grams as [`Shingles::set`] does, in no order: for sketches and minima,
+    /// which need none. Sorting takes several times as long.
     ///
     /// `seen` is memory to use.
     pub fn unordered_set(&mut self, normal: &str, q: usize, seen: &mut Vec<u64>) {
@@ -215,7 +215,8 @@ const SEEN_MAX: usize = 1 << 14;
 /// So many looks a hash are usual, many times over. A text that is made to need more is sorted.
 const LOOKS_MAX: usize = 8;
 
-/// Removes duplicates from hashes and leaves those of a set in some order, a function of the hashes.
+/// Removes duplicates from hashes and leaves those of a set in some order, a function of the
+/// hashes.
 ///
 /// `seen` is a hash table with open addressing, at most half full; 0 is an empty place.
 fn distinct_unordered(hashes: &mut Vec<u64>, seen: &mut Vec<u64>) {
@@ -336,8 +337,8 @@ mod tests {
             check(&text, q);
         }
 
-        /// Duplicates are removed from any hashes: 0, few different ones, and many that a table has in
-        /// one place.
+        /// Duplicates are removed from any hashes: 0, few different ones, and many that a table has
+        /// in one place.
         #[test]
         fn unordered_is_distinct(
             few in prop::collection::vec(prop_oneof![Just(0u64), 0..50u64, any::<u64>()], 0..300),

@@ -133,8 +133,8 @@ mod tests {
     }
 
     proptest! {
-        /// The lanes compute Charikar's definition, in any order of features, whether weights fit the
-        /// narrow ones or not.
+        /// The lanes compute Charikar's definition, in any order of features, whether weights fit
+        /// the narrow ones or not.
         #[test]
         fn lanes_are_plain(
             pairs in prop::collection::vec((any::<u64>(), prop_oneof![4 => Just(256), 2 => 1..1000u32, 1 => 1..=WEIGHT_MAX]), 0..700),

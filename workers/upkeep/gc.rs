@@ -44,8 +44,8 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     let mut kept = Vec::new();
     for version in manifest::versions(store.root())? {
         let Head { manifest, .. } = manifest::read(store.root(), version)?;
-        // All manifests after the first kept one are kept, so that the chain has no gap. The changes
-        // that a rollback made are those since the manifest before it.
+        // All manifests after the first kept one are kept, so that the chain has no gap. The
+        // changes that a rollback made are those since the manifest before it.
         let stays = manifest.epoch + keep.epochs > head.manifest.epoch
             || manifest.logical_time >= keep.since
             || (head.manifest.op == Op::Rollback && version + 1 == head.manifest.version);

@@ -26,8 +26,8 @@ pub const RUNS_MIN: usize = 4;
 /// An older run is merged with all younger ones if it has fewer rows than this multiple of theirs.
 const GROWTH: u64 = 2;
 
-/// The small segments of a table, those of fewer than [`SEGMENT_ROWS`] rows, up to which no runs are
-/// merged for their number alone. Many workers leave many in small epochs, and each is mapped.
+/// The small segments of a table, those of fewer than [`SEGMENT_ROWS`] rows, up to which no runs
+/// are merged for their number alone. Many workers leave many in small epochs, and each is mapped.
 pub const SEGMENTS_MAX: usize = 256;
 /// A run with fewer rows a segment has small segments.
 pub const SEGMENT_ROWS: u64 = 1 << 20;

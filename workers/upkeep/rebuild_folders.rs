@@ -143,7 +143,8 @@ mod tests {
             std::os::unix::fs::symlink(&root, folder.path().join("link")).expect("linked");
             let folders = Folders::of(&folder.path().join("link")).expect("there");
             assert!(matches!(folders.find(), Ok(Found::Nothing)));
-            // The old store was made by a rebuild, too, that was stopped before it removed its note.
+            // The old store was made by a rebuild, too, that was stopped before it removed its
+            // note.
             note(&root, "before");
             std::fs::create_dir(&folders.new).expect("made");
             assert!(matches!(folders.find(), Ok(Found::Nothing)));

@@ -1,7 +1,8 @@
 //! Rollback: commits a new epoch that is an earlier one.
 //!
-//! Tables, sources, consumed inputs and all else are those of the earlier epoch. Nothing is deleted.
-//! The epochs in between can be restored in the same way, while their manifests and files exist.
+//! Tables, sources, consumed inputs and all else are those of the earlier epoch. Nothing is
+//! deleted. The epochs in between can be restored in the same way, while their manifests and files
+//! exist.
 
 use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
@@ -169,8 +170,8 @@ mod tests {
     }
 
     /// A rollback to an epoch that another rollback had forgotten gave its pages to another source,
-    /// because their numbers were looked up in the list of the head. The list is that of the target,
-    /// followed by what only the head has; what each epoch took keeps its source.
+    /// because their numbers were looked up in the list of the head. The list is that of the
+    /// target, followed by what only the head has; what each epoch took keeps its source.
     #[test]
     fn sources_keep_their_numbers() {
         let target =

@@ -575,8 +575,8 @@ fn many_fingerprints_equal_all_pairs() {
     check(folder.path(), &job, &live, &tables, 11);
 }
 
-/// A stage of an honest epoch was one turn however long it took, and the supervisor called it stuck.
-/// Portions of work within a stage are turns.
+/// A stage of an honest epoch was one turn however long it took, and the supervisor called it
+/// stuck. Portions of work within a stage are turns.
 #[test]
 fn portions_of_work_are_turns() {
     let folder = tempfile::tempdir().expect("a folder");

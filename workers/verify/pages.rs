@@ -58,8 +58,8 @@ pub fn gone(tables: &Mapped) -> Check {
     check
 }
 
-/// No content of `successors` is live, and its successor lives or died in a later epoch, so that each
-/// chain of them ends.
+/// No content of `successors` is live, and its successor lives or died in a later epoch, so that
+/// each chain of them ends.
 pub fn successors(tables: &Mapped) -> Check {
     let mut check = Check::new("successors");
     for sides in joined(Live::of(&tables.contents), Live::of(&tables.successors), |row| row.content, |row| row.content)

@@ -39,8 +39,8 @@ struct Standing {
     rank: usize,
 }
 
-/// Whether two contents of fingerprints within k bits are examined, by the near rule and by the pivot
-/// rule.
+/// Whether two contents of fingerprints within k bits are examined, by the near rule and by the
+/// pivot rule.
 fn examined(a: &Standing, b: &Standing, near: &NearRule) -> bool {
     match a.fingerprint == b.fingerprint {
         true => a.rank.min(b.rank) < examined_before(a.rank.max(b.rank)),

@@ -1,8 +1,8 @@
 //! Finds near pairs, and pairs with a common key, that are not stored.
 //!
-//! Brute force on purpose: except for the near rule, it uses no band, no bucket and no Hamming kernel. Each sampled
-//! fingerprint is compared with every live one in one pass over the table. Likewise all pairs of a
-//! sample of shared keys are looked up.
+//! Brute force on purpose: except for the near rule, it uses no band, no bucket and no Hamming
+//! kernel. Each sampled fingerprint is compared with every live one in one pass over the table.
+//! Likewise all pairs of a sample of shared keys are looked up.
 
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};

@@ -67,8 +67,8 @@ mod tests {
         (label.into(), count.into(), width)
     }
 
-    /// A bar has the numbers from a power of two up to the next, and one between two others is there
-    /// without a count.
+    /// A bar has the numbers from a power of two up to the next, and one between two others is
+    /// there without a count.
     #[test]
     fn bars_of_powers() {
         let mut bars = Bars::of_powers();

@@ -1,6 +1,7 @@
 //! Reads what the report shows from the tables of a head, in one pass over each.
 //!
-//! Memory grows with the number of hosts and of pairs of hosts, both bounded, and with nothing else.
+//! Memory grows with the number of hosts and of pairs of hosts, both bounded, and with nothing
+//! else.
 
 use crate::ask::index::Index;
 use crate::ask::report::bars::Bars;
@@ -207,8 +208,8 @@ mod tests {
     use crate::confirm::parts::{Part, PartKind};
     use askama::Template as _;
 
-    /// Whatever a crawl says stands in the page as text: no tag, no attribute and no entity of it is
-    /// one of the page.
+    /// Whatever a crawl says stands in the page as text: no tag, no attribute and no entity of it
+    /// is one of the page.
     #[test]
     fn hostile_texts_are_text() {
         let hostile = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;{{ 7 * 7 }}{% raw %}";

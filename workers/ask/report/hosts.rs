@@ -20,7 +20,8 @@ type Count = (u64, u64);
 pub(super) struct Hosts {
     hosts: BTreeMap<String, Count>,
     sources: BTreeMap<u16, Count>,
-    /// The folded pages by their host and that of the page that represents them, if that is another.
+    /// The folded pages by their host and that of the page that represents them, if that is
+    /// another.
     mirrors: BTreeMap<(String, String), u64>,
     /// The pages that fold into one of another host.
     pub(super) mirrored: u64,

@@ -2,8 +2,8 @@
 //!
 //! A lane is a value folded to 32 bits, so every near pair of values is among the pairs found, and
 //! `Rule::owns` of `mod.rs` counts all 64 bits of those. There is a form for each generation of
-//! vector instructions; `plain` is the oracle of the others. `text::simhash::distance` counts for two
-//! given fingerprints.
+//! vector instructions; `plain` is the oracle of the others. `text::simhash::distance` counts for
+//! two given fingerprints.
 
 /// A form of the inner loop. A value exists only for forms that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Estimates precision and recall, with intervals, from the answers about each stratum.
 //!
 //! The share of a side (accepted, refused) that is the same is the stratified estimate: the shares
-//! of the strata, weighted by their pairs (Cochran 1977, chapter 5). Its interval is Wilson's (1927)
-//! for the number of answers that a simple random sample of the same variance would have, as in Korn
-//! and Graubard (1998). We differ from them in the variance: each stratum counts as if it had one
-//! more answer of either kind, so that a stratum whose few answers agree does not claim to be sure.
-//! Strata that were asked about whole add nothing to the variance.
+//! of the strata, weighted by their pairs (Cochran 1977, chapter 5). Its interval is Wilson's
+//! (1927) for the number of answers that a simple random sample of the same variance would have, as
+//! in Korn and Graubard (1998). We differ from them in the variance: each stratum counts as if it
+//! had one more answer of either kind, so that a stratum whose few answers agree does not claim to
+//! be sure. Strata that were asked about whole add nothing to the variance.
 //!
 //! With A accepted and M refused pairs that are the same, recall is A / (A + M). The two are
 //! independent, and the interval of M / A comes from theirs (Donner and Zou 2012, "MOVER-R").

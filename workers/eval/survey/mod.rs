@@ -4,9 +4,10 @@
 //! signature proposes is in no table, so recall is *of the pairs that were compared*. The pairs are
 //! divided into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the
 //! pair, and its first pairs are asked about. So within a stratum each pair has the same
-//! probability to be in the sample, the estimates ([`mod@estimate`]) are unbiased, and a later epoch asks
-//! about few other pairs. Which stratum the next question comes from depends on the numbers of
-//! answers, never on what they say: a survey that stops early has a smaller sample of the same kind.
+//! probability to be in the sample, the estimates ([`mod@estimate`]) are unbiased, and a later
+//! epoch asks about few other pairs. Which stratum the next question comes from depends on the
+//! numbers of answers, never on what they say: a survey that stops early has a smaller sample of
+//! the same kind.
 //!
 //! A pair that is skipped is replaced by the next one of its stratum. That is right as far as the
 //! skipped ones are like the others.
@@ -179,8 +180,8 @@ impl Survey {
     }
 }
 
-/// Counts the decided pairs by cell, and draws from each cell as many as can be asked about, with as
-/// many again in place of those that are skipped.
+/// Counts the decided pairs by cell, and draws from each cell as many as can be asked about, with
+/// as many again in place of those that are skipped.
 fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap<Cell, Drawn>> {
     let components: Table<ComponentRow> = tables.table()?;
     let (leaders, clusters): (Table<LeaderRow>, Table<ClusterRow>) = (tables.table()?, tables.table()?);

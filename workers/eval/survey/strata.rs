@@ -4,11 +4,11 @@
 //! of the cluster, number of signatures. Neighbouring cells are joined until there are few enough
 //! for the answers; an accepted and a refused pair are never in one stratum.
 //!
-//! Precision needs answers about accepted pairs and recall about refused ones, so each side has half
-//! of them. Within a side the next question comes from the stratum where it reduces the variance
-//! most, by the doubt that similar pairs deserve: Wright (2012), whose priorities give Neyman's
-//! allocation in whole numbers. Doubts only steer; a wrong one makes intervals wider and no estimate
-//! wrong.
+//! Precision needs answers about accepted pairs and recall about refused ones, so each side has
+//! half of them. Within a side the next question comes from the stratum where it reduces the
+//! variance most, by the doubt that similar pairs deserve: Wright (2012), whose priorities give
+//! Neyman's allocation in whole numbers. Doubts only steer; a wrong one makes intervals wider and
+//! no estimate wrong.
 
 use crate::document::Id;
 use crate::eval::survey::estimate::Tally;
@@ -166,8 +166,8 @@ mod tests {
         cells
     }
 
-    /// The strata have every pair once, none has accepted and refused ones, and there are few enough
-    /// for the answers.
+    /// The strata have every pair once, none has accepted and refused ones, and there are few
+    /// enough for the answers.
     #[test]
     fn strata_have_every_pair() {
         let rows = (0..5000).map(|n| row(n, (n * 2) as u16, u8::from(n % 3 == 0)));

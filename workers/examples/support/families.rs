@@ -1,7 +1,8 @@
 //! Families of pages that share nearly all of their text and are not the same: what makes a tool
 //! fold a whole source into one page.
 //!
-//! Each page is a frame and a few facts of its own. A page is a function of the seed and its number.
+//! Each page is a frame and a few facts of its own. A page is a function of the seed and its
+//! number.
 
 use crate::random::Random;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Perturbed texts and pages of templates as documents for a job, with labels that name for each pair
-//! how it was made: `pagefold run` and `pagefold eval --labels` make a table of them.
+//! Perturbed texts and pages of templates as documents for a job, with labels that name for each
+//! pair how it was made: `pagefold run` and `pagefold eval --labels` make a table of them.
 //!
 //! A text has a host of its own, since a host whose pages all fold is taken for a fault.
 

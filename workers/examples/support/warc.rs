@@ -63,7 +63,8 @@ impl Warc {
         id
     }
 
-    /// Damages the last record: `cut` loses the second half of its member, else a run of bytes in the middle is wrong.
+    /// Damages the last record: `cut` loses the second half of its member, else a run of bytes in
+    /// the middle is wrong.
     pub fn damage(&mut self, cut: bool) {
         if let Some(member) = self.members.last_mut() {
             let middle = member.len() / 2;

@@ -1,8 +1,8 @@
 //! Pages of any charset through `extract`.
 //!
-//! Input: one control byte, HTTP's charset up to the first line break (an empty line: none), then the page. Control: `0`
-//! the main text, `1` all text, `2` the main text of the first 1000 bytes, `3` a page that is no HTML, `4` the main text of
-//! the page repeated to 1 MiB, `5` all text of it.
+//! Input: one control byte, HTTP's charset up to the first line break (an empty line: none), then
+//! the page. Control: `0` the main text, `1` all text, `2` the main text of the first 1000 bytes,
+//! `3` a page that is no HTML, `4` the main text of the page repeated to 1 MiB, `5` all text of it.
 
 #![no_main]
 

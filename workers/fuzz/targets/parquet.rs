@@ -1,9 +1,10 @@
 //! Parquet through `read::open`.
 //!
-//! Input: two control bytes, then the file. First: the greatest text. Second: which fields make up the URL.
+//! Input: two control bytes, then the file. First: the greatest text. Second: which fields make up
+//! the URL.
 //!
-//! The decoder panics on some damage, which the reader turns into rejects behind `workers::panics`; a panic elsewhere is a
-//! finding.
+//! The decoder panics on some damage, which the reader turns into rejects behind `workers::panics`;
+//! a panic elsewhere is a finding.
 
 #![no_main]
 

@@ -2,8 +2,8 @@
 //! decodes gzip, zstd and lz4. The targets `parquet` and `wacz` cover these two.
 //!
 //! Input: three control bytes, then the file. First: `0` the file as it is; `1` and `2` in gzip or
-//! zstd members that end at each [`CUT`]; `3` repeated to 1 MiB; `4` in lz4 members. Second: the file's name. Third:
-//! the greatest record.
+//! zstd members that end at each [`CUT`]; `3` repeated to 1 MiB; `4` in lz4 members. Second: the
+//! file's name. Third: the greatest record.
 
 #![no_main]
 
@@ -24,8 +24,8 @@ const NAMES: [&str; 5] = ["x", "x.warc", "x.arc", "x.jsonl", "x.warc.gz"];
 const RECORD_BYTES_MAX: [usize; 3] = [16 << 20, 4096, 64];
 
 /// More entries than any input of 64 KiB can decode to with the limits of [`options`]: 17 MiB, or
-/// 64 times as much of records, before the guard against bombs acts, and 32 KiB for each of about a thousand members that are
-/// tried after damage.
+/// 64 times as much of records, before the guard against bombs acts, and 32 KiB for each of about a
+/// thousand members that are tried after damage.
 const ENTRIES_MAX: u64 = 64 << 20;
 
 fuzz_target!(|input: &[u8]| {

@@ -158,8 +158,8 @@ fn type_of(metadata: &ParquetMetaData, leaf: usize) -> Decoded<DataType> {
     }
 }
 
-/// `node` with the chosen columns alone, and what it is read as; none if it has none of them. `next`
-/// is the number of its first column, and `place` where it will stand.
+/// `node` with the chosen columns alone, and what it is read as; none if it has none of them.
+/// `next` is the number of its first column, and `place` where it will stand.
 fn pruned(
     node: &TypePtr,
     next: &mut usize,

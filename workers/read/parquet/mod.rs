@@ -1,10 +1,10 @@
 //! Reads Parquet: one page in each row.
 //!
 //! A split owns the row groups whose first byte lies in it. The offset of an entry is the number of
-//! its row in the file. Only the columns that `[read.fields]` names are read, those of structs among
-//! them, and they mean what the fields of a JSON line mean. A damaged row group costs only its own rows: one `bad_row_group`
-//! states how many. No row group is held as a whole, and no length in the file is trusted: see
-//! `checks` and `pages`.
+//! its row in the file. Only the columns that `[read.fields]` names are read, those of structs
+//! among them, and they mean what the fields of a JSON line mean. A damaged row group costs only
+//! its own rows: one `bad_row_group` states how many. No row group is held as a whole, and no
+//! length in the file is trusted: see `checks` and `pages`.
 //!
 //! Texts are read as bytes and checked for UTF-8 one by one, so a bad text costs one row. They are
 //! views of their page, so a value that a dictionary repeats takes no more memory.

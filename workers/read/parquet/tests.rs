@@ -238,9 +238,9 @@ fn group(columns: Vec<Column>, nulls: &[usize]) -> ArrayRef {
     Arc::new(StructArray::new(fields.into(), columns, Some(valid.into())))
 }
 
-/// Columns of structs are read as fields of nested objects of JSON lines are, at any depth, with any
-/// of them null and in row groups of any size: the shape of datatrove's and FineWeb's files needs no
-/// field named. What is a list stays nested.
+/// Columns of structs are read as fields of nested objects of JSON lines are, at any depth, with
+/// any of them null and in row groups of any size: the shape of datatrove's and FineWeb's files
+/// needs no field named. What is a list stays nested.
 #[test]
 fn columns_of_structs() {
     let urls: ArrayRef =
@@ -468,8 +468,8 @@ fn absurd_groups() {
     assert!(why.contains("row group 0") && why.contains("5368709"), "{why}");
 }
 
-/// A dictionary repeats a text for a few bits, so a file of some kB had gigabytes of texts. Rows that
-/// let a row group grow too much are lost and counted; other row groups are read.
+/// A dictionary repeats a text for a few bits, so a file of some kB had gigabytes of texts. Rows
+/// that let a row group grow too much are lost and counted; other row groups are read.
 #[test]
 fn a_dictionary_is_no_bomb() {
     let repeated = "word ".repeat(20_000);

@@ -63,7 +63,8 @@ pub(in crate::store) struct Layout {
 impl Layout {
     /// Reads the footer of a segment of a table with these columns.
     ///
-    /// It does not depend on the type of the rows, so that it is compiled once and not for each table.
+    /// It does not depend on the type of the rows, so that it is compiled once and not for each
+    /// table.
     pub(in crate::store) fn read(bytes: bytes::Bytes, columns: &Schema) -> std::result::Result<Layout, String> {
         let text = |e: arrow_schema::ArrowError| e.to_string();
         let whole = Buffer::from(bytes);

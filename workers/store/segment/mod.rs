@@ -283,9 +283,9 @@ mod tests {
         assert_eq!(segment.seek(Id { low: 0, ..last }, 0), rows.len() - 2);
     }
 
-    /// A flipped bit gave wrong rows or a panic: in the footer or in a batch's metadata, which `open`
-    /// trusted, and in columns, which nothing checked. Such a file is refused, the reading ends, or
-    /// the rows are those that were written.
+    /// A flipped bit gave wrong rows or a panic: in the footer or in a batch's metadata, which
+    /// `open` trusted, and in columns, which nothing checked. Such a file is refused, the reading
+    /// ends, or the rows are those that were written.
     #[test]
     fn flipped_bits_change_no_row() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -42,8 +42,8 @@ impl Write for BatchFile {
     }
 }
 
-/// The file of a segment while it is written. It does not depend on the type of the rows, so that it
-/// is compiled once and not for each table.
+/// The file of a segment while it is written. It does not depend on the type of the rows, so that
+/// it is compiled once and not for each table.
 struct SegmentFile {
     folder: PathBuf,
     aside: PathBuf,

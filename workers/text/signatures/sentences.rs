@@ -6,10 +6,10 @@
 //! is whole or is not there. To find copies by hashes of sentences is the method of Brin, Davis,
 //! Garcia-Molina: "Copy detection mechanisms for digital documents", SIGMOD 1995. We differ in
 //! three points. Only the longest sentences of a text count, because a common one ("all rights
-//! reserved") is short. None counts that is a small part of its text, because it says nothing of the
-//! rest. And a key names a partition of lengths (`partitions.rs`), since a text that is much longer
-//! is no copy. Texts of more than `letters_max` letters have no keys: there a headline is a small
-//! part, and MinHash finds the pair.
+//! reserved") is short. None counts that is a small part of its text, because it says nothing of
+//! the rest. And a key names a partition of lengths (`partitions.rs`), since a text that is much
+//! longer is no copy. Texts of more than `letters_max` letters have no keys: there a headline is a
+//! small part, and MinHash finds the pair.
 //!
 //! A short text is one sentence, which any edit changes, and too few shingles are left for MinHash.
 //! Texts of 8 to 31 letters are therefore cut into one part more than edits are
