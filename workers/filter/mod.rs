@@ -8,7 +8,6 @@
 //! may work on one folder: each takes files that no other one has locked.
 
 mod annotate;
-mod claim;
 mod copy;
 mod inputs;
 mod note;
@@ -25,7 +24,6 @@ use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
 use crate::filter::annotate::Labels;
 pub use crate::filter::annotate::Names;
-use crate::filter::claim::Claim;
 use crate::filter::copy::{Copier, Parts, Spot};
 pub use crate::filter::inputs::{Original, originals};
 use crate::filter::note::{Manner, Note};
@@ -43,7 +41,7 @@ use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::manifest::Head;
-use crate::store::{Store, damage};
+use crate::store::{Lock, Store, damage};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -261,7 +259,8 @@ impl Work<'_> {
     fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
-        let Some(_claim) = Claim::take(&path.with_extension("lock"), is_patient)? else { return Ok(None) };
+        let lock = Lock::take(&path.with_extension("lock"), is_patient).map_err(|e| e.with_kind(Kind::Output))?;
+        let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
         if let Some(note) = before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options)) {
             return Ok(Some(Finished { note: note.clone(), was_there: true }));

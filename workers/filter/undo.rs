@@ -1,7 +1,6 @@
 //! Makes the originals again of what a filter kept and removed.
 
 use crate::error::{Error, Kind, Result};
-use crate::filter::claim::Claim;
 use crate::filter::copy::{Stream, decode};
 use crate::filter::note::{self, Note, has_size};
 use crate::filter::order::{Fate, Runs};
@@ -9,7 +8,7 @@ use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
 use crate::read::Limits;
 use crate::read::source::Source;
-use crate::store::{digest, entries};
+use crate::store::{Lock, digest, entries};
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -57,7 +56,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         let own = note::path(&originals.join(note::FOLDER), &name);
         let lock = own.with_extension("lock");
         let is_first = !lock.exists();
-        let _claim = Claim::take(&lock, true)?;
+        let _claim = Lock::take(&lock, true).map_err(|e| e.with_kind(Kind::Output))?;
         let done = |bytes| Note { kept: Some(bytes), ..note.clone() }.write(&own);
         let bytes = match Note::read(&own)?.filter(|done| done.digest == note.digest).and_then(|done| done.kept) {
             Some(bytes) if has_size(&target, bytes) => bytes,

@@ -8,10 +8,9 @@
 //! kernel may have dropped the pages: the inbox is shut, and the server ends.
 
 use crate::error::{Error, Kind, Result};
-use crate::store::{durable, entries};
+use crate::store::{Lock, durable, entries};
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ pub struct Inbox {
     folder: PathBuf,
     seal_after: Duration,
     open: Option<Open>,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// The open file.
@@ -51,18 +50,11 @@ impl Inbox {
     ///
     /// `TryAgain` if another process has it.
     pub fn open(folder: &Path, seal_after: Duration) -> Result<Inbox> {
-        durable::create_folder(folder)?;
         let path = folder.join(".lock");
-        let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let lock = lock.map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
-        match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let why = "another server has this inbox; stop it, or start this one with --read-only";
-                return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
-            }
-            Err(e) => return Err(Error::io("lock", &path, e.into())),
-        }
+        let Some(lock) = Lock::take(&path, false)? else {
+            let why = "another server has this inbox; stop it, or start this one with --read-only";
+            return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
+        };
         for path in entries(folder)? {
             if let Some(number) = number_of(&path, true) {
                 seal_left(folder, &path, number)?;

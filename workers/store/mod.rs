@@ -20,6 +20,7 @@ pub mod digest;
 pub mod durable;
 pub mod folded;
 pub mod lists;
+mod lock;
 pub mod lookup;
 pub mod manifest;
 pub mod map;
@@ -33,11 +34,11 @@ pub mod table;
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{all_of, differences, settled};
 use lists::{ListWriter, Lists};
+pub use lock::Lock;
 use manifest::{FileRef, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The file `FORMAT`.
@@ -61,12 +62,6 @@ struct AnyFormat {
 pub struct Store {
     root: PathBuf,
     uuid: String,
-}
-
-/// The lock of a store. It is released when this is dropped or the process ends.
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
 }
 
 impl Store {
@@ -198,21 +193,7 @@ impl Store {
 
     /// Takes the lock without waiting. Returns none if another run holds it.
     pub fn try_lock(root: &Path) -> Result<Option<Lock>> {
-        durable::create_folder(root)?;
-        let path = root.join("LOCK");
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            // A user who may open it may lock it, and no run could start.
-            .mode(0o600)
-            .open(&path)
-            .map_err(|e| Error::io("open", &path, e).with_kind(Kind::Io))?;
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Lock { _file: file })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(e) => Err(Error::io("lock", &path, e.into())),
-        }
+        Lock::take(&root.join("LOCK"), false)
     }
 
     /// Removes the temporary files of killed runs. The caller must hold the lock. A failure is only

@@ -1,0 +1,56 @@
+//! Locks on files. The kernel releases those of a process that ends.
+
+use crate::error::{Error, Kind, Result};
+use crate::store::durable;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, retry_on_intr};
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock on the file at `path`, which is made with its folders. Returns none if another
+    /// process holds it, unless the caller is patient and waits.
+    pub fn take(path: &Path, is_patient: bool) -> Result<Option<Lock>> {
+        path.parent().map_or(Ok(()), durable::create_folder)?;
+        // A user who may open it may lock it, and nobody else could.
+        let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
+        let file = file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
+        let operation =
+            if is_patient { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
+        match retry_on_intr(|| flock(&file, operation)) {
+            Ok(()) => Ok(Some(Lock { _file: file })),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(e) => Err(Error::io("lock", path, e.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lock is held by one until it is dropped, and who waits gets it then.
+    #[test]
+    fn one_holds_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new/lock");
+        let take = |is_patient| Lock::take(&path, is_patient).expect("a file");
+        let held = take(false).expect("free");
+        assert!(take(false).is_none());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| take(true).expect("free now"));
+            drop(held);
+            let held = waits.join().expect("no panic");
+            assert!(take(false).is_none());
+            drop(held);
+        });
+        assert!(take(false).is_some());
+    }
+}
