@@ -145,6 +145,20 @@ pub fn range_start(index: usize, peers: usize) -> u64 {
 mod tests {
     use super::*;
 
+    /// The host is what stands between user and port, and a key of a corpus has none.
+    #[test]
+    fn hosts() {
+        for (url, host) in [
+            ("http://a.example/b:1", Some("a.example")),
+            ("https://user:pw@a.example:8080?x", Some("a.example")),
+            ("http://[::1]:80/", Some("[::1]")),
+            ("s3://bucket/key", Some("bucket")),
+            ("id-17", None),
+        ] {
+            assert_eq!(host_name(url).as_deref(), host, "{url}");
+        }
+    }
+
     /// Spellings of one address share a `DocId`; http and https, or another query, do not.
     #[test]
     fn canonical_form() {

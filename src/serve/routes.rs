@@ -197,33 +197,10 @@ async fn posted(
     }
     let mut held = body::read(headers, body, server.body_bytes_max, &server.budget).await?;
     let _work = place.work();
-    let (online, shared) = (server.online.clone(), server.clone());
     if form == Some(Form::Batch) {
-        let rows = record::rows(&held.bytes)?;
-        server.rate.take(place.address, rows.len().saturating_sub(1))?;
-        let answered = server.queue.answer(Work::Batch, move || {
-            let (mut lines, mut after) = (Held::new(&shared.budget), 0);
-            for (number, range) in rows {
-                let line = match row(&online, action, always, held.bytes[range].trim_ascii()) {
-                    Ok((line, durable)) => {
-                        after = after.max(durable);
-                        line
-                    }
-                    Err(refused) => line_of(refused, number)?,
-                };
-                shared.metrics.record(&line);
-                serde_json::to_writer(&mut lines.bytes, &line)
-                    .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
-                lines.bytes.push(b'\n');
-                lines.drawn()?;
-            }
-            Ok((lines, after, held))
-        });
-        // A record waits in memory until it is durable, so its body counts as held until then.
-        let (lines, after, _held) = answered.await?;
-        server.waiter.wait(after).await?;
-        return Ok(body::answer("application/x-ndjson", lines, &place));
+        return batch(server, &place, action, always, held).await;
     }
+    let online = server.online.clone();
     let answered = server.queue.answer(Work::Single, move || {
         let answered = match form {
             Some(Form::Text | Form::Html) => {
@@ -236,10 +213,39 @@ async fn posted(
         let (line, after) = answered?;
         Ok((line, after, held))
     });
+    // A record waits in memory until it is durable, so its body counts as held until then.
     let (line, after, _held) = answered.await?;
     server.waiter.wait(after).await?;
     server.metrics.record(&line);
     answer(&server, &place, &line)
+}
+
+/// Answers a batch: a line for each row, in their order.
+async fn batch(server: Arc<Server>, place: &Arc<Place>, action: Action, always: bool, held: Held) -> Outcome<Response> {
+    let rows = record::rows(&held.bytes)?;
+    server.rate.take(place.address, rows.len().saturating_sub(1))?;
+    let shared = server.clone();
+    let answered = server.queue.answer(Work::Batch, move || {
+        let (mut lines, mut after) = (Held::new(&shared.budget), 0);
+        for (number, range) in rows {
+            let line = match row(&shared.online, action, always, held.bytes[range].trim_ascii()) {
+                Ok((line, durable)) => {
+                    after = after.max(durable);
+                    line
+                }
+                Err(refused) => line_of(refused, number)?,
+            };
+            shared.metrics.record(&line);
+            serde_json::to_writer(&mut lines.bytes, &line)
+                .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
+            lines.bytes.push(b'\n');
+            lines.drawn()?;
+        }
+        Ok((lines, after, held))
+    });
+    let (lines, after, _held) = answered.await?;
+    server.waiter.wait(after).await?;
+    Ok(body::answer("application/x-ndjson", lines, place))
 }
 
 /// An answer, and how many records must be durable for it.

@@ -1,5 +1,6 @@
 //! What a filter counts.
 
+use crate::document::host_name;
 use crate::filter::verdict::{Record, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,11 +56,12 @@ impl Totals {
         }
         let more = Saved { records: 1, bytes };
         self.sources.entry(self.source.clone()).or_default().add(more);
-        let host = record.url.as_deref().map_or("", host_of);
-        match self.hosts.get_mut(host) {
+        // A key of a corpus has no host.
+        let host = record.url.as_deref().and_then(host_name).unwrap_or_default();
+        match self.hosts.get_mut(&host) {
             Some(saved) => saved.add(more),
             None => {
-                self.hosts.insert(host.to_owned(), more);
+                self.hosts.insert(host, more);
                 if self.hosts.len() > 16 * TOP_HOSTS {
                     self.cut();
                 }
@@ -102,32 +104,9 @@ impl Saved {
     }
 }
 
-/// The host of `url`; empty for a key that is no URL.
-fn host_of(url: &str) -> &str {
-    let Some((_, rest)) = url.split_once("://") else { return "" };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(host, _)| host)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The host is what stands between user and port, and a key of a corpus has none.
-    #[test]
-    fn hosts() {
-        for (url, host) in [
-            ("http://a.example/b:1", "a.example"),
-            ("https://user:pw@a.example:8080?x", "a.example"),
-            ("http://[::1]:80/", "[::1]"),
-            ("id-17", ""),
-            ("s3://bucket/key", "bucket"),
-        ] {
-            assert_eq!(host_of(url), host);
-        }
-    }
 
     /// However many hosts there are, few are named: those with most bytes. None is lost.
     #[test]
