@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::fold::epoch::Progress;
 use workers::job::Job;
-use workers::mesh::{self, ControlChannel, Key};
+use workers::mesh::{self, ControlChannel, Key, Refused};
 use workers::plan::{self, Plan};
 use workers::store::{durable, random_hex};
 
@@ -91,6 +91,8 @@ pub struct Ranks {
     /// Digest of the binary.
     digest: String,
     control: RefCell<ControlChannel>,
+    /// The connections that were refused when the ranks were connected, and for each epoch since.
+    refused: Refused,
     json: bool,
 }
 
@@ -141,7 +143,7 @@ impl Ranks {
         tracing::info!(rank = allocation.rank, ranks = allocation.peers.len(), "waiting for the other ranks");
         let control =
             ControlChannel::begin(&mesh, allocation.workers, &listener, move |lost| signals::end(lost, json))?;
-        Ok(Ranks { allocation, key, listener, digest, control: RefCell::new(control), json })
+        Ok(Ranks { allocation, key, listener, digest, control: RefCell::new(control), refused: mesh.refused, json })
     }
 
     /// A process for each rank, with so many worker threads.
@@ -287,7 +289,10 @@ impl Ranks {
         let listener = cloned.map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;
         let assignment = assignment(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
         let peers = self.allocation.peers.clone();
-        let share = worker::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
+        let mut share = worker::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
+        if let Some((mesh, _)) = &mut share.mesh {
+            mesh.refused = self.refused.clone();
+        }
         let json = self.json;
         worker::run_share(share, &progress, move |lost| signals::end(lost, json))
     }
