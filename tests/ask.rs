@@ -288,6 +288,36 @@ fn forms_of_a_question() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
 }
 
+/// A page with a stored text may change which text leads its cluster, though another page represents
+/// it: the text leads whose best page the keep rule prefers. Such an answer is provisional, and an
+/// answer about a page that changes nothing is not.
+#[test]
+fn another_page_changes_who_leads() {
+    // Each text shares most words with the next. The second and the third are near two others each.
+    let window = |from: usize| (from..from + 40).map(|n| format!("w{n} ")).collect::<String>();
+    let [a, b, c, d] = [0, 5, 9, 12].map(window);
+    let url = |length: usize| format!("{:x<length$}", "http://a.example/");
+    let more = "similarity_min = 7500\n[keep]\nby = [\"shortest_url\"]\n";
+    for (length, changes) in [(22, true), (45, false)] {
+        let bench = bench(more);
+        let stored = [(url(41), a.clone()), (url(25), b.clone()), (url(40), c.clone()), (url(20), d.clone())];
+        deliver(&bench, "1.jsonl", &stored);
+        bench.run_well(&[]);
+        let new = (url(length), c.clone());
+        let answer = json(&query(&bench, &["--json"], &lines(std::slice::from_ref(&new))));
+        assert_eq!(
+            (answer["verdict"].as_str(), answer["representative"].as_str()),
+            (Some("identical"), Some(&*url(20)))
+        );
+        assert_eq!(answer["because"], if changes { serde_json::json!(["radius"]) } else { serde_json::json!([]) });
+        deliver(&bench, "2.jsonl", &[new]);
+        bench.run_well(&[]);
+        let members = bench.lines("members");
+        let page = members.iter().find(|row| row["url"] == url(length)).expect("a page");
+        assert_eq!(page["representative"] != answer["representative"], changes, "{page}");
+    }
+}
+
 /// Asking leaves no trace: neither `explain`, `query`, `status` nor `run --dry-run` changes a file
 /// of the store or of the results, nor makes one.
 #[test]
