@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn the_default_identity() {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
-        assert_eq!(digest_of(&identity), "0052426452faec613f1db9364472b7899dd5f384d904057b77817b5836783ebd");
+        assert_eq!(digest_of(&identity), "21073d80301b984ca082052f73d1184156a0973051a31f819cce776a6b08efba");
     }
 }
