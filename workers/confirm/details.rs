@@ -110,8 +110,9 @@ impl Detail {
 /// use workers::confirm::Options;
 /// use workers::confirm::details::{Detail, details};
 ///
-/// let found = details("第三次会议 阅读 12", "第五次会议 阅读 907", &Options::default()).unwrap();
-/// assert!(found.into_iter().eq([Detail::Ordinal, Detail::Counter]));
+/// let found = |a, b| details(a, b, &Options::default()).unwrap().into_iter().collect::<Vec<_>>();
+/// assert_eq!(found("第七次会议在北京举行", "第九次会议在北京举行"), [Detail::Ordinal]);
+/// assert_eq!(found("今天最高气温30度", "今天最高气温21度"), [Detail::Number]);
 /// ```
 pub fn details(a: &str, b: &str, options: &Options) -> Option<BTreeSet<Detail>> {
     let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
