@@ -4,7 +4,6 @@
 //! with the exit code of its [`workers::error::Kind`].
 
 mod cli;
-mod clock;
 mod cluster;
 mod commands;
 mod config;

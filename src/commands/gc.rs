@@ -1,11 +1,11 @@
 //! `pagefold gc`: deletes what no kept epoch needs.
 
 use crate::cli;
-use crate::clock::now;
 use crate::jobs::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
+use workers::plan::time::now;
 use workers::upkeep::gc;
 
 /// `pagefold gc`.

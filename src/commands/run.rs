@@ -6,7 +6,6 @@
 //! ([`Ranks`]).
 
 use crate::cli;
-use crate::clock::now;
 use crate::cluster::attempts::{self, Attempt, Work};
 use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
@@ -39,6 +38,7 @@ use workers::fold::{self, ProcessTask};
 use workers::job::{Job, When};
 use workers::plan::consumed::History;
 use workers::plan::inputs;
+use workers::plan::time::now;
 use workers::plan::time::{AHEAD_SECONDS_MAX, Clock};
 use workers::plan::{self, Plan};
 use workers::store::Store;

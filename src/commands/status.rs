@@ -1,7 +1,6 @@
 //! `pagefold status`: prints what the store holds.
 
 use crate::cli;
-use crate::clock::now;
 use crate::jobs::{committed, open};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show, size};
@@ -14,6 +13,7 @@ use workers::ask::state::{self, Expiry, State};
 use workers::candidates::pivots::BySignature;
 use workers::error::{Error, Kind, Result};
 use workers::plan::time::AHEAD_SECONDS_MAX;
+use workers::plan::time::now;
 use workers::store::Store;
 use workers::store::manifest::{Manifest, Op, TableState};
 use workers::verify::large_buckets::{self, Largest};

@@ -4,7 +4,6 @@
 //! changes only the figures about runs and keeps those of the last success, which it reads back
 //! from the file. A failure here never fails a run. Each job needs a file of its own.
 
-use crate::clock::now;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,6 +15,7 @@ use std::time::Instant;
 use workers::error::{Error, Result};
 use workers::fold::epoch::STAGES;
 use workers::job::Job;
+use workers::plan::time::now;
 use workers::store::Store;
 
 /// The name, type and help of a metric.

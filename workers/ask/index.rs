@@ -12,6 +12,7 @@ use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::graph::keep_rule::{Facts, KeepRule, Rank};
 use crate::job::{Job, clusters};
+use crate::plan::time::now;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -23,7 +24,6 @@ use crate::text::{simhash, sketch::Sketches};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 /// The pages with the identical text that an answer names; it counts all.
 pub const URLS_MAX: usize = 10;
@@ -366,13 +366,11 @@ impl Index {
         if contents.is_empty() || pages.retain_days.is_none() && pages.retain_epochs.is_none() {
             return;
         }
-        let now = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64);
-        let retention = pages.retention(&self.reading, now.max(self.logical_time));
+        let retention = pages.retention(&self.reading, now().max(self.logical_time));
         let expires = |doc: &Id| self.tables.page(*doc).is_none_or(|page| has_expired(&page, retention));
         let all_expire = |content: &Id| self.tables.first_pages(*content, URLS_MAX).iter().all(expires);
         answer.outlives = contents.iter().all(all_expire);
-        let doc = self.tables.first_pages(contents[0], 1).first().copied().unwrap_or(Id::NONE);
-        let representative = self.tables.cluster(contents[0], doc).representative_doc;
+        let representative = self.tables.cluster_of(contents[0]).representative_doc;
         answer.because.extend((answer.outlives || expires(&representative)).then_some(because::EXPIRES));
     }
 
@@ -449,14 +447,12 @@ impl Index {
         {
             return;
         }
-        if answer.verdict == Found::Identical && self.leads_otherwise(visit, own_rank) {
+        let is_identical = answer.verdict == Found::Identical;
+        if is_identical && self.leads_otherwise(visit, own_rank) {
             answer.because.push(because::RADIUS);
         }
         let docs = answer.matches.iter().map(|one| one.representative_doc);
-        let own = (answer.verdict == Found::Identical)
-            .then(|| self.tables.first_pages(visit.content, 1).first().copied())
-            .flatten()
-            .map(|doc| self.tables.cluster(visit.content, doc).representative_doc);
+        let own = is_identical.then(|| self.tables.cluster_of(visit.content).representative_doc);
         let own_pages = stored.as_ref().map_or(0, |page| self.represents(page));
         let rank = |doc: Id| {
             let page = self.tables.page(doc)?;

@@ -155,6 +155,12 @@ impl Tables {
         }
     }
 
+    /// The cluster of the pages of a live content.
+    pub(super) fn cluster_of(&self, content: Id) -> Cluster {
+        let doc = self.first_pages(content, 1).first().copied().unwrap_or(Id::NONE);
+        self.cluster(content, doc)
+    }
+
     /// The stored pair of two contents. It is looked for under the one that has fewer.
     pub(super) fn pair(&self, a: Id, b: Id) -> Option<PairRow> {
         let mut both = [a, b];

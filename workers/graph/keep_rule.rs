@@ -33,11 +33,12 @@
 //! first epoch and its source, and of nothing else; of epochs only the order counts.
 //!
 //! `incumbent` reads which page represented how many pages before the epoch. It has a slot of the
-//! rank that only the choice of a representative sees: who leads a cluster, and so who is in it, is
-//! the same whoever represented what. In a committed state each cluster has one incumbent, its
-//! representative, and that is chosen again if it is given as such: before its slot no other page
-//! is preferred to it, and at its slot it comes first. So the representatives are a function of the
-//! live pages and the incumbents, and what no epoch touches need not be computed again.
+//! rank that only the choice of a representative reads. The choice of leaders does not read it, so
+//! incumbents never change which pages are in a cluster. In a committed state each cluster has one
+//! incumbent: its representative. A run that is given these incumbents chooses the same
+//! representatives again, because no other page is preferred by the criteria before `incumbent`. So
+//! the representatives are a function of the live pages and the incumbents, and a cluster that an
+//! epoch does not touch needs no new choice.
 
 use crate::document::{NO_DATE, NO_SCORE, host_key, host_name};
 use serde::{Deserialize, Serialize};

@@ -24,6 +24,7 @@ use crate::online::heads::{Heads, Opened};
 use crate::online::inbox::{Batch, Inbox};
 use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{Row, Rows};
+use crate::plan::time::now;
 use crate::read::record::{Body, Item, Record};
 use crate::store::table::Row as _;
 use crate::tables::PageRow;
@@ -32,7 +33,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// When at most so many records are left to put over a new head, decisions wait for them.
 const LAST_ENTRIES: usize = 16;
@@ -301,9 +302,9 @@ impl Online {
         let state = self.read()?;
         let before = state.overlay.page(doc);
         let date = row.record.date.unwrap_or_else(|| {
-            let now = now();
+            let arrival = now();
             let known = before.map(|entry| entry.text.visit.date.saturating_add(1));
-            now.max(known.or_else(|| state.opened.index.as_of(doc)).unwrap_or(now))
+            arrival.max(known.or_else(|| state.opened.index.as_of(doc)).unwrap_or(arrival))
         });
         Ok((state.opened.clone(), date, before.map(|entry| entry.key())))
     }
@@ -423,11 +424,6 @@ fn undated_or_past(row: &Row) -> std::result::Result<(), Item> {
         Some(_) => Err(Item::reject("future_date", "its date is more than a day in the future")),
         None => Ok(()),
     }
-}
-
-/// Seconds since 1970.
-fn now() -> i64 {
-    UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64)
 }
 
 fn empty(job: &Job) -> Result<Overlay> {

@@ -130,7 +130,7 @@ impl Plan {
         let own = self.attempt(store);
         durable::write(&own.join(REFUSED), b"")?;
         for attempt in all_attempts(store)? {
-            if attempt != own && attempt.join(REFUSED).exists() {
+            if attempt != own && is_refused(&attempt) {
                 give_up(&attempt);
             }
         }
@@ -195,7 +195,7 @@ pub fn all_attempts(store: &Path) -> Result<Vec<PathBuf>> {
 /// that a guard refused is planned again.
 pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
     let digest = head.map_or("", |head| &head.digest);
-    !attempt.join(REFUSED).exists() && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
+    !is_refused(attempt) && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
 }
 
 /// Whether a guard refused the attempt.
@@ -214,7 +214,7 @@ fn give_up(attempt: &Path) {
 pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
     let mut found = None;
     for attempt in all_attempts(store.root())? {
-        if attempt.join(REFUSED).exists() {
+        if is_refused(&attempt) {
             continue;
         }
         match Plan::read(&attempt).and_then(|plan| plan.check(job, store, head).map(|()| plan)) {

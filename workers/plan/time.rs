@@ -6,9 +6,17 @@
 //! So a store whose time is far ahead of the clock comes back to it, if the clock can be believed:
 //! the command line gives the time, or the store's last file is not from the future, too.
 
+use std::time::UNIX_EPOCH;
+
 /// A time that is further ahead of the clock than this, in seconds, is not a difference of two
 /// clocks: one of them is wrong.
 pub const AHEAD_SECONDS_MAX: i64 = 172_800;
+
+/// The clock of the system, in seconds since 1970. Only a few places ask it: a plan freezes a time,
+/// and the rest of the run uses that.
+pub fn now() -> i64 {
+    UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64)
+}
 
 /// The times of which one is chosen, all in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
