@@ -14,7 +14,7 @@ use workers::error::{Error, Kind, Result};
 use workers::job::Job;
 use workers::read::fields::Wanted;
 use workers::read::json;
-use workers::read::record::{Body, Item};
+use workers::read::record::{Body, Item, Mirror};
 
 /// `pagefold query`.
 pub fn command(arguments: &cli::Query) -> Result<()> {
@@ -135,6 +135,7 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
                 continue;
             }
             Item::Skip(reason) => (reason, String::new()),
+            Item::Mirror(_) => (Mirror::REASON, String::new()),
             Item::Reject { reason, detail, .. } => (reason, detail),
         };
         wrong += 1;

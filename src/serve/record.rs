@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use workers::extract;
 use workers::online::rows::Says;
 use workers::read::date;
-use workers::read::record::{self, Body, Item};
+use workers::read::record::{self, Body, Item, Mirror};
 
 /// The most rows of a batch.
 pub const BATCH_ROWS_MAX: usize = 10_000;
@@ -158,6 +158,7 @@ pub fn reason(item: &Item) -> (&'static str, String) {
     match item {
         Item::Record(_) => ("", String::new()),
         Item::Skip(reason) => (reason, String::new()),
+        Item::Mirror(_) => (Mirror::REASON, String::new()),
         Item::Reject { reason, detail, .. } => (reason, detail.clone()),
     }
 }

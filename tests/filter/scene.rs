@@ -59,9 +59,10 @@ pub fn lines(file: u64) -> String {
     format!("\u{feff}{}\n{{\"odd\": \n{}", first.concat(), rest.concat().trim_end())
 }
 
-fn warc(kind: &str, url: &str, date: &str, id: u64, body: &[u8]) -> Vec<u8> {
+/// A record of an archive, of the first second of `date`, with more `fields`.
+pub fn warc(kind: &str, url: &str, date: &str, id: u64, fields: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
-        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: {date}T00:00:00Z\r\n\
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: {date}T00:00:00Z\r\n{fields}\
          WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-{id:012}>\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
@@ -70,16 +71,16 @@ fn warc(kind: &str, url: &str, date: &str, id: u64, body: &[u8]) -> Vec<u8> {
 
 /// The records of an archive: each page with its request, behind a record about the file.
 pub fn records(file: u64) -> Vec<Vec<u8>> {
-    let mut all = vec![warc("warcinfo", "urn:x:y", "2024-01-01", 0, b"software: a test")];
+    let mut all = vec![warc("warcinfo", "urn:x:y", "2024-01-01", 0, "", b"software: a test")];
     for (n, (url, date, text)) in (1..).zip(items(file)) {
         let response = match text {
             Some(text) => format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{text}"),
             None => "HTTP/1.1 404 Not Found\r\n\r\n".into(),
         };
-        all.push(warc("response", &url, date, file * 1000 + n, response.as_bytes()));
-        all.push(warc("request", &url, date, file * 1000 + 500 + n, b"GET / HTTP/1.1\r\n\r\n"));
+        all.push(warc("response", &url, date, file * 1000 + n, "", response.as_bytes()));
+        all.push(warc("request", &url, date, file * 1000 + 500 + n, "", b"GET / HTTP/1.1\r\n\r\n"));
     }
-    all.push(warc("revisit", "http://h0.example/0", "2024-05-01", file * 1000 + 999, b""));
+    all.push(warc("revisit", "http://h0.example/0", "2024-05-01", file * 1000 + 999, "", b""));
     all
 }
 

@@ -25,10 +25,10 @@ fn account(path: &Path) -> Result<Account> {
     let mut reader = read::open(&Split { path: path.to_owned(), start: 0, end }, &Options::default())?;
     let mut account = Account::default();
     while let Some(entry) = reader.next()? {
-        match entry.item {
-            Item::Record(_) => account.accepted += 1,
-            Item::Skip(reason) => *account.skipped.entry(reason).or_default() += 1,
-            Item::Reject { reason, records, .. } => *account.rejected.entry(reason).or_default() += records,
+        match (entry.item.skipped(), entry.item) {
+            (Some(reason), _) => *account.skipped.entry(reason).or_default() += 1,
+            (None, Item::Reject { reason, records, .. }) => *account.rejected.entry(reason).or_default() += records,
+            (None, _) => account.accepted += 1,
         }
     }
     account.noted = reader.notes().iter().collect();

@@ -34,7 +34,7 @@ use crate::filter::totals::Totals;
 pub use crate::filter::totals::{Saved, TOP_HOSTS};
 pub use crate::filter::undo::{Undone, undo};
 pub use crate::filter::verdict::Verdict;
-use crate::filter::verdict::{Judge, REMOVAL, Record};
+use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record};
 use crate::fold::ingest;
 use crate::job::Job;
 use crate::plan::inputs::Input;
@@ -397,13 +397,14 @@ impl Work<'_> {
     }
 }
 
-/// Whether a record is in the filtered file. Records that fold or are superseded are left out.
+/// Whether a record is in the filtered file. Pages that fold or are superseded are left out.
 /// Revisits and removals stay in archives, where replay needs them, and are left out of tables.
 fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
     let is_archive = matches!(shape, Some((Format::Warc | Format::Wacz | Format::Arc, _)));
     match record.verdict {
         Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,
-        Verdict::Folded | Verdict::Superseded => false,
+        Verdict::Folded => record.reason == Some(REVISIT),
+        Verdict::Superseded => false,
         Verdict::Seen => is_archive,
         Verdict::Removed => is_archive && record.reason == Some(REMOVAL),
     }

@@ -7,13 +7,13 @@ use crate::document::{Id, canonical_url, own_key};
 use crate::error::Result;
 use crate::export::tables::{Tables, find, sorted};
 use crate::filter::inputs::Original;
-use crate::read::record::{Body, Entry, Heading, Item};
+use crate::read::record::{Body, Entry, Heading, Item, Mirror};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
-use crate::tables::GoneRow;
 use crate::tables::pages::{EXPIRED, MISSING};
 use crate::tables::snapshot::Snapshot;
+use crate::tables::{GoneRow, PageRow};
 use serde::Serialize;
 
 /// What became of a record.
@@ -64,10 +64,12 @@ impl Verdict {
 
 /// `reason` of a removed record: it says so itself.
 pub const REMOVAL: &str = "removal";
+/// `reason` of a folded record: it has no text, and says that its page had the bytes of another.
+pub const REVISIT: &str = "revisit";
 /// `reason` of a superseded record: its file has the bytes of another.
 pub const COPY: &str = "copy";
 
-/// The cluster of a record that holds.
+/// The cluster of a record that holds, or of the page that it mirrors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// The ClusterId; of a single page its own id.
@@ -88,8 +90,25 @@ enum Says {
     Page,
     Removal,
     Seen,
+    /// Its page had the bytes that the page `of` had at `date`.
+    Mirrors {
+        of: Id,
+        date: i64,
+    },
     Skip(&'static str),
     Reject(&'static str),
+}
+
+impl Says {
+    /// A capture without a date is not known, as a page has another text at other times.
+    fn of_mirror(mirror: &Mirror) -> Says {
+        let of = canonical_url(&mirror.of).doc;
+        match mirror.of_date {
+            _ if of == canonical_url(&mirror.url).doc => Says::Seen,
+            Some(date) => Says::Mirrors { of, date },
+            None => Says::Skip(Mirror::REASON),
+        }
+    }
 }
 
 /// A record of an input.
@@ -114,7 +133,7 @@ pub struct Record {
     pub verdict: Verdict,
     /// Why, in a fixed word.
     pub reason: Option<&'static str>,
-    /// Its cluster, if it holds.
+    /// Its cluster, if it holds or mirrors a page.
     pub membership: Option<Membership>,
 }
 
@@ -129,6 +148,7 @@ impl Record {
                 Body::Text(_) | Body::Plain { .. } | Body::Html { .. } => (Says::Page, Some(record.url)),
             },
             Item::Skip(reason) => (Says::Skip(reason), None),
+            Item::Mirror(mirror) => (Says::of_mirror(&mirror), Some(mirror.url)),
             Item::Reject { reason, url, .. } => (Says::Reject(reason), url),
         };
         Record {
@@ -168,43 +188,67 @@ impl Judge {
     /// Sets the verdicts of `records`, which stand in `original`.
     pub fn judge(&self, original: &Original, records: &mut [Record]) {
         let input = original.input.key();
-        let docs = sorted(records.iter().filter(|record| record.says == Says::Page).filter_map(|record| record.doc));
+        let docs = sorted(records.iter().flat_map(|record| {
+            match record.says {
+                Says::Page => [record.doc, None],
+                Says::Mirrors { of, .. } => [record.doc, Some(of)],
+                _ => [None, None],
+            }
+            .into_iter()
+            .flatten()
+        }));
         let pages = self.tables.pages.matching(&docs);
         let gone = self.gone.matching(&docs);
         let holds = |record: &Record| {
             let page = find(&pages, record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?)?;
             ((page.input, page.position) == (input, record.position)).then_some(page)
         };
-        let contents = sorted(records.iter().filter_map(holds).map(|page| page.content).filter(|id| !id.is_none()));
+        // A page that has a record of its own mirrors none.
+        let mirrored = |record: &Record| {
+            let Says::Mirrors { of, date } = record.says else { return None };
+            let page = find(&pages, of).filter(|page| page.date == date && !page.content.is_none())?;
+            find(&pages, record.doc?).is_none().then_some(page)
+        };
+        let page_of = |record: &Record| holds(record).or_else(|| mirrored(record));
+        let contents = sorted(records.iter().filter_map(page_of).map(|page| page.content).filter(|id| !id.is_none()));
         let clusters = self.tables.clusters_of(&contents);
-        let represented = records.iter().filter_map(holds).filter_map(|page| clusters.of(page.content));
+        let represented = records.iter().filter_map(page_of).filter_map(|page| clusters.of(page.content));
         let shown = self.tables.pages.matching(&sorted(represented.map(|cluster| cluster.representative)));
         let urls = self.tables.urls(
             records
                 .iter()
-                .filter_map(holds)
+                .filter_map(page_of)
                 .map(|page| clusters.of(page.content).map_or(page.doc, |c| c.representative)),
         );
+        // The cluster of `page`, and whether the record of `doc` folds in it.
+        let membership = |page: &PageRow, doc: Option<Id>| {
+            let cluster = clusters.of(page.content);
+            let representative = cluster.map_or(page.doc, |cluster| cluster.representative);
+            let other = find(&shown, representative);
+            let is_identical = other.map_or(representative == page.doc, |other| other.content == page.content);
+            let relation = if is_identical { "identical" } else { "near" };
+            Membership {
+                cluster: cluster.map_or(page.doc, |cluster| cluster.cluster),
+                size: cluster.map_or(1, |cluster| cluster.pages),
+                representative: urls.of(representative),
+                representative_date: other.map_or(page.date, |other| other.date),
+                relation: (doc != Some(representative)).then_some(relation),
+            }
+        };
         for record in records.iter_mut() {
             let (verdict, reason, membership) = match (&record.says, holds(&*record)) {
                 (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
                 (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
                 (Says::Seen, _) => (Verdict::Seen, None, None),
                 (Says::Removal, _) => (Verdict::Removed, Some(REMOVAL), None),
+                (Says::Mirrors { .. }, _) => match mirrored(&*record) {
+                    Some(page) => (Verdict::Folded, Some(REVISIT), Some(membership(page, record.doc))),
+                    None => (Verdict::Skipped, Some(Mirror::REASON), None),
+                },
                 (Says::Page, Some(page)) => {
-                    let cluster = clusters.of(page.content);
-                    let representative = cluster.map_or(page.doc, |cluster| cluster.representative);
-                    let other = find(&shown, representative);
-                    let folds = representative != page.doc;
-                    let is_identical = other.is_some_and(|other| other.content == page.content);
-                    let membership = Membership {
-                        cluster: cluster.map_or(page.doc, |cluster| cluster.cluster),
-                        size: cluster.map_or(1, |cluster| cluster.pages),
-                        representative: urls.of(representative),
-                        representative_date: other.map_or(page.date, |other| other.date),
-                        relation: folds.then_some(if is_identical { "identical" } else { "near" }),
-                    };
-                    (if folds { Verdict::Folded } else { Verdict::Kept }, None, Some(membership))
+                    let membership = membership(page, record.doc);
+                    let verdict = if membership.relation.is_some() { Verdict::Folded } else { Verdict::Kept };
+                    (verdict, None, Some(membership))
                 }
                 (Says::Page, None) if original.is_copy => (Verdict::Superseded, Some(COPY), None),
                 (Says::Page, None) => match record.doc.and_then(|doc| find(&pages, doc)) {

@@ -16,7 +16,7 @@ use crate::locks::lock;
 use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
-use crate::read::record::Item;
+use crate::read::record::{Item, Mirror};
 use crate::read::{self, Reader, Split, first_records};
 use crate::tables::Visit;
 use std::collections::{BTreeSet, VecDeque};
@@ -171,7 +171,8 @@ impl SplitReader {
                     notes.iter().for_each(|word| writer.counts.note(word, 1));
                     writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
                 }
-                Item::Skip(reason) => *writer.counts.skipped.entry(reason.to_owned()).or_default() += 1,
+                Item::Skip(reason) => writer.counts.skip(reason),
+                Item::Mirror(_) => writer.counts.skip(Mirror::REASON),
                 Item::Reject { reason, detail, url, records } => {
                     // In a complete snapshot a bad record must not remove the page that it is
                     // about.

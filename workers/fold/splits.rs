@@ -84,6 +84,11 @@ impl Counts {
         }
     }
 
+    /// Adds a record that is no page.
+    pub fn skip(&mut self, reason: &str) {
+        *self.skipped.entry(reason.to_owned()).or_default() += 1;
+    }
+
     /// Adds the note `word` about `n` accepted records.
     pub fn note(&mut self, word: &str, n: u64) {
         *self.noted.entry(word.to_owned()).or_default() += n;

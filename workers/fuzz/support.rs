@@ -142,6 +142,7 @@ fn check(entry: &Entry) {
             }
         }
         Item::Skip(reason) => check_word(reason),
+        Item::Mirror(mirror) => assert!(!mirror.url.is_empty() && !mirror.of.is_empty()),
         Item::Reject { reason, detail, .. } => {
             check_word(reason);
             assert!(detail.len() <= DETAIL_BYTES_MAX, "{} bytes of detail", detail.len());

@@ -21,7 +21,7 @@ use crate::job::Job;
 use crate::locks::{into_inner, lock};
 use crate::plan::division::SPLIT_BYTES_MAX;
 use crate::plan::inputs::{self, Input};
-use crate::read::record::Item;
+use crate::read::record::{Item, Mirror};
 use crate::read::{self, Split};
 use crate::text::features::{self, Featurizer, Unit};
 use crate::text::furniture::{Furniture, lines};
@@ -133,7 +133,8 @@ impl Reading<'_> {
                         found(&record.url, &extracted.text);
                     }
                 }
-                Item::Skip(reason) => *counts.skipped.entry(reason.to_owned()).or_default() += 1,
+                Item::Skip(reason) => counts.skip(reason),
+                Item::Mirror(_) => counts.skip(Mirror::REASON),
                 Item::Reject { reason, records, .. } => {
                     *counts.rejected.entry(reason.to_owned()).or_default() += records;
                 }

@@ -1,6 +1,6 @@
 //! Reads no more than the first records of an input, for a sample.
 
-use super::record::{Entry, Item, Notes};
+use super::record::{Entry, Notes};
 use super::{Options, Reader, Split};
 use crate::error::Result;
 
@@ -29,7 +29,7 @@ impl Reader for FirstRecords {
         let Some(reader) = self.reader.as_mut() else { return Ok(None) };
         let entry = if self.left > 0 { reader.next()? } else { None };
         match &entry {
-            Some(entry) => self.left -= u64::from(!matches!(entry.item, Item::Skip(_))),
+            Some(entry) => self.left -= u64::from(entry.item.skipped().is_none()),
             None => {
                 self.notes = reader.notes();
                 self.reader = None;

@@ -119,6 +119,9 @@ pub enum Item {
     Record(Record),
     /// Sound, but not a page. The reason is a fixed word such as `request`.
     Skip(&'static str),
+    /// Sound, and a page without a text of its own: an archive's revisit of another URL. A run
+    /// skips it ([`Mirror::REASON`]); a filter says what it mirrors.
+    Mirror(Mirror),
     /// Damaged or over a limit.
     Reject {
         /// A fixed word such as `bad_json`.
@@ -140,6 +143,15 @@ impl Item {
         Item::Reject { reason, detail, url: None, records: 1 }
     }
 
+    /// The word under which a run skips the record; none if it is accepted or rejected.
+    pub fn skipped(&self) -> Option<&'static str> {
+        match self {
+            Item::Skip(reason) => Some(reason),
+            Item::Mirror(_) => Some(Mirror::REASON),
+            Item::Record(_) | Item::Reject { .. } => None,
+        }
+    }
+
     /// Whether the record is as it should be, a page or not.
     pub fn is_sound(&self) -> bool {
         !matches!(self, Item::Reject { .. })
@@ -159,7 +171,7 @@ impl Item {
     pub fn records(&self) -> u64 {
         match self {
             Item::Reject { records, .. } => *records,
-            Item::Record(_) | Item::Skip(_) => 1,
+            Item::Record(_) | Item::Skip(_) | Item::Mirror(_) => 1,
         }
     }
 
@@ -170,6 +182,22 @@ impl Item {
             other => other,
         }
     }
+}
+
+/// A page whose bytes were those of a capture of another URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mirror {
+    /// The URL as found.
+    pub url: String,
+    /// The URL of the capture.
+    pub of: String,
+    /// When that was captured, seconds since 1970; none if the record does not say.
+    pub of_date: Option<i64>,
+}
+
+impl Mirror {
+    /// The word under which a run skips it.
+    pub const REASON: &str = "revisit_other";
 }
 
 /// How often an input was odd but accepted, by a fixed word such as `zero_padding`.

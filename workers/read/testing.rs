@@ -2,7 +2,7 @@
 //! input read at once.
 
 use super::codec::Codec;
-use super::record::{Body, Entry, Item, Notes, Record};
+use super::record::{Body, Entry, Item, Mirror, Notes, Record};
 use super::{Options, Reader, Split, open};
 use std::io::Write;
 use std::path::PathBuf;
@@ -59,6 +59,7 @@ pub fn words(entries: &[Entry]) -> Vec<String> {
 pub fn word(item: &Item) -> String {
     match item {
         Item::Skip(reason) => format!("~{reason}"),
+        Item::Mirror(Mirror { url, of, .. }) => format!("{url} mirrors {of}"),
         Item::Reject { reason, .. } => format!("!{reason}"),
         Item::Record(Record { url, body, .. }) => match body {
             Body::Text(text) => format!("{url} text {}", text.len()),

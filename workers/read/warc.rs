@@ -5,7 +5,7 @@
 
 use super::dialect::Dialect;
 use super::headers::{self, Headers, media_type};
-use super::record::{Body, Item, Notes, Record, url};
+use super::record::{Body, Item, Mirror, Notes, Record, url};
 use super::{Limits, date, http};
 
 /// The line of a version ends within this many bytes after `WARC/`.
@@ -126,16 +126,16 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
         return Item::Skip("segment");
     }
     let target = bare(headers.get("WARC-Target-URI").unwrap_or_default());
-    let url = match url(target) {
+    let page_url = match url(target) {
         Ok(url) => url,
         Err(reject) => return reject,
     };
-    if !http::is_web(&url) {
+    if !http::is_web(&page_url) {
         return Item::Skip("scheme");
     }
     let found = match record_type {
         RecordType::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
-            Some(other) if other != target => Err(Item::Skip("revisit_other")),
+            Some(other) if other != target => Err(mirror(&page_url, other, headers)),
             _ => Ok(Body::Seen),
         },
         RecordType::Conversion => conversion(headers.get("Content-Type"), body),
@@ -151,9 +151,16 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     let date = written.and_then(date::parse);
     let bad_date = written.is_some() && date.is_none();
     match found {
-        Ok(body) => Item::Record(Record { url, date, bad_date, score: None, body }),
-        Err(item) => item.about(&url),
+        Ok(body) => Item::Record(Record { url: page_url, date, bad_date, score: None, body }),
+        Err(item) => item.about(&page_url),
     }
+}
+
+/// The revisit that says of `page` that it had the bytes of a capture of `other`.
+fn mirror(page: &str, other: &[u8], headers: &Headers<'_>) -> Item {
+    let Ok(of) = url(other) else { return Item::Skip(Mirror::REASON) };
+    let of_date = headers.text("WARC-Refers-To-Date").and_then(date::parse);
+    Item::Mirror(Mirror { url: page.to_owned(), of, of_date })
 }
 
 /// Whether a version line ends here and a field of WARC follows.
@@ -232,7 +239,8 @@ mod tests {
             ("conversion", "Content-Type: application/json\r\n", b"{}", "~not_text"),
             ("revisit", "", b"", "http://a/ seen"),
             ("revisit", "WARC-Refers-To-Target-URI: <http://a/>\r\n", b"", "http://a/ seen"),
-            ("revisit", "WARC-Refers-To-Target-URI: http://b/\r\n", b"", "~revisit_other"),
+            ("revisit", "WARC-Refers-To-Target-URI: http://b/\r\n", b"", "http://a/ mirrors http://b/"),
+            ("revisit", "WARC-Refers-To-Target-URI: <>\r\n", b"", "~revisit_other"),
             ("request", "", b"GET", "~request"),
             ("metadata", "", b"", "~metadata"),
             ("warcinfo", "", b"", "~warcinfo"),
