@@ -21,7 +21,7 @@ use crate::tables::PairRow;
 use crate::tables::evidence::{Archive, Content, damaged};
 use crate::text::{simhash, sketch::Sketches};
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 /// A stored pair that is added (+1) or retracted (-1), sent to the owner of `content`. Ordered like
@@ -167,9 +167,13 @@ impl<'a> Judge<'a> {
         contents.sort_unstable();
         contents.dedup();
         let places = if contents.is_empty() { Vec::new() } else { self.archive()?.places(&contents)? };
-        let read = |content: Id| -> Result<Content<'_>> {
-            let at = contents.binary_search(&content).map_err(|_| damaged(content, "is missing"))?;
-            self.archive()?.read(content, places[at])
+        let is_read = vec![Cell::new(false); contents.len()];
+        let read = |number: u32| -> Result<Content<'_>> {
+            let (at, archive) = (number as usize, self.archive()?);
+            match is_read[at].replace(true) {
+                true => archive.read_again(contents[at], places[at]),
+                false => archive.read(contents[at], places[at]),
+            }
         };
         let mut edges: Vec<(u32, u32)> = Vec::with_capacity(pairs.len());
         let mut numbers: Vec<usize> = Vec::with_capacity(pairs.len());
@@ -190,10 +194,10 @@ impl<'a> Judge<'a> {
             let (at, (one, other)) = (numbers[edge.at], edge.nodes);
             let (a, b) = (contents[one as usize], contents[other as usize]);
             if later.as_ref().is_none_or(|known| known.id != b) {
-                later = Some(Compared { id: b, content: read(b)?, texts: &self.texts });
+                later = Some(Compared { id: b, content: read(other)?, texts: &self.texts });
             }
             let Some(other) = &later else { continue };
-            let one = Compared { id: a, content: read(a)?, texts: &self.texts };
+            let one = Compared { id: a, content: read(one)?, texts: &self.texts };
             let distance = simhash::distance(one.content.fingerprint, other.content.fingerprint);
             let verdict = decide(&one, other, distance, &self.options);
             for known in [&one, other] {

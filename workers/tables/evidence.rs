@@ -123,14 +123,17 @@ impl<'a> Content<'a> {
             sketches: columns.sketches.value(row),
             text: columns.text.value(row),
         };
-        if facts.digest(Id::value(&columns.content, row)) != columns.digest.value(row) {
-            return None;
-        }
+        let digest = facts.digest(Id::value(&columns.content, row));
+        Content::read_again(columns, row).filter(|_| digest == columns.digest.value(row))
+    }
+
+    /// The same of a row that was read before and was not damaged.
+    pub fn read_again(columns: &'a EvidenceColumns, row: usize) -> Option<Content<'a>> {
         Some(Content {
-            fingerprint: facts.fingerprint,
-            chars: facts.chars,
-            sketches: Sketches::parse(facts.sketches)?,
-            packed: facts.text,
+            fingerprint: columns.fingerprint.value(row),
+            chars: columns.chars.value(row),
+            sketches: Sketches::parse(columns.sketches.value(row))?,
+            packed: columns.text.value(row),
             text: OnceCell::new(),
             damaged: Cell::new(false),
         })
@@ -205,6 +208,13 @@ impl Archive {
     pub fn read(&self, content: Id, place: Place) -> Result<Content<'_>> {
         let (columns, row) = self.rows.row(place)?;
         Content::read(columns, row).ok_or_else(|| damaged(content, "is damaged"))
+    }
+
+    /// The same of evidence that was read before. Its digest is not compared once more, which takes
+    /// as long as to refuse a pair by its sketches.
+    pub fn read_again(&self, content: Id, place: Place) -> Result<Content<'_>> {
+        let (columns, row) = self.rows.row(place)?;
+        Content::read_again(columns, row).ok_or_else(|| damaged(content, "is damaged"))
     }
 
     /// Whether the evidence of each of the ascending `contents` can be read.
