@@ -393,16 +393,15 @@ fn codecs_and_encodings() {
     }
 }
 
-/// A value that a dictionary repeats is held once: 2,000 rows of 4 MiB each decode in batches of
-/// 256.
+/// A value that a dictionary repeats is held once: 300 rows of 4 MiB each decode in batches of 256.
 #[test]
 fn repeated_values() {
     let text = "x".repeat(4 << 20);
     let mut texts_column = StringDictionaryBuilder::<types::Int32Type>::new();
-    (0..2000).for_each(|_| texts_column.append_value(&text));
+    (0..300).for_each(|_| texts_column.append_value(&text));
     let properties = WriterProperties::builder().set_dictionary_page_size_limit(16 << 20).build();
-    let columns = vec![("url", texts(vec!["a"; 2000])), ("text", Arc::new(texts_column.finish()) as ArrayRef)];
-    let bytes = file(columns, 2000, properties);
+    let columns = vec![("url", texts(vec!["a"; 300])), ("text", Arc::new(texts_column.finish()) as ArrayRef)];
+    let bytes = file(columns, 300, properties);
     let file = Temporary::new("x.parquet", &bytes);
     let mut reader = Parquet::open(&file.split(), &Options::default()).unwrap();
     assert!(reader.advance().unwrap().is_none());
