@@ -8,7 +8,7 @@ use crate::cluster::process;
 use crate::cluster::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use crate::config;
 use crate::config::takes::{Key, Takes};
-use crate::config::tree::line_of;
+use crate::config::written::line_of;
 use crate::jobs::text_of;
 use serde::Deserialize;
 use std::collections::BTreeSet;

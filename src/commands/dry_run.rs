@@ -5,7 +5,7 @@
 
 use crate::cli;
 use crate::commands::estimate::time;
-use crate::commands::run::{clock, topology};
+use crate::commands::run::{clock, topology, with_job};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size};
@@ -22,7 +22,8 @@ use workers::store::Store;
 const INPUTS_SHOWN: usize = 10;
 
 /// `pagefold run --dry-run`.
-pub fn command(unattended: &cli::Unattended) -> Result<()> {
+pub fn command(start: &cli::Start) -> Result<()> {
+    let unattended = &with_job(start)?;
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     let inputs_max = unattended.inputs_max(&job)?;

@@ -41,6 +41,7 @@ use workers::error::Result;
 /// Runs the command.
 pub fn carry_out(command: &Command) -> Result<()> {
     match command {
+        Command::Run(arguments) if arguments.unattended.dry_run => dry_run::command(arguments),
         Command::Run(arguments) => run::command(arguments),
         Command::Init(arguments) => init::command(arguments),
         Command::Estimate(arguments) => estimate::command(arguments),

@@ -11,7 +11,7 @@ use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::cluster::topology::{Topology, cores};
-use crate::commands::{dry_run, init};
+use crate::commands::init;
 use crate::forecast;
 use crate::jobs;
 use crate::signals;
@@ -47,9 +47,6 @@ use workers::upkeep::merge;
 
 /// `pagefold run`.
 pub fn command(start: &cli::Start) -> Result<()> {
-    if start.unattended.dry_run {
-        return dry_run::command(&with_job(start)?);
-    }
     workers::mesh::exit_on_panic(|_| ());
     let json = start.unattended.run.json;
     signals::on_signal(json);
@@ -62,7 +59,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
 }
 
 /// The run of `start` with its job, which is written first if there are but files.
-fn with_job(start: &cli::Start) -> Result<cli::Unattended> {
+pub fn with_job(start: &cli::Start) -> Result<cli::Unattended> {
     let mut arguments = start.unattended.clone();
     let run = &mut arguments.run;
     run.sets.extend(start.limit.map(|most| format!("read.records_max={most}")));

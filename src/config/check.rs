@@ -2,7 +2,8 @@
 
 use crate::config::nearest::nearest;
 use crate::config::takes::{Key, Takes, listed};
-use crate::config::tree::{At, Node, Table, Value};
+use crate::config::tree::{Node, Table, Value};
+use crate::config::written::At;
 use crate::config::{Mistake, paths};
 use std::net::IpAddr;
 

@@ -10,9 +10,11 @@ pub mod paths;
 pub mod syntax;
 pub mod takes;
 pub mod tree;
+pub mod written;
 
 use crate::config::takes::Key;
-use crate::config::tree::{At, Table};
+use crate::config::tree::Table;
+use crate::config::written::At;
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
 

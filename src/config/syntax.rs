@@ -1,7 +1,7 @@
 //! What is no TOML in a file, in words that need no knowledge of TOML's grammar.
 
 use crate::config::Mistake;
-use crate::config::tree::{At, line_of};
+use crate::config::written::{At, line_of};
 
 /// The mistake at which the parser stopped, from the line that it stands on.
 pub fn mistake(text: &str, error: &toml::de::Error) -> Mistake {

@@ -1,19 +1,11 @@
 //! A file as a tree: each value with the line, or the option of the command line, that wrote it.
 
+use crate::config::written::{At, line_of};
 use crate::config::{Mistake, syntax};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use workers::error::{Error, Kind, Result};
-
-/// Where a value is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum At {
-    /// On this line of the file, from 1.
-    Line(usize),
-    /// In this `--set` of the command line, from 0.
-    Set(usize),
-}
 
 /// A value and where it is written.
 #[derive(Clone, Debug)]
@@ -74,11 +66,6 @@ impl Value {
 pub fn parse(text: &str) -> std::result::Result<Table, Mistake> {
     let table = DeTable::parse(text).map_err(|error| syntax::mistake(text, &error))?;
     Ok(table_of(table.get_ref(), &|offset| At::Line(line_of(text, offset))))
-}
-
-/// The line of the byte at `offset`, from 1.
-pub fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn table_of(table: &DeTable<'_>, at: &dyn Fn(usize) -> At) -> Table {

@@ -28,7 +28,7 @@ fn with_ending(url: &str, ending: &str) -> String {
 }
 
 /// The host of `url`, for messages.
-pub(super) fn host(url: &str) -> &str {
+fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
@@ -49,7 +49,7 @@ impl Ping {
     /// Reports the start of the run, from a thread of its own.
     pub fn start(&mut self) {
         let url = with_ending(&self.url, "start");
-        let starting = thread::Builder::new().name("ping".into()).spawn(move || request(&url, None));
+        let starting = thread::Builder::new().name("ping".into()).spawn(move || request(&url, host(&url), None));
         // Without a thread only the end is reported.
         self.starting = starting.ok();
     }
@@ -69,7 +69,7 @@ impl Ping {
             // The start must arrive before the end.
             let _ = starting.join();
         }
-        request(&with_ending(&self.url, ending), body);
+        request(&with_ending(&self.url, ending), host(&self.url), body);
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A warning names only the host, because the rest of such a URL is a secret.
 
-use super::ping::host;
 use std::thread;
 use std::time::Duration;
 use ureq::{Agent, Error};
@@ -34,8 +33,8 @@ fn reason(error: Error) -> String {
     }
 }
 
-/// Requests `url`; with a `body` as a POST.
-pub fn request(url: &str, body: Option<&str>) {
+/// Requests `url`, which is of `host`; with a `body` as a POST.
+pub fn request(url: &str, host: &str, body: Option<&str>) {
     let config = Agent::config_builder()
         .timeout_global(Some(TRY))
         .user_agent(concat!("pagefold/", env!("CARGO_PKG_VERSION")))
@@ -51,7 +50,7 @@ pub fn request(url: &str, body: Option<&str>) {
             Ok(_) => return,
             Err(error) if at + 1 < PAUSES.len() && may_pass(&error) => {}
             Err(error) => {
-                tracing::warn!(host = host(url), why = reason(error), "cannot ping; the run goes on");
+                tracing::warn!(host, why = reason(error), "cannot ping; the run goes on");
                 return;
             }
         }

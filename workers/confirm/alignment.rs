@@ -9,7 +9,7 @@
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
 
-use crate::confirm::edits;
+use crate::confirm::edits::{self, Span};
 use crate::confirm::lcs::common;
 use crate::text::characters::{is_han, is_letter};
 use std::borrow::Cow;
@@ -122,15 +122,6 @@ impl<'a> Tokens<'a> {
         let to = self.places.get(at).map_or(self.text.len(), |place| place.start as usize);
         &self.text[from..to]
     }
-}
-
-/// Tokens of one side that stand in place of tokens of the other; one of both may be none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Token numbers of the first text.
-    pub a: Range<usize>,
-    /// Token numbers of the second text.
-    pub b: Range<usize>,
 }
 
 /// Up to this many edits the first way is faster, beyond the second: one takes time for the square

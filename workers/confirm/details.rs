@@ -3,7 +3,8 @@
 //! A verdict needs none of it: for a verdict a date is a number as any other.
 
 use crate::confirm::Options;
-use crate::confirm::alignment::{Span, Tokens};
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
 use crate::confirm::numbers::{any, around, in_code, in_date_line, is_digit, joins, touched};
 use crate::confirm::parts::{PartKind, classified};
 use serde::Serialize;

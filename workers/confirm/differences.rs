@@ -8,7 +8,8 @@
 //! Names and words are found by jieba's dictionary and tags in a window around the span, so that a
 //! verdict needs no segmentation of whole texts.
 
-use crate::confirm::alignment::{Span, Tokens};
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
 use crate::confirm::lcs;
 use crate::confirm::numbers;
 use crate::text::characters::is_han;

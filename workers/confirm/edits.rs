@@ -6,7 +6,6 @@
 //! bit-parallel alignment computation", Prague Stringology Conference 2004). The time does not
 //! depend on how much differs.
 
-use crate::confirm::alignment::Span;
 use crate::confirm::lcs::common;
 use crate::text::hash::BuildAsIs;
 use std::cell::RefCell;
@@ -34,6 +33,15 @@ struct Work {
 
 thread_local! {
     static WORK: RefCell<Work> = RefCell::default();
+}
+
+/// Tokens of one side that stand in place of tokens of the other; one of both may be none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Token numbers of the first text.
+    pub a: Range<usize>,
+    /// Token numbers of the second text.
+    pub b: Range<usize>,
 }
 
 /// The spans in which `a` and `b` differ, ascending; `None` if more than `edits_max` codes are

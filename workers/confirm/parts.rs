@@ -2,8 +2,9 @@
 //!
 //! [`crate::confirm::texts`] sums the same spans up. Here each has a kind and its place.
 
-use crate::confirm::alignment::{Span, Tokens, spans};
+use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::differences::{Difference, of_numbers, settle};
+use crate::confirm::edits::Span;
 use crate::confirm::texts::{FRAMED_CHARS_MIN, edits_max, headline, replaced_words};
 use crate::confirm::{Facts, Options};
 use serde::Serialize;

@@ -13,8 +13,9 @@
 //! sentence by sentence, and 5-grams do not. The greater of the measure and of the plain Jaccard
 //! similarity counts, so that words that lost the space between them cost nothing.
 
-use crate::confirm::alignment::{Span, Tokens, spans};
+use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::differences::{Difference, is_small, of_numbers, of_words, settle};
+use crate::confirm::edits::Span;
 use crate::confirm::lcs;
 use crate::confirm::{Facts, Options};
 

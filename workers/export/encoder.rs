@@ -1,7 +1,7 @@
 //! Encodes batches of rows as JSON lines and Parquet.
 
 use crate::error::{Error, Kind, Result};
-use crate::export::sink::Exported;
+use crate::export::exported::Exported;
 use crate::job::Form;
 use crate::store::digest::HashingFile;
 use crate::store::durable;

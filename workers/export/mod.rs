@@ -10,6 +10,7 @@ mod changes;
 mod clusters;
 mod current;
 pub(crate) mod encoder;
+pub(crate) mod exported;
 mod gone;
 mod large;
 mod little;

@@ -1,6 +1,6 @@
 //! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
-use crate::export::sink::{Moment, Shared, exported};
+use crate::export::exported::{Moment, Shared, exported};
 
 exported! {
     /// A live page and the cluster that it belongs to.

@@ -3,23 +3,18 @@
 //! Row groups and pages end at row numbers of the whole table, and earlier where its rows have very
 //! long texts. So the bytes do not depend on the process that exports or on the size of portions.
 
-use crate::document::NO_DATE;
 use crate::error::{Error, Kind, Result};
 pub use crate::export::encoder::Files;
 use crate::export::encoder::{Batch, CREATOR, Encoder, file_name};
+use crate::export::exported::Exported;
 use crate::job::{Form, Output};
 use crate::store::damage;
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array, UInt64Array,
-};
-use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use arrow_schema::SchemaRef;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use serde::{Serialize, Serializer};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::mem;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -27,151 +22,6 @@ use std::thread::{self, JoinHandle};
 const BATCH_ROWS: usize = 1 << 16;
 /// The bytes of text of rows that are encoded at once. Rows of ordinary URLs have fewer.
 const BATCH_BYTES: usize = 1 << 26;
-
-/// A row of an exported table.
-pub trait Exported: Serialize + Send + 'static {
-    /// The table's name.
-    const NAME: &'static str;
-    /// The columns.
-    fn schema() -> SchemaRef;
-    /// `rows` as columns.
-    fn arrays(rows: &[Self]) -> Vec<ArrayRef>
-    where
-        Self: Sized;
-    /// The bytes of its texts.
-    fn bytes(&self) -> usize;
-}
-
-/// A text that several rows share.
-#[derive(Clone, Debug, Default)]
-pub struct Shared(Arc<str>);
-
-impl From<String> for Shared {
-    fn from(text: String) -> Shared {
-        Shared(text.into())
-    }
-}
-
-impl Serialize for Shared {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-/// The zone of dates.
-const UTC: &str = "UTC";
-
-/// A date, in seconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment(i64);
-
-impl Moment {
-    /// The moment so many seconds after 1970; none for [`NO_DATE`].
-    pub fn of(seconds: i64) -> Option<Moment> {
-        (seconds != NO_DATE).then_some(Moment(seconds))
-    }
-}
-
-impl Serialize for Moment {
-    /// In ISO 8601; a second that no year of four digits has is a number.
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match jiff::Timestamp::from_second(self.0) {
-            Ok(timestamp) => serializer.collect_str(&timestamp),
-            Err(_) => serializer.serialize_i64(self.0),
-        }
-    }
-}
-
-/// The type of a field of an exported row.
-pub trait Cell {
-    /// The column's type.
-    fn data_type() -> DataType;
-    /// Whether the column may have nulls.
-    const NULLABLE: bool = false;
-    /// `cells` as a column.
-    fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
-    where
-        Self: 'a;
-    /// The bytes of its text; 0 for a constant.
-    fn bytes(&self) -> usize;
-}
-
-macro_rules! cell {
-    ($cell:ty, $type:expr, $nullable:expr, |$cells:ident| $array:expr, |$text:ident| $bytes:expr) => {
-        impl Cell for $cell {
-            const NULLABLE: bool = $nullable;
-            fn data_type() -> DataType {
-                $type
-            }
-            fn array<'a>($cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
-                Arc::new($array)
-            }
-            fn bytes(&self) -> usize {
-                let $text = self;
-                $bytes
-            }
-        }
-    };
-}
-cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |text| text.len());
-cell!(Shared, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells.map(|text| &text.0)), |text| {
-    text.0.len()
-});
-cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |_text| 0);
-cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).collect::<StringArray>(), |text| {
-    text.as_ref().map_or(0, String::len)
-});
-cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.copied()), |_number| 0);
-cell!(u64, DataType::UInt64, false, |cells| UInt64Array::from_iter_values(cells.copied()), |_number| 0);
-cell!(Option<u64>, DataType::UInt64, true, |cells| cells.copied().collect::<UInt64Array>(), |_number| 0);
-cell!(Option<u32>, DataType::UInt32, true, |cells| cells.copied().collect::<UInt32Array>(), |_number| 0);
-cell!(Option<&'static str>, DataType::Utf8, true, |cells| cells.copied().collect::<StringArray>(), |_text| 0);
-cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()), |_number| 0);
-cell!(Option<f64>, DataType::Float64, true, |cells| cells.copied().collect::<Float64Array>(), |_number| 0);
-cell!(
-    Option<Moment>,
-    DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
-    true,
-    |cells| {
-        let millis = cells.map(|moment| moment.as_ref().map(|moment| moment.0.saturating_mul(1000)));
-        millis.collect::<TimestampMillisecondArray>().with_timezone(UTC)
-    },
-    |_moment| 0
-);
-cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(), |_flag| 0);
-
-/// Declares a row whose fields are the columns of both formats.
-macro_rules! exported {
-    ($(#[$meta:meta])* pub struct $Row:ident in $name:literal { $($field:ident: $Field:ty),* $(,)? }) => {
-        $(#[$meta])*
-        #[derive(serde::Serialize)]
-        pub struct $Row {
-            $(pub $field: $Field,)*
-        }
-
-        impl $crate::export::sink::Exported for $Row {
-            const NAME: &'static str = $name;
-
-            fn schema() -> arrow_schema::SchemaRef {
-                use $crate::export::sink::Cell;
-                std::sync::Arc::new(arrow_schema::Schema::new(vec![
-                    $(arrow_schema::Field::new(stringify!($field), <$Field>::data_type(), <$Field>::NULLABLE),)*
-                ]))
-            }
-
-            fn arrays(rows: &[Self]) -> Vec<arrow_array::ArrayRef> {
-                use $crate::export::sink::Cell;
-                vec![$(<$Field>::array(rows.iter().map(|row| &row.$field)),)*]
-            }
-
-            fn bytes(&self) -> usize {
-                use $crate::export::sink::Cell;
-                [$(Cell::bytes(&self.$field),)*].iter().sum()
-            }
-        }
-    };
-}
-pub(crate) use exported;
 
 /// The folder of an export, and which forms its tables have there.
 pub struct Place<'a> {

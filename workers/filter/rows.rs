@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::export::encoder;
-use crate::export::sink::{Exported, exported};
+use crate::export::exported::{Exported, exported};
 use crate::filter::part::Part;
 use crate::filter::verdict::Record;
 use arrow_array::RecordBatch;
