@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     match damage::caught(|| commands::carry_out(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            logging::print_failure(&error, command.json());
+            logging::print_failure(&error);
             ExitCode::from(error.kind().exit_code())
         }
     }

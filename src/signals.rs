@@ -136,7 +136,7 @@ pub fn end(error: &Error, json: bool) {
         // Clear the line of the progress bar.
         let _ = std::io::stderr().write_all(b"\r\x1b[2K");
     }
-    logging::print_error(&error.to_string());
+    logging::print_failure(error);
     // The worker processes end because their stdin closes.
     exit(error.kind().exit_code().into())
 }
@@ -146,7 +146,7 @@ pub fn end(error: &Error, json: bool) {
 pub fn outlive_launcher() {
     on_first_signal(false, || {
         thread::sleep(LAUNCHER_TIMEOUT);
-        logging::print_error(&stopped().to_string());
+        logging::print_failure(&stopped());
         exit(Kind::TryAgain.exit_code().into())
     });
 }

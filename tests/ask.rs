@@ -1,5 +1,5 @@
 use crate::texts::text;
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -162,7 +162,7 @@ fn pages_that_are_gone_or_spelled_otherwise() {
     assert_eq!(told["differs_by"], serde_json::json!(["http or https", "www.", "a slash at the end"]));
     let output = bench.pagefold("explain", &["http://c.example/"]);
     assert_eq!(output.status.code(), Some(66));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = failure(&output.stderr);
     assert!(said.contains("http://c.example/: the store has no such page; http and https"), "{said}");
     let output = bench.pagefold("explain", &["http://a.example/x", "https://www.b.example/y/"]);
     assert_eq!(output.status.code(), Some(66));
@@ -285,7 +285,7 @@ fn forms_of_a_question() {
     std::fs::write(bench.at("x.warc"), "WARC/1.1\r\n").expect("written");
     let output = bench.pagefold("query", &["x.warc"]);
     assert_eq!(output.status.code(), Some(65));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
+    assert!(failure(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
 }
 
 /// A page with a stored text may change which text leads its cluster, though another page represents

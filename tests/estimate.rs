@@ -1,4 +1,4 @@
-use crate::workbench::{Bench, demo_inputs, pagefold};
+use crate::workbench::{Bench, demo_inputs, failure, pagefold};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,7 @@ fn estimate(arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(pagefold());
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("estimate").args(arguments).output();
     let output = output.expect("started");
-    let told = if output.status.success() { output.stdout } else { output.stderr };
-    (output.status.code(), String::from_utf8(told).expect("UTF-8"))
+    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr))
 }
 
 /// Of inputs that the sample holds whole, the pages are those that a run accepts. `run --dry-run`

@@ -1,4 +1,4 @@
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -217,7 +217,7 @@ fn mistakes_are_named() {
     let bench = bench("");
     let fails = |arguments: &[&str], code: i32, expected: &str| {
         let output = bench.pagefold("eval", arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
         assert!(stderr.contains(expected) && (code == 64 || stderr.lines().count() == 1), "{stderr}");
     };
@@ -407,7 +407,7 @@ fn answers_are_kept() {
     std::fs::write(bench.at("lines"), "s\ny\nmaybe\n").expect("written");
     let mut skipped = bench.other("eval", &["--labels", "answers.jsonl", "--ask", "60"]);
     let output = skipped.stdin(std::fs::File::open(bench.at("lines")).expect("written")).output().expect("started");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), failure(&output.stderr));
     assert_eq!(output.status.code(), Some(64), "{out}");
     assert!(err.contains("\"maybe\" is neither y, n, s nor q"), "{err}");
     assert!(out.matches("(1 of 60)").count() == 2 && out.contains("(2 of 60)"), "{out}");
@@ -416,7 +416,7 @@ fn answers_are_kept() {
     let first = truth.keys().next().expect("a page");
     std::fs::write(bench.at("some.jsonl"), format!("{}\n", json!({ "url": first, "label": "x" }))).expect("written");
     let output = bench.pagefold("eval", &["--labels", "some.jsonl", "--ask", "60"]);
-    let err = String::from_utf8_lossy(&output.stderr);
+    let err = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(64), "{err}");
     assert!(err.contains("some.jsonl") && err.contains("or a new file"), "{err}");
 }

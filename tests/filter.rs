@@ -1,6 +1,6 @@
 use crate::filter::scene::{crawl, line};
 use crate::texts::text;
-use crate::workbench::{Bench, copy_folder};
+use crate::workbench::{Bench, copy_folder, failure};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
@@ -286,7 +286,7 @@ fn the_record_that_holds() {
 
     put("3.jsonl", &[(one, "2024-03-01", 5)]);
     let refused = bench.pagefold("filter", &["--to", "kept"]);
-    let stderr = String::from_utf8_lossy(&refused.stderr);
+    let stderr = failure(&refused.stderr);
     assert!(refused.status.code() == Some(66) && stderr.contains("3.jsonl: is new, or changed"), "{stderr}");
     // Removed pages have no record that is kept.
     bench.run_well(&[]);
@@ -313,7 +313,7 @@ fn places_that_would_do_harm() {
         (&["--to", "x", "--removed", "y", "--undo", "z"], 66, "nothing to undo"),
     ] {
         let output = bench.pagefold("filter", arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = failure(&output.stderr);
         assert!(output.status.code() == Some(code) && stderr.contains(why), "{arguments:?}: {stderr}");
     }
 }

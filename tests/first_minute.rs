@@ -1,4 +1,4 @@
-use crate::workbench::{demo_inputs, pagefold};
+use crate::workbench::{demo_inputs, failure, pagefold};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -11,8 +11,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 /// Runs, which must end with `code`, and returns what it said.
 fn says(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = run(folder, arguments);
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8(text).expect("UTF-8");
+    let text = String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
     text
 }

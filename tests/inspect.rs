@@ -1,6 +1,6 @@
 use crate::crash::scene::{Scene, told};
 use crate::random::Random;
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -162,7 +162,8 @@ fn a_damaged_head_stops() {
             let output = flipped(&head, at, bit, || bench.pagefold(command, &[]));
             let stderr = told(&output);
             assert_eq!(output.status.code(), Some(74), "byte {at}, bit {bit}, {command}: {stderr}");
-            assert!(stderr.lines().count() == 1 && stderr.contains("damaged manifest"), "{command}: {stderr}");
+            let line = failure(&stderr);
+            assert!(stderr.lines().count() == 1 && line.contains("damaged manifest"), "{command}: {stderr}");
         }
     }
     scene.check_done(&bench, "all put back");
@@ -202,7 +203,7 @@ fn a_damaged_footer_stops() {
                         harmless += 1;
                     }
                     code => {
-                        let line = stderr.lines().find(|line| line.starts_with("pagefold: ")).unwrap_or_default();
+                        let line = failure(&stderr);
                         assert_eq!(code, Some(74), "{name}: byte {at}, bit {bit}: {stderr}");
                         assert!(line.contains(name) && line.contains("damaged segment"), "{stderr}");
                         refused += 1;

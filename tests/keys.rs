@@ -1,5 +1,5 @@
 use crate::containers::zip;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
 use parquet::arrow::ArrowWriter;
@@ -146,11 +146,11 @@ fn the_key_is_identity() {
     let bench = bench("");
     written(&bench, "a.jsonl", &lines().replace("\"url\"", "\"address\""));
     let refused = bench.run(&[]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let said = failure(&refused.stderr);
     assert!(refused.status.code() == Some(65) && said.contains("[read] key = \"id\""), "{said}");
     bench.run_well(&["--set", "read.key=id"]);
     let refused = bench.run(&["--set", "read.key=row"]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let said = failure(&refused.stderr);
     assert!(refused.status.code() == Some(78) && said.contains("read.key = \"id\", the job says \"row\""), "{said}");
     let rebuilt = bench.pagefold("rebuild", &["--set", "read.key=row"]);
     assert!(rebuilt.status.success(), "{}", String::from_utf8_lossy(&rebuilt.stderr));

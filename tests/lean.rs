@@ -1,4 +1,4 @@
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use serde_json::Value;
 use std::path::Path;
 
@@ -93,7 +93,7 @@ fn evidence_is_needed_otherwise() {
         let bench = Bench::new(&demo_inputs(), "");
         let arguments: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
         let output = bench.run(&arguments);
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        (output.status.code(), failure(&output.stderr))
     };
     let sets: Vec<&str> = sound.split(' ').collect();
     assert_eq!(run(&sets).0, Some(0));

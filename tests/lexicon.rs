@@ -1,5 +1,5 @@
 use crate::random::Random;
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -142,7 +142,7 @@ fn mistakes() {
     let (bench, _) = made_up(2);
     let fails = |command: &str, arguments: &[&str], code: i32, expected: &[&str]| {
         let output = bench.pagefold(command, arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert!(expected.iter().all(|what| stderr.contains(what)), "{stderr} lacks one of {expected:?}");
         assert!(!bench.at("x.tsv").exists());

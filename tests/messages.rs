@@ -1,4 +1,4 @@
-use crate::workbench::{Bench, demo_inputs, pagefold};
+use crate::workbench::{Bench, demo_inputs, failure, pagefold};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -27,13 +27,11 @@ fn run(folder: &Path, words: &[&str]) -> Output {
     Command::new(pagefold()).args(words).current_dir(folder).env_remove("RUST_LOG").output().expect("started")
 }
 
-/// Runs `pagefold` with `words`; asserts the exit code, and that the last lines of stderr have each
-/// of `expected` and no strange word. Returns stderr without the log.
+/// Runs `pagefold` with `words`; asserts the exit code, and that the error has each of `expected`
+/// and no strange word. Returns the error.
 fn says(folder: &Path, words: &[&str], code: i32, expected: &[&str]) -> String {
     let output = run(folder, words);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    // Lines of the log are JSON.
-    let said: String = stderr.lines().filter(|line| !line.starts_with('{')).map(|line| format!("{line}\n")).collect();
+    let said = failure(&output.stderr);
     println!("{} -> {code}\n{said}", words.join(" "));
     assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
     for what in expected {
@@ -70,7 +68,7 @@ fn of_a_job_file() {
     let says = |text: &str, expected: &[&str]| {
         let folder = scene("[\"in.jsonl\"]", text);
         let said = says(folder.path(), &["run", "job.toml"], 78, expected);
-        assert!(said.lines().all(|line| line.starts_with("pagefold: job.toml:")), "{said}");
+        assert!(said.lines().all(|line| line.starts_with("job.toml:")), "{said}");
         assert!(!folder.path().join("store").exists() && !folder.path().join("out").exists());
     };
     says(
@@ -180,7 +178,11 @@ fn of_commands() {
     // A job that would fail each night is not scheduled.
     write(at, "bad.toml", "[simhash]\nk = 9\n");
     says(at, &["schedule", "bad.toml", "--cron"], 78, &["bad.toml:2: [simhash] k = 9"]);
-    says(at, &["schedule", "gone.toml", "--cron"], 0, &["gone.toml: no such job yet"]);
+    says(at, &["schedule", "gone.toml", "--cron"], 0, &[]);
+    let early = run(at, &["schedule", "gone.toml", "--cron"]);
+    let warning: serde_json::Value = serde_json::from_slice(&early.stderr).expect("a line of the log");
+    assert_eq!(warning["level"], "WARN");
+    assert!(warning["message"].as_str().is_some_and(|message| message.contains("gone.toml: no such job yet")));
 }
 
 /// The folder of the job is a place like others: `.` and nothing name it, whatever the job's own
@@ -327,16 +329,21 @@ fn of_files_of_others() {
     }
 }
 
-/// A program that asks for JSON gets the error as a line of JSON, on stderr too.
+/// Off a terminal the error is one line of the log, with or without `--json`, however many mistakes
+/// it tells; it was plain text without `--json`.
 #[test]
-fn in_json() {
-    let folder = scene("\"in.jsonl\"", "[simhash]\nk = 9\n");
-    for command in ["run", "status"] {
-        let output = run(folder.path(), &[command, "job.toml", "--json"]);
-        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        let line: serde_json::Value = serde_json::from_str(&stderr).expect("a line of JSON");
+fn in_the_log() {
+    let folder = scene("\"in.jsonl\"", "[simhash]\nk = 9\nbnads = \"4\"\n");
+    for words in [&["run", "job.toml"][..], &["status", "job.toml"], &["status", "job.toml", "--json"]] {
+        let output = run(folder.path(), words);
+        let line: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one line of JSON");
+        let keys: Vec<&str> = line.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(keys, ["exit_code", "guard", "level", "message", "timestamp"], "{line}");
         assert_eq!((&line["level"], &line["exit_code"]), (&"ERROR".into(), &78.into()));
-        assert!(line["message"].as_str().is_some_and(|message| message.starts_with("job.toml:7: [simhash] k = 9")));
+        assert!(line["timestamp"].as_str().is_some_and(|time| time.starts_with("20") && time.ends_with('Z')), "{line}");
+        let mistakes: Vec<&str> = line["message"].as_str().expect("text").lines().collect();
+        assert!(mistakes[0].starts_with("job.toml:7: [simhash] k = 9") && mistakes.len() == 2, "{line}");
+        assert!(mistakes[1].starts_with("job.toml:8: [simhash] bnads: no such key"), "{line}");
     }
 }
 
@@ -373,7 +380,7 @@ fn of_denied_access() {
             command.uid(65_534).gid(65_534);
         }
         let output = command.output().expect("started");
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(77), "{name}: {stderr}");
         assert!(stderr.contains("denied"), "{name}: {stderr}");
         mode(at, 0o777);

@@ -1,11 +1,11 @@
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use std::path::Path;
 
 /// Runs the bench's job. Asserts one line on stderr that contains `expected`, the exit code, and a
 /// folder without store and results.
 fn fails(bench: &Bench, arguments: &[&str], code: i32, expected: &str) {
     let output = bench.run(arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(stderr.contains(expected), "{stderr} does not name {expected}");
@@ -64,10 +64,7 @@ fn too_many_rejects() {
     let bench = Bench::new(&file, "");
     let output = bench.run(&[]);
     assert_eq!(output.status.code(), Some(65));
-    assert!(
-        String::from_utf8_lossy(&output.stderr)
-            .contains("2 of 3 records were rejected (bad_json 1, no_url 1; such as ")
-    );
+    assert!(failure(&output.stderr).contains("2 of 3 records were rejected (bad_json 1, no_url 1; such as "));
     assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
     bench.run_well(&["--set", "read.rejects_max=1"]);
     assert_eq!(bench.lines("members").len(), 1);
@@ -82,7 +79,7 @@ fn another_identity() {
     let before = bench.multisets();
     let output = bench.run(&["--set", "simhash.k=2"]);
     assert_eq!(output.status.code(), Some(78));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("built with simhash.k = 3, the job says 2;"));
+    assert!(failure(&output.stderr).contains("built with simhash.k = 3, the job says 2;"));
     assert_eq!(bench.multisets(), before);
 }
 
@@ -94,7 +91,7 @@ fn locked() {
     let lock = workers::store::Store::lock(&bench.at("store")).expect("free");
     let output = bench.run(&[]);
     assert_eq!(output.status.code(), Some(75));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("LOCK"));
+    assert!(failure(&output.stderr).contains("LOCK"));
     drop(lock);
     bench.run_well(&[]);
 }

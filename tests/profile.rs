@@ -1,4 +1,4 @@
-use crate::workbench::{Bench, demo_inputs};
+use crate::workbench::{Bench, demo_inputs, failure};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -115,7 +115,7 @@ fn a_trace_is_written_where_asked() {
     let bench = Bench::new(&demo_inputs(), "");
     let refused = bench.run(&["--profile=nowhere/trace.json"]);
     assert_eq!(refused.status.code(), Some(64));
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let told = failure(&refused.stderr);
     assert!(told.contains("--profile nowhere/trace.json: name a file in a folder that exists"), "{told}");
     assert!(!bench.at("store").exists());
     let printed = bench.run_well(&[]);

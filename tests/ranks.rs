@@ -1,5 +1,5 @@
 use crate::texts::crawl;
-use crate::workbench::{Bench, demo_inputs, free_port, signal};
+use crate::workbench::{Bench, demo_inputs, failure, free_port, signal};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ fn one_exit_code() {
     let strict: Vec<Child> = (0..RANKS).map(|rank| scene.start(rank, &["--set", "read.rejects_max=0.0"])).collect();
     let outputs = ended(strict);
     all_ended_with(65, &outputs, "a guard");
-    assert!(said(&outputs[2]).contains("rank 0 says: "), "{}", said(&outputs[2]));
+    assert!(failure(&outputs[2].stderr).contains("rank 0 says: "), "{}", said(&outputs[2]));
     let lock = workers::store::Store::lock(&scene.bench.at("store")).expect("free");
     all_ended_with(75, &ended(scene.start_all()), "another run at work");
     drop(lock);
@@ -214,12 +214,16 @@ fn mistakes() {
     let one = |rank, arguments: &[&str]| scene.command(rank, arguments).output().expect("started");
     key(&scene.bench.at("key"), 0o644);
     let output = one(0, &[]);
-    assert!(output.status.code() == Some(78) && said(&output).contains("chmod 600"), "{}", said(&output));
+    assert!(output.status.code() == Some(78) && failure(&output.stderr).contains("chmod 600"), "{}", said(&output));
     key(&scene.bench.at("key"), 0o600);
     let output = one(RANKS, &[]);
-    assert!(output.status.code() == Some(64) && said(&output).contains("PAGEFOLD_RANK"), "{}", said(&output));
+    assert!(output.status.code() == Some(64) && failure(&output.stderr).contains("PAGEFOLD_RANK"), "{}", said(&output));
     let output = one(0, &["--threads", "2"]);
-    assert!(output.status.code() == Some(64) && said(&output).contains("PAGEFOLD_WORKERS"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(64) && failure(&output.stderr).contains("PAGEFOLD_WORKERS"),
+        "{}",
+        said(&output)
+    );
     assert!(!scene.bench.at("store").exists());
 }
 
@@ -327,7 +331,7 @@ fn the_kubernetes_manifest() {
     command.args(["worker", "job.toml"]).current_dir(scene.bench.at("")).envs(variables.iter().cloned());
     command.env("PAGEFOLD_KEY_FILE", scene.bench.at("gone")).env("JOB_COMPLETION_INDEX", "2");
     let output = command.output().expect("started");
-    assert!(said(&output).contains("cannot read the key in"), "{}", said(&output));
+    assert!(failure(&output.stderr).contains("cannot read the key in"), "{}", said(&output));
     let known = include_str!("../src/cluster/allocation.rs");
     assert!(variables.iter().all(|(name, _)| known.contains(&format!("\"{name}\""))), "{variables:?}");
     let script = std::fs::read_to_string(example("slurm.sbatch")).expect("there");

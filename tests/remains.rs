@@ -1,4 +1,4 @@
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use workers::store::manifest::{self, Manifest};
@@ -18,11 +18,11 @@ fn deliver(bench: &Bench, night: u32, more: &str) {
     std::fs::write(bench.at(&format!("in/{night}.jsonl")), line + more).expect("written");
 }
 
-/// Exit code, stdout and stderr of a command.
+/// Exit code, stdout and error of a command.
 fn told(bench: &Bench, name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = bench.pagefold(name, arguments);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    (output.status.code(), text(output.stdout), failure(output.stderr))
 }
 
 fn attempts(bench: &Bench) -> usize {

@@ -1,6 +1,6 @@
 use crate::serve::client::{Reply, Server, connect_from, reply};
 use crate::texts::text;
-use crate::workbench::{Bench, number};
+use crate::workbench::{Bench, failure, number};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -289,7 +289,7 @@ fn starts_that_fail() {
     let bench = bench(8, "");
     let failed = |arguments: &[&str]| {
         let output = bench.pagefold("serve", arguments);
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        (output.status.code(), failure(&output.stderr))
     };
     let (code, said) = failed(&["--bind", "0.0.0.0:0"]);
     assert_eq!((code, said.contains("--token-file")), (Some(64), true), "{said}");

@@ -1,5 +1,5 @@
 use crate::random::Random;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -167,7 +167,7 @@ fn a_host_that_fails_for_good() {
     let output = scene.start().wait_with_output().expect("waited");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(75), "{stderr}");
-    let last = stderr.lines().last().expect("a line");
+    let last = failure(&output.stderr);
     assert!(last.contains("127.0.0.2: ended with exit code 255: no route to that host (attempt 2)"), "{last}");
     scene.no_worker_left();
 }

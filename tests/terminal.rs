@@ -1,5 +1,5 @@
 use crate::texts::crawl;
-use crate::workbench::{Bench, demo_inputs, skip};
+use crate::workbench::{Bench, demo_inputs, failure, skip};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -75,8 +75,13 @@ impl Screen {
     }
 }
 
-/// What a command shows on a terminal of so many columns; none without python3.
+/// What a command shows on a terminal of so many columns; none without python3. It must succeed.
 fn shown(columns: usize, command: &Command) -> Option<Screen> {
+    shown_to_end(columns, command, 0)
+}
+
+/// [`shown`] by a command that must end with `code`.
+fn shown_to_end(columns: usize, command: &Command, code: i32) -> Option<Screen> {
     let mut python = Command::new("python3");
     python.args(["-c", TERMINAL, &columns.to_string()]).arg(command.get_program()).args(command.get_args());
     python.current_dir(command.get_current_dir().expect("a folder")).env_remove("NO_COLOR").env("TERM", "xterm");
@@ -90,7 +95,7 @@ fn shown(columns: usize, command: &Command) -> Option<Screen> {
         skip("python3");
         return None;
     };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stdout));
     Some(Screen::of(std::str::from_utf8(&output.stdout).expect("UTF-8")))
 }
 
@@ -176,22 +181,26 @@ fn answers_are_not_cut() {
 }
 
 /// Off a terminal nothing is painted or drawn: a run logs JSON lines on stderr, `--json` gives one
-/// object on stdout, and with it a failure is a JSON line, too, while a person gets one plain line.
+/// object on stdout, and a failure is a line of the log.
 #[test]
 fn no_terminal() {
     let bench = Bench::new(&demo_inputs(), "");
     let json = written(&bench.run(&["--json"]));
     assert_eq!(json.lines().count(), 1);
     assert!(serde_json::from_str::<Value>(&json).expect("JSON")["pages"].is_u64(), "{json}");
-    let failed = |arguments: &[&str]| -> String {
-        let output = bench.pagefold("explain", arguments);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(66), 0));
-        String::from_utf8(output.stderr).expect("UTF-8")
-    };
-    let told = failed(&["http://nowhere.example/"]);
-    assert!(told.starts_with("pagefold: http://nowhere.example/: the store has no such page"), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    let told = failed(&["http://nowhere.example/", "--json"]);
-    let line: Value = serde_json::from_str(&told).expect("one JSON line");
-    assert_eq!((line["level"].as_str(), line["exit_code"].as_u64()), (Some("ERROR"), Some(66)), "{line}");
+    let output = bench.pagefold("explain", &["http://nowhere.example/"]);
+    assert_eq!((output.status.code(), written(&output)), (Some(66), String::new()));
+    assert!(failure(&output.stderr).starts_with("http://nowhere.example/: the store has no such page"), "{output:?}");
+}
+
+/// On a terminal an error is plain text for people, a line for each mistake, with `--json` too.
+#[test]
+fn errors_on_a_terminal() {
+    let bench = Bench::new(&demo_inputs(), "[simhash]\nk = 9\nbnads = 4\n");
+    for arguments in [&[][..], &["--json"]] {
+        let Some(screen) = shown_to_end(80, &bench.other("status", arguments), 78) else { return };
+        let text = screen.text();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("pagefold: job.toml:")).collect();
+        assert!(lines.len() == 2 && !text.contains('{') && !screen.is_painted, "{text}");
+    }
 }

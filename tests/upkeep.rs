@@ -1,5 +1,5 @@
 use crate::crash::scene::Mount;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,13 +28,12 @@ fn at(now: i64) -> [String; 2] {
     ["--now".to_owned(), now.to_string()]
 }
 
-/// Runs as of `now` with more arguments, and returns exit code, stdout and stderr.
+/// Runs as of `now` with more arguments, and returns exit code, stdout and the error.
 fn run(bench: &Bench, now: i64, more: &[&str]) -> (Option<i32>, String, String) {
     let now = at(now);
     let arguments: Vec<&str> = now.iter().map(String::as_str).chain(more.iter().copied()).collect();
     let output = bench.run(&arguments);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), failure(&output.stderr))
 }
 
 /// Without input an epoch is due on the day on which pages expire and not before; a clock that is
@@ -356,7 +355,7 @@ fn rebuild_is_the_way_up_from_older_formats() {
     }
     for name in ["run", "export", "verify", "status", "gc"] {
         let output = bench.pagefold(name, &[]);
-        let err = String::from_utf8_lossy(&output.stderr);
+        let err = failure(&output.stderr);
         assert!(output.status.code() == Some(78) && err.contains("`pagefold rebuild`"), "{name}: {err}");
     }
     let output = bench.pagefold("rebuild", &[]);
@@ -402,7 +401,7 @@ fn garbage_is_named_then_deleted() {
     assert!(bench.tables() == tables);
     let output = bench.pagefold("rollback", &["2"]);
     assert_eq!(output.status.code(), Some(64));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no epoch 2 to go back to; there are 8, 9, 10, 11"));
+    assert!(failure(&output.stderr).contains("no epoch 2 to go back to; there are 8, 9, 10, 11"));
 }
 
 /// `gc` deleted the manifest before a rollback, which its `changes` are made from, and no export

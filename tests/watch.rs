@@ -1,4 +1,4 @@
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -222,8 +222,7 @@ fn pings() {
     let said = so_far(2);
     assert_eq!(said[0], get("/id-of-secret/start?x=1"));
     assert_eq!(said[1].0, "POST /id-of-secret/fail?x=1 HTTP/1.1");
-    let line = stderr(&failed);
-    assert_eq!(said[1].1, line.trim_end().replace("pagefold: ", "exit code 65: "));
+    assert_eq!(said[1].1, format!("exit code 65: {}", failure(&failed.stderr)));
     let lock = workers::store::Store::lock(&bench.at("store")).expect("free");
     assert_eq!(run(&bench, &["--skip-if-running"]).status.code(), Some(0));
     assert_eq!(run(&bench, &[]).status.code(), Some(75));

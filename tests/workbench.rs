@@ -8,6 +8,19 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// The error with which a command off a terminal ended, as a terminal shows it but without
+/// `pagefold: `; nothing if it succeeded. In the log on stderr it is the only line of JSON with an
+/// exit code; a mistake in the command line is plain text.
+pub fn failure(stderr: impl AsRef<[u8]>) -> String {
+    let stderr = String::from_utf8_lossy(stderr.as_ref());
+    let message = |line: &str| match serde_json::from_str::<serde_json::Value>(line) {
+        Ok(log) if log["exit_code"].is_u64() => Some(log["message"].as_str().expect("a message").to_owned()),
+        Ok(_) => None,
+        Err(_) => Some(line.to_owned()),
+    };
+    stderr.lines().filter_map(message).collect::<Vec<_>>().join("\n")
+}
+
 /// The binary under test: the one that `PAGEFOLD_BINARY` names, else the one that cargo built for
 /// the tests. CI names the release that it has built already.
 pub fn pagefold() -> String {

@@ -156,34 +156,6 @@ impl Command {
             _ => (false, 0),
         }
     }
-
-    /// Whether the command answers in JSON.
-    pub fn json(&self) -> bool {
-        match self {
-            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => of.run.json,
-            Command::Rebuild(of) => of.json,
-            Command::Export(Export { of, .. })
-            | Command::Check(Check { of, .. })
-            | Command::Estimate(Estimate { of, .. })
-            | Command::Status(Status { of, .. })
-            | Command::Explain(Explain { of, .. })
-            | Command::Query(Query { of, .. })
-            | Command::Report(Report { of, .. })
-            | Command::Serve(Serve { of, .. })
-            | Command::Verify(Verify { of, .. })
-            | Command::Eval(Eval { of, .. })
-            | Command::Rollback(Rollback { of, .. })
-            | Command::Gc(Gc { of, .. })
-            | Command::Filter(Filter { of, .. })
-            | Command::Lexicon(Lexicon { of, .. }) => of.json,
-            Command::Schedule(_)
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Init(_)
-            | Command::Send(_)
-            | Command::Worker => false,
-        }
-    }
 }
 
 /// A command on the store of a job.
@@ -234,7 +206,7 @@ pub fn parse() -> Result<Command, ExitCode> {
     }
     Cli::try_parse().map(|cli| cli.command).map_err(|error| {
         if let Some(line) = no_such_command(&error) {
-            logging::print_error(&line);
+            logging::print_plain(&line);
             return ExitCode::from(Kind::Usage.exit_code());
         }
         // A closed pipe while the usage error is printed is not worth a second error.

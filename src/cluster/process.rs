@@ -2,7 +2,8 @@
 //!
 //! Its messages arrive as events. No call here waits for the process, except to see it end: orders
 //! leave through a thread of their own, because a stopped process does not read its stdin. The
-//! lines on its stderr are forwarded, and the last one is kept to explain why it ended.
+//! lines on its stderr are forwarded; its error, or the last line of text, is kept to explain why
+//! it ended.
 //!
 //! The command that reaches another host runs without a shell here. It must not ask questions, and
 //! the host's key must be known already: a launcher under cron has nobody to answer. What the
@@ -65,7 +66,8 @@ pub struct Process {
     child: Child,
     /// Dropping the sender closes the process's stdin.
     orders: Option<SyncSender<String>>,
-    last_stderr_line: Arc<Mutex<String>>,
+    /// Its error, or the last line of text on its stderr.
+    reason: Arc<Mutex<String>>,
     /// Ends when the process closes its stderr.
     reading: JoinHandle<()>,
     is_remote: bool,
@@ -111,8 +113,8 @@ impl Process {
                 }
             }
         });
-        let last_stderr_line: Arc<Mutex<String>> = Arc::default();
-        let kept = last_stderr_line.clone();
+        let reason: Arc<Mutex<String>> = Arc::default();
+        let kept = reason.clone();
         let reading = thread::spawn(move || forward_stderr(stderr, &kept));
         let events = events.clone();
         thread::spawn(move || {
@@ -120,7 +122,7 @@ impl Process {
             // The receiver may have been dropped.
             let _ = events.send((process, ProcessEvent::Closed));
         });
-        Ok(Process { child, orders: Some(orders), last_stderr_line, reading, is_remote })
+        Ok(Process { child, orders: Some(orders), reason, reading, is_remote })
     }
 
     /// Queues `order`.
@@ -167,7 +169,7 @@ impl Process {
                 _ => "ended".into(),
             },
         };
-        let text = lock(&self.last_stderr_line);
+        let text = lock(&self.reason);
         let how = if text.is_empty() { how } else { format!("{how}: {text}") };
         (how, status.and_then(|status| status.code()))
     }
@@ -229,12 +231,9 @@ fn read_messages(stdout: impl Read, emit: impl Fn(ProcessEvent) -> bool) {
 fn forward_stderr(stderr: impl Read, kept: &Mutex<String>) {
     let mut reader = BufReader::new(stderr);
     while let Some(line) = line(&mut reader, 1 << 16) {
-        let line = String::from_utf8_lossy(&line);
-        logging::forward(&line);
-        if !line.starts_with('{') && !line.trim().is_empty() {
-            let end = line.char_indices().map(|(at, _)| at).take_while(|at| *at <= KEPT_BYTES_MAX).last().unwrap_or(0);
-            let text = if line.len() <= KEPT_BYTES_MAX { &line[..] } else { &line[..end] };
-            *lock(kept) = text.trim().to_owned();
+        if let Some(mut text) = logging::forward(&String::from_utf8_lossy(&line)) {
+            text.truncate(text.floor_char_boundary(KEPT_BYTES_MAX));
+            *lock(kept) = text;
         }
     }
 }

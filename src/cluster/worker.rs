@@ -6,6 +6,7 @@
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, Task, memory_bytes, own_digest, settle};
 use crate::cluster::probe::{self, Probe};
 use crate::signals;
+use crate::terminal::logging;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -142,7 +143,10 @@ impl Launcher {
 
 /// Runs `pagefold worker` as a launcher starts it.
 pub fn command() -> Result<()> {
-    workers::mesh::exit_on_panic(send_failure);
+    mesh::exit_on_panic(|error| {
+        send_failure(error);
+        logging::print_failure(error);
+    });
     signals::outlive_launcher();
     run()
 }

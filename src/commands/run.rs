@@ -16,6 +16,7 @@ use crate::forecast;
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::logging;
 use crate::terminal::print;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
@@ -47,7 +48,7 @@ use workers::upkeep::merge;
 
 /// `pagefold run`.
 pub fn command(start: &cli::Start) -> Result<()> {
-    workers::mesh::exit_on_panic(|_| ());
+    workers::mesh::exit_on_panic(logging::print_failure);
     let json = start.unattended.run.json;
     signals::on_signal(json);
     let outcome = with_job(start).and_then(|arguments| run(&arguments, None));

@@ -9,7 +9,6 @@ use crate::cluster::cluster_file;
 use crate::jobs;
 use crate::schedule::moments::{Moments, RunCommand, absolute, moments};
 use crate::schedule::units;
-use crate::terminal::logging;
 use crate::terminal::print::show;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
@@ -76,7 +75,7 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let job = match path.exists() {
         false if command.job.contains(units::INSTANCE) => None,
         false if arguments.cron => {
-            logging::print_error(&format!("{}: no such job yet; each run would fail", command.job));
+            tracing::warn!("{}: no such job yet; each run would fail", command.job);
             None
         }
         _ => Some(jobs::read(path, &[])?),

@@ -1,9 +1,12 @@
-//! Logs on stderr: lines for people on a terminal, JSON lines elsewhere. `RUST_LOG` overrides the
-//! flags: a level, or levels of modules (`warn,workers::mesh=debug`).
+//! Logs on stderr, errors included: lines for people on a terminal, JSON lines elsewhere. `RUST_LOG`
+//! overrides the flags: a level, or levels of modules (`warn,workers::mesh=debug`).
 
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
@@ -46,24 +49,135 @@ impl Write for OwnLine {
     }
 }
 
-/// Prints the error of a failed command: for a program that asked for JSON as a line of the log.
-pub fn print_failure(error: &Error, json: bool) {
-    if !json || std::io::stderr().is_terminal() {
-        return print_error(&error.to_string());
-    }
-    let code = error.kind().exit_code();
-    let line = json!({ "level": "ERROR", "message": error.to_string(), "exit_code": code, "guard": error.guard() });
-    forward(&line.to_string());
+/// The error of a failed command as a line of the log; only such a line has an exit code.
+#[derive(Serialize)]
+struct Failure {
+    timestamp: String,
+    level: &'static str,
+    message: String,
+    exit_code: u8,
+    guard: Option<&'static str>,
 }
 
-/// Prints the error of a failed command, in one write: a line, or several of equal rank. If stderr
-/// is closed or full, the exit code still reports the failure.
-pub fn print_error(lines: &str) {
-    let lines: String = lines.lines().map(|line| format!("pagefold: {line}\n")).collect();
+/// Prints the error of a failed command, whatever the level of the log. If stderr is closed or
+/// full, the exit code still reports the failure.
+pub fn print_failure(error: &Error) {
+    let message = error.to_string();
+    if std::io::stderr().is_terminal() {
+        return print_plain(&message);
+    }
+    let (exit_code, guard) = (error.kind().exit_code(), error.guard());
+    write(&json_line(&Failure { timestamp: timestamp(), level: "ERROR", message, exit_code, guard }));
+}
+
+/// Prints what is wrong for people, wherever stderr goes: a line, or several of equal rank.
+pub fn print_plain(lines: &str) {
+    write(&plain(lines));
+}
+
+fn plain(lines: &str) -> String {
+    lines.lines().map(|line| format!("pagefold: {line}\n")).collect()
+}
+
+/// The time in the form of the log's other lines.
+fn timestamp() -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = SystemTime.format_time(&mut Writer::new(&mut text));
+    text
+}
+
+fn json_line(line: &impl Serialize) -> String {
+    serde_json::to_string(line).unwrap_or_default() + "\n"
+}
+
+/// Writes to stderr, all at once, so that lines of several threads do not mix.
+fn write(lines: &str) {
     let _ = std::io::stderr().lock().write_all(lines.as_bytes());
 }
 
-/// Forwards a line that another process wrote to its stderr, in one write.
-pub fn forward(line: &str) {
-    let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+/// Forwards a line that another process wrote to its stderr, in the form of this log. Returns what
+/// in it may explain how that process ended: an error, or a line that is not from a log.
+pub fn forward(line: &str) -> Option<String> {
+    let terminal = std::io::stderr().is_terminal();
+    let (shown, explains) = forwarded(line, terminal);
+    if terminal && !shown.is_empty() {
+        // The bar may be there.
+        let _ = OwnLine.write(shown.as_bytes());
+    } else {
+        write(&shown);
+    }
+    explains
+}
+
+/// A line of a log that is JSON.
+#[derive(Deserialize)]
+struct LogLine {
+    level: String,
+    #[serde(default)]
+    message: String,
+    exit_code: Option<u8>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+/// How [`forward`] shows `line`, and what explains an end. Workers log in JSON, as their stderr is
+/// a pipe; ssh and shells write text. A worker's error loses its exit code: the command has its own.
+fn forwarded(line: &str, terminal: bool) -> (String, Option<String>) {
+    let text = line.trim();
+    let told = |level: &str, message: &str| {
+        json_line(&json!({ "timestamp": timestamp(), "level": level, "message": message }))
+    };
+    match serde_json::from_str::<LogLine>(text) {
+        Ok(log) if terminal => (on_terminal(&log), log.exit_code.map(|_| log.message)),
+        Ok(LogLine { message, exit_code: Some(_), .. }) => (told("ERROR", &message), Some(message)),
+        Ok(_) => (format!("{text}\n"), None),
+        Err(_) if text.is_empty() => (String::new(), None),
+        Err(_) if terminal => (format!("{text}\n"), Some(text.to_owned())),
+        Err(_) => (told("WARN", text), Some(text.to_owned())),
+    }
+}
+
+/// A line of a worker's log as a terminal shows it.
+fn on_terminal(log: &LogLine) -> String {
+    if log.exit_code.is_some() {
+        return plain(&log.message);
+    }
+    let more = log.more.iter().filter(|(name, _)| *name != "timestamp");
+    let more: String = more.map(|(name, value)| format!(" {name}={value}")).collect();
+    format!("{:>5} {}{more}\n", log.level, log.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of workers, of ssh and of shells are all lines of one log: JSON in a pipe, and plain
+    /// on a terminal, where a worker's JSON was shown raw. Only an error and text explain an end.
+    #[test]
+    fn lines_of_other_processes() {
+        let warning = r#"{"timestamp":"2025-01-01T00:00:00.000000Z","level":"WARN","message":"refused","total":2,"why":"a \"key\""}"#;
+        assert_eq!(forwarded(warning, false), (format!("{warning}\n"), None));
+        assert_eq!(forwarded(warning, true), (" WARN refused total=2 why=\"a \\\"key\\\"\"\n".into(), None));
+        let failure = r#"{"timestamp":"2025-01-01T00:00:00.000000Z","level":"ERROR","message":"one\ntwo","exit_code":70,"guard":null}"#;
+        let explains = Some("one\ntwo".to_owned());
+        assert_eq!(forwarded(failure, true), ("pagefold: one\npagefold: two\n".into(), explains.clone()));
+        let read = |shown: &str| serde_json::from_str::<LogLine>(shown).expect("a line of the log");
+        let (shown, told) = forwarded(failure, false);
+        let log = read(&shown);
+        assert_eq!((log.level.as_str(), log.exit_code, told), ("ERROR", None, explains));
+        assert_eq!(log.message, "one\ntwo");
+        for text in ["no \"route\" to it\r", "{no JSON", "7"] {
+            let told = Some(text.trim().to_owned());
+            assert_eq!(forwarded(text, true), (format!("{}\n", text.trim()), told.clone()));
+            let (shown, explains) = forwarded(text, false);
+            assert_eq!(explains, told);
+            let log = read(&shown);
+            assert_eq!((log.level.as_str(), Some(log.message)), ("WARN", told));
+            assert!(log.more.contains_key("timestamp") && shown.ends_with("}\n"), "{shown}");
+        }
+        for terminal in [true, false] {
+            assert_eq!(forwarded(" \r", terminal), (String::new(), None));
+        }
+    }
 }

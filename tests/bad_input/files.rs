@@ -1,5 +1,5 @@
 use super::{TOLERANT, account, add, counts, crawl, gzip, line, page, text};
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use serde_json::json;
@@ -46,7 +46,7 @@ fn run_or_hang(bench: &Bench, arguments: &[&str]) -> Output {
 /// Runs, which must fail with `code`, and returns what it printed.
 fn fails(bench: &Bench, arguments: &[&str], code: i32) -> String {
     let output = run_or_hang(bench, arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{stderr}");
     stderr
 }

@@ -1,5 +1,5 @@
 use super::{account, add, counts, crawl, html, line, page, response, text, warc};
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ fn one_text_many_times() {
     let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
     let refused = bench.run(&[]);
     assert_eq!(refused.status.code(), Some(65));
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let said = failure(&refused.stderr);
     assert!(said.contains("20000 of 20000 pages of source"), "{said}");
     bench.run_well(&["--allow", "source_folded"]);
     let (summary, clusters) = (bench.summary(), bench.lines("clusters"));

@@ -1,5 +1,5 @@
 use crate::crash::scene::{Mount, Scene, told};
-use crate::workbench::skip;
+use crate::workbench::{failure, skip};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -42,9 +42,9 @@ fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize>
             let stderr = told(&output);
             let what = format!("{folder} with {limit}={limited}{unit}: {stderr}");
             assert_eq!(output.status.code(), Some(code), "{what}");
-            let lines: Vec<&str> = stderr.lines().filter(|line| !line.starts_with('{')).collect();
-            let [line] = lines[..] else { panic!("{what}") };
-            assert!(line.starts_with("pagefold: cannot ") && line.contains("No space left on device"), "{what}");
+            let line = failure(stderr);
+            assert!(line.lines().count() == 1, "{what}");
+            assert!(line.starts_with("cannot ") && line.contains("No space left on device"), "{what}");
             let named = line.split([' ', ':']).find(|word| word.starts_with(&format!("{folder}/")));
             let named = named.unwrap_or_else(|| panic!("no file is named: {what}"));
             // Some names contain the process's id.

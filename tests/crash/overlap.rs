@@ -1,4 +1,5 @@
 use crate::crash::scene::{Scene, told};
+use crate::workbench::failure;
 use std::process::Stdio;
 
 /// Of two runs that start together on one store exactly one commits. The other says that it must be
@@ -27,7 +28,7 @@ fn overlapping_runs() {
                     came_after += 1;
                 }
                 Some(75) => {
-                    assert!(told(output).contains("another run is at work"), "{output:?}");
+                    assert!(failure(&output.stderr).contains("another run is at work"), "{output:?}");
                     refused += 1;
                 }
                 _ => panic!("round {round}: {output:?}"),

@@ -1,6 +1,7 @@
 use crate::crash::scene::{Scene, has_acknowledged};
 use crate::crash::strace::{self, Call, STDERR, STDOUT};
 use crate::random::Random;
+use crate::workbench::failure;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,8 +71,8 @@ fn strike(scene: &Scene, call: &Call, fault: Fault) -> usize {
     if status.success() {
         scene.check_done(&bench, &what);
     } else if fault != Fault::Killed && !call.path.ends_with(STDOUT) {
-        let lines: Vec<&str> = stderr.lines().filter(|line| line.starts_with("pagefold: ")).collect();
-        assert!(lines.len() == 1 && lines[0].contains(" error "), "{what}: {stderr}");
+        let line = failure(&stderr);
+        assert!(line.lines().count() == 1 && line.contains(" error "), "{what}: {stderr}");
     }
     scene.run_again(&bench, &what);
     epoch

@@ -3,7 +3,7 @@
 use super::scene::{crawl, gzip, records};
 use super::{assert_rows_are_members, decoded, files, filter, rows, word};
 use crate::containers::zip;
-use crate::workbench::{Bench, copy_folder, demo_inputs, fixture, has_python, skip};
+use crate::workbench::{Bench, copy_folder, demo_inputs, failure, fixture, has_python, skip};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -98,7 +98,7 @@ fn records_of_a_wacz() {
     std::fs::write(bench.at("in/x.wacz"), &bytes).expect("written");
     bench.run_well(&[]);
     let refused = bench.pagefold("filter", &["--to", "kept", "--records", "records"]);
-    let stderr = String::from_utf8_lossy(&refused.stderr);
+    let stderr = failure(&refused.stderr);
     assert!(refused.status.code() == Some(64) && stderr.contains("x.wacz is a WACZ"), "{stderr}");
     assert!(!bench.at("kept").exists() && !bench.at("records").exists());
     filter(&bench, &["--records", "records"]);

@@ -2,7 +2,7 @@
 
 use super::scene::{crawl, lines, records};
 use super::{content, decoded, files, filter, rows, word};
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
@@ -62,7 +62,7 @@ fn rows_get_their_cluster() {
     }
     let refused = |arguments: &[&str], why: &str| {
         let output = bench.pagefold("filter", arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = failure(&output.stderr);
         assert!(output.status.code() == Some(64) && stderr.contains(why), "{stderr}");
     };
     let row = json!({ "url": "http://z.example/", "text": "one text of its own", "cluster": 1 });
@@ -114,7 +114,7 @@ fn tables_of_records_in_any_folder() {
     std::fs::write(bench.at("three/a.jsonl.parquet"), "not ours").expect("written");
     for to in ["kept", "new"] {
         let refused = bench.pagefold("filter", &["--to", to, "--records", "three"]);
-        let stderr = String::from_utf8_lossy(&refused.stderr);
+        let stderr = failure(&refused.stderr);
         assert!(refused.status.code() == Some(73) && stderr.contains("not written by this filter"), "{stderr}");
         assert_eq!(std::fs::read(bench.at("three/a.jsonl.parquet")).expect("there"), b"not ours");
     }

@@ -1,6 +1,6 @@
 use super::lan::Lan;
 use super::scene::{GENEROUS, Run, Scene};
-use crate::workbench::{free_port, skip};
+use crate::workbench::{failure, free_port, skip};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ fn over_ssh() {
     let status = run.ended();
     let log = run.log();
     assert_eq!(status.code(), Some(76), "{log}");
-    let last = log.lines().last().unwrap_or_default();
+    let last = failure(&log);
     assert!(last.contains(&lan.address(1)) && last.contains("Host key verification failed"), "{log}");
     assert!(!scene.bench.at("out/members.jsonl").exists());
     lan.no_worker_left(GENEROUS, "a wrong host key");

@@ -4,7 +4,7 @@ use super::client::{Server, send};
 use super::{asked, bench, problem, row};
 use crate::random::Random;
 use crate::texts::text;
-use crate::workbench::{Bench, number};
+use crate::workbench::{Bench, failure, number};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -376,13 +376,13 @@ fn one_server_has_the_inbox() {
     let _server = Server::start(&bench, &[]);
     let output = bench.pagefold("serve", &["--bind", "127.0.0.1:0"]);
     assert_eq!(output.status.code(), Some(75), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--read-only"), "{output:?}");
+    assert!(failure(&output.stderr).contains("--read-only"), "{output:?}");
     let other = Server::start(&bench, &["--read-only"]);
     assert_eq!(problem(&other.post("/insert", &asked(1)[0]), 409)["reason"], "no_inbox");
     assert_eq!(told(&other.post("/check", &asked(1)[0]).json(), "verdict"), "identical");
     let output = bench.pagefold("serve", &["--set", "read.complete=true"]);
     assert_eq!(output.status.code(), Some(78), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("[serve] inbox: not with"), "{output:?}");
+    assert!(failure(&output.stderr).contains("[serve] inbox: not with"), "{output:?}");
 }
 
 /// A crawl may begin with a server: records are inserted into a store that is not there yet, and a

@@ -21,7 +21,6 @@ mod start;
 use crate::locks::lock;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Sender, channel};
@@ -282,26 +281,25 @@ fn verdict(thread: &str, message: &str) -> Option<Error> {
     thread.starts_with("timely:").then(|| Error::internal(format!("{thread} panicked: {message}")))
 }
 
-/// From now on a panic in one of timely's threads ends the process at once, with one line on
-/// stderr: the other workers would otherwise wait for ever. The exit code is that of
-/// [`Kind::TryAgain`] if timely lost a connection, else of [`Kind::Internal`]. `before_exit` is
-/// called first. Panics of other threads are handled as before.
-pub fn exit_on_panic(before_exit: impl Fn(&Error) + Send + Sync + 'static) {
+/// From now on a panic in one of timely's threads ends the process once `report` has told of it:
+/// the other workers would otherwise wait for ever. The exit code is that of [`Kind::TryAgain`] if
+/// timely lost a connection, else of [`Kind::Internal`]. Panics of other threads are handled as
+/// before.
+pub fn exit_on_panic(report: impl Fn(&Error) + Send + Sync + 'static) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if panics::is_guarded() {
             return;
         }
         let thread = std::thread::current();
-        let text = panic_message(info.payload());
-        let Some(mut error) = verdict(thread.name().unwrap_or(""), text) else {
+        let text = panic_message(info.payload()).replace('\n', " ");
+        let Some(mut error) = verdict(thread.name().unwrap_or(""), &text) else {
             return before(info);
         };
         if let (Kind::Internal, Some(place)) = (error.kind(), info.location()) {
             error = Error::internal(format!("{error} ({place})"));
         }
-        before_exit(&error);
-        let _ = writeln!(std::io::stderr(), "pagefold: {}", error.to_string().replace('\n', " "));
+        report(&error);
         std::process::exit(error.kind().exit_code().into());
     }));
 }

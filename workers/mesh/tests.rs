@@ -2,6 +2,7 @@
 //!
 //! The listeners are bound before the processes start, so that no other test can take a port.
 
+use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender};
@@ -327,13 +328,13 @@ fn panics_are_judged() {
     assert!(verdict("main", "index out of bounds").is_none());
 }
 
-/// With `exit_on_panic` a panicking worker ends its process with exit code 70 and one line. The
-/// test runs itself again as that process.
+/// With `exit_on_panic` a panicking worker ends its process with exit code 70, after an error of one
+/// line. The test runs itself again as that process.
 #[test]
 fn a_panicking_worker_ends_its_process() {
     const CHILD: &str = "PAGEFOLD_TEST_PANIC";
     if std::env::var_os(CHILD).is_some() {
-        exit_on_panic(|_| ());
+        exit_on_panic(|error| eprintln!("told: {error}"));
         let _ = execute(2, None, silently, |worker| match worker.index() {
             0 => panic!("as the\ntest bids"),
             _ => std::thread::sleep(GENEROUS),
@@ -349,7 +350,7 @@ fn a_panicking_worker_ends_its_process() {
         .unwrap();
     let error = String::from_utf8(child.stderr).unwrap();
     assert_eq!(child.status.code(), Some(70), "{error}");
-    assert!(error.contains("pagefold: timely:work-0 panicked: as the test bids"), "{error}");
+    assert!(error.contains("told: timely:work-0 panicked: as the test bids"), "{error}");
 }
 
 /// Three processes exchange messages, and meanwhile records over the same listeners. A process that
