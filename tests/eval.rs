@@ -423,8 +423,10 @@ fn answers_are_kept() {
 
 /// Pages that name one canonical address, in the page or in HTTP, are labels: with the page at the
 /// address if the store has it, with each other if not. One address on everything, an own address,
-/// one that the latest record no longer names and one that contradicts another are none. What is
-/// written measures recall, and an existing file stays as it is.
+/// one that the latest record no longer names and one that contradicts another are none. So are
+/// pages of which one led to the other or had its bytes, which gave no labels before; but not with
+/// a page that the store lacks, nor by the revisit of an error. What is written measures recall,
+/// and an existing file stays as it is.
 #[test]
 fn canonical_addresses_are_labels() {
     let bench = Bench::new(Path::new("in"), "");
@@ -455,37 +457,50 @@ fn canonical_addresses_are_labels() {
     let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
     std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
     let page = html(2, false, "");
-    let response = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nLink: <x>; rel=canonical\r\n\r\n{page}");
-    let record = format!(
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://c.example/in-http\r\nContent-Length: {}\r\n\r\n{response}\r\n\r\n",
-        response.len()
-    );
-    std::fs::write(bench.at("in/2.warc"), record).expect("written");
+    let record = |kind: &str, url: &str, http: &str| {
+        format!(
+            "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://{url}\r\nContent-Length: {}\r\n\r\nHTTP/1.1 {http}\r\n\r\n",
+            http.len() + 9
+        )
+    };
+    let link = "200 OK\r\nContent-Type: text/html\r\nLink: <x>; rel=canonical\r\n\r\n";
+    let refers = "revisit\r\nWARC-Refers-To-Target-URI: http://c.example/";
+    let records = [
+        record("response", "c.example/in-http", &[link, &page].concat()),
+        record("response", "c.example/own", "302 Found\r\nLocation: alone\r\n\r\n"),
+        record("response", "a.example/1?from=mail", "307 Temporary\r\nLocation: /1\r\n\r\n"),
+        record("response", "c.example/two", "302 Found\r\nLocation: /login\r\n\r\n"),
+        record(&[refers, "own"].concat(), "b.example/far", "200 OK\r\n\r\n"),
+        record(&[refers, "alone"].concat(), "c.example/two", "404 Gone\r\n\r\n"),
+        record(&[refers, "two"].concat(), "c.example/two", "200 OK\r\n\r\n"),
+    ];
+    std::fs::write(bench.at("in/2.warc"), records.concat()).expect("written");
     bench.run_well(&[]);
     let made = bench.pagefold("eval", &["--labels", "labels.jsonl", "--canonical"]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     assert_eq!(
         String::from_utf8_lossy(&made.stdout),
-        "labels.jsonl: 4 rows: 28 of 31 HTML pages name another address; 2 groups of pages of the store share one; left out: 1 \
-         group of more than 20 pages\n"
+        "labels.jsonl: 6 rows: 4 by canonical (28 of 31 HTML pages name another address; left out: 1 URL that more than 20 \
+         share), 1 by redirect (3 URLs lead to another), 1 by revisit (1 URL had the bytes of another)\n"
     );
     let written = std::fs::read_to_string(bench.at("labels.jsonl")).expect("written");
-    let pairs: Vec<(Value, Value)> = written
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
-        .inspect(|row| assert_eq!((&row["same"], &row["by"]), (&json!(true), &json!("canonical")), "{row}"))
-        .map(|row| (row["a"].clone(), row["b"].clone()))
-        .collect();
+    let rows: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let expected = [
-        ("http://a.example/1", "http://a.example/1?from=mail"),
-        ("http://a.example/1", "http://b.example/far"),
-        ("http://c.example/in-http", "http://c.example/x?1"),
-        ("http://c.example/in-http", "http://c.example/x?2"),
+        ("http://a.example/1", "http://a.example/1?from=mail", "canonical"),
+        ("http://a.example/1", "http://b.example/far", "canonical"),
+        ("http://c.example/alone", "http://c.example/own", "redirect"),
+        ("http://c.example/in-http", "http://c.example/x?1", "canonical"),
+        ("http://c.example/in-http", "http://c.example/x?2", "canonical"),
+        ("http://c.example/own", "http://b.example/far", "revisit"),
     ];
-    assert_eq!(pairs, expected.map(|(a, b)| (json!(a), json!(b))));
+    assert_eq!(rows, expected.map(|(a, b, by)| json!({ "a": a, "b": b, "same": true, "by": by })));
     let measured = bench.pagefold("eval", &["--labels", "labels.jsonl", "--json"]);
     let measured: Value = serde_json::from_slice(&measured.stdout).expect("JSON");
-    assert_eq!(counts(&measured["all"]["cluster"]), [4, 3, 3], "{measured}");
+    assert_eq!(counts(&measured["all"]["cluster"]), [6, 3, 3], "{measured}");
+    let made = bench.pagefold("eval", &["--labels", "more.jsonl", "--canonical", "--json"]);
+    let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
+    let kinds = ["canonical", "redirect", "revisit"].map(|by| made["hints"][by]["pairs"].as_u64());
+    assert_eq!((made["rows"].as_u64(), kinds), (Some(6), [Some(4), Some(1), Some(1)]), "{made}");
     let again = bench.pagefold("eval", &["--labels", "labels.jsonl", "--canonical"]);
     assert_eq!(again.status.code(), Some(64));
     assert_eq!(std::fs::read_to_string(bench.at("labels.jsonl")).expect("there"), written);

@@ -1,10 +1,10 @@
-//! `pagefold eval --canonical`: writes labels of what sites say of their own pages.
+//! `pagefold eval --canonical`: writes labels of what a crawl has of addresses that are the same.
 
 use crate::terminal::print::{counted, grouped, print_json, show};
 use crate::{cli, jobs};
 use serde_json::json;
 use workers::error::{Error, Kind, Result};
-use workers::eval::canonical::{GROUP_PAGES_MAX, Hints, hints};
+use workers::eval::canonical::{By, Counts, GROUP_PAGES_MAX, Hints, Pair, hints};
 use workers::store::durable;
 
 /// `pagefold eval --canonical`.
@@ -22,7 +22,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         let line = format!("{}; nothing was written", told(&found));
         return Err(Error::new(Kind::NoInput, line));
     }
-    let row = |(a, b): &(String, String)| format!("{}\n", json!({ "a": a, "b": b, "same": true, "by": "canonical" }));
+    let row = |Pair { a, b, by }: &Pair| format!("{}\n", json!({ "a": a, "b": b, "same": true, "by": by }));
     let rows: String = found.pairs.iter().map(row).collect();
     let output = |e: Error| e.with_kind(Kind::Output);
     let whole = std::path::absolute(path).map_err(|e| output(Error::io("find", path, e)))?;
@@ -34,14 +34,23 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
 }
 
 fn told(found: &Hints) -> String {
-    let left_out = match found.left_out {
+    let kinds = By::ALL.into_iter().zip(&found.counts).map(|(by, counts)| {
+        let named = grouped(counts.named);
+        let (kind, what) = match by {
+            By::Canonical => {
+                ("canonical", format!("{named} of {} name another address", counted(found.html_pages, "HTML page")))
+            }
+            By::Redirect => ("redirect", format!("{} lead to another", counted(counts.named, "URL"))),
+            By::Revisit => ("revisit", format!("{} had the bytes of another", counted(counts.named, "URL"))),
+        };
+        format!("{} by {kind} ({what}{})", grouped(counts.pairs), left_out(counts))
+    });
+    kinds.collect::<Vec<_>>().join(", ")
+}
+
+fn left_out(counts: &Counts) -> String {
+    match counts.left_out {
         0 => String::new(),
-        n => format!("; left out: {} of more than {GROUP_PAGES_MAX} pages", counted(n, "group")),
-    };
-    format!(
-        "{} of {} name another address; {} of pages of the store share one{left_out}",
-        grouped(found.linked),
-        counted(found.html_pages, "HTML page"),
-        counted(found.groups, "group")
-    )
+        n => format!("; left out: {} that more than {GROUP_PAGES_MAX} share", counted(n, "URL")),
+    }
 }

@@ -1,10 +1,13 @@
-//! Makes labels from what sites say of their own pages: the canonical address (RFC 6596).
+//! Makes labels from what a crawl has of addresses that are the same: canonical addresses, redirects
+//! and revisits.
 //!
-//! A link `rel=canonical`, in the head of an HTML page or in HTTP's `Link`, names the address under
-//! which the same content should be known. The inputs are read again for it, so that no store has
-//! to hold what only an evaluation needs. It is a hint: some sites name their front page, or the
-//! first page of a series, everywhere. So an address that many pages name is left out, and what is
-//! left is to be looked at, not to be believed.
+//! A link `rel=canonical` (RFC 6596), in the head of an HTML page or in HTTP's `Link`, names the
+//! address under which the same content should be known. A redirect leads from one address to
+//! another. A revisit of another URL says that both had the same bytes. The inputs are read again for
+//! these, so that no store has to hold what only an evaluation needs. All are hints: some sites name
+//! their front page, or lead to a page of logins, everywhere; and what was true at one date need not
+//! be so of the pages that the store has. So an address that many name is left out, and what is left
+//! is to be looked at, not to be believed.
 
 use crate::document::{Id, PageUrl, canonical_url, own_key};
 use crate::error::Result;
@@ -14,65 +17,137 @@ use crate::fold::ingest;
 use crate::job::Job;
 use crate::lexicon::Inputs;
 use crate::read::headers::{Headers, link};
+use crate::read::http;
 use crate::read::record::{Body, Heading, Item, Record};
+use crate::read::redirect::Redirect;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{PageRow, UrlRow};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The pages of one canonical address, with the page at it, that are taken for the same.
+/// The addresses that name one other address, with that one, which are taken for the same.
 pub const GROUP_PAGES_MAX: usize = 20;
 
-/// What the canonical addresses of a crawl say.
+/// Why two pages are taken for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A page names the other address as its canonical one, or both name the same.
+    Canonical,
+    /// HTTP led from the one to the other.
+    Redirect,
+    /// Both had the same bytes.
+    Revisit,
+}
+
+impl By {
+    /// All, in the order in which one of them names a pair.
+    pub const ALL: [By; 3] = [By::Canonical, By::Redirect, By::Revisit];
+}
+
+/// What the inputs of a job say of addresses that are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hints {
     /// HTML pages with an address, each counted once.
     pub html_pages: u64,
-    /// Those that name another address than their own.
-    pub linked: u64,
-    /// The addresses that two pages of the store or more share, one of them perhaps by being there.
-    pub groups: u64,
-    /// The addresses that are left out, as more than [`GROUP_PAGES_MAX`] pages share them.
-    pub left_out: u64,
-    /// Two pages of the store that are the same by these links, ascending: the page at the address,
-    /// or the first that names it, and each other of the group.
+    /// What each kind of hints says, in the order of [`By::ALL`].
+    #[serde(flatten, serialize_with = "by_name")]
+    pub counts: [Counts; 3],
+    /// Two pages of the store that are the same by these hints, in the order of their URLs.
     #[serde(skip)]
-    pub pairs: Vec<(String, String)>,
+    pub pairs: Vec<Pair>,
 }
 
-/// What the last record of a page names.
+/// What one kind of hints says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// The addresses that name another one.
+    pub named: u64,
+    /// The addresses that are left out, as more than [`GROUP_PAGES_MAX`] share them.
+    pub left_out: u64,
+    /// The pairs that have no earlier kind.
+    pub pairs: u64,
+}
+
+/// Two pages that are the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Pair {
+    /// The page at the address that is named, or the first that names it.
+    pub a: String,
+    /// Another one of the group.
+    pub b: String,
+    /// Why.
+    pub by: By,
+}
+
+/// What the last record of an address names.
 struct Named {
     date: Option<i64>,
     /// None if it names no other address than its own.
     target: Option<Id>,
 }
 
-/// Reads the inputs of `job`, and says which pages of the store's head share a canonical address.
+/// What addresses name, for each of [`By::ALL`].
+type AllNamed = [BTreeMap<Id, Named>; 3];
+
+/// Reads the inputs of `job`, and says which pages of the store's head are the same by its hints.
 ///
 /// # Errors
 ///
 /// `NoInput` if the job has no inputs; `Io` if one cannot be read.
 pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
-    let mut named: BTreeMap<Id, Named> = BTreeMap::new();
+    let mut named = AllNamed::default();
     for (input, split) in Inputs::of(job)?.splits() {
         let mut reader = ingest::open(job, split, input)?;
         reader.keep_heads();
         while let Some(entry) = reader.next()? {
             let heading = reader.take_head();
-            let Item::Record(record) = entry.item else { continue };
+            if let Some(Redirect { visit, target }) = heading.as_ref().and_then(Redirect::of) {
+                refer(&mut named, By::Redirect, [&visit.url, &target], visit.date);
+            }
+            let record = match entry.item {
+                Item::Record(record) => record,
+                Item::Mirror(mirror) => {
+                    if heading.as_ref().is_none_or(is_of_page) {
+                        refer(&mut named, By::Revisit, [&mirror.url, &mirror.of], mirror.of_date);
+                    }
+                    continue;
+                }
+                Item::Skip(_) | Item::Reject { .. } => continue,
+            };
             let page = if reader.has_keys() { own_key(&record.url) } else { canonical_url(&record.url) };
             if let Some(found) = of_record(&record, heading.as_ref(), &page) {
-                remember(&mut named, page.doc, found);
+                remember(&mut named[By::Canonical as usize], page.doc, found);
             }
         }
     }
-    let (html_pages, linked) = (named.len() as u64, named.values().filter(|page| page.target.is_some()).count() as u64);
-    let pairs = named.into_iter().filter_map(|(doc, page)| Some((page.target?, doc))).collect();
-    let hints = Hints { html_pages, linked, ..Hints::default() };
-    grouped(hints, pairs, &Snapshot::of(store, head))
+    let docs = sorted(named.iter().flatten().flat_map(|(doc, named)| [Some(*doc), named.target]).flatten());
+    Ok(paired(&named, &urls(&Snapshot::of(store, head), &docs)?))
+}
+
+/// The URLs of the pages among `docs` that have a text.
+fn urls(snapshot: &Snapshot<'_>, docs: &[Id]) -> Result<BTreeMap<Id, String>> {
+    let pages = snapshot.table::<PageRow>()?;
+    let live: Vec<Id> = rows(&pages, docs).filter(|page| !page.content.is_none()).map(|page| page.doc).collect();
+    let urls = snapshot.table::<UrlRow>()?;
+    Ok(rows(&urls, &live).map(|row| (row.doc, String::from_utf8_lossy(&row.url).into_owned())).collect())
+}
+
+/// Remembers that the first URL names the second. A record that stays at the same page says nothing.
+fn refer(named: &mut AllNamed, by: By, urls: [&str; 2], date: Option<i64>) {
+    let [doc, target] = urls.map(|url| canonical_url(url).doc);
+    if doc != target {
+        remember(&mut named[by as usize], doc, Named { date, target: Some(target) });
+    }
+}
+
+/// Whether the revisit with this head is of a page. All redirects and many errors have the same
+/// empty body, and crawlers write revisits of them, too.
+fn is_of_page(head: &Heading) -> bool {
+    http::status(head.http()).is_none_or(|status| (200..300).contains(&status))
 }
 
 /// What an HTML page names; none if the record is no HTML page.
@@ -88,7 +163,7 @@ fn of_record(record: &Record, heading: Option<&Heading>, page: &PageUrl) -> Opti
     Some(Named { date: record.date, target: target.filter(|target| *target != page.doc) })
 }
 
-/// Of the records of one page the latest counts, and of those the last that is read.
+/// Of the records of one address the latest counts, and of those the last that is read.
 fn remember(named: &mut BTreeMap<Id, Named>, doc: Id, found: Named) {
     match named.entry(doc) {
         Entry::Vacant(entry) => _ = entry.insert(found),
@@ -97,31 +172,172 @@ fn remember(named: &mut BTreeMap<Id, Named>, doc: Id, found: Named) {
     }
 }
 
-/// Groups pages with a text by the address that they name; `pairs` has the address, then the page.
-fn grouped(mut hints: Hints, pairs: Vec<(Id, Id)>, snapshot: &Snapshot<'_>) -> Result<Hints> {
-    let docs = sorted(pairs.iter().flat_map(|(target, page)| [*target, *page]));
-    let pages = snapshot.table::<PageRow>()?;
-    let live: Vec<Id> = rows(&pages, &docs).filter(|page| !page.content.is_none()).map(|page| page.doc).collect();
-    let urls = snapshot.table::<UrlRow>()?;
-    let urls: BTreeMap<Id, String> =
-        rows(&urls, &live).map(|row| (row.doc, String::from_utf8_lossy(&row.url).into_owned())).collect();
-    let mut groups: BTreeMap<Id, Vec<&str>> = BTreeMap::new();
-    for (target, page) in &pairs {
-        groups.entry(*target).or_default().extend(urls.get(page).map(String::as_str));
-    }
-    for (target, mut group) in groups {
-        group.sort_unstable();
-        // The page at the address comes first, if it is there.
-        group.splice(..0, urls.get(&target).map(String::as_str));
-        if group.len() > GROUP_PAGES_MAX {
-            hints.left_out += 1;
-        } else if let [first, others @ ..] = &group[..]
-            && !others.is_empty()
-        {
-            hints.groups += 1;
-            hints.pairs.extend(others.iter().map(|other| ((*first).to_owned(), (*other).to_owned())));
+/// The pairs of pages by what they name. `urls` has the pages of the store that have a text.
+fn paired(named: &AllNamed, urls: &BTreeMap<Id, String>) -> Hints {
+    let mut hints = Hints { html_pages: named[By::Canonical as usize].len() as u64, ..Hints::default() };
+    let mut pairs: BTreeMap<[&str; 2], Pair> = BTreeMap::new();
+    for ((by, named), counts) in By::ALL.into_iter().zip(named).zip(&mut hints.counts) {
+        for (target, docs) in groups(named) {
+            counts.named += docs.len() as u64;
+            let group = of_store(by, target, &docs, urls);
+            let [a, others @ ..] = &group[..] else { continue };
+            if others.is_empty() {
+                continue;
+            }
+            // Addresses that the store does not have count, too: a site may lead all that is gone to
+            // its front page.
+            if docs.len() + usize::from(urls.contains_key(&target)) > GROUP_PAGES_MAX {
+                counts.left_out += 1;
+                continue;
+            }
+            for b in others {
+                pairs.entry([a.min(b), a.max(b)]).or_insert_with(|| {
+                    counts.pairs += 1;
+                    Pair { a: (*a).to_owned(), b: (*b).to_owned(), by }
+                });
+            }
         }
     }
+    hints.pairs = pairs.into_values().collect();
     hints.pairs.sort_unstable();
-    Ok(hints)
+    hints
+}
+
+/// The addresses that name each address.
+fn groups(named: &BTreeMap<Id, Named>) -> BTreeMap<Id, Vec<Id>> {
+    let mut groups: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
+    for (doc, target) in named.iter().filter_map(|(doc, named)| Some((*doc, named.target?))) {
+        groups.entry(target).or_default().push(doc);
+    }
+    groups
+}
+
+/// The pages of a group that the store has: first the page at the address that they name.
+fn of_store<'a>(by: By, target: Id, docs: &[Id], urls: &'a BTreeMap<Id, String>) -> Vec<&'a str> {
+    let there = urls.get(&target).map(String::as_str);
+    // Two addresses that lead to a third one need not be the same; if they call it their canonical
+    // one, their site says that they are.
+    if there.is_none() && by != By::Canonical {
+        return Vec::new();
+    }
+    let mut others: Vec<&str> = docs.iter().filter_map(|doc| urls.get(doc)).map(String::as_str).collect();
+    others.sort_unstable();
+    there.into_iter().chain(others).collect()
+}
+
+/// The counts under the names of [`By::ALL`].
+fn by_name<S: Serializer>(counts: &[Counts; 3], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(By::ALL.into_iter().zip(counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doc(url: &str) -> Id {
+        canonical_url(url).doc
+    }
+
+    fn pages(urls: &[&str]) -> BTreeMap<Id, String> {
+        urls.iter().map(|url| (doc(url), (*url).to_owned())).collect()
+    }
+
+    /// What addresses name: the kind, the address, the other one and the date.
+    fn named(records: &[(By, &str, &str, i64)]) -> AllNamed {
+        let mut named = AllNamed::default();
+        for &(by, url, target, date) in records {
+            let date = Some(date);
+            if by == By::Canonical {
+                let target = Some(doc(target)).filter(|target| *target != doc(url));
+                remember(&mut named[0], doc(url), Named { date, target });
+            } else {
+                refer(&mut named, by, [url, target], date);
+            }
+        }
+        named
+    }
+
+    fn told(hints: &Hints) -> Vec<(&str, &str, By)> {
+        hints.pairs.iter().map(|pair| (pair.a.as_str(), pair.b.as_str(), pair.by)).collect()
+    }
+
+    const A: &str = "http://a.example/";
+    const B: &str = "http://b.example/";
+    const C: &str = "http://c.example/";
+    const D: &str = "http://d.example/";
+
+    /// A pair is told once, whichever way round and however often it is said, by the first kind.
+    #[test]
+    fn a_pair_has_one_kind() {
+        let found = named(&[
+            (By::Revisit, A, B, 1),
+            (By::Redirect, B, A, 1),
+            (By::Canonical, A, B, 1),
+            (By::Revisit, A, C, 2),
+            (By::Redirect, C, A, 1),
+            (By::Revisit, D, A, 1),
+        ]);
+        let hints = paired(&found, &pages(&[A, B, C, D]));
+        assert_eq!(told(&hints), [(A, C, By::Redirect), (A, D, By::Revisit), (B, A, By::Canonical)]);
+        assert_eq!(hints.counts.map(|counts| (counts.named, counts.pairs)), [(1, 1), (2, 1), (2, 1)]);
+        let json = serde_json::to_value(&hints).expect("JSON");
+        assert_eq!((&json["html_pages"], &json["revisit"]["pairs"]), (&1.into(), &1.into()), "{json}");
+    }
+
+    /// Only pages that the store has with a text are told, and those that lead to a page that it
+    /// does not have are not taken for the same, unless they name it as their canonical address.
+    #[test]
+    fn both_pages_live() {
+        for by in By::ALL {
+            let found = named(&[(by, A, C, 1), (by, B, C, 1)]);
+            assert_eq!(told(&paired(&found, &pages(&[A, C]))), [(C, A, by)]);
+            assert_eq!(told(&paired(&found, &pages(&[A]))), []);
+            let both: &[_] = if by == By::Canonical { &[(A, B, by)] } else { &[] };
+            assert_eq!(told(&paired(&found, &pages(&[A, B]))), both);
+        }
+    }
+
+    /// A revisit of a redirect or an error says nothing of a page; one without HTTP's header does.
+    #[test]
+    fn revisits_of_pages() {
+        for (http, want) in [
+            ("", true),
+            ("HTTP/1.1 200 OK\r\n\r\n", true),
+            ("HTTP/1.1 301\r\n\r\n", false),
+            ("HTTP/1.1 404 Gone\r\n\r\n", false),
+        ] {
+            assert_eq!(is_of_page(&Heading::of(b"WARC/1.1\r\n\r\n", http.as_bytes())), want, "{http}");
+        }
+    }
+
+    /// The latest record of an address counts, and one that stays at its page says nothing: it does
+    /// not take back what another one says.
+    #[test]
+    fn the_latest_counts() {
+        let found = named(&[
+            (By::Redirect, A, C, 2),
+            (By::Redirect, A, B, 1),
+            (By::Redirect, A, "http://a.example:80/#top", 3),
+        ]);
+        assert_eq!(told(&paired(&found, &pages(&[A, B, C]))), [(C, A, By::Redirect)]);
+        let found = named(&[(By::Canonical, A, C, 2), (By::Canonical, A, A, 3)]);
+        let hints = paired(&found, &pages(&[A, C]));
+        assert_eq!((told(&hints), hints.html_pages, hints.counts[0].named), (vec![], 1, 0));
+    }
+
+    /// An address that too many name is left out, though the store has few of them: a site leads all
+    /// that is gone to its front page.
+    #[test]
+    fn crowded_addresses() {
+        for by in By::ALL {
+            let urls: Vec<String> = (0..GROUP_PAGES_MAX).map(|n| format!("http://a.example/{n}")).collect();
+            let records: Vec<(By, &str, &str, i64)> = urls.iter().map(|url| (by, url.as_str(), B, 1)).collect();
+            let live = pages(&[B, &urls[0]]);
+            assert_eq!(told(&paired(&named(&records[1..]), &live)), []);
+            let most = paired(&named(&records[..GROUP_PAGES_MAX - 1]), &live);
+            assert_eq!((told(&most), most.counts[by as usize].left_out), (vec![(B, urls[0].as_str(), by)], 0));
+            let more = paired(&named(&records), &live);
+            assert_eq!((told(&more), more.counts[by as usize].left_out), (vec![], 1));
+        }
+    }
 }

@@ -39,6 +39,7 @@ use crate::fold::ingest;
 use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
+use crate::read::record::Item;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::manifest::Head;
 use crate::store::{Lock, Store, damage};
@@ -432,10 +433,12 @@ struct Portions<'a> {
 impl Portions<'_> {
     fn record(&mut self) -> Result<Option<Record>> {
         let Some(entry) = self.reader.next()? else { return Ok(None) };
+        // Only a page is replaced by a revisit.
+        let is_page = matches!(entry.item, Item::Record(_));
         let id = self.reader.record_id();
         let mut record = Record::of(entry, id, self.reader.has_keys());
         record.file_end = self.reader.file_end();
-        record.head = self.reader.take_head();
+        record.head = self.reader.take_head().filter(|_| is_page);
         Ok(Some(record))
     }
 

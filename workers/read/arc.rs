@@ -5,7 +5,7 @@
 //! record at the start of a file is skipped as `warcinfo`.
 
 use super::dialect::Dialect;
-use super::record::{Item, Notes, Record, url};
+use super::record::{Item, Notes, Record, Visit, url};
 use super::{Limits, date, http};
 
 /// The dialect of ARC.
@@ -40,6 +40,16 @@ impl<'a> HeaderLine<'a> {
                 length,
             })
         })
+    }
+
+    /// Where and when the crawler was, or why that is no page.
+    fn visit(&self) -> Result<Visit, Item> {
+        let url = url(self.url)?;
+        if !http::is_web(&url) {
+            return Err(Item::Skip("scheme"));
+        }
+        let date = std::str::from_utf8(self.date).ok().and_then(date::parse);
+        Ok(Visit { url, date, bad_date: date.is_none() })
     }
 }
 
@@ -99,17 +109,20 @@ impl Dialect for Arc {
         let Some(line) = HeaderLine::parse(header) else {
             return Item::reject("bad_header", String::from_utf8_lossy(header));
         };
-        let url = match url(line.url) {
-            Ok(url) if http::is_web(&url) => url,
-            Ok(_) => return Item::Skip("scheme"),
-            Err(reject) => return reject,
+        let Visit { url, date, bad_date } = match line.visit() {
+            Ok(visit) => visit,
+            Err(item) => return item,
         };
-        let date = std::str::from_utf8(line.date).ok().and_then(date::parse);
         match http::body(body, Some(line.media), limits.record_bytes_max, notes) {
-            Ok(body) => Item::Record(Record { url, date, bad_date: date.is_none(), score: None, body }),
+            Ok(body) => Item::Record(Record { url, date, bad_date, score: None, body }),
             Err(item) => item.about(&url),
         }
     }
+}
+
+/// Where and when the crawler was that wrote the record with this header; none if that is no page.
+pub fn visit(header: &[u8]) -> Option<Visit> {
+    HeaderLine::parse(header)?.visit().ok()
 }
 
 /// Whether a file that starts with these bytes is ARC without a `filedesc:` record.

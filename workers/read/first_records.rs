@@ -1,6 +1,6 @@
 //! Reads no more than the first records of an input, for a sample.
 
-use super::record::{Entry, Notes};
+use super::record::{Entry, Heading, Notes};
 use super::{Options, Reader, Split};
 use crate::error::Result;
 
@@ -48,6 +48,16 @@ impl Reader for FirstRecords {
 
     fn record_id(&self) -> Option<&str> {
         self.reader.as_ref().and_then(|reader| reader.record_id())
+    }
+
+    fn keep_heads(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.keep_heads();
+        }
+    }
+
+    fn take_head(&mut self) -> Option<Heading> {
+        self.reader.as_mut().and_then(|reader| reader.take_head())
     }
 
     fn has_keys(&self) -> bool {

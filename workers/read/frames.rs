@@ -114,7 +114,7 @@ impl<D: Dialect> Frames<D> {
                 let (head, body) = self.source.window()[..end].split_at(header);
                 let body = if trim { trim_line_ends(body) } else { body };
                 let item = self.dialect.item(head, body, &self.limits, &mut self.notes);
-                if self.keeps_heads && matches!(item, Item::Record(_)) {
+                if self.keeps_heads && item.is_sound() {
                     self.head = Some(Heading::of(head, body));
                 }
                 match item.is_sound() {

@@ -7,7 +7,7 @@
 //! caller's limit; a body without an encoding was bounded by the caller as part of its record.
 
 use super::headers::{self, Headers, media_type};
-use super::record::{Body, Item, Notes};
+use super::record::{Body, Item, Notes, url};
 use super::zstd_stream::WINDOW_LOG_MAX;
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -18,6 +18,18 @@ const ENCODINGS_MAX: usize = 4;
 /// Whether a URL has the scheme `http` or `https`.
 pub fn is_web(url: &str) -> bool {
     ["http://", "https://"].iter().any(|s| url.get(..s.len()).is_some_and(|head| head.eq_ignore_ascii_case(s)))
+}
+
+/// The status of a response; none if it is no response.
+pub fn status(response: &[u8]) -> Option<u16> {
+    parse(response).map(|(status, ..)| status)
+}
+
+/// Where a redirect leads, as its `Location` has it; none if the response is no redirect.
+pub fn location(response: &[u8]) -> Option<String> {
+    let (status, head, _) = parse(response)?;
+    let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
+    url(Headers::parse(head).get("Location").filter(|_| is_redirect)?).ok()
 }
 
 /// The page in a response. `media` is the media type that the archive states, for responses without

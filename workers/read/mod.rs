@@ -26,6 +26,7 @@ mod lz4_stream;
 mod members;
 pub mod parquet;
 pub mod record;
+pub mod redirect;
 pub mod row;
 pub mod sample;
 mod score;
@@ -129,9 +130,9 @@ pub trait Reader {
     fn file_end(&self) -> Option<u64> {
         None
     }
-    /// Lets the reader keep the head of each page in an archive.
+    /// Lets the reader keep the head of each sound record in an archive.
     fn keep_heads(&mut self) {}
-    /// The head of the last record, if it is a page in an archive and heads are kept.
+    /// The head of the last record, if it is a sound one in an archive and heads are kept.
     fn take_head(&mut self) -> Option<Heading> {
         None
     }

@@ -32,6 +32,17 @@ pub struct Record {
     pub body: Body,
 }
 
+/// Where and when a crawl was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// [`Record::url`].
+    pub url: String,
+    /// [`Record::date`].
+    pub date: Option<i64>,
+    /// [`Record::bad_date`].
+    pub bad_date: bool,
+}
+
 /// What a crawl found at a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {

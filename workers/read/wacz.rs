@@ -9,7 +9,7 @@ use super::codec::Codec;
 use super::companion::Companion;
 use super::frames::Frames;
 use super::input::open_file;
-use super::record::{Entry, Notes};
+use super::record::{Entry, Heading, Notes};
 use super::source::Source;
 use super::warc::Warc;
 use super::{Limits, Reader, Split};
@@ -58,6 +58,7 @@ struct Archive {
 pub struct Wacz {
     path: PathBuf,
     limits: Limits,
+    keeps_heads: bool,
     /// Those that are not yet opened, the last one first.
     archives: Vec<Archive>,
     open: Option<Open>,
@@ -82,6 +83,7 @@ impl Wacz {
         Ok(Wacz {
             path: split.path.clone(),
             limits: limits.clone(),
+            keeps_heads: false,
             archives,
             open: None,
             notes: Notes::default(),
@@ -94,7 +96,10 @@ impl Wacz {
         let Some(archive) = self.archives.pop() else { return Ok(false) };
         let source = Source::open_part(&self.path, archive.start, archive.end, &self.limits)?;
         let codec = source.codec();
-        let frames = Frames::new(source, Warc::default(), self.limits.clone());
+        let mut frames = Frames::new(source, Warc::default(), self.limits.clone());
+        if self.keeps_heads {
+            frames.keep_heads();
+        }
         self.open = Some(Open { archive, codec, frames });
         Ok(true)
     }
@@ -149,6 +154,14 @@ impl Reader for Wacz {
 
     fn record_id(&self) -> Option<&str> {
         self.open.as_ref().and_then(|open| open.frames.record_id())
+    }
+
+    fn keep_heads(&mut self) {
+        self.keeps_heads = true;
+    }
+
+    fn take_head(&mut self) -> Option<Heading> {
+        self.open.as_mut().and_then(|open| open.frames.take_head())
     }
 
     fn file_end(&self) -> Option<u64> {

@@ -5,7 +5,7 @@
 
 use super::dialect::Dialect;
 use super::headers::{self, Headers, media_type};
-use super::record::{Body, Item, Mirror, Notes, Record, url};
+use super::record::{Body, Item, Mirror, Notes, Record, Visit, url};
 use super::{Limits, date, http};
 
 /// The line of a version ends within this many bytes after `WARC/`.
@@ -125,17 +125,13 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     if headers.text("WARC-Segment-Number").is_some_and(|number| number.parse::<u64>().is_ok()) {
         return Item::Skip("segment");
     }
-    let target = bare(headers.get("WARC-Target-URI").unwrap_or_default());
-    let page_url = match url(target) {
-        Ok(url) => url,
-        Err(reject) => return reject,
+    let Visit { url: page_url, date, bad_date } = match visit(headers) {
+        Ok(visit) => visit,
+        Err(item) => return item,
     };
-    if !http::is_web(&page_url) {
-        return Item::Skip("scheme");
-    }
     let found = match record_type {
         RecordType::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
-            Some(other) if other != target => Err(mirror(&page_url, other, headers)),
+            Some(other) if other != target(headers) => Err(mirror(&page_url, other, headers)),
             _ => Ok(Body::Seen),
         },
         RecordType::Conversion => conversion(headers.get("Content-Type"), body),
@@ -147,13 +143,25 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     if headers.get("WARC-Truncated").is_some() {
         notes.add("warc_truncated");
     }
-    let written = headers.text("WARC-Date");
-    let date = written.and_then(date::parse);
-    let bad_date = written.is_some() && date.is_none();
     match found {
         Ok(body) => Item::Record(Record { url: page_url, date, bad_date, score: None, body }),
         Err(item) => item.about(&page_url),
     }
+}
+
+/// Where and when the crawler was, or why that is no page.
+pub fn visit(headers: &Headers<'_>) -> Result<Visit, Item> {
+    let url = url(target(headers))?;
+    if !http::is_web(&url) {
+        return Err(Item::Skip("scheme"));
+    }
+    let written = headers.text("WARC-Date");
+    let date = written.and_then(date::parse);
+    Ok(Visit { url, date, bad_date: written.is_some() && date.is_none() })
+}
+
+fn target<'a>(headers: &'a Headers<'_>) -> &'a [u8] {
+    bare(headers.get("WARC-Target-URI").unwrap_or_default())
 }
 
 /// The revisit that says of `page` that it had the bytes of a capture of `other`.

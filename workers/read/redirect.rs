@@ -1,0 +1,123 @@
+//! Finds where an archived record leads.
+//!
+//! A redirect is no page: the readers skip it, or count it as the removal of one. Its head says
+//! more, which an evaluation asks for.
+
+use super::dialect::Dialect;
+use super::headers::Headers;
+use super::record::{Heading, Visit};
+use super::warc::{self, Warc};
+use super::{arc, http};
+use url::Url;
+
+/// A response that leads from one URL to another (301, 302, 303, 307 or 308).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// Where and when the crawler was.
+    pub visit: Visit,
+    /// Where the response leads.
+    pub target: String,
+}
+
+impl Redirect {
+    /// The redirect with this head; none if it is another record. A revisit of a redirect is one.
+    ///
+    /// ```
+    /// use workers::read::record::Heading;
+    /// use workers::read::redirect::Redirect;
+    ///
+    /// let header = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: https://a.example/old/\r\n\r\n";
+    /// let found = b"HTTP/1.1 302 Found\r\nLocation: ../new\r\n\r\n";
+    /// let redirect = Redirect::of(&Heading::of(header, found)).expect("a redirect");
+    /// assert_eq!(redirect.target, "https://a.example/new");
+    /// ```
+    pub fn of(head: &Heading) -> Option<Redirect> {
+        let location = http::location(head.http())?;
+        let visit = if Warc::starts(head.header()) { of_warc(head) } else { arc::visit(head.header()) }?;
+        let target: String = Url::parse(&visit.url).ok()?.join(&location).ok()?.into();
+        http::is_web(&target).then_some(Redirect { visit, target })
+    }
+}
+
+fn of_warc(head: &Heading) -> Option<Visit> {
+    let fields = Headers::parse(head.header());
+    let kind = fields.text("WARC-Type")?;
+    let is_response = ["response", "revisit"].iter().any(|of| kind.eq_ignore_ascii_case(of));
+    warc::visit(&fields).ok().filter(|_| is_response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::first_records;
+    use super::super::testing::{Temporary, response, warc, zip};
+    use super::super::{Options, Reader, open};
+    use super::*;
+
+    /// From where to where the records of a file lead. All have a date.
+    fn redirects(bytes: &[u8]) -> Vec<String> {
+        let file = Temporary::new("x", bytes);
+        of_reader(&mut *open(&file.split(), &Options::default()).unwrap())
+    }
+
+    fn of_reader(reader: &mut dyn Reader) -> Vec<String> {
+        reader.keep_heads();
+        let mut found = Vec::new();
+        while reader.next().unwrap().is_some() {
+            found.extend(reader.take_head().and_then(|head| Redirect::of(&head)));
+        }
+        assert!(found.iter().all(|found| found.visit.date == Some(1_577_836_800)), "{found:?}");
+        found.into_iter().map(|found| format!("{} {}", found.visit.url, found.target)).collect()
+    }
+
+    fn of(kind: &str, status: &str, http: &str) -> Vec<String> {
+        redirects(&warc(kind, "http://a.example/b/c", "", &response(status, http, b"<p>")))
+    }
+
+    /// Each status that leads elsewhere is a redirect, whatever the readers make of it; its target
+    /// is resolved against the URL of the record. Other records are none.
+    #[test]
+    fn statuses() {
+        for status in ["301 Moved", "302 Found", "303 See", "307", "308 Moved"] {
+            for kind in ["response", "revisit", "Response"] {
+                let found = of(kind, status, "Content-Type: text/html\r\nlocation: ../d?e\r\n");
+                assert_eq!(found, ["http://a.example/b/c http://a.example/d?e"], "{kind} {status}");
+            }
+        }
+        let found = of("response", "302", "Location: https://b.example/ü\r\n");
+        assert_eq!(found, ["http://a.example/b/c https://b.example/%C3%BC"]);
+        for (kind, status, http) in [
+            ("response", "302", ""),
+            ("response", "302", "Location: mailto:me@a.example\r\n"),
+            ("response", "302", "Location: http://[\r\n"),
+            ("response", "200 OK", "Location: /d\r\n"),
+            ("response", "304", "Location: /d\r\n"),
+            ("response", "404", "Location: /d\r\n"),
+            ("metadata", "302", "Location: /d\r\n"),
+        ] {
+            assert_eq!(of(kind, status, http), [""; 0], "{kind} {status} {http}");
+        }
+    }
+
+    /// ARC has redirects, too.
+    #[test]
+    fn of_arc() {
+        let body = response("302 Found", "Location: /d\r\n", b"");
+        let line = format!("http://a.example/b c 192.0.2.1 20200101000000 text/html {}\n", body.len());
+        let found = redirects(&[line.as_bytes(), &body, b"\n"].concat());
+        assert_eq!(found, ["http://a.example/b c http://a.example/d"]);
+    }
+
+    /// Archives in a WACZ have heads, too, and so has a sample: their canonical links in HTTP were not
+    /// seen, either.
+    #[test]
+    fn heads_come_through() {
+        let record = warc("response", "http://a.example/", "", &response("302", "Location: /d\r\n", b""));
+        let want = ["http://a.example/ http://a.example/d"];
+        let (wacz, _) = zip(&[("archive/a.warc", &record), ("archive/b.warc", &record)]);
+        assert_eq!(redirects(&wacz), [want[0]; 2]);
+        let file = Temporary::new("x", &record);
+        let split = file.split();
+        let mut sample = first_records::open(&split, &Options::default(), open, 1, split.end).unwrap();
+        assert_eq!(of_reader(&mut *sample), want);
+    }
+}
