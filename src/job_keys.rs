@@ -57,6 +57,7 @@ pub const KEYS: &[Key] = &[
     key("features.weight", Takes::Word(&["sqrt_tf", "tf"])),
     key("features.idf", Takes::Path),
     key("features.stop_words", Takes::Path),
+    key("features.dictionary", Takes::Path),
     key("features.features_min", Takes::Whole(0, ANY)),
     key("simhash.k", Takes::Whole(0, 8)),
     key("simhash.bands", Takes::Whole(1, 64)),

@@ -20,6 +20,8 @@ mod copies;
 mod crash;
 /// The demo crawl is folded as its known truth says.
 mod demo;
+/// Words that a job adds to the dictionary.
+mod dictionary;
 /// A history of epochs equals one run from scratch.
 mod epochs;
 /// A forecast is what the model says of the pages that are there.

@@ -93,6 +93,13 @@ fn of_a_job_file() {
     says("[read]\nsource = \"x\"\n", &["job.toml:6: `[read]` is there twice"]);
     says("metrics = x.prom\n", &["job.toml:6: `metrics = x.prom`: a text stands in quotes: metrics = \"x.prom\""]);
     says("[simhash]\nk = 9\n", &["job.toml:7: [simhash] k = 9: a whole number from 0 to 8 is wanted"]);
+    says("[features]\ndictionary = 3\n", &["job.toml:7: [features] dictionary = 3: a path in quotes is wanted"]);
+    says(
+        "[features]\ndictionary = \"https://d.example/words.txt\"\n",
+        &[
+            "job.toml:7: [features] dictionary = \"https://d.example/words.txt\": only local files are read; copy it first",
+        ],
+    );
     says("[reed]\nx = 1\n", &["job.toml:6: [reed]: no such table; did you mean [read]?"]);
     says(
         "[[signatures]]\nkind = \"simmhash\"\n",

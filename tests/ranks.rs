@@ -192,6 +192,34 @@ fn strangers_are_refused() {
     }
 }
 
+/// Each rank reads the file of words on its own host. If one has other words, all end, and are told
+/// why; no rank cuts texts by other words than the store has.
+#[test]
+fn a_rank_with_other_words_is_refused() {
+    let scene = Scene::new(&demo_inputs());
+    let other = tempfile::tempdir().expect("a folder");
+    std::fs::copy(scene.bench.at("job.toml"), other.path().join("job.toml")).expect("copied");
+    let store = format!("store={:?}", scene.bench.at("store"));
+    let start = |words: &str| {
+        std::fs::write(scene.bench.at("words.txt"), "蓝月谷 ns\n").expect("written");
+        std::fs::write(other.path().join("words.txt"), words).expect("written");
+        let start = |rank: usize| {
+            let mut command = scene.command(rank, &["--set", "features.dictionary=words.txt", "--set", &store]);
+            if rank == 2 {
+                command.current_dir(other.path());
+            }
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+        };
+        ended((0..RANKS).map(start).collect())
+    };
+    let outputs = start("蓝月谷 nr\n");
+    all_ended_with(78, &outputs, "other words");
+    for output in [&outputs[0], &outputs[2]] {
+        assert!(said(output).contains("built with features.dictionary = a file of digest "), "{}", said(output));
+    }
+    all_ended_with(0, &start("蓝月谷 ns\n"), "the same words");
+}
+
 /// A failure of one rank ends all ranks with its exit code.
 #[test]
 fn one_exit_code() {

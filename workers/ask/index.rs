@@ -205,7 +205,7 @@ impl Index {
         Ok(Index {
             epoch: head.manifest.epoch,
             tables: Tables::open(store, head, job)?,
-            options: job.verdicts(),
+            options: job.verdicts()?,
             rule: KeepRule::new(&job.keep, &head.manifest.source_names()),
             sources: head.manifest.source_names().into_iter().map(str::to_owned).collect(),
             job: job.clone(),

@@ -13,6 +13,7 @@ use crate::confirm::edits::Span;
 use crate::confirm::lcs;
 use crate::confirm::numbers;
 use crate::text::characters::is_han;
+use crate::text::dictionary::UserDictionary;
 use jieba_rs::Jieba;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -160,12 +161,18 @@ fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 
 /// What the words of a span are, if no number of it is replaced; `words` says whether content words
 /// count. Symmetric.
-pub fn of_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, words: bool) -> Difference {
+pub fn of_words(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    span: &Span,
+    words: bool,
+    dictionary: Option<&UserDictionary>,
+) -> Difference {
     let (x, y) = (&span.a, &span.b);
     if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
         return Difference::Edit;
     }
-    let (left, right) = (Words::around(a, x), Words::around(b, y));
+    let (left, right) = (Words::around(a, x, dictionary), Words::around(b, y, dictionary));
     // A clause that was rewritten has other words, too.
     let all_words = left.words.max(right.words);
     if all_words > NAME_WORDS_MAX {
@@ -223,16 +230,16 @@ const CONTENT: &str = "nvailbtsxzjf";
 
 /// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with
 /// other words need it, so it is loaded when the first one does.
-fn dictionary() -> &'static Jieba {
-    static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
-    DICTIONARY.get_or_init(Jieba::new)
+fn tagger() -> &'static Jieba {
+    static TAGGER: OnceLock<Jieba> = OnceLock::new();
+    TAGGER.get_or_init(Jieba::new)
 }
 
 /// Windows whose words a thread remembers, of about 200 bytes each.
 const WINDOWS_MAX: usize = 1 << 16;
 
 thread_local! {
-    /// Words by the hash of their window and the place of the span in it. To tag a window takes
+    /// Words by the hash of their window, the place of the span in it and the dictionary. To tag a window takes
     /// longer than to align the texts, and each pair of an edited text has the same windows on its
     /// side.
     static SEEN: RefCell<HashMap<u128, Rc<Words>>> = RefCell::default();
@@ -240,24 +247,25 @@ thread_local! {
 
 impl Words {
     /// The words that the tokens of `range` belong to.
-    fn around(tokens: &Tokens<'_>, range: &Range<usize>) -> Rc<Words> {
+    fn around(tokens: &Tokens<'_>, range: &Range<usize>, dictionary: Option<&UserDictionary>) -> Rc<Words> {
         let (from, to) = (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
         let base = tokens.places[from].start as usize;
         let window = &tokens.text[base..tokens.places[to - 1].end as usize];
         let start = tokens.places[range.start].start as usize - base;
         let end = tokens.places[range.end - 1].end as usize - base;
-        let key = xxh3_128_with_seed(window.as_bytes(), (start as u64) << 32 | end as u64);
+        let seed = ((start as u64) << 32 | end as u64) ^ dictionary.map_or(0, UserDictionary::key);
+        let key = xxh3_128_with_seed(window.as_bytes(), seed);
         SEEN.with_borrow_mut(|seen| {
             if seen.len() >= WINDOWS_MAX {
                 seen.clear();
             }
-            seen.entry(key).or_insert_with(|| Rc::new(Words::of(window, &(start..end)))).clone()
+            seen.entry(key).or_insert_with(|| Rc::new(Words::of(window, &(start..end), dictionary))).clone()
         })
     }
 
     /// The words of `window` that the bytes of `range` belong to.
-    fn of(window: &str, &Range { start, end }: &Range<usize>) -> Words {
-        let jieba = dictionary();
+    fn of(window: &str, &Range { start, end }: &Range<usize>, dictionary: Option<&UserDictionary>) -> Words {
+        let jieba = dictionary.map_or_else(|| tagger(), UserDictionary::tagger);
         let (mut words, mut at) = (Words::default(), 0);
         for tag in jieba.tag(window, true) {
             let (low, high) = (at, at + tag.word.len());
@@ -285,12 +293,17 @@ impl Words {
 mod tests {
     use super::*;
     use crate::confirm::alignment::spans;
+    use crate::text::normalize;
 
     fn differences(a: &str, b: &str) -> Vec<Difference> {
+        differences_by(a, b, None)
+    }
+
+    fn differences_by(a: &str, b: &str, dictionary: Option<&UserDictionary>) -> Vec<Difference> {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
         let found = settle(&x, &y, &spans(&x, &y, 1000).expect("near"));
         let of = |span: &Span| match of_numbers(&x, &y, span, true) {
-            Difference::Edit => of_words(&x, &y, span, true),
+            Difference::Edit => of_words(&x, &y, span, true, dictionary),
             difference => difference,
         };
         found.iter().map(of).collect()
@@ -316,6 +329,28 @@ mod tests {
         ] {
             assert_eq!(differences(a, b), kinds, "{a} | {b}");
             assert_eq!(differences(b, a), kinds, "{b} | {a}");
+        }
+    }
+
+    /// Words that a job adds are names if their tags say so. One without a tag is a noun, and no
+    /// longer a name because it is unknown. A word that the dictionary has keeps its tag. What is
+    /// remembered of a window without these words is not taken for what it is with them.
+    #[test]
+    fn tags_of_a_user() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let lines = "蓝月谷 ns\n千年古镇文化旅游区 ns\n林晓岚\n周映雪 n\n甘肃 9 n\n";
+        std::fs::write(&file, lines).expect("written");
+        let dictionary = UserDictionary::read(file.path(), &normalize::Options::default()).expect("words");
+        for (a, b, without, with) in [
+            ("昨天去了蓝月谷游玩", "昨天去了千年古镇文化旅游区游玩", Difference::Edit, Difference::Name),
+            ("昨天采访了林晓岚一次", "昨天采访了周映雪一次", Difference::Name, Difference::Word),
+            ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Difference::Name, Difference::Name),
+        ] {
+            for (a, b) in [(a, b), (b, a)] {
+                assert_eq!(differences(a, b), [without], "{a} | {b}");
+                assert_eq!(differences_by(a, b, Some(&dictionary)), [with], "{a} | {b}");
+                assert_eq!(differences(a, b), [without], "{a} | {b}");
+            }
         }
     }
 

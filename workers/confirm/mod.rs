@@ -35,12 +35,14 @@ pub mod texts;
 
 use crate::confirm::differences::Difference;
 use crate::confirm::prepared::Prepared;
+use crate::text::dictionary::UserDictionary;
 use crate::text::number_set;
 use crate::text::shingles::{jaccard_of, shared};
 use crate::text::sketch::{self, Alike, Band, Sketches};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The evidence that decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +100,10 @@ pub struct Options {
     pub words_chars_max: u32,
     /// By text: leave out counters, clocks, date lines and copyright lines. Default: true.
     pub furniture: bool,
+    /// By text: the words that the job adds to the dictionary, with tags that say which are names.
+    /// They are identity and no key of `[confirm]`.
+    #[serde(skip)]
+    pub dictionary: Option<Arc<UserDictionary>>,
 }
 
 impl Default for Options {
@@ -112,6 +118,7 @@ impl Default for Options {
             facts_chars_max: 4500,
             words_chars_max: 300,
             furniture: true,
+            dictionary: None,
         }
     }
 }

@@ -174,7 +174,8 @@ pub(super) fn replaced_words<'s>(
     let edits = if options.facts < Facts::Names { &[] } else { edits };
     let clauses = edits.chunk_by(move |left, right| near(left, right)).filter(|clause| clause.len() < CLAUSE_EDITS);
     let words = short && options.facts >= Facts::Words;
-    let found = clauses.flatten().map(move |span| (*span, of_words(a, b, span, words)));
+    let dictionary = options.dictionary.as_deref();
+    let found = clauses.flatten().map(move |span| (*span, of_words(a, b, span, words, dictionary)));
     found.filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
 }
 

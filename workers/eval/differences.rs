@@ -73,7 +73,7 @@ pub fn differences(
     world: &World,
     scale: &Scale<'_>,
 ) -> Result<Option<Differences>> {
-    let options = job.verdicts();
+    let options = job.verdicts()?;
     if options.by != By::Text || !job.contents.evidence {
         return Ok(None);
     }

@@ -248,7 +248,7 @@ pub fn confirm(
     candidates: &[Candidate],
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
-    let judge = Judge::new(epoch.shared.job.verdicts(), || evidence::archive(epoch, segments));
+    let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
     let table = epoch.before::<PairRow>()?;
     let mut rest = candidates;
     if epoch.shared.plan.decision_changed {

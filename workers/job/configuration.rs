@@ -21,7 +21,7 @@ impl Job {
         // An explicit default is the same configuration as an absent key.
         let bands = self.simhash.bands.filter(|bands| *bands != self.simhash.k as usize + 1);
         let simhash = simhash::Options { bands, ..self.simhash.clone() };
-        let features = json!({
+        let mut features = json!({
             "version": features::VERSION,
             "unit": self.features.unit,
             "characters": self.features.characters,
@@ -30,6 +30,10 @@ impl Job {
             "stop_words": digest(&self.features.stop_words)?,
             "features_min": self.features.features_min,
         });
+        // Stores that were built before there was such a file lack the key.
+        if let Some(dictionary) = self.dictionary()? {
+            features["dictionary"] = json!(dictionary.digest());
+        }
         let extract::Options { main_text, html_bytes_max, furniture } = &self.extract;
         let extracted = json!({ "main_text": main_text, "html_bytes_max": html_bytes_max });
         let mut identity = json!({
@@ -126,6 +130,28 @@ mod tests {
         let other = job(json!({ "simhash": { "bands": 5 }, "confirm": { "distance_max": 2 } }));
         assert_ne!(bare.identity().expect("no files"), other.identity().expect("no files"));
         assert_ne!(bare.decision(), other.decision());
+    }
+
+    /// The digest of a file of words is in the identity, and its path is not; a job without one has
+    /// the identity that it always had.
+    #[test]
+    fn a_dictionary_is_identity() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            job(json!({ "features": { "dictionary": path } })).identity()
+        };
+        let (one, same, other) = (of("a", "云计算 5\n"), of("b", "云计算 5\n"), of("c", "云计算 6\n"));
+        let one = one.expect("words");
+        assert_eq!(one, same.expect("words"));
+        assert_ne!(one, other.expect("words"));
+        assert_eq!(one["features"]["dictionary"].as_str().map(str::len), Some(64));
+        let none = job(json!({})).identity().expect("no files");
+        assert!(none["features"].get("dictionary").is_none());
+        // A file that is none of words has no identity, so that no store is made of it.
+        let error = of("d", "云计算 many times\n").expect_err("no words");
+        assert!(error.to_string().contains("d: line 1: \"many\" is no frequency"), "{error}");
     }
 
     /// The identity of the default configuration is that of every store that was built with it.

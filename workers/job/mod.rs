@@ -27,11 +27,13 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule::{self, Criterion};
 use crate::job::contents::Keep;
 use crate::job::read::SOURCE_BYTES_MAX;
+use crate::text::dictionary::UserDictionary;
 use crate::text::signatures::SignatureKind;
 use crate::text::{features, normalize, signatures, simhash};
 use crate::{confirm, extract};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A job file, with paths relative to the working folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,7 +143,8 @@ impl Job {
     /// The files that the job reads in addition to its inputs.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let signatures = self.signatures.iter().filter_map(signatures::Options::path);
-        [&self.features.idf, &self.features.stop_words, &self.extract.furniture].into_iter().flatten().chain(signatures)
+        let features::Options { idf, stop_words, dictionary, .. } = &self.features;
+        [idf, stop_words, dictionary, &self.extract.furniture].into_iter().flatten().chain(signatures)
     }
 
     /// Makes relative paths relative to `folder`, the folder of the job file.
@@ -160,7 +163,7 @@ impl Job {
         let paths = [&mut self.store, &mut self.output.dir].into_iter();
         let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
         let paths = paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words);
-        let paths = paths.chain(&mut self.extract.furniture);
+        let paths = paths.chain(&mut self.features.dictionary).chain(&mut self.extract.furniture);
         for path in paths.chain(&mut self.output.metrics) {
             *path = places::tidy(&folder.join(&path));
         }
@@ -254,7 +257,17 @@ impl Job {
     }
 
     /// The options that decide a pair, with every default filled in.
-    pub fn verdicts(&self) -> confirm::Options {
-        self.confirm.within(self.simhash.k)
+    ///
+    /// # Errors
+    ///
+    /// As [`UserDictionary::read`].
+    pub fn verdicts(&self) -> Result<confirm::Options> {
+        Ok(confirm::Options { dictionary: self.dictionary()?, ..self.confirm.within(self.simhash.k) })
+    }
+
+    /// The words that the job adds to the dictionary.
+    fn dictionary(&self) -> Result<Option<Arc<UserDictionary>>> {
+        let path = self.features.dictionary.as_deref();
+        path.map(|path| UserDictionary::read(path, &self.normalize)).transpose()
     }
 }

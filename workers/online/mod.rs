@@ -427,5 +427,5 @@ fn undated_or_past(row: &Row) -> std::result::Result<(), Item> {
 }
 
 fn empty(job: &Job) -> Result<Overlay> {
-    Ok(Overlay::new(job.bands()?, job.verdicts(), job.clusters.clone()))
+    Ok(Overlay::new(job.bands()?, job.verdicts()?, job.clusters.clone()))
 }

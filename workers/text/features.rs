@@ -1,7 +1,7 @@
 //! Extracts the weighted features of a normalised text, from which SimHash is made.
 //!
 //! Features are words by default: jieba's for runs of Chinese characters, those of Unicode Standard
-//! Annex 29 elsewhere. A job may ask for character n-grams instead.
+//! Annex 29 elsewhere. A job may add words to jieba's, or ask for character n-grams instead.
 //!
 //! A weight is the square root of the feature's count, times its inverse document frequency where
 //! the job names a frozen file of frequencies (Salton, Buckley: "Term-weighting approaches in
@@ -12,6 +12,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::text::characters::{is_han, is_letter};
+use crate::text::dictionary::UserDictionary;
 use crate::text::log2::log2;
 use crate::text::normalize;
 use crate::text::segment::{Piece, Segmenter};
@@ -76,6 +77,9 @@ pub struct Options {
     /// A file of words to leave out, one on each line. Lines that begin with `#` are comments.
     /// Default: none.
     pub stop_words: Option<PathBuf>,
+    /// A frozen file of words that jieba's dictionary lacks, or has with another frequency: lines
+    /// `word [frequency] [tag]` ([`crate::text::dictionary`]). Default: none.
+    pub dictionary: Option<PathBuf>,
     /// A text with fewer distinct features is `too_short`: it folds only with identical texts.
     /// Default: 1, so that a text without any word has no fingerprint.
     pub features_min: usize,
@@ -89,6 +93,7 @@ impl Default for Options {
             weight: Weight::SqrtTf,
             idf: None,
             stop_words: None,
+            dictionary: None,
             features_min: 1,
         }
     }
@@ -133,12 +138,16 @@ impl Featurizer {
             }
             None => HashSet::new(),
         };
+        let segmenter = match &options.dictionary {
+            Some(path) => Segmenter::with(UserDictionary::read(path, normal)?.words()),
+            None => Segmenter::default(),
+        };
         Ok(Featurizer {
             options: options.clone(),
             idf,
             stop_words: Arc::new(stop_words),
             hashes: Vec::new(),
-            segmenter: Segmenter::default(),
+            segmenter,
         })
     }
 
@@ -326,15 +335,14 @@ mod tests {
 
     /// The words by their definition: jieba's of the runs of Chinese characters, Unicode's of what
     /// is between.
-    fn listed_plainly(text: &str) -> Vec<String> {
-        static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    fn listed_plainly(text: &str, jieba: &Jieba) -> Vec<String> {
         let mut list = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
             let (other, run) = rest.split_at(rest.find(is_han).unwrap_or(rest.len()));
             list.extend(other.unicode_words().map(str::to_owned));
             let (run, after) = run.split_at(run.find(|c| !is_han(c)).unwrap_or(run.len()));
-            list.extend(JIEBA.cut(run, true).into_iter().map(|token| token.word.to_owned()));
+            list.extend(jieba.cut(run, true).into_iter().map(|token| token.word.to_owned()));
             rest = after;
         }
         list
@@ -346,8 +354,40 @@ mod tests {
         fn words_are_plain(
             text in "([一-龥]{1,6}|[鿿㐀龘々〇\u{f900}\u{20000}\u{2ebef}\u{2ebf0}\u{2f800}\u{30000}]{1,2}|[a-c0-2]{1,3}|[ ，。！、“”…!.,'_:-]{1,2}|\\PC){0,30}"
         ) {
-            prop_assert_eq!(listed(&text), listed_plainly(&text));
+            static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+            prop_assert_eq!(listed(&text), listed_plainly(&text, &JIEBA));
         }
+
+        /// The same with words that a job adds, which have the normal form of texts. In runs of Chinese
+        /// characters no word with another character is found.
+        #[test]
+        fn words_of_a_dictionary_are_plain(text in "(碳中和|碳中|达峰|云朵兔|鿿㐀|龘|c罗|[碳中和达峰云朵兔的]{1,4}|[ab ，]{1,2}){0,20}") {
+            static DICTIONARY: LazyLock<Arc<UserDictionary>> = LazyLock::new(|| {
+                let file = tempfile::NamedTempFile::new().expect("a file");
+                std::fs::write(&file, "碳中和\n碳達峰 3 nz\n雲朵兔 nz\n鿿㐀 2\n龘 9\nＣ罗 20 nr\n的 1\n").expect("written");
+                UserDictionary::read(file.path(), &normalize::Options::default()).expect("words")
+            });
+            let (mut list, mut segmenter) = (Vec::new(), Segmenter::with(DICTIONARY.words()));
+            words(&text, &mut segmenter, |word| list.push(word.to_owned()));
+            prop_assert_eq!(list, listed_plainly(&text, DICTIONARY.tagger()));
+        }
+    }
+
+    /// A featurizer cuts by the dictionary that its options name, and so do its clones.
+    #[test]
+    fn words_of_a_dictionary() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(&file, "碳中和 nz\n").expect("written");
+        let text = "碳中和目标";
+        let words = |mut maker: Featurizer| {
+            let mut words = Vec::new();
+            maker.each_word(text, |word| words.push(word.to_owned()));
+            words
+        };
+        let maker = featurizer(Options { dictionary: Some(file.path().to_owned()), ..Options::default() });
+        assert_eq!(words(maker.clone()), ["碳中和", "目标"]);
+        assert_eq!(words(maker), ["碳中和", "目标"]);
+        assert_eq!(words(featurizer(Options::default())), ["碳中", "和", "目标"]);
     }
 
     /// Each run of a script is segmented by the rules of that script, and only words remain.

@@ -5,10 +5,12 @@
 //! and no epoch. The only files read are the frozen word lists that a job names.
 
 pub mod characters;
+pub mod dictionary;
 pub mod features;
 pub mod furniture;
 pub(crate) mod hash;
 pub mod little;
+mod ln;
 mod log2;
 pub mod normalize;
 pub mod number_set;

@@ -174,7 +174,7 @@ pub fn pairs(store: &Store, head: &Head, known: Known<'_>, near: &NearRule, job:
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
     let open = || Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?));
-    let (judge, archive) = (Judge::new(job.verdicts(), open), open()?);
+    let (judge, archive) = (Judge::new(job.verdicts()?, open), open()?);
     for portion in portions(Live::of(&tables.pairs)) {
         let contents = contents_of(&portion);
         let standings = standings(tables, &contents);

@@ -133,7 +133,7 @@ pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale
         notes.push("other settings, as the store keeps no evidence to decide by".into());
         return Ok(Sweep { stored, knobs, notes });
     }
-    let mut verdicts = Verdicts::new(world, Judge::new(job.verdicts(), open));
+    let mut verdicts = Verdicts::new(world, Judge::new(job.verdicts()?, open));
     knobs.push(signatures::simhash(&frame, job, world, &mut verdicts, &mut notes)?);
     let archive = open()?;
     knobs.extend(signatures::minhash(&frame, job, world, &archive, &mut verdicts, &mut notes)?);

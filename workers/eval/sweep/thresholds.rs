@@ -56,7 +56,7 @@ fn tried(own: &confirm::Options, k: u32) -> Vec<Tried> {
 
 /// Decides the stored pairs under every threshold. Evidence is read once.
 pub(super) fn thresholds(frame: &Frame<'_>, job: &Job, world: &World, archive: &Archive) -> Result<Vec<Knob>> {
-    let own = job.verdicts();
+    let own = job.verdicts()?;
     let tried = tried(&own, job.simhash.k);
     let mut sums = vec![Sums::default(); tried.len()];
     let places = Places::of(world, archive)?;

@@ -6,6 +6,7 @@
 //! its last digit.
 
 use super::layout::*;
+use crate::text::ln::ln;
 use std::sync::OnceLock;
 
 /// The tables.
@@ -59,6 +60,43 @@ impl Dictionary {
     pub fn get() -> &'static Dictionary {
         static DICTIONARY: OnceLock<Dictionary> = OnceLock::new();
         DICTIONARY.get_or_init(|| Dictionary::of(&FILE.0))
+    }
+
+    /// The same, with logarithms of frequencies instead of relative frequencies: words that are
+    /// added change what frequencies are relative to.
+    pub fn absolute() -> &'static Dictionary {
+        static ABSOLUTE: OnceLock<Dictionary> = OnceLock::new();
+        ABSOLUTE.get_or_init(|| {
+            let relative = Dictionary::get();
+            let absolute = |score: &f64| match *score {
+                f64::NEG_INFINITY => f64::NEG_INFINITY,
+                score => ln(relative.frequency_of(score)),
+            };
+            let all = |scores: &[f64]| -> &'static [f64] { scores.iter().map(absolute).collect::<Vec<_>>().leak() };
+            Dictionary {
+                alone: 0.0,
+                scores: all(relative.scores).try_into().expect("as many"),
+                singles: all(relative.singles).try_into().expect("as many"),
+                ..*relative
+            }
+        })
+    }
+
+    /// The sum of all frequencies.
+    pub fn total() -> u64 {
+        Dictionary::get().frequency_of(0.0)
+    }
+
+    /// The frequency of a word with this score. Rounding makes it the same on all machines.
+    fn frequency_of(&self, score: f64) -> u64 {
+        (score - self.alone).exp().round() as u64
+    }
+
+    /// The frequency of `word`; none if it is no word.
+    pub fn frequency(&self, word: &str) -> Option<u64> {
+        let codes: Vec<Code> = word.chars().map(|c| self.code(c)).collect();
+        let score = self.score_of(&codes);
+        (score > f64::NEG_INFINITY).then(|| self.frequency_of(score))
     }
 
     fn of(file: &'static [u8]) -> Dictionary {
@@ -133,18 +171,27 @@ impl Dictionary {
         }
     }
 
-    /// Whether two or more characters are a word.
-    pub fn is_word(&self, codes: &[Code]) -> bool {
-        let [first, second, rest @ ..] = codes else { return false };
-        let pair = self.pair(*first, *second);
+    /// The score of a word; negative infinity if it is none.
+    fn score_of(&self, codes: &[Code]) -> f64 {
+        let (first, second, rest) = match codes {
+            [] => return f64::NEG_INFINITY,
+            [code] => return self.single(*code),
+            [first, second, rest @ ..] => (*first, *second, rest),
+        };
+        let pair = self.pair(first, second);
         let (mut score, mut place) = (self.score(pair), pair.items());
         for code in rest {
             match (place > 0).then(|| self.item(place, *code)).flatten() {
                 Some(found) => (score, place) = found,
-                None => return false,
+                None => return f64::NEG_INFINITY,
             }
         }
-        score > f64::NEG_INFINITY
+        score
+    }
+
+    /// Whether characters are a word.
+    pub fn is_word(&self, codes: &[Code]) -> bool {
+        self.score_of(codes) > f64::NEG_INFINITY
     }
 
     /// Whether the model of unseen words is asked for a character.

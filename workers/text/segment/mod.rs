@@ -5,8 +5,13 @@
 //! to a hidden Markov model. jieba-rs lists all words of a block first and sums then. Here words
 //! are found and summed at once, from the end of a block to its beginning, so that no list is made.
 //! The sums are those of jieba-rs to the last digit: tests compare all words.
+//!
+//! Words of a user are found beside those of the dictionary ([`user`]). Without them nothing is
+//! asked for one.
 
 pub mod layout;
+pub mod suggest;
+pub mod user;
 
 mod dictionary;
 mod unseen;
@@ -16,7 +21,9 @@ mod tests;
 
 use dictionary::Dictionary;
 use layout::{Code, END};
+use std::sync::Arc;
 use unseen::Unseen;
+use user::UserWords;
 
 /// Cuts texts. Its memory is reused from text to text.
 ///
@@ -29,6 +36,8 @@ use unseen::Unseen;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Segmenter {
+    /// Words that are not in the dictionary, or have another frequency there.
+    user: Option<Arc<UserWords>>,
     /// The characters of some blocks. [`END`] comes after each block.
     codes: Vec<Code>,
     /// By character: where it begins in the text, in bytes.
@@ -60,10 +69,36 @@ const PORTION: usize = 1024;
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
 impl Segmenter {
+    /// Cuts by the words of a user, too.
+    ///
+    /// ```
+    /// use workers::text::segment::{Segmenter, suggest::user_words};
+    ///
+    /// let cut = |mut segmenter: Segmenter| {
+    ///     let mut words = Vec::new();
+    ///     segmenter.cut("李小福在创新办", true, |word| words.push(word));
+    ///     words
+    /// };
+    /// assert_eq!(cut(Segmenter::default()), ["李小福", "在", "创新", "办"]);
+    /// let words = user_words([("创新办", Some(3))]);
+    /// assert_eq!(cut(Segmenter::with(words.into())), ["李小福", "在", "创新办"]);
+    /// ```
+    pub fn with(words: Arc<UserWords>) -> Segmenter {
+        Segmenter { user: Some(words), ..Segmenter::default() }
+    }
+
     /// Calls `found` for every word of any text: what `Jieba::cut` of jieba-rs returns, with its
     /// hidden Markov model for unseen words or without.
-    pub fn cut<'t>(&mut self, text: &'t str, hmm: bool, mut found: impl FnMut(&'t str)) {
+    pub fn cut<'t>(&mut self, text: &'t str, hmm: bool, found: impl FnMut(&'t str)) {
+        let user = self.user.take();
+        self.cut_by(user.as_deref(), text, hmm, found);
+        self.user = user;
+    }
+
+    /// The same, by the words of `user`.
+    fn cut_by<'t>(&mut self, user: Option<&UserWords>, text: &'t str, hmm: bool, mut found: impl FnMut(&'t str)) {
         self.pieces(
+            user,
             text,
             hmm,
             |c| is_han(c) || is_latin(c),
@@ -91,20 +126,23 @@ impl Segmenter {
     /// assert_eq!(pieces, [Word("图书馆"), Gap(", "), Word("北京")]);
     /// ```
     pub fn han<'t>(&mut self, text: &'t str, found: impl FnMut(Piece<'t>)) {
-        self.pieces(text, true, is_han, found);
+        let user = self.user.take();
+        self.pieces(user.as_deref(), text, true, is_han, found);
+        self.user = user;
     }
 
     /// Blocks are the longest runs of characters that `is_block` accepts.
     #[inline(always)]
     fn pieces<'t>(
         &mut self,
+        user: Option<&UserWords>,
         text: &'t str,
         hmm: bool,
         is_block: impl Fn(char) -> bool,
         mut found: impl FnMut(Piece<'t>),
     ) {
         assert!(u32::try_from(text.len()).is_ok(), "a text of {} bytes", text.len());
-        let dictionary = Dictionary::get();
+        let dictionary = if user.is_some() { Dictionary::absolute() } else { Dictionary::get() };
         let (mut at, mut done) = (0, 0);
         while at < text.len() {
             at += text[at..].find(&is_block).unwrap_or(text.len() - at);
@@ -116,8 +154,11 @@ impl Segmenter {
             self.codes.push(END);
             self.starts.push(at as u32);
             if self.codes.len() >= PORTION || at == text.len() {
-                self.find_routes(dictionary);
-                self.follow_routes(dictionary, text, done, hmm, &mut found);
+                match user {
+                    Some(user) => self.find_routes_by(dictionary, user, text),
+                    None => self.find_routes(dictionary),
+                }
+                self.follow_routes(dictionary, user, text, done, hmm, &mut found);
                 self.clear();
                 done = at;
             }
@@ -137,11 +178,26 @@ impl Segmenter {
     /// the one with the longer first word.
     #[inline(never)]
     fn find_routes(&mut self, dictionary: &Dictionary) {
+        self.routes(dictionary, None, "");
+    }
+
+    /// The same by the `absolute` dictionary and the words of a user, which are looked up in the
+    /// text, because the dictionary has no codes for their characters.
+    #[inline(never)]
+    fn find_routes_by(&mut self, absolute: &Dictionary, user: &UserWords, text: &str) {
+        self.routes(absolute, Some(user), text);
+    }
+
+    #[inline(always)]
+    fn routes(&mut self, dictionary: &Dictionary, user: Option<&UserWords>, text: &str) {
         let n = self.codes.len();
+        // A score of the dictionary is relative already.
+        let log_total = user.map_or(0.0, |user| user.log_total);
         // What a longer text left behind is never read.
         self.sums.resize(self.sums.len().max(n), 0.0);
         self.steps.resize(self.steps.len().max(n), 0);
-        let (codes, sums, steps) = (&self.codes[..n], &mut self.sums[..n], &mut self.steps[..n]);
+        let (codes, starts) = (&self.codes[..n], &self.starts[..n]);
+        let (sums, steps) = (&mut self.sums[..n], &mut self.steps[..n]);
         let (mut after, mut after_two) = (0.0, 0.0);
         // Pairs are found two characters ahead, so that the sums do not wait for memory.
         let mut code = codes[n - 1];
@@ -152,13 +208,18 @@ impl Segmenter {
         for at in (0..n).rev() {
             let ahead = codes[at.max(2) - 2];
             let pair_ahead = dictionary.pair(ahead, before);
-            let (one, two) = (dictionary.single(code) + after, dictionary.score(pair) + after_two);
+            let (one, two) = (dictionary.single(code) - log_total, dictionary.score(pair) - log_total);
+            let (one, two) = (one + after, two + after_two);
             let (mut best, mut step) = (if two > one { two } else { one }, u8::from(two >= one));
-            if pair.may_precede(next_but_one) {
+            if let Some(user) = user
+                && user.may_begin(code, next)
+            {
+                (best, step) = user.best(dictionary, &codes[at..], &sums[at..], &text[starts[at] as usize..]);
+            } else if pair.may_precede(next_but_one) {
                 let (mut place, mut end) = (pair.items(), at + 2);
                 while let Some((score, items)) = dictionary.item(place, codes[end]) {
                     end += 1;
-                    let sum = score + sums[end];
+                    let sum = score - log_total + sums[end];
                     if sum >= best {
                         (best, step) = (sum, (end - at - 1) as u8);
                     }
@@ -169,7 +230,7 @@ impl Segmenter {
                 }
             }
             if best == f64::NEG_INFINITY {
-                (best, step) = if code == END { (0.0, END_STEP) } else { (dictionary.alone + after, 0) };
+                (best, step) = if code == END { (0.0, END_STEP) } else { (dictionary.alone - log_total + after, 0) };
             }
             (sums[at], steps[at]) = (best, step);
             (after, after_two) = (best, after);
@@ -183,6 +244,7 @@ impl Segmenter {
     fn follow_routes<'t>(
         &mut self,
         dictionary: &Dictionary,
+        user: Option<&UserWords>,
         text: &'t str,
         done: usize,
         hmm: bool,
@@ -219,7 +281,7 @@ impl Segmenter {
             }
             if !hmm || at == start + 1 {
                 found(Piece::Word(span(start, at)));
-            } else if dictionary.is_word(&codes[start..at]) {
+            } else if dictionary.is_word(&codes[start..at]) || user.is_some_and(|user| user.has(span(start, at))) {
                 (start..at).for_each(|at| found(Piece::Word(span(at, at + 1))));
             } else {
                 cut_unseen(dictionary, &codes[start..at], unseen, |from, to, is_modelled| {

@@ -1,5 +1,7 @@
 use super::dictionary::Dictionary;
+use super::suggest::user_words;
 use super::*;
+use crate::text::ln::ln;
 use flate2::read::MultiGzDecoder;
 use jieba_rs::Jieba;
 use proptest::prelude::*;
@@ -18,8 +20,12 @@ static WORDS: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
 
 /// Cuts `text` as jieba-rs does and as we do, with the model and without.
 fn check(segmenter: &mut Segmenter, text: &str) {
+    check_by(&JIEBA, segmenter, text);
+}
+
+fn check_by(jieba: &Jieba, segmenter: &mut Segmenter, text: &str) {
     for hmm in [true, false] {
-        let expected: Vec<&str> = JIEBA.cut(text, hmm).into_iter().map(|token| token.word).collect();
+        let expected: Vec<&str> = jieba.cut(text, hmm).into_iter().map(|token| token.word).collect();
         let mut found = Vec::new();
         segmenter.cut(text, hmm, |word| found.push(word));
         assert_eq!(found, expected, "{text:?}, model: {hmm}");
@@ -39,7 +45,93 @@ fn part() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Words of a user: known ones, parts of them joined, and characters that no dictionary has.
+fn user_word() -> impl Strategy<Value = String> {
+    let piece = || any::<prop::sample::Index>().prop_map(|at| at.get(&WORDS).0.clone());
+    let cut = |(a, b, from, to): (String, String, usize, usize)| -> String {
+        let tail = a.chars().rev().take(1 + from).collect::<Vec<_>>().into_iter().rev();
+        tail.chain(b.chars().take(to)).collect()
+    };
+    prop_oneof![
+        3 => piece(),
+        3 => (piece(), piece(), 0usize..3, 0usize..3).prop_map(cut),
+        2 => "[的一是在不了有和人这中大为上个国我以要他]{1,6}",
+        2 => "[一-龥]{1,4}",
+        1 => "[鿀-鿿㐀-㐅龘々〇\u{f900}-\u{f905}\u{20000}-\u{20005}\u{2ebef}\u{30000}]{1,3}",
+        1 => "[a-cA-C0-3+#&._%-]{1,4}",
+        1 => "[a-c0-3+.一-丐]{1,4}",
+        1 => "[，。·一-丐]{1,3}",
+    ]
+}
+
+/// Lines of a user dictionary, whose words overlap and come again.
+fn user_lines() -> impl Strategy<Value = Vec<(String, Option<u64>)>> {
+    let frequency = prop_oneof![
+        3 => Just(None),
+        2 => (1u64..20).prop_map(Some),
+        2 => (1u64..2_000_000).prop_map(Some),
+        1 => (1..=user::FREQUENCY_MAX).prop_map(Some),
+    ];
+    let lines = prop::collection::vec((user_word(), frequency), 1..40);
+    (lines, prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..10)).prop_map(
+        |(mut lines, more)| {
+            for (one, other) in more {
+                let (head, tail) = (one.get(&lines).0.clone(), other.get(&lines));
+                let word: String = head.chars().chain(tail.0.chars()).take(user::WORD_CHARS_MAX).collect();
+                let line = (word, tail.1);
+                lines.push(line);
+            }
+            lines
+        },
+    )
+}
+
+/// Parts of the words of `lines`, and what texts have otherwise, as one text.
+fn text_of(lines: &[(String, Option<u64>)], parts: &[(prop::sample::Index, usize, usize, String)]) -> String {
+    let mut text = String::new();
+    for (at, from, to, other) in parts {
+        let word = &at.get(lines).0;
+        text.extend(word.chars().skip(if *from > 3 { 0 } else { *from }).take(if *to > 3 { usize::MAX } else { *to }));
+        text.push_str(other);
+    }
+    text
+}
+
 proptest! {
+    /// With a user dictionary words are those of jieba-rs with the same one: of words that it has
+    /// with another frequency, that overlap others, of one character or many, in any script. A
+    /// frequency that is missing is the one that jieba-rs suggests; it computes in floating-point
+    /// numbers and may be one less.
+    #[test]
+    fn user_words_are_those_of_jieba(
+        lines in user_lines(),
+        texts in prop::collection::vec(
+            prop::collection::vec((any::<prop::sample::Index>(), 0usize..9, 0usize..9, prop_oneof![2 => Just(String::new()), 1 => part()]), 0..30),
+            1..10,
+        ),
+    ) {
+        let words = user_words(lines.iter().map(|(word, frequency)| (word.as_str(), *frequency)));
+        let (mut added, mut file) = (JIEBA.clone(), String::new());
+        for (at, (word, frequency)) in lines.iter().enumerate() {
+            let so_far = || user_words(lines[..=at].iter().map(|(word, frequency)| (word.as_str(), *frequency)));
+            let ours = frequency.unwrap_or_else(|| so_far().frequency(word).expect("added"));
+            if frequency.is_none() {
+                let suggested = added.suggest_freq(word) as u64;
+                prop_assert!(suggested == ours || suggested + 1 == ours, "{word}: {ours}, jieba-rs suggests {suggested}");
+            }
+            added.add_word(word, Some(ours as usize), None);
+            file.push_str(&format!("{word} {ours} nz\n"));
+        }
+        let mut loaded = JIEBA.clone();
+        loaded.load_dict(&mut file.as_bytes()).expect("a dictionary");
+        let mut segmenter = Segmenter::with(words.into());
+        for parts in texts {
+            let text = text_of(&lines, &parts);
+            check_by(&loaded, &mut segmenter, &text);
+            check_by(&added, &mut segmenter, &text);
+        }
+    }
+
     /// Words are those of jieba-rs on any mix of scripts.
     #[test]
     fn words_are_those_of_jieba(parts in prop::collection::vec(part(), 0..40)) {
@@ -76,6 +168,16 @@ proptest! {
     }
 }
 
+/// A line without a frequency never lowers the frequency of its word, and one with a frequency may.
+#[test]
+fn lines_that_come_again() {
+    let frequency = |last| user_words([("，·", Some(7)), ("，·", last)]).frequency("，·");
+    assert_eq!((frequency(None), frequency(Some(2))), (Some(7), Some(2)));
+    let of_known = |frequency| user_words([("图书馆", frequency)]).frequency("图书馆").expect("known");
+    let jiebas = Dictionary::get().frequency("图书馆").expect("known");
+    assert_eq!((of_known(None), of_known(Some(1))), (jiebas + 1, 1));
+}
+
 /// The dictionary has the words of jieba-rs, no other ones, and their frequencies: jieba-rs tells
 /// how many there are and the sum of the frequencies.
 #[test]
@@ -90,10 +192,15 @@ fn the_dictionary_is_jiebas() {
     assert_eq!(WORDS.len() as u64, number("records_len"));
     let log_total = (total as f64).ln();
     assert_eq!(Dictionary::get().alone, 0.0 - log_total);
+    assert_eq!(Dictionary::total(), total);
     let mut sum = 0;
     for (word, score) in &*WORDS {
         let frequency = (score + log_total).exp().round();
         assert_eq!(*score, frequency.ln() - log_total, "{word}");
+        assert_eq!(Dictionary::get().frequency(word), Some(frequency as u64), "{word}");
+        // What is computed where a user adds words is what the file has.
+        assert_eq!(Dictionary::absolute().frequency(word), Some(frequency as u64), "{word}");
+        assert_eq!(*score, ln(frequency as u64) - ln(total), "{word}");
         sum += frequency as u64;
     }
     assert_eq!(sum, total);
@@ -152,11 +259,18 @@ fn words_of_real_texts() {
     assert!(words > 10_000, "{words}");
 }
 
-/// A block of any length is cut as one, and its memory is given back.
+/// A block of any length is cut as one, and its memory is given back, but not the words of a user.
 #[test]
 fn a_block_without_end() {
-    let mut segmenter = Segmenter::default();
+    let mut segmenter = Segmenter::with(user_words([("龘abc中", Some(9))]).into());
     let text = "中华人民共和国龘龘abc".repeat(60_000);
+    let mut words = 0;
+    segmenter.cut(&text, true, |word| words += usize::from(word == "龘abc中"));
+    assert_eq!((words, segmenter.sums.capacity()), (59_999, 0));
+    let mut last = "";
+    segmenter.cut("龘abc中", true, |word| last = word);
+    assert_eq!(last, "龘abc中");
+    let mut segmenter = Segmenter::default();
     let expected = JIEBA.cut(&text, true).len();
     let mut words = 0;
     segmenter.cut(&text, true, |_| words += 1);
