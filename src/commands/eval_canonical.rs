@@ -35,10 +35,10 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
 
 fn told(found: &Hints) -> String {
     let kinds = By::ALL.into_iter().zip(&found.counts).map(|(by, counts)| {
-        let named = grouped(counts.named);
         let (kind, what) = match by {
             By::Canonical => {
-                ("canonical", format!("{named} of {} name another address", counted(found.html_pages, "HTML page")))
+                let pages = counted(found.html_pages, "HTML page");
+                ("canonical", format!("{} of {pages} name another address", grouped(counts.named)))
             }
             By::Redirect => ("redirect", format!("{} lead to another", counted(counts.named, "URL"))),
             By::Revisit => ("revisit", format!("{} had the bytes of another", counted(counts.named, "URL"))),
