@@ -1,5 +1,5 @@
 use crate::ask::query;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -121,7 +121,7 @@ fn a_changed_file_is_another_identity() {
             _ => &[],
         };
         let output = bench.pagefold(command, more);
-        let said = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
+        let said = String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr);
         assert_eq!(output.status.code(), Some(78), "{command}: {said}");
         assert!(said.contains(remedy) && said.contains("`pagefold rebuild` obeys the job"), "{command}: {said}");
     }
@@ -147,7 +147,7 @@ fn files_of_other_things() {
         for command in ["run", "check", "lexicon"] {
             let more: &[&str] = if command == "lexicon" { &["--out", "idf.tsv"] } else { &[] };
             let output = bench.pagefold(command, more);
-            let said = String::from_utf8_lossy(&output.stderr);
+            let said = failure(&output.stderr);
             assert_eq!(output.status.code(), Some(code), "{command}: {said}");
             assert!(expected.iter().all(|what| said.contains(what)), "{command}: {said} lacks one of {expected:?}");
             assert!(!bench.at("store").exists() && !bench.at("idf.tsv").exists());
@@ -161,7 +161,7 @@ fn files_of_other_things() {
     fails(&[b'x'; (16 << 20) + 1], 78, &["words.txt: more than 16777216 bytes"]);
     std::fs::remove_file(bench.at("words.txt")).expect("removed");
     let output = bench.run(&[]);
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(66), "{said}");
     assert!(said.contains("words.txt: no such file; a line `word [frequency] [tag]` for each word"), "{said}");
     // A file as Windows writes it.

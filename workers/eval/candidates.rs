@@ -7,6 +7,7 @@
 use crate::candidates::hamming::{Scratch, within};
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
+use crate::text::simhash;
 use std::collections::BTreeMap;
 
 /// The greatest number of candidates of one setting. A setting with more is left out.
@@ -38,7 +39,7 @@ pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
     }
     let fingerprints: Vec<u64> = groups.keys().copied().collect();
     within(&fingerprints, k, 0, &[], &mut Scratch::new(), &mut |a, b| {
-        let distance = (a ^ b).count_ones();
+        let distance = simhash::distance(a, b);
         let (a, b) = (&groups[&a], &groups[&b]);
         for (i, x) in a.iter().take(PIVOTS).enumerate() {
             let others = b.iter().enumerate().take_while(|(j, _)| examined_between(i, *j, PIVOTS));

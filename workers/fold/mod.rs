@@ -65,6 +65,7 @@ use crate::store::open::OpenSegments;
 use crate::store::segment::SegmentRef;
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
+use crate::text::simhash;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -263,7 +264,7 @@ fn propose<'s>(
         "resolve",
         move |member: &GroupMember| key(member.to),
         move |epoch, members, emit| {
-            let distance = |a, b| (of.unkey(0, a) ^ of.unkey(0, b)).count_ones();
+            let distance = |a, b| simhash::distance(of.unkey(0, a), of.unkey(0, b));
             resolve::resolve(epoch, members, distance, emit)
         },
     );

@@ -18,6 +18,7 @@ use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{EvidenceRow, PairRow};
+use crate::text::simhash;
 use crate::verify::findings::{Check, hex};
 use crate::verify::live::{Live, PORTION_ROWS, portions};
 use std::cmp::Ordering;
@@ -63,7 +64,7 @@ fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, near
     if !a.is_comparable || !b.is_comparable {
         return Some("of a content that is not compared: too short, or gathered".into());
     }
-    let distance = (a.fingerprint ^ b.fingerprint).count_ones();
+    let distance = simhash::distance(a.fingerprint, b.fingerprint);
     match proposed_by(row.proposals, 0) {
         _ if distance != u32::from(row.distance) => {
             Some(format!("the fingerprints differ in {distance} bits, not in {}", row.distance))
