@@ -31,14 +31,14 @@ pub(super) fn ln(n: u64) -> f64 {
 fn quotient(a: u128, b: u128) -> u128 {
     let (high, low) = (BITS - 37, 37);
     let (first, rest) = ((a << high) / b, (a << high) % b);
-    first << low | (rest << low) / b
+    (first << low) | ((rest << low) / b)
 }
 
 /// a b, for two numbers less than 1 with [`BITS`] behind the point.
 fn product(a: u128, b: u128) -> u128 {
     let half = |x: u128| (x >> (BITS / 2), x & ((1 << (BITS / 2)) - 1));
     let ((a, a_low), (b, b_low)) = (half(a), half(b));
-    a * b + ((a * b_low + a_low * b + (a_low * b_low >> (BITS / 2))) >> (BITS / 2))
+    a * b + ((a * b_low + a_low * b + ((a_low * b_low) >> (BITS / 2))) >> (BITS / 2))
 }
 
 #[cfg(test)]
