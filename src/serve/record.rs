@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use workers::extract;
 use workers::online::rows::Says;
 use workers::read::date;
-use workers::read::record::{self, Body, Item, Mirror};
+use workers::read::record::{self, Body, Item};
 
 /// The most rows of a batch.
 pub const BATCH_ROWS_MAX: usize = 10_000;
@@ -156,10 +156,8 @@ pub fn rejected(item: &Item) -> Problem {
 /// Why a row is no record.
 pub fn reason(item: &Item) -> (&'static str, String) {
     match item {
-        Item::Record(_) => ("", String::new()),
-        Item::Skip(reason) => (reason, String::new()),
-        Item::Mirror(_) => (Mirror::REASON, String::new()),
         Item::Reject { reason, detail, .. } => (reason, detail.clone()),
+        other => (other.skipped().unwrap_or_default(), String::new()),
     }
 }
 

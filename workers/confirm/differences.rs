@@ -239,9 +239,9 @@ fn tagger() -> &'static Jieba {
 const WINDOWS_MAX: usize = 1 << 16;
 
 thread_local! {
-    /// Words by the hash of their window, the place of the span in it and the dictionary. To tag a window takes
-    /// longer than to align the texts, and each pair of an edited text has the same windows on its
-    /// side.
+    /// Words by the hash of their window, the place of the span in it and the dictionary. To tag a
+    /// window takes longer than to align the texts, and each pair of an edited text has the same
+    /// windows on its side.
     static SEEN: RefCell<HashMap<u128, Rc<Words>>> = RefCell::default();
 }
 

@@ -209,17 +209,15 @@ impl Judge {
             let page = find(&pages, of).filter(|page| page.date == date && !page.content.is_none())?;
             find(&pages, record.doc?).is_none().then_some(page)
         };
-        let page_of = |record: &Record| holds(record).or_else(|| mirrored(record));
-        let contents = sorted(records.iter().filter_map(page_of).map(|page| page.content).filter(|id| !id.is_none()));
+        let of_records: Vec<Option<&PageRow>> =
+            records.iter().map(|record| holds(record).or_else(|| mirrored(record))).collect();
+        let found = || of_records.iter().copied().flatten();
+        let contents = sorted(found().map(|page| page.content).filter(|id| !id.is_none()));
         let clusters = self.tables.clusters_of(&contents);
-        let represented = records.iter().filter_map(page_of).filter_map(|page| clusters.of(page.content));
+        let represented = found().filter_map(|page| clusters.of(page.content));
         let shown = self.tables.pages.matching(&sorted(represented.map(|cluster| cluster.representative)));
-        let urls = self.tables.urls(
-            records
-                .iter()
-                .filter_map(page_of)
-                .map(|page| clusters.of(page.content).map_or(page.doc, |c| c.representative)),
-        );
+        let representative = |page: &PageRow| clusters.of(page.content).map_or(page.doc, |c| c.representative);
+        let urls = self.tables.urls(found().map(representative));
         // The cluster of `page`, and whether the record of `doc` folds in it.
         let membership = |page: &PageRow, doc: Option<Id>| {
             let cluster = clusters.of(page.content);
@@ -235,16 +233,16 @@ impl Judge {
                 relation: (doc != Some(representative)).then_some(relation),
             }
         };
-        for record in records.iter_mut() {
-            let (verdict, reason, membership) = match (&record.says, holds(&*record)) {
+        for (record, page) in records.iter_mut().zip(&of_records) {
+            let (verdict, reason, membership) = match (&record.says, *page) {
                 (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
                 (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
                 (Says::Seen, _) => (Verdict::Seen, None, None),
                 (Says::Removal, _) => (Verdict::Removed, Some(REMOVAL), None),
-                (Says::Mirrors { .. }, _) => match mirrored(&*record) {
-                    Some(page) => (Verdict::Folded, Some(REVISIT), Some(membership(page, record.doc))),
-                    None => (Verdict::Skipped, Some(Mirror::REASON), None),
-                },
+                (Says::Mirrors { .. }, Some(page)) => {
+                    (Verdict::Folded, Some(REVISIT), Some(membership(page, record.doc)))
+                }
+                (Says::Mirrors { .. }, None) => (Verdict::Skipped, Some(Mirror::REASON), None),
                 (Says::Page, Some(page)) => {
                     let membership = membership(page, record.doc);
                     let verdict = if membership.relation.is_some() { Verdict::Folded } else { Verdict::Kept };
