@@ -8,7 +8,7 @@ mod access;
 mod api;
 mod body;
 mod connections;
-mod durable;
+mod inbox_writer;
 mod metrics;
 mod places;
 mod problem;
@@ -22,7 +22,7 @@ pub use crate::serve::access::token_of;
 use crate::cluster::control::memory_bytes;
 use crate::serve::access::Access;
 use crate::serve::body::Budget;
-use crate::serve::durable::Waiter;
+use crate::serve::inbox_writer::Waiter;
 use crate::serve::metrics::Metrics;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::queue::Queue;
@@ -117,7 +117,7 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
     let online = Arc::new(online);
-    let (writer, waiter) = durable::start(&online, stop)?;
+    let (writer, waiter) = inbox_writer::start(&online, stop)?;
     let server = Arc::new(Server {
         access,
         waiter,

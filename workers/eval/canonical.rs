@@ -12,7 +12,7 @@
 use crate::document::{Id, PageUrl, canonical_url, own_key};
 use crate::error::Result;
 use crate::eval::world::{rows, sorted};
-use crate::extract::canonical::canonical;
+use crate::extract::canonical_link::canonical;
 use crate::fold::ingest;
 use crate::job::Job;
 use crate::lexicon::Inputs;

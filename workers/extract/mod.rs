@@ -11,7 +11,7 @@
 //!       text and block tags -linear-> all text
 //! ```
 
-pub mod canonical;
+pub mod canonical_link;
 mod charset;
 mod entities;
 mod entity_names;

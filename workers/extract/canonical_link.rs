@@ -13,7 +13,7 @@ const HEAD_BYTES_MAX: usize = 256 << 10;
 /// or several.
 ///
 /// ```
-/// use workers::extract::canonical::canonical;
+/// use workers::extract::canonical_link::canonical;
 ///
 /// let page = b"<title>News</title><link rel=canonical href=/news>";
 /// assert_eq!(canonical(page, None, "https://a.example/news?from=mail"), Some("https://a.example/news".into()));
