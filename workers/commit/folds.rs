@@ -83,7 +83,7 @@ pub fn worst(
 fn totals(pages: &Table<PageRow>, suspects: &[(Origin, u64)]) -> BTreeMap<Origin, u64> {
     let mut sums: BTreeMap<Origin, i64> = suspects.iter().map(|(origin, _)| (*origin, 0)).collect();
     for segment in pages.segments() {
-        for columns in (0..segment.batches()).map(|batch| segment.batch(batch)) {
+        for (_, columns) in segment.scan(0..segment.len()) {
             for (source, host, diff) in columns.origins() {
                 for origin in Origin::of(source, host) {
                     if let Some(sum) = sums.get_mut(&origin) {
@@ -166,7 +166,7 @@ impl Large {
 fn live(pages: &Table<PageRow>, origin: Origin) -> Vec<(Id, Id)> {
     let mut rows: Vec<(Id, Id, i8)> = Vec::new();
     for segment in pages.segments() {
-        for columns in (0..segment.batches()).map(|batch| segment.batch(batch)) {
+        for (_, columns) in segment.scan(0..segment.len()) {
             for (at, (source, host, _)) in columns.origins().enumerate() {
                 if Origin::of(source, host).any(|one| one == origin) {
                     let row = PageRow::row(columns, at);

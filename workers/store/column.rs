@@ -28,17 +28,29 @@ pub trait Column: Clone + Ord {
 pub trait Key: Column + Copy + std::fmt::Debug + Send + Sync {
     /// Its first 64 bits, by which it is routed. A greater key has no lesser ones.
     fn leading(&self) -> u64;
+    /// The keys whose canonical bytes, one after the other, are `bytes`. None if there is a rest.
+    fn parse_all(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
 impl Key for u64 {
     fn leading(&self) -> u64 {
         *self
     }
+
+    fn parse_all(bytes: &[u8]) -> Option<Vec<u64>> {
+        let (keys, []) = bytes.as_chunks() else { return None };
+        Some(keys.iter().map(|key| u64::from_le_bytes(*key)).collect())
+    }
 }
 
 impl Key for Id {
     fn leading(&self) -> u64 {
         self.high
+    }
+
+    fn parse_all(bytes: &[u8]) -> Option<Vec<Id>> {
+        let (keys, []) = bytes.as_chunks() else { return None };
+        Some(keys.iter().map(|key| Id::from_bytes(*key)).collect())
     }
 }
 

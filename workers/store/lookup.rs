@@ -1,22 +1,22 @@
 //! Looks up a few rows by key in a table whose rows are large.
 //!
-//! Opening a segment checks only the keys of its batches. A batch is decoded when one of its rows
-//! is requested, and its digest is not compared, so an epoch does not read what it does not need:
-//! the rows have digests of their own, which the caller compares. [`crate::store::runs::Table`] is
-//! the counterpart that decodes all batches at once.
+//! The digests of batches are not compared, so an epoch does not read what it does not need: the
+//! rows have digests of their own, which the caller compares. [`crate::store::runs::Table`] is the
+//! counterpart that reads whole batches.
 
 use crate::error::Result;
-use crate::store::column::Column;
+use crate::store::damage::end_reading;
 use crate::store::manifest::TableState;
 use crate::store::open::OpenSegments;
-use crate::store::segment::SegmentRef;
-use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_after, undamaged};
+use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::Row;
-use arrow_array::Array;
-use arrow_ipc::reader::FileDecoder;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+
+/// From so many rows of a batch on, it is read in one go. The columns of a row lie in several places
+/// of the batch, so that to read one row from a disk takes about as long as to read a megabyte.
+const ROWS_TO_PREFETCH: usize = 2;
 
 /// The position of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Place {
 
 /// The segments of one or several states of a table.
 pub struct Lookup<R: Row> {
-    segments: Vec<Arc<Sparse<R>>>,
+    segments: Vec<Arc<Segment<R>>>,
     rows_read: Arc<AtomicU64>,
 }
 
@@ -55,13 +55,13 @@ impl<R: Row> Lookup<R> {
 
     /// Maps another segment.
     pub fn push(&mut self, folder: &Path, segment: &SegmentRef) -> Result<()> {
-        self.segments.push(Arc::new(Sparse::open(folder, segment)?));
+        self.segments.push(Arc::new(Segment::open(folder, segment)?));
         Ok(())
     }
 
     /// Adds another segment; `open` shares it with other workers.
     pub fn push_shared(&mut self, open: &OpenSegments, folder: &Path, segment: &SegmentRef) -> Result<()> {
-        self.segments.push(open.get(folder, segment, || Sparse::open(folder, segment))?);
+        self.segments.push(open.get(folder, segment, || Segment::open(folder, segment))?);
         Ok(())
     }
 
@@ -71,7 +71,19 @@ impl<R: Row> Lookup<R> {
         let mut places = vec![None; keys.len()];
         self.each_place(keys, |at, place| _ = places[at].get_or_insert(place));
         self.rows_read.fetch_add(places.iter().flatten().count() as u64, Ordering::Relaxed);
+        self.prefetch(&places);
         places
+    }
+
+    /// Prefetches the batches of which many rows are requested.
+    fn prefetch(&self, places: &[Option<Place>]) {
+        let mut batches: Vec<(usize, usize)> =
+            places.iter().flatten().map(|place| (place.segment, place.position / R::BATCH_ROWS)).collect();
+        batches.sort_unstable();
+        for same in batches.chunk_by(|a, b| a == b).filter(|same| same.len() >= ROWS_TO_PREFETCH) {
+            let (segment, start) = (same[0].0, same[0].1 * R::BATCH_ROWS);
+            self.segments[segment].prefetch(start..start + 1);
+        }
     }
 
     /// Calls `found` with the index of a key and the position of a row with it, for every segment
@@ -81,11 +93,11 @@ impl<R: Row> Lookup<R> {
         for (number, segment) in self.segments.iter().enumerate() {
             let (mut at, mut position) = (0, 0);
             while at < keys.len() {
-                position = segment.seek(keys[at], position);
-                if position == segment.rows {
+                position = segment.seek_in(position, |key| *key < keys[at], |batch| columns(segment, batch));
+                if position == segment.len() {
                     break;
                 }
-                let key = segment.key(position);
+                let key = R::key_at(columns(segment, position / R::BATCH_ROWS), position % R::BATCH_ROWS);
                 at = crate::gallop::gallop(keys.len(), at, |at| keys[at] < key);
                 if at < keys.len() && keys[at] == key {
                     found(at, Place { segment: number, position });
@@ -102,78 +114,20 @@ impl<R: Row> Lookup<R> {
     /// `Io` if the batch is damaged.
     pub fn row(&self, place: Place) -> Result<(&R::Columns, usize)> {
         let segment = &self.segments[place.segment];
-        Ok((segment.batch(place.position / R::BATCH_ROWS)?, place.position % R::BATCH_ROWS))
+        Ok((segment.unchecked(place.position / R::BATCH_ROWS)?, place.position % R::BATCH_ROWS))
     }
 }
 
-/// A mapped segment whose batches are decoded on demand.
-struct Sparse<R: Row> {
-    path: PathBuf,
-    layout: Layout,
-    decoder: FileDecoder,
-    keys: Vec<<R::Key as Column>::Array>,
-    batches: Vec<OnceLock<R::Columns>>,
-    rows: usize,
-}
-
-impl<R: Row> Sparse<R> {
-    fn open(folder: &Path, segment: &SegmentRef) -> Result<Sparse<R>> {
-        let path = segment.path(folder);
-        let bytes = mapped(&path, segment)?;
-        let (layout, keys, rows) = undamaged(&path, || {
-            let layout = Layout::read(bytes, &R::schema())?;
-            let (mut keys, mut rows) = (Vec::new(), 0);
-            // Only the first column, which is the key.
-            let decoder = layout.decoder().with_projection(vec![0]);
-            for span in &layout.spans {
-                let (data, batch) = layout.batch(span, &decoder)?;
-                rows = rows_after::<R>(rows, batch.num_rows())?;
-                let column = batch.column(0).as_any().downcast_ref::<<R::Key as Column>::Array>();
-                let column = column.filter(|column| column.len() == batch.num_rows() && column.nulls().is_none());
-                let column = column.ok_or("another table's columns")?;
-                let at = data.as_ptr().wrapping_add(span.meta);
-                if column.to_data().buffers().iter().any(|buffer| buffer.as_ptr() != at) {
-                    return Err("a column is not mapped, or not in its place".into());
-                }
-                keys.push(column.clone());
-            }
-            Ok((layout, keys, rows))
-        })?;
-        if rows as u64 != segment.rows {
-            return Err(damaged(&path, &format!("{rows} rows, the manifest says {}", segment.rows)));
-        }
-        let batches = keys.iter().map(|_| OnceLock::new()).collect();
-        Ok(Sparse { path, decoder: layout.decoder(), layout, keys, batches, rows })
-    }
-
-    fn key(&self, position: usize) -> R::Key {
-        R::Key::value(&self.keys[position / R::BATCH_ROWS], position % R::BATCH_ROWS)
-    }
-
-    /// The first position at or after `from` whose key is not less than `key`.
-    fn seek(&self, key: R::Key, from: usize) -> usize {
-        crate::gallop::gallop(self.rows, from, |position| self.key(position) < key)
-    }
-
-    fn batch(&self, number: usize) -> Result<&R::Columns> {
-        if let Some(columns) = self.batches[number].get() {
-            return Ok(columns);
-        }
-        let columns = undamaged(&self.path, || {
-            let span = &self.layout.spans[number];
-            let (data, batch) = self.layout.batch(span, &self.decoder)?;
-            check_mapped(&batch, &data, span.meta)?;
-            let columns = R::columns(&batch).filter(|_| batch.num_rows() == self.keys[number].len());
-            columns.ok_or_else(|| "another table's columns".to_owned())
-        })?;
-        Ok(self.batches[number].get_or_init(|| columns))
-    }
+/// The columns of a batch. A damaged one ends the reading.
+fn columns<R: Row>(segment: &Segment<R>, number: usize) -> &R::Columns {
+    segment.unchecked(number).unwrap_or_else(|error| end_reading(error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::Id;
+    use crate::store::damage::caught;
     use crate::store::manifest::Run;
     use crate::store::segment;
     use crate::tables::EvidenceRow;
@@ -226,8 +180,8 @@ mod tests {
         assert_eq!(Lookup::<EvidenceRow>::default().places(&keys[..2]), [None, None]);
     }
 
-    /// Reading a row of a damaged batch is an error that names the file. Rows of other batches are
-    /// still read.
+    /// Looking for a row of a damaged batch ends in an error that names the file. Rows of other
+    /// batches are still read.
     #[test]
     fn damage_is_found_where_it_is_read() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -249,9 +203,9 @@ mod tests {
         bytes[at + 15] = 0x7f;
         std::fs::write(&path, bytes).expect("written");
         let damaged = open();
-        let places = damaged.places(&[first, last]);
-        let error = damaged.row(places[0].expect("there")).err().expect("damaged").to_string();
+        let find = |key| caught(|| damaged.row(damaged.places(&[key])[0].expect("there")).map(drop));
+        let error = find(first).expect_err("damaged").to_string();
         assert!(error.contains("damaged segment") && error.contains(".arrow"), "{error}");
-        assert!(damaged.row(places[1].expect("there")).is_ok());
+        find(last).expect("sound");
     }
 }

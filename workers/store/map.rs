@@ -1,21 +1,57 @@
 //! Maps immutable files into memory. No other place does.
+//!
+//! The system is told that files are read here and there. Its own read-ahead, which on some hosts
+//! is megabytes, would read a thousand times what a look-up needs, and push out of memory what
+//! other look-ups need. Who reads more says so, and the system reads that in one go.
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
+use memmap2::{Advice, Mmap};
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
-/// Maps the file at `path`. Only for files of the store, which never change once they have their
-/// name.
-#[allow(unsafe_code)]
-pub fn map(path: &Path) -> Result<Bytes> {
-    let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
-    let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
-    if size == 0 {
-        return Ok(Bytes::new());
+/// A mapped file.
+pub struct Map(Option<Arc<Mmap>>);
+
+impl Map {
+    /// Maps the file at `path`. Only for files of the store, which never change once they have
+    /// their name.
+    #[allow(unsafe_code)]
+    pub fn open(path: &Path) -> Result<Map> {
+        let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
+        let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
+        if size == 0 {
+            return Ok(Map(None));
+        }
+        // Safety: a mapped file must not be changed or truncated. Files of the store are written
+        // under a temporary name, then renamed, and after that only unlinked, which leaves a map
+        // intact.
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
+        // Some file systems refuse advice. All is read there, too.
+        let _ = map.advise(Advice::Random);
+        Ok(Map(Some(Arc::new(map))))
     }
-    // Safety: a mapped file must not be changed or truncated. Files of the store are written under
-    // a temporary name, then renamed, and after that only unlinked, which leaves a map intact.
-    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
-    Ok(Bytes::from_owner(map))
+
+    /// The bytes of the file. They stay mapped while somebody has them.
+    pub fn bytes(&self) -> Bytes {
+        self.0.as_ref().map_or_else(Bytes::new, |map| Bytes::from_owner(Mapped(map.clone())))
+    }
+
+    /// Tells the system that all of these bytes are going to be read.
+    pub fn prefetch(&self, range: Range<usize>) {
+        if let Some(map) = &self.0 {
+            let _ = map.advise_range(Advice::WillNeed, range.start, range.len());
+        }
+    }
+}
+
+/// The owner of mapped bytes.
+struct Mapped(Arc<Mmap>);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }

@@ -201,6 +201,7 @@ impl<R: Row> Table<R> {
         for (segment, sign) in self.signed() {
             let start = segment.seek(from, 0);
             let end = to.map_or(segment.len(), |to| segment.seek(to, start));
+            segment.prefetch(start..end);
             rows.extend((start..end).map(|position| signed(segment.row(position), sign)));
             self.portions_read.fetch_add(1, Ordering::Relaxed);
         }
@@ -222,7 +223,7 @@ impl<R: Row> Table<R> {
         for (segment, _) in self.signed() {
             let start = segment.seek(from, 0);
             let end = to.map_or(segment.len(), |to| segment.seek(to, start));
-            cuts.extend((start..end).step_by(rows).map(|position| segment.key(position)));
+            cuts.extend(segment.cuts(start..end, rows));
         }
         cuts.sort_unstable();
         cuts.dedup();

@@ -66,8 +66,7 @@ impl LapseRule {
     pub fn rows(self, segment: &Segment<PageRow>, from: u64, to: Option<u64>) -> impl Iterator<Item = PageRow> + '_ {
         let start = segment.seek(Id { high: from, low: 0 }, 0);
         let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
-        (start / PageRow::BATCH_ROWS..end.div_ceil(PageRow::BATCH_ROWS)).flat_map(move |batch| {
-            let columns = segment.batch(batch);
+        segment.scan(start..end).flat_map(move |(batch, columns)| {
             let at = |position: usize| position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len());
             (at(start)..at(end)).filter(move |&row| self.matches(columns, row)).map(|row| PageRow::row(columns, row))
         })
@@ -140,7 +139,7 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
 pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
     let mut sums: BTreeMap<(u32, i64), i64> = BTreeMap::new();
     for segment in pages.segments() {
-        for columns in (0..segment.batches()).map(|batch| segment.batch(batch)) {
+        for (_, columns) in segment.scan(0..segment.len()) {
             let values = columns.last_epoch.values().iter().zip(columns.last_time.values());
             for (seen, diff) in values.zip(columns.diff.values()) {
                 *sums.entry((*seen.0, *seen.1)).or_default() += i64::from(*diff);

@@ -1,30 +1,34 @@
-//! The digests of a segment's batches, by which damage is found where it is read.
+//! What the footer of a segment says of its batches: their digests and their first keys.
 //!
 //! The blake3 of a whole segment costs as much as reading it, which an epoch that needs a few rows
 //! should not. So the footer has an xxh3 of each batch, which is compared when the batch is first
-//! read, and one of the first keys of all batches, which is compared when the segment is opened:
-//! searches choose a batch by these keys. They find faults of disks, not forgeries.
+//! read. Searches choose a batch by its first key. All first keys are in the footer, so that
+//! opening a segment reads nothing else, and have an xxh3 of their own, which is compared then.
+//! The digests find faults of disks, not forgeries.
 
-use crate::store::column::Column;
+use crate::store::column::Key;
 use crate::store::table::Row;
+use std::fmt::Write;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The name of the digests in the footer.
 pub(in crate::store) const BATCH_DIGESTS: &str = "batch_digests";
+/// The name of the first keys in the footer.
+pub(in crate::store) const FIRST_KEYS: &str = "first_keys";
 
-/// The digests of the batches of a segment, and the first key of each.
-pub(in crate::store) struct BatchDigests<R: Row> {
+/// What the footer says of the batches of a segment.
+pub(in crate::store) struct Batches<R: Row> {
     digests: Vec<u64>,
     firsts: Vec<R::Key>,
 }
 
-impl<R: Row> Default for BatchDigests<R> {
+impl<R: Row> Default for Batches<R> {
     fn default() -> Self {
-        BatchDigests { digests: Vec::new(), firsts: Vec::new() }
+        Batches { digests: Vec::new(), firsts: Vec::new() }
     }
 }
 
-impl<R: Row> BatchDigests<R> {
+impl<R: Row> Batches<R> {
     /// Adds the next batch.
     pub(in crate::store) fn push(&mut self, digest: u64, first: Option<R::Key>) {
         self.digests.push(digest);
@@ -36,15 +40,21 @@ impl<R: Row> BatchDigests<R> {
         &self.firsts
     }
 
-    /// The text in the footer: 16 hex digits for each batch, then those of the first keys.
-    pub(in crate::store) fn to_text(&self) -> String {
+    /// The entries of the footer: 16 hex digits for each batch, then those of the first keys; and
+    /// the canonical bytes of the first keys in hex.
+    pub(in crate::store) fn to_texts(&self) -> [(&'static str, String); 2] {
         let all = self.digests.iter().copied().chain([of_keys(&self.firsts)]);
-        all.map(|digest| format!("{digest:016x}")).collect()
+        let digests = all.map(|digest| format!("{digest:016x}")).collect();
+        let mut firsts = String::new();
+        for byte in canonical(&self.firsts) {
+            let _ = write!(firsts, "{byte:02x}");
+        }
+        [(BATCH_DIGESTS, digests), (FIRST_KEYS, firsts)]
     }
 }
 
 /// The digests in `text`, and the first keys' at its end. None if it is damaged.
-pub(in crate::store) fn parse(text: &str) -> Option<(Vec<u64>, u64)> {
+pub(in crate::store) fn parse_digests(text: &str) -> Option<(Vec<u64>, u64)> {
     let (digits, []) = text.as_bytes().as_chunks::<16>() else { return None };
     let number = |digits: &[u8; 16]| u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     let mut digests: Vec<u64> = digits.iter().map(number).collect::<Option<_>>()?;
@@ -52,9 +62,21 @@ pub(in crate::store) fn parse(text: &str) -> Option<(Vec<u64>, u64)> {
     Some((digests, firsts))
 }
 
+/// The first keys in `text`. None if it is damaged.
+pub(in crate::store) fn parse_firsts<K: Key>(text: &str) -> Option<Vec<K>> {
+    let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let byte = |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    K::parse_all(&digits.iter().map(byte).collect::<Option<Vec<u8>>>()?)
+}
+
 /// The digest of the first keys of all batches.
-pub(in crate::store) fn of_keys<K: Column>(keys: &[K]) -> u64 {
+pub(in crate::store) fn of_keys<K: Key>(keys: &[K]) -> u64 {
+    xxh3_64(&canonical(keys))
+}
+
+/// The canonical bytes of `keys`, one after the other.
+fn canonical<K: Key>(keys: &[K]) -> Vec<u8> {
     let mut bytes = Vec::new();
     keys.iter().for_each(|key| key.bytes(&mut bytes));
-    xxh3_64(&bytes)
+    bytes
 }

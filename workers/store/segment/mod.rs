@@ -5,8 +5,8 @@
 //! galloping search. Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch
 //! follows from its position.
 
-mod batch_digests;
-pub(in crate::store) mod layout;
+mod footer;
+mod layout;
 mod writer;
 
 pub use writer::{SegmentWriter, write};
@@ -14,14 +14,12 @@ pub use writer::{SegmentWriter, write};
 use crate::error::Result;
 use crate::gallop::gallop;
 use crate::store::damage::end_reading;
-use crate::store::segment::layout::{Layout, check_mapped, damaged, mapped, rows_after, undamaged};
+use crate::store::segment::layout::{FirstKeys, Layout, damaged};
 use crate::store::table::{MultisetHash, Row};
-use arrow_buffer::Buffer;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use xxhash_rust::xxh3::xxh3_64;
+use std::sync::OnceLock;
 
 /// Every column begins at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
@@ -58,50 +56,64 @@ impl SegmentRef {
     }
 }
 
-/// A mapped segment.
+/// A mapped segment. Its batches are decoded when they are first read.
 pub struct Segment<R: Row> {
-    path: PathBuf,
+    layout: Layout,
     batches: Vec<Batch<R>>,
     /// The first key of each batch.
     firsts: Vec<R::Key>,
     /// The leading bits of the first and of the last key.
     leading: (u64, u64),
-    rows: usize,
     has_retractions: bool,
 }
 
-/// A mapped batch.
+/// The mapped columns of a batch.
 struct Batch<R: Row> {
-    columns: R::Columns,
-    bytes: Buffer,
-    digest: u64,
-    /// Whether its bytes were found to be those of the digest.
-    is_sound: AtomicBool,
+    /// Those of a batch whose digest was compared.
+    sound: OnceLock<R::Columns>,
+    /// Those of any batch that was decoded.
+    decoded: OnceLock<R::Columns>,
 }
 
 impl<R: Row> Segment<R> {
-    /// Maps the segment in the table's `folder`. Blocks, schema, row count and the first keys of
-    /// batches are checked here, and a batch when it is first read; the digest of all bytes is
-    /// checked by `verify`.
+    /// Maps the segment in the table's `folder`. The footer is read and checked here, and a batch
+    /// when it is first read; the digest of all bytes is checked by `verify`.
     pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
         let path = segment.path(folder);
-        let bytes = mapped(&path, segment)?;
-        let (batches, firsts, rows) = undamaged(&path, || decode::<R>(bytes))?;
-        if rows as u64 != segment.rows {
-            return Err(damaged(&path, &format!("{rows} rows, the manifest says {}", segment.rows)));
-        }
+        let (layout, firsts) = Layout::open(path, segment, &R::schema(), R::BATCH_ROWS)?;
+        let batches = (0..layout.batches()).map(|_| Batch { sound: OnceLock::new(), decoded: OnceLock::new() });
+        let batches = batches.collect();
+        let leading = (segment.first, segment.last);
         let has_retractions = i128::from(segment.live) != i128::from(segment.rows);
-        Ok(Segment { path, batches, firsts, leading: (segment.first, segment.last), rows, has_retractions })
+        let mut segment = Segment { layout, batches, firsts: Vec::new(), leading, has_retractions };
+        segment.firsts = segment.first_keys(firsts)?;
+        Ok(segment)
+    }
+
+    /// The first key of each batch, as the footer has them. In old files it does not, so that each
+    /// batch is read.
+    fn first_keys(&self, said: FirstKeys) -> Result<Vec<R::Key>> {
+        let firsts = match said.text {
+            Some(text) => footer::parse_firsts(&text).unwrap_or_default(),
+            None => {
+                let first = |number| Ok(R::key_at(self.unchecked(number)?, 0));
+                (0..self.batches()).map(first).collect::<Result<_>>()?
+            }
+        };
+        match footer::of_keys(&firsts) == said.digest && firsts.len() == self.batches() {
+            true => Ok(firsts),
+            false => Err(damaged(&self.layout.path, "the first key of a batch is not as it was written")),
+        }
     }
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.rows
+        self.layout.rows()
     }
 
     /// Whether it has no rows. A segment that was written always has some.
     pub fn is_empty(&self) -> bool {
-        self.rows == 0
+        self.len() == 0
     }
 
     /// The leading bits of the first and of the last row's key.
@@ -140,41 +152,89 @@ impl<R: Row> Segment<R> {
     /// The mapped columns of a batch. A damaged one ends the reading.
     #[inline]
     pub fn batch(&self, number: usize) -> &R::Columns {
-        let batch = &self.batches[number];
-        if !batch.is_sound.load(Ordering::Relaxed) {
-            self.check(batch);
-        }
-        &batch.columns
+        self.batches[number].sound.get().unwrap_or_else(|| self.check(number))
     }
 
     #[cold]
-    fn check(&self, batch: &Batch<R>) {
-        if xxh3_64(&batch.bytes) != batch.digest {
-            end_reading(damaged(&self.path, "a batch is not as it was written"));
+    fn check(&self, number: usize) -> &R::Columns {
+        if !self.layout.is_sound(number) {
+            end_reading(damaged(&self.layout.path, "a batch is not as it was written"));
         }
-        batch.is_sound.store(true, Ordering::Relaxed);
+        let columns = self.unchecked(number).unwrap_or_else(|error| end_reading(error));
+        self.batches[number].sound.get_or_init(|| columns.clone())
+    }
+
+    /// The mapped columns of a batch whose digest is not compared, so that few rows of it can be
+    /// read without reading the others. The caller compares digests of the rows.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if the batch is not laid out as it was written.
+    pub fn unchecked(&self, number: usize) -> Result<&R::Columns> {
+        let decoded = &self.batches[number].decoded;
+        if let Some(columns) = decoded.get() {
+            return Ok(columns);
+        }
+        let columns = self.layout.batch(number, R::columns)?;
+        Ok(decoded.get_or_init(|| columns))
+    }
+
+    /// The mapped columns of all batches with rows at `positions`, each with its number. Each is
+    /// fetched in one go.
+    pub fn scan(&self, positions: Range<usize>) -> impl Iterator<Item = (usize, &R::Columns)> {
+        (positions.start / R::BATCH_ROWS..positions.end.div_ceil(R::BATCH_ROWS)).map(|number| {
+            self.layout.prefetch(number..number + 1);
+            (number, self.batch(number))
+        })
+    }
+
+    /// The keys of some rows at `positions`: of the first one, and about each `rows` rows. Batches
+    /// are not read for keys that the footer has.
+    pub fn cuts(&self, positions: Range<usize>, rows: usize) -> Vec<R::Key> {
+        if positions.is_empty() || rows < R::BATCH_ROWS {
+            return positions.step_by(rows).map(|position| self.key(position)).collect();
+        }
+        let batches = positions.start / R::BATCH_ROWS..positions.end.div_ceil(R::BATCH_ROWS);
+        let others = batches.step_by(rows / R::BATCH_ROWS).skip(1).map(|batch| self.firsts[batch]);
+        [self.key(positions.start)].into_iter().chain(others).collect()
+    }
+
+    /// Tells the system that all rows at `positions` are going to be read.
+    pub fn prefetch(&self, positions: Range<usize>) {
+        if !positions.is_empty() {
+            self.layout.prefetch(positions.start / R::BATCH_ROWS..positions.end.div_ceil(R::BATCH_ROWS));
+        }
     }
 
     /// The first position at or after `from` whose key is not less than `key`. Galloping search
     /// costs the logarithm of the distance, so near targets are cheap. Only one batch is read.
     pub fn seek(&self, key: R::Key, from: usize) -> usize {
-        if from >= self.rows {
-            return self.rows;
-        }
-        // Behind the batch of `from`, the batches that begin before `key`.
-        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| self.firsts[batch] < key) - 1;
-        let start = from.max(batch * R::BATCH_ROWS);
-        gallop(self.rows.min((batch + 1) * R::BATCH_ROWS), start, |position| self.key(position) < key)
+        self.seek_in(from, |other| *other < key, |batch| self.batch(batch))
     }
 
     /// The first position at or after `from` whose key is greater than `key`, likewise.
     pub fn seek_past(&self, key: R::Key, from: usize) -> usize {
-        if from >= self.rows {
-            return self.rows;
+        self.seek_in(from, |other| *other <= key, |batch| self.batch(batch))
+    }
+
+    /// The first position at or after `from` with a key that is not `before`, likewise. `columns`
+    /// reads a batch.
+    #[inline]
+    pub fn seek_in<'a>(
+        &'a self,
+        from: usize,
+        before: impl Fn(&R::Key) -> bool,
+        columns: impl FnOnce(usize) -> &'a R::Columns,
+    ) -> usize {
+        if from >= self.len() {
+            return self.len();
         }
-        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| self.firsts[batch] <= key) - 1;
-        let start = from.max(batch * R::BATCH_ROWS);
-        gallop(self.rows.min((batch + 1) * R::BATCH_ROWS), start, |position| self.key(position) <= key)
+        // Behind the batch of `from`, the batches that begin before the key.
+        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| before(&self.firsts[batch])) - 1;
+        let start = batch * R::BATCH_ROWS;
+        let columns = columns(batch);
+        let end = self.len().min(start + R::BATCH_ROWS);
+        gallop(end, from.max(start), |position| before(&R::key_at(columns, position - start)))
     }
 
     /// The sum of the diffs of the rows at `positions`, without reading their other columns.
@@ -195,29 +255,7 @@ impl<R: Row> Segment<R> {
 
     /// The first position at or after `from` for which `before` is false.
     pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
-        gallop(self.rows, from, before)
-    }
-}
-
-/// The batches, the first key of each, and the number of rows.
-type Decoded<R> = (Vec<Batch<R>>, Vec<<R as Row>::Key>, usize);
-
-fn decode<R: Row>(bytes: bytes::Bytes) -> std::result::Result<Decoded<R>, String> {
-    let layout = Layout::read(bytes, &R::schema())?;
-    let decoder = layout.decoder();
-    let (mut batches, mut firsts) = (Vec::new(), Vec::new());
-    let mut rows = 0;
-    for (span, digest) in layout.spans.iter().zip(&layout.digests) {
-        let (bytes, batch) = layout.batch(span, &decoder)?;
-        rows = rows_after::<R>(rows, batch.num_rows())?;
-        check_mapped(&batch, &bytes, span.meta)?;
-        let columns = R::columns(&batch).ok_or("another table's columns")?;
-        firsts.push(R::key_at(&columns, 0));
-        batches.push(Batch { columns, bytes, digest: *digest, is_sound: AtomicBool::new(false) });
-    }
-    match batch_digests::of_keys(&firsts) == layout.firsts {
-        true => Ok((batches, firsts, rows)),
-        false => Err("the first key of a batch is not as it was written".into()),
+        gallop(self.len(), from, before)
     }
 }
 
@@ -257,6 +295,33 @@ mod tests {
                 assert_eq!(segment.seek_past(key, from), past, "key {high} from {from}");
                 let sum = rows[from..past].iter().map(|row| i64::from(row.diff)).sum::<i64>();
                 assert_eq!(segment.sum_of_diffs(from..past), sum, "key {high} from {from}");
+            }
+        }
+    }
+
+    /// Cuts divide any part of a segment into pieces of about as many rows as are asked for, and the
+    /// first is the first key.
+    #[test]
+    fn cuts_are_even() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = rows(5 * BATCH_ROWS as u64 + 10);
+        let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
+        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        for positions in [0..0, 0..rows.len(), 7..rows.len() - 4, 7..9, BATCH_ROWS + 5..3 * BATCH_ROWS] {
+            for size in [1000, BATCH_ROWS, 2 * BATCH_ROWS + 7] {
+                let cuts = segment.cuts(positions.clone(), size);
+                let first = (!positions.is_empty()).then(|| segment.key(positions.start));
+                assert_eq!(cuts.first().copied(), first, "{positions:?}");
+                let ends = cuts.iter().skip(1).map(|cut| segment.seek(*cut, 0)).chain([positions.end]);
+                let mut from = positions.start;
+                for end in ends.filter(|_| !positions.is_empty()) {
+                    // Rows of one key are not divided.
+                    assert!(
+                        (1..=size + BATCH_ROWS + 3).contains(&(end - from)),
+                        "{positions:?}, {size}: {from} to {end}"
+                    );
+                    from = end;
+                }
             }
         }
     }
@@ -346,36 +411,78 @@ mod tests {
         let _ = write(folder.path(), "test", rows);
     }
 
+    /// A file with `rows` in batches of these sizes, with the first `entries` of its footer.
+    fn odd(folder: &Path, rows: &[ContentPageRow], sizes: &[usize], entries: usize) -> SegmentRef {
+        let options = IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5).expect("options");
+        let schema = ContentPageRow::schema();
+        let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("a writer");
+        let mut batches = footer::Batches::<ContentPageRow>::default();
+        let mut from = 0;
+        for size in sizes {
+            let before = writer.get_ref().len();
+            let arrays = ContentPageRow::arrays(&rows[from..from + size]);
+            writer.write(&RecordBatch::try_new(schema.clone(), arrays).expect("a batch")).expect("written");
+            let first = rows[from..from + size].first().map(|row| row.content);
+            batches.push(xxhash_rust::xxh3::xxh3_64(&writer.get_ref()[before..]), first);
+            from += size;
+        }
+        batches.to_texts().into_iter().take(entries).for_each(|(name, text)| writer.write_metadata(name, text));
+        writer.finish().expect("written");
+        let bytes = writer.into_inner().expect("bytes");
+        std::fs::write(folder.join("odd.arrow"), &bytes).expect("written");
+        let (digest, multiset) = ("odd".into(), MultisetHash::default());
+        let (bytes, rows, live) = (bytes.len() as u64, rows.len() as u64, rows.len() as i64);
+        SegmentRef { digest, bytes, rows, live, multiset, first: 0, last: u64::MAX }
+    }
+
     /// A file with batches of other sizes was accepted, and reading its rows panicked or gave wrong
     /// rows.
     #[test]
     fn batches_of_another_size_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         for sizes in [vec![0, 3], vec![3, 3], vec![BATCH_ROWS, 0, 3], vec![BATCH_ROWS + 1], vec![2 * BATCH_ROWS, 3]] {
-            let all = rows(sizes.iter().sum::<usize>() as u64);
-            let options = IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5).expect("options");
-            let schema = ContentPageRow::schema();
-            let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("a writer");
-            let mut from = 0;
-            for size in sizes {
-                let arrays = ContentPageRow::arrays(&all[from..from + size]);
-                writer.write(&RecordBatch::try_new(schema.clone(), arrays).expect("a batch")).expect("written");
-                from += size;
-            }
-            writer.finish().expect("written");
-            let bytes = writer.into_inner().expect("bytes");
-            std::fs::write(folder.path().join("odd.arrow"), &bytes).expect("written");
-            let odd = SegmentRef {
-                digest: "odd".into(),
-                bytes: bytes.len() as u64,
-                rows: all.len() as u64,
-                live: 0,
-                multiset: MultisetHash::default(),
-                first: 0,
-                last: u64::MAX,
-            };
-            let error = Segment::<ContentPageRow>::open(folder.path(), &odd).err().expect("refused");
-            assert!(error.to_string().contains("damaged segment"), "{error}");
+            let rows = rows(sizes.iter().sum::<usize>() as u64);
+            let odd = odd(folder.path(), &rows, &sizes, 2);
+            let read = caught(|| {
+                let segment = Segment::<ContentPageRow>::open(folder.path(), &odd)?;
+                (0..segment.len()).for_each(|position| drop(segment.row(position)));
+                Ok(())
+            });
+            let error = read.expect_err("refused").to_string();
+            assert!(error.contains("damaged segment"), "{sizes:?}: {error}");
         }
+    }
+
+    /// A file that was written before first keys stood in footers is read, and one without digests
+    /// is refused.
+    #[test]
+    fn footers_without_first_keys_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (rows, sizes) = (rows(BATCH_ROWS as u64 + 9), [BATCH_ROWS, 9]);
+        for entries in [1, 2] {
+            let old = odd(folder.path(), &rows, &sizes, entries);
+            let segment = Segment::<ContentPageRow>::open(folder.path(), &old).expect("opened");
+            assert!((0..rows.len()).all(|at| segment.row(at) == rows[at]));
+            assert_eq!(segment.seek(rows[BATCH_ROWS + 5].content, 0), (BATCH_ROWS + 5) / 3 * 3);
+        }
+        let none = odd(folder.path(), &rows, &sizes, 0);
+        assert!(Segment::<ContentPageRow>::open(folder.path(), &none).is_err());
+    }
+
+    /// Opening a segment reads its footer alone: a damaged batch is found when it is read, and the
+    /// others are read. A server over a large store starts at once.
+    #[test]
+    fn opening_reads_no_batch() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = rows(2 * BATCH_ROWS as u64);
+        let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
+        let path = written.path(folder.path());
+        let mut bytes = std::fs::read(&path).expect("readable");
+        // The first batch, with its metadata.
+        bytes[1_000..BATCH_ROWS * 33].fill(0);
+        std::fs::write(&path, bytes).expect("written");
+        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        assert_eq!(segment.row(BATCH_ROWS + 7), rows[BATCH_ROWS + 7]);
+        assert!(caught(|| Ok(segment.row(7))).is_err());
     }
 }

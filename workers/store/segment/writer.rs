@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::store::column::Key;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
-use crate::store::segment::batch_digests::{BATCH_DIGESTS, BatchDigests};
+use crate::store::segment::footer::Batches;
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -72,10 +72,10 @@ impl SegmentFile {
         Ok(self.arrow.get_mut().cut())
     }
 
-    /// Makes the file durable under its digest, with the digests of its batches. Returns its digest
-    /// and its size in bytes.
-    fn finish(mut self, batch_digests: String) -> Result<(String, u64)> {
-        self.arrow.write_metadata(BATCH_DIGESTS, batch_digests);
+    /// Makes the file durable under its digest, with these entries in its footer. Returns its
+    /// digest and its size in bytes.
+    fn finish(mut self, entries: [(&str, String); 2]) -> Result<(String, u64)> {
+        entries.into_iter().for_each(|(name, text)| self.arrow.write_metadata(name, text));
         let failed = |e| arrow_error("write", &self.aside, e);
         self.arrow.finish().map_err(failed)?;
         let sink = self.arrow.into_inner().map_err(failed)?.file;
@@ -93,7 +93,7 @@ pub struct SegmentWriter<R: Row> {
     file: SegmentFile,
     batch: Vec<R>,
     last: Option<R>,
-    digests: BatchDigests<R>,
+    batches: Batches<R>,
     rows: u64,
     live: i64,
     multiset: MultisetHash,
@@ -115,7 +115,7 @@ impl<R: Row> SegmentWriter<R> {
             file: SegmentFile::create(folder, tag, &R::schema())?,
             batch: Vec::new(),
             last: None,
-            digests: BatchDigests::default(),
+            batches: Batches::default(),
             rows: 0,
             live: 0,
             multiset: MultisetHash::default(),
@@ -139,7 +139,7 @@ impl<R: Row> SegmentWriter<R> {
 
     fn flush(&mut self) -> Result<()> {
         let digest = self.file.append(R::schema(), R::arrays(&self.batch))?;
-        self.digests.push(digest, self.batch.first().map(Row::key));
+        self.batches.push(digest, self.batch.first().map(Row::key));
         self.rows += self.batch.len() as u64;
         self.last = self.batch.pop();
         self.batch.clear();
@@ -151,13 +151,13 @@ impl<R: Row> SegmentWriter<R> {
         if !self.batch.is_empty() {
             self.flush()?;
         }
-        let [first, last] = [self.digests.firsts().first().copied(), self.last.as_ref().map(Row::key)]
+        let [first, last] = [self.batches.firsts().first().copied(), self.last.as_ref().map(Row::key)]
             .map(|key| key.map_or(0, |key| key.leading()));
         if self.rows == 0 {
             self.file.discard();
             return Ok(None);
         }
-        let (digest, bytes) = self.file.finish(self.digests.to_text())?;
+        let (digest, bytes) = self.file.finish(self.batches.to_texts())?;
         let (rows, live, multiset) = (self.rows, self.live, self.multiset);
         Ok(Some(SegmentRef { digest, bytes, rows, live, multiset, first, last }))
     }
