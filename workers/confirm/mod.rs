@@ -325,28 +325,59 @@ const ALL_LONG_FLOOR: u16 = 7000;
 /// Numbers of texts that are not kept refuse a pair up to this length, in characters.
 const UNREAD_CHARS_MAX: u32 = 1000;
 
-/// The table at the top of this file.
-fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
+/// The verdict of [`decide`] on a pair, where it depends on no text. Symmetric. None if the texts
+/// decide, where they are kept.
+pub fn decide_unread(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Options) -> Option<Verdict> {
+    match options.by {
+        By::Fingerprint => Some(by_fingerprint(distance, options)),
+        By::Text => by_sketches(a, b, options).ok(),
+    }
+}
+
+/// What sketches say of a pair that they do not decide.
+struct Undecided {
+    long: Option<Alike>,
+    short: Option<Alike>,
+    estimate: Alike,
+    /// Whether the 5-grams alone may accept.
+    by_long_alone: bool,
+    long_floor: u16,
+    other_numbers: bool,
+}
+
+/// The rules at the top of this file that read no text.
+fn by_sketches(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Result<Verdict, Undecided> {
     let (x, y) = (a.sketches(), b.sketches());
     let long = x.long.zip(y.long).map(|(x, y)| sketch::compare(x, y));
     let short = x.short.zip(y.short).map(|(x, y)| sketch::compare(x, y));
     let Some(estimate) = long.or(short) else {
-        return Verdict::refuse(0, Reason::SketchRefused);
+        return Ok(Verdict::refuse(0, Reason::SketchRefused));
     };
-    let (longer, all_long, facts_matter) = lengths(a, b, options);
+    let (_, all_long, facts_matter) = lengths(a, b, options);
     let long_floor = if all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
     let hopeless = |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
     let by_long_alone = hopeless(short, SHORT_FLOOR);
     if by_long_alone && hopeless(long, long_floor) {
-        return Verdict::refuse(estimate.similarity, Reason::SketchRefused);
+        return Ok(Verdict::refuse(estimate.similarity, Reason::SketchRefused));
     }
     let other_numbers = number_set::conflict(x.numerals, y.numerals);
     if let Some(long) = long
         && long.band(options.similarity_min) == Band::Clear
         && (!facts_matter || all_long && !other_numbers)
     {
-        return Verdict::accept(long.similarity, Reason::Sketch);
+        return Ok(Verdict::accept(long.similarity, Reason::Sketch));
     }
+    Err(Undecided { long, short, estimate, by_long_alone, long_floor, other_numbers })
+}
+
+/// The table at the top of this file.
+fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
+    let Undecided { long, short, estimate, by_long_alone, long_floor, other_numbers } = match by_sketches(a, b, options)
+    {
+        Ok(verdict) => return verdict,
+        Err(undecided) => undecided,
+    };
+    let (longer, all_long, facts_matter) = lengths(a, b, options);
     if let Some(x) = a.prepared()
         && let Some(y) = b.prepared()
     {

@@ -428,6 +428,14 @@ impl Epoch {
         self.receipt.borrow_mut().counters.count(counter, n);
     }
 
+    /// Adds `n` to a counter of the receipt, if it is not 0: what is counted for each pair is added
+    /// up by the stage.
+    pub fn count_any(&self, counter: Counter, n: u64) {
+        if n > 0 {
+            self.count(counter, n);
+        }
+    }
+
     /// Keeps the counts of sources and hosts. Called once.
     pub fn gathered(&self, gathered: Gathered) {
         self.receipt.borrow_mut().gathered = gathered.most();

@@ -58,6 +58,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
     let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();
     keys.dedup();
     let before = epoch.before::<KeyRow>()?.matching(&keys);
+    let (mut added, mut dropped) = (0, 0);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
     for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
         epoch.advanced();
@@ -69,12 +70,14 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
         let signature = u16::from(bucket.1);
         changes_within(&members(old, &new, |row: &KeyRow| row.content), |content, other, diff| {
             emit(Candidate::new(content, other, diff, signature, NO_DISTANCE));
-            epoch.count(if diff > 0 { Counter::KeyCandidatesNew } else { Counter::KeyCandidatesDropped }, 1);
+            *(if diff > 0 { &mut added } else { &mut dropped }) += 1;
         });
         epoch.count_bucket(bucket.1, old.len(), new.len());
         if new.len() > PIVOTS {
             epoch.count(Counter::BucketsOverPivots, 1);
         }
     }
+    epoch.count_any(Counter::KeyCandidatesNew, added);
+    epoch.count_any(Counter::KeyCandidatesDropped, dropped);
     epoch.write(rows)
 }

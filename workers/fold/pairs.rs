@@ -7,7 +7,7 @@
 //! ([`pairs`]).
 
 use crate::confirm::prepared::{Prepared, PreparedTexts};
-use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide};
+use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::contents::ContentChange;
@@ -18,10 +18,12 @@ use crate::fold::resolve::{CONTENT_DELETED, Candidate, NO_DISTANCE, decided_at};
 use crate::graph::walk;
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
-use crate::tables::evidence::{Archive, Content, damaged};
+use crate::tables::evidence::{Archive, Content, Sketched, damaged};
+use crate::text::hash::BuildSeeded;
 use crate::text::{simhash, sketch::Sketches};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// A stored pair that is added (+1) or retracted (-1), sent to the owner of `content`. Ordered like
@@ -102,37 +104,31 @@ fn proposals(before: u64, changes: &[Candidate]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// A pair to be decided.
+/// What is known of a pair that is to be decided, besides its contents.
 struct Due {
-    content: Id,
-    other: Id,
     /// The stored pair, if there is one.
-    before: Option<PairRow>,
+    before: Option<Box<PairRow>>,
     /// As in [`PairRow`].
     proposals: u64,
-    /// The number of bits in which the fingerprints differ, if it is known.
-    distance: Option<u32>,
 }
 
-impl Due {
-    fn decided(&self, distance: u32, verdict: Verdict) -> PairRow {
-        PairRow {
-            content: self.content,
-            other: self.other,
-            distance: distance as u8,
-            similarity: verdict.similarity,
-            reason: verdict.reason as u8,
-            accepted: verdict.accepted.into(),
-            proposals: self.proposals,
-            diff: 1,
-        }
-    }
+/// The pairs of which the contents are looked up at once.
+const PAIRS_AT_ONCE: usize = 1 << 15;
+/// The bytes of what a worker keeps of contents without their texts, before it begins again.
+const SKETCHED_BYTES_MAX: usize = 1 << 26;
+
+/// What was read of contents without their texts.
+#[derive(Default)]
+struct SketchedContents {
+    of: HashMap<Id, Sketched, BuildSeeded>,
+    bytes: usize,
 }
 
 /// Decides pairs by the evidence of both contents. The archive is opened when it is first needed.
 pub struct Judge<'a> {
     options: Options,
     archive: OnceCell<Archive>,
+    sketched: RefCell<SketchedContents>,
     texts: RefCell<PreparedTexts>,
     open: Box<dyn Fn() -> Result<Archive> + 'a>,
 }
@@ -141,7 +137,8 @@ impl<'a> Judge<'a> {
     /// A judge that decides by `options`, in which every default is filled in, from the evidence
     /// that `open` opens.
     pub fn new(options: Options, open: impl Fn() -> Result<Archive> + 'a) -> Judge<'a> {
-        Judge { options, archive: OnceCell::new(), texts: RefCell::default(), open: Box::new(open) }
+        let (archive, sketched, texts) = (OnceCell::new(), RefCell::default(), RefCell::default());
+        Judge { options, archive, sketched, texts, open: Box::new(open) }
     }
 
     fn archive(&self) -> Result<&Archive> {
@@ -161,37 +158,105 @@ impl<'a> Judge<'a> {
         pairs: &[(Id, Id, Option<u32>)],
         mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
+        let mut open = Vec::new();
+        for (start, pairs) in (0..).step_by(PAIRS_AT_ONCE).zip(pairs.chunks(PAIRS_AT_ONCE)) {
+            self.by_sketches(start, pairs, &mut open, &mut found)?;
+        }
+        self.by_texts(pairs, &open, found)
+    }
+
+    /// Decides pairs, of which the first is at `start`, by what is known without their texts, and
+    /// adds the positions of others to `open`. Most pairs of texts made to collide end here.
+    fn by_sketches(
+        &self,
+        start: usize,
+        pairs: &[(Id, Id, Option<u32>)],
+        open: &mut Vec<usize>,
+        found: &mut impl FnMut(usize, u32, Verdict) -> Result<()>,
+    ) -> Result<()> {
         let by_distance = |pair: &(Id, Id, Option<u32>)| pair.2.filter(|_| self.options.by == By::Fingerprint);
         let looked_up = pairs.iter().filter(|pair| by_distance(pair).is_none());
-        let mut contents: Vec<Id> = looked_up.flat_map(|(a, b, _)| [*a, *b]).collect();
+        let mut known = self.sketched.borrow_mut();
+        self.sketch(&mut known, looked_up.clone().map(|pair| pair.0).chain(looked_up.map(|pair| pair.1)))?;
+        let of = |content: &Id| {
+            let lost = || Error::internal("a pair of a content without evidence");
+            known.of.get(content).ok_or_else(lost)
+        };
+        // Pairs are in the order of their first contents.
+        let mut first = None;
+        for (at, pair) in (start..).zip(pairs) {
+            if let Some(distance) = by_distance(pair) {
+                found(at, distance, by_fingerprint(distance, &self.options))?;
+                continue;
+            }
+            let a = match first {
+                Some((content, sketched)) if content == pair.0 => sketched,
+                _ => of(&pair.0)?,
+            };
+            first = Some((pair.0, a));
+            let b = of(&pair.1)?;
+            let distance = simhash::distance(a.fingerprint, b.fingerprint);
+            match decide_unread(a, b, distance, &self.options) {
+                Some(verdict) => found(at, distance, verdict)?,
+                None => open.push(at),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes `contents` known. A content of many pairs is read once for all of them.
+    fn sketch(&self, known: &mut SketchedContents, contents: impl Iterator<Item = Id>) -> Result<()> {
+        if known.bytes > SKETCHED_BYTES_MAX {
+            *known = SketchedContents::default();
+        }
+        let mut last = Id::NONE;
+        let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
+        let contents = contents.filter(is_next);
+        let mut missing: Vec<Id> = contents.filter(|content| !known.of.contains_key(content)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        let archive = self.archive()?;
+        for (content, place) in missing.iter().zip(archive.places(&missing)?) {
+            let sketched = archive.read(*content, place)?.sketched();
+            known.bytes += size_of::<(Id, Sketched)>() + sketched.sketches.len();
+            known.of.insert(*content, sketched);
+        }
+        Ok(())
+    }
+
+    /// Decides those of `pairs` whose positions are `open`.
+    fn by_texts(
+        &self,
+        pairs: &[(Id, Id, Option<u32>)],
+        open: &[usize],
+        mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
+    ) -> Result<()> {
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut contents: Vec<Id> = open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]).collect();
         contents.sort_unstable();
         contents.dedup();
-        let places = if contents.is_empty() { Vec::new() } else { self.archive()?.places(&contents)? };
+        let archive = self.archive()?;
+        let places = archive.places(&contents)?;
         let is_read = vec![Cell::new(false); contents.len()];
         let read = |number: u32| -> Result<Content<'_>> {
-            let (at, archive) = (number as usize, self.archive()?);
+            let at = number as usize;
             match is_read[at].replace(true) {
                 true => archive.read_again(contents[at], places[at]),
                 false => archive.read(contents[at], places[at]),
             }
         };
-        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(pairs.len());
-        let mut numbers: Vec<usize> = Vec::with_capacity(pairs.len());
         let number = |content: &Id| contents.binary_search(content).unwrap_or_default() as u32;
-        for (at, pair) in pairs.iter().enumerate() {
-            match by_distance(pair) {
-                Some(distance) => found(at, distance, by_fingerprint(distance, &self.options))?,
-                None => {
-                    edges.push((number(&pair.0), number(&pair.1)));
-                    numbers.push(at);
-                }
-            }
-        }
+        let edges: Vec<(u32, u32)> = open.iter().map(|at| (number(&pairs[*at].0), number(&pairs[*at].1))).collect();
         // Pairs of texts that are alike follow each other, so that few texts have to be prepared
         // again. Pairs with the same later text do so directly.
         let mut later: Option<Compared<'_>> = None;
         for edge in walk::order(contents.len(), &edges) {
-            let (at, (one, other)) = (numbers[edge.at], edge.nodes);
+            let (at, (one, other)) = (open[edge.at], edge.nodes);
             let (a, b) = (contents[one as usize], contents[other as usize]);
             if later.as_ref().is_none_or(|known| known.id != b) {
                 later = Some(Compared { id: b, content: read(other)?, texts: &self.texts });
@@ -235,6 +300,9 @@ impl Evidence for Compared<'_> {
         self.texts.borrow_mut().get(self.id, || self.content.text().map(Cow::into_owned))
     }
 }
+
+/// Of so many decided pairs one shows the progress.
+const ADVANCED_PAIRS: usize = 1 << 6;
 
 /// Candidates and stored pairs that are merged at once.
 const PORTION_ROWS: usize = 1 << 18;
@@ -282,6 +350,7 @@ fn portion(
     again: bool,
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
+    let mut counts: BTreeMap<Counter, u64> = BTreeMap::new();
     let mut put = |before: Option<&PairRow>, after: Option<&PairRow>| {
         if before == after {
             return;
@@ -292,14 +361,14 @@ fn portion(
             (Some(before), Some(after)) if before.proposals == after.proposals => Counter::PairsRedecided,
             _ => Counter::PairsReproposed,
         };
-        epoch.count(counter, 1);
+        *counts.entry(counter).or_default() += 1;
         let changes = before.map(|row| PairChange::new(row, -1)).into_iter();
         for change in changes.chain(after.map(|row| PairChange::new(row, 1))) {
             emit(change);
             emit(change.mirrored());
         }
     };
-    let mut due = Vec::new();
+    let (mut due, mut pairs) = (Vec::new(), Vec::new());
     let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
     let mut stored = stored.into_iter().filter(is_here).peekable();
     let mut changes = changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
@@ -323,16 +392,31 @@ fn portion(
                 let known =
                     changes.iter().map(|candidate| candidate.distance).find(|distance| *distance != NO_DISTANCE);
                 let distance = before.as_ref().map(|row| row.distance.into()).or(known).map(u32::from);
-                due.push(Due { content: key.0, other: key.1, before, proposals, distance });
+                pairs.push((key.0, key.1, distance));
+                due.push(Due { before: before.map(Box::new), proposals });
             }
         }
     }
-    let pairs: Vec<(Id, Id, Option<u32>)> = due.iter().map(|due| (due.content, due.other, due.distance)).collect();
     judge.verdicts(&pairs, |at, distance, verdict| {
-        epoch.advanced();
-        put(due[at].before.as_ref(), Some(&due[at].decided(distance, verdict)));
+        if at % ADVANCED_PAIRS == 0 {
+            epoch.advanced();
+        }
+        let ((content, other, _), Due { before, proposals }) = (pairs[at], &due[at]);
+        let after = PairRow {
+            content,
+            other,
+            distance: distance as u8,
+            similarity: verdict.similarity,
+            reason: verdict.reason as u8,
+            accepted: verdict.accepted.into(),
+            proposals: *proposals,
+            diff: 1,
+        };
+        put(before.as_deref(), Some(&after));
         Ok(())
-    })
+    })?;
+    counts.into_iter().for_each(|(counter, n)| epoch.count(counter, n));
+    Ok(())
 }
 
 /// Stores the changed pairs of contents that this worker owns, and keeps what they change in

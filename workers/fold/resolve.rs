@@ -123,6 +123,7 @@ pub fn resolve(
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
     let rank = |rank: u64| (rank != NO_RANK).then_some(rank as usize);
+    let (mut added, mut dropped) = (0, 0);
     let member = |m: &GroupMember| Member { content: m.content, before: rank(m.before), after: rank(m.after) };
     for received in received.chunk_by(|a, b| (a.to, a.from) == (b.to, b.from)) {
         let (to, from) = (received[0].to, received[0].from);
@@ -130,7 +131,7 @@ pub fn resolve(
         let others: Vec<Member> = received.iter().map(member).collect();
         let mut found = |content: Id, other: Id, diff: i32| {
             emit(Candidate::new(content, other, diff, 0, distance as u16));
-            epoch.count(if diff > 0 { Counter::CandidatesNew } else { Counter::CandidatesDropped }, 1);
+            *(if diff > 0 { &mut added } else { &mut dropped }) += 1;
         };
         match to == from {
             true => changes_within(&groups[&to], &mut found),
@@ -142,5 +143,7 @@ pub fn resolve(
             ),
         }
     }
+    epoch.count_any(Counter::CandidatesNew, added);
+    epoch.count_any(Counter::CandidatesDropped, dropped);
     Ok(())
 }

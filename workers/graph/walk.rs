@@ -25,19 +25,20 @@ pub struct Edge {
 /// assert_eq!(at, [0, 2, 1]);
 /// ```
 pub fn order(nodes: usize, pairs: &[(u32, u32)]) -> Vec<Edge> {
-    let places = places(nodes, pairs);
-    let place = |node: u32| places[node as usize];
-    let edge = |(at, &(a, b)): (usize, &(u32, u32))| match place(a) <= place(b) {
-        true => Edge { at, nodes: (a, b) },
-        false => Edge { at, nodes: (b, a) },
+    let (places, met) = walk(nodes, pairs);
+    // Sorting looks at no table: each pair has the places of its nodes, the later one first.
+    let key = |(at, &(a, b)): (usize, &(u32, u32))| {
+        let (a, b) = (places[a as usize], places[b as usize]);
+        (a.max(b), a.min(b), at as u32)
     };
-    let mut edges: Vec<Edge> = pairs.iter().enumerate().map(edge).collect();
-    edges.sort_unstable_by_key(|edge| (place(edge.nodes.1), place(edge.nodes.0), edge.at));
-    edges
+    let mut keys: Vec<(u32, u32, u32)> = pairs.iter().enumerate().map(key).collect();
+    keys.sort_unstable();
+    let edge = |(later, earlier, at)| Edge { at: at as usize, nodes: (met[earlier as usize], met[later as usize]) };
+    keys.into_iter().map(edge).collect()
 }
 
-/// When the walk meets each node.
-fn places(nodes: usize, pairs: &[(u32, u32)]) -> Vec<u32> {
+/// When the walk meets each node, and the nodes in the order in which it meets them.
+fn walk(nodes: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
     // The neighbours of node n stand from ends[n - 1] to ends[n].
     let mut ends = vec![0u32; nodes + 1];
     pairs.iter().flat_map(|&(a, b)| [a, b]).for_each(|node| ends[node as usize + 1] += 1);
@@ -71,7 +72,7 @@ fn places(nodes: usize, pairs: &[(u32, u32)]) -> Vec<u32> {
             }
         }
     }
-    places
+    (places, met)
 }
 
 #[cfg(test)]

@@ -107,6 +107,7 @@ pub struct Content<'a> {
     pub fingerprint: u64,
     chars: u32,
     sketches: Sketches<'a>,
+    sketch_bytes: &'a [u8],
     packed: &'a [u8],
     /// The text, after its first use.
     text: OnceCell<Option<String>>,
@@ -133,6 +134,7 @@ impl<'a> Content<'a> {
             fingerprint: columns.fingerprint.value(row),
             chars: columns.chars.value(row),
             sketches: Sketches::parse(columns.sketches.value(row))?,
+            sketch_bytes: columns.sketches.value(row),
             packed: columns.text.value(row),
             text: OnceCell::new(),
             damaged: Cell::new(false),
@@ -142,7 +144,12 @@ impl<'a> Content<'a> {
     /// What is known of a content if its evidence is not kept.
     pub fn bare(fingerprint: u64, chars: u32) -> Content<'a> {
         let (text, damaged) = (OnceCell::new(), Cell::new(false));
-        Content { fingerprint, chars, sketches: Sketches::default(), packed: &[], text, damaged }
+        Content { fingerprint, chars, sketches: Sketches::default(), sketch_bytes: &[], packed: &[], text, damaged }
+    }
+
+    /// The same without the text.
+    pub fn sketched(&self) -> Sketched {
+        Sketched { fingerprint: self.fingerprint, chars: self.chars, sketches: self.sketch_bytes.into() }
     }
 
     /// Whether a text that was needed could not be read. A decision without it is not valid.
@@ -177,6 +184,30 @@ impl confirm::Evidence for Content<'_> {
             text.flatten()
         };
         self.text.get_or_init(unpack).as_deref().map(Cow::Borrowed)
+    }
+}
+
+/// What is known of a content without its text, in its own memory: where it is read from, a row is
+/// spread over columns.
+pub struct Sketched {
+    /// Its fingerprint.
+    pub fingerprint: u64,
+    chars: u32,
+    /// As in [`EvidenceRow`].
+    pub sketches: Box<[u8]>,
+}
+
+impl confirm::Evidence for Sketched {
+    fn chars(&self) -> u32 {
+        self.chars
+    }
+
+    fn sketches(&self) -> Sketches<'_> {
+        Sketches::parse(&self.sketches).unwrap_or_default()
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        None
     }
 }
 

@@ -3,7 +3,7 @@
 //! They are defined by arithmetic alone and are part of keys that stores keep, so they can never
 //! change: a library's hash may.
 
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 /// 2^64 divided by the golden ratio, made odd. Its multiples spread evenly over 64 bits (Knuth:
 /// "The Art of Computer Programming", volume 3, section 6.4).
@@ -49,6 +49,42 @@ impl Hasher for AsIs {
 
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
+    }
+}
+
+/// The hasher of maps whose keys are digests of texts: a seed, another in each map, keeps those who
+/// write texts from choosing keys of one slot.
+pub struct Seeded(u64);
+
+/// The builder of [`Seeded`].
+#[derive(Clone)]
+pub struct BuildSeeded(u64);
+
+impl Default for BuildSeeded {
+    fn default() -> BuildSeeded {
+        BuildSeeded(RandomState::new().hash_one(GOLDEN_RATIO))
+    }
+}
+
+impl BuildHasher for BuildSeeded {
+    type Hasher = Seeded;
+
+    fn build_hasher(&self) -> Seeded {
+        Seeded(self.0)
+    }
+}
+
+impl Hasher for Seeded {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = finish(self.0 ^ n);
     }
 }
 

@@ -27,6 +27,7 @@ use crate::text::log2::log2;
 use crate::text::number_set;
 use crate::text::shingles::{SHORT_LETTERS, ShingleKind};
 use crate::text::signatures::Text;
+use std::sync::OnceLock;
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 1;
@@ -195,23 +196,46 @@ pub fn compare(a: SketchRef<'_>, b: SketchRef<'_>) -> Alike {
     // The symmetric difference is surely no smaller than this.
     let least = u64::from(a.shingles.abs_diff(b.shingles)).max(odd);
     let bits = smaller.len().clamp(1, LONG_BITS_MAX / 8) as u64 * 8;
-    let [low, middle, high] = estimates(odd, bits).map(|m| similarity(m.max(least << FRACTION), sum << FRACTION));
+    let [low, middle, high] = known_estimates(odd, bits).map(|m| similarity(m.max(least << FRACTION), sum << FRACTION));
     Alike { similarity: middle, low: high, high: low }
 }
 
 /// The popcount of the XOR of two sketches, the larger folded to the size of the smaller.
 fn difference(larger: &[u8], smaller: &[u8]) -> u64 {
+    if larger.len() == smaller.len() {
+        return ones(larger, smaller);
+    }
     let mut folded = [0u8; LONG_BITS_MAX / 8];
     let folded = &mut folded[..smaller.len().min(LONG_BITS_MAX / 8)];
-    folded.copy_from_slice(&smaller[..folded.len()]);
     for part in larger.chunks_exact(folded.len().max(1)) {
         folded.iter_mut().zip(part).for_each(|(to, from)| *to ^= from);
     }
-    folded.chunks(8).map(|chunk| chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))).map(ones).sum()
+    ones(folded, smaller)
 }
 
-fn ones(word: u64) -> u64 {
-    u64::from(word.count_ones())
+/// The popcount of `a` XOR `b`, which have the same length.
+fn ones(a: &[u8], b: &[u8]) -> u64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let words = a.iter().zip(b).map(|(a, b)| u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b));
+    let rest = a_rest.iter().zip(b_rest).map(|(a, b)| u64::from(a ^ b));
+    words.chain(rest).map(|word| u64::from(word.count_ones())).sum()
+}
+
+/// [`estimates`], computed once for each number of ones: its logarithms take several times as long
+/// as to count the ones, and a pair that sketches refuse costs little else.
+fn known_estimates(odd: u64, bits: u64) -> [u64; 3] {
+    type Known = OnceLock<Box<[OnceLock<[u64; 3]>]>>;
+    /// By the logarithm of the bits, then by the ones.
+    static KNOWN: [Known; LONG_BITS_MAX.ilog2() as usize + 1] =
+        [const { OnceLock::new() }; LONG_BITS_MAX.ilog2() as usize + 1];
+    let Some(known) = KNOWN.get(bits.ilog2() as usize).filter(|_| bits.is_power_of_two()) else {
+        return estimates(odd, bits);
+    };
+    let known = known.get_or_init(|| (0..=bits).map(|_| OnceLock::new()).collect());
+    match known.get(odd as usize) {
+        Some(known) => *known.get_or_init(|| estimates(odd, bits)),
+        None => estimates(odd, bits),
+    }
 }
 
 /// Binary digits after the point of a symmetric difference: it is in units of 1/256.
@@ -295,6 +319,16 @@ mod tests {
                 };
                 assert!(close(low, (z - 3.0 * sigma).max(0.0)), "low {low}, {odd} of {bits}");
                 assert!(close(high, z + 3.0 * sigma), "high {high}, {odd} of {bits}");
+            }
+        }
+    }
+
+    /// Estimates that are kept are those that are computed, for every number of ones.
+    #[test]
+    fn kept_estimates_are_the_computed_ones() {
+        for bits in [SHORT_BITS, LONG_BITS_MIN, 24, 2 * LONG_BITS_MAX].map(|bits| bits as u64) {
+            for odd in (0..=bits).chain([7, bits]) {
+                assert_eq!(known_estimates(odd, bits), estimates(odd, bits), "{odd} of {bits}");
             }
         }
     }
