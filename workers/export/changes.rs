@@ -325,18 +325,24 @@ impl Writer<'_> {
             let (old, new) = (before.cluster(event.before), after.cluster(event.after));
             let page = kind == "page";
             let urls = if new.is_some() { &new_urls } else { &old_urls };
+            let url = page.then(|| urls.of(event.after));
+            // Most pages represent themselves.
+            let shown = |urls: &Urls, shown: Id| match &url {
+                Some(url) if shown == event.after => url.clone(),
+                _ => urls.of(shown),
+            };
             self.rows += 1;
             self.sink.push(Change {
                 since: self.span.since,
                 epoch: self.span.epoch,
                 kind,
                 change: event.change,
-                url: page.then(|| urls.of(event.after)),
+                representative_before: old.map(|(_, representative)| shown(&old_urls, representative)),
+                representative_after: new.map(|(_, representative)| shown(&new_urls, representative)),
+                url,
                 doc: page.then(|| event.after.to_string()),
                 cluster_before: old.map(|(cluster, _)| cluster.to_string()),
                 cluster_after: new.map(|(cluster, _)| cluster.to_string()),
-                representative_before: old.map(|(_, representative)| old_urls.of(representative)),
-                representative_after: new.map(|(_, representative)| new_urls.of(representative)),
             })?;
         }
         Ok(())

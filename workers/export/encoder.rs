@@ -1,17 +1,17 @@
 //! Encodes batches of rows as JSON lines and Parquet.
 
 use crate::error::{Error, Kind, Result};
+use crate::export::columns::Columns;
 use crate::export::exported::Exported;
 use crate::job::Form;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// The rows of a Parquet row group.
 const GROUP_ROWS: usize = 1 << 20;
@@ -41,12 +41,12 @@ pub(crate) struct Encoder {
     /// The bytes of texts of the row group.
     group_bytes: usize,
     jsonl: Option<HashingFile>,
-    parquet: Option<ArrowWriter<HashingFile>>,
+    parquet: Option<Columns<HashingFile>>,
 }
 
 impl Encoder {
-    /// Creates the files of `forms` for rows with the columns of `schema`.
-    pub(crate) fn create(dir: &Path, name: &'static str, forms: &[Form], schema: SchemaRef) -> Result<Encoder> {
+    /// Creates the files of `forms` for rows of `R`.
+    pub(crate) fn create<R: Exported>(dir: &Path, name: &'static str, forms: &[Form]) -> Result<Encoder> {
         let open = |form: Form| -> Result<Option<HashingFile>> {
             if !forms.contains(&form) {
                 return Ok(None);
@@ -55,39 +55,40 @@ impl Encoder {
             HashingFile::create(&stem, BUFFER_BYTES).map(Some)
         };
         let parquet = open(Form::Parquet)?.map(|file| {
-            ArrowWriter::try_new(file, schema, Some(properties())).map_err(|e| parquet_error(dir, name, e))
+            let properties = properties().set_dictionary_page_size_limit(R::DICTIONARY_BYTES_MAX).build();
+            Columns::create(file, R::schema(), properties).map_err(|e| parquet_error(dir, name, e))
         });
         let (jsonl, parquet) = (open(Form::Jsonl)?, parquet.transpose()?);
         Ok(Encoder { dir: dir.to_owned(), name, group_bytes: 0, jsonl, parquet })
     }
 
-    /// Appends the rows of `batch` in all forms.
-    pub(crate) fn write<R: Exported>(&mut self, batch: Batch<R>) -> Result<()> {
-        if let Some(file) = &mut self.jsonl {
-            for row in &batch.rows {
-                let write = serde_json::to_writer(&mut *file, row).map_err(std::io::Error::from);
-                write
-                    .and_then(|()| file.write_all(b"\n"))
-                    .map_err(|e| Error::io("write", &self.dir.join(file_name(self.name, Form::Jsonl)), e))?;
-            }
-        }
-        if let Some(parquet) = &mut self.parquet {
-            let columns = RecordBatch::try_new(R::schema(), R::arrays(&batch.rows))
-                .map_err(|e| Error::internal("cannot make a batch").caused_by(e))?;
-            drop(batch.rows);
-            parquet.write(&columns).map_err(|e| parquet_error(&self.dir, self.name, e))?;
-            self.group_bytes += batch.bytes;
-            if self.group_bytes >= GROUP_BYTES {
-                parquet.flush().map_err(|e| parquet_error(&self.dir, self.name, e))?;
-                self.group_bytes = 0;
-            }
-        }
-        Ok(())
+    /// Appends the rows of `batch` in all forms, side by side.
+    pub(crate) fn write<R: Exported>(&mut self, batch: &Batch<R>) -> Result<()> {
+        let Encoder { dir, name, group_bytes, jsonl, parquet } = self;
+        let lines = |file: &mut HashingFile| {
+            let line =
+                |row| serde_json::to_writer(&mut *file, row).map_err(Into::into).and_then(|()| file.write_all(b"\n"));
+            let path = || dir.join(file_name(name, Form::Jsonl));
+            batch.rows.iter().try_for_each(line).map_err(|e: std::io::Error| Error::io("write", &path(), e))
+        };
+        let columns = |parquet: &mut Columns<HashingFile>| {
+            *group_bytes += batch.bytes;
+            let end = *group_bytes >= GROUP_BYTES;
+            *group_bytes = if end { 0 } else { *group_bytes };
+            let written = parquet.write(&batch.rows).and_then(|()| if end { parquet.end_group() } else { Ok(()) });
+            written.map_err(|e| parquet_error(dir, name, e))
+        };
+        thread::scope(|scope| {
+            let lines = jsonl.as_mut().map(|file| scope.spawn(|| lines(file)));
+            let columns = parquet.as_mut().map_or(Ok(()), columns);
+            let lines = lines.map(|lines| lines.join().unwrap_or_else(|payload| resume_unwind(payload)));
+            lines.unwrap_or(Ok(())).and(columns)
+        })
     }
 
     /// Renames the files to their final names. Returns these and the blake3 digests.
     pub(crate) fn finish(self) -> Result<Files> {
-        let parquet = self.parquet.map(ArrowWriter::into_inner).transpose();
+        let parquet = self.parquet.map(Columns::finish).transpose();
         let parquet = parquet.map_err(|e| parquet_error(&self.dir, self.name, e))?;
         let mut files = Files::new();
         for (form, file) in [(Form::Jsonl, self.jsonl), (Form::Parquet, parquet)] {
@@ -101,12 +102,11 @@ impl Encoder {
 }
 
 /// The properties of a Parquet file of ours.
-pub(crate) fn properties() -> WriterProperties {
+pub(crate) fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_created_by(CREATOR.into())
-        .build()
 }
 
 /// The name of the file of the table `name` in a form.

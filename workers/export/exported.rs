@@ -1,6 +1,7 @@
 //! The rows of exported tables: their fields are the columns of both formats.
 
-use crate::document::NO_DATE;
+use crate::document::{Id, NO_DATE, hex};
+use arrow_array::builder::StringBuilder;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array, UInt64Array,
 };
@@ -9,7 +10,7 @@ use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// A row of an exported table.
-pub trait Exported: Serialize + Send + 'static {
+pub trait Exported: Serialize + Send + Sync + 'static {
     /// The table's name.
     const NAME: &'static str;
     /// The columns.
@@ -17,9 +18,19 @@ pub trait Exported: Serialize + Send + 'static {
     /// `rows` as columns.
     fn arrays(rows: &[Self]) -> Vec<ArrayRef>
     where
+        Self: Sized,
+    {
+        Self::columns().iter().map(|column| column(rows)).collect()
+    }
+    /// What makes each column of rows, in the order of the schema.
+    fn columns() -> Vec<fn(&[Self]) -> ArrayRef>
+    where
         Self: Sized;
     /// The bytes of its texts.
     fn bytes(&self) -> usize;
+    /// The bytes of the distinct values of a column in a row group, up to which Parquet lists them.
+    /// Values beyond are written in each row.
+    const DICTIONARY_BYTES_MAX: usize = 1 << 20;
 }
 
 /// A text that several rows share.
@@ -35,6 +46,30 @@ impl From<String> for Shared {
 impl Serialize for Shared {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
+    }
+}
+
+/// An id, which is shown in hex.
+#[derive(Clone, Copy, Debug)]
+pub struct Hex(pub Id);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl Hex {
+    /// The digits of an id.
+    const DIGITS: usize = 32;
+
+    fn array<'a>(ids: impl Iterator<Item = &'a Hex>) -> StringArray {
+        let rows = ids.size_hint().0;
+        let mut texts = StringBuilder::with_capacity(rows, rows * Hex::DIGITS);
+        for Hex(id) in ids {
+            texts.append_value(str::from_utf8([hex(id.high), hex(id.low)].as_flattened()).unwrap_or_default());
+        }
+        texts.finish()
     }
 }
 
@@ -97,6 +132,7 @@ cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells
 cell!(Shared, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells.map(|text| &text.0)), |text| {
     text.0.len()
 });
+cell!(Hex, DataType::Utf8, false, |cells| Hex::array(cells), |_id| Hex::DIGITS);
 cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |_text| 0);
 cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).collect::<StringArray>(), |text| {
     text.as_ref().map_or(0, String::len)
@@ -120,9 +156,15 @@ cell!(
 );
 cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(), |_flag| 0);
 
-/// Declares a row whose fields are the columns of both formats.
+/// Declares a row whose fields are the columns of both formats. `dictionary` sets
+/// [`Exported::DICTIONARY_BYTES_MAX`].
 macro_rules! exported {
-    ($(#[$meta:meta])* pub struct $Row:ident in $name:literal { $($field:ident: $Field:ty),* $(,)? }) => {
+    (
+        $(#[$meta:meta])*
+        pub struct $Row:ident in $name:literal $(, dictionary $dictionary_bytes:literal)? {
+            $($field:ident: $Field:ty),* $(,)?
+        }
+    ) => {
         $(#[$meta])*
         #[derive(serde::Serialize)]
         pub struct $Row {
@@ -131,6 +173,7 @@ macro_rules! exported {
 
         impl $crate::export::exported::Exported for $Row {
             const NAME: &'static str = $name;
+            $(const DICTIONARY_BYTES_MAX: usize = $dictionary_bytes;)?
 
             fn schema() -> arrow_schema::SchemaRef {
                 use $crate::export::exported::Cell;
@@ -139,9 +182,9 @@ macro_rules! exported {
                 ]))
             }
 
-            fn arrays(rows: &[Self]) -> Vec<arrow_array::ArrayRef> {
+            fn columns() -> Vec<fn(&[Self]) -> arrow_array::ArrayRef> {
                 use $crate::export::exported::Cell;
-                vec![$(<$Field>::array(rows.iter().map(|row| &row.$field)),)*]
+                vec![$(|rows| <$Field>::array(rows.iter().map(|row| &row.$field)),)*]
             }
 
             fn bytes(&self) -> usize {

@@ -2,7 +2,7 @@
 //! another or are gone.
 
 use crate::confirm::Reason;
-use crate::document::Id;
+use crate::document::{Id, hex};
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::exported::Moment;
@@ -68,7 +68,7 @@ impl<'a> Folded<'a> {
     /// `shown` has the pages that represent clusters, ascending.
     fn of(page: &'a PageRow, cluster: Option<&'a ClusterRow>, shown: &[PageRow]) -> Folded<'a> {
         let representative = cluster.map_or(page.doc, |row| row.representative);
-        let shown = find(shown, representative);
+        let shown = cluster.and_then(|_| find(shown, representative));
         let shown_content = shown.map_or(page.content, |shown| shown.content);
         let url_bytes = u64::from(page.url_bytes) + shown.map_or(0, |shown| u64::from(shown.url_bytes));
         Folded { page, cluster, representative, shown_content, url_bytes }
@@ -100,9 +100,11 @@ pub(super) fn write(
         let verdicts = Verdicts::of(tables, &near.filter(|(content, shown)| content != shown).collect());
         for folded in by_url_bytes(&folded, |one| one.url_bytes) {
             let urls = tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
+            let mut url_at = 0;
             for &Folded { page, cluster, representative, shown_content, .. } in folded {
                 let facts = find(&contents, page.content);
-                let (url, shown_url) = (urls.of(page.doc), urls.of(representative));
+                let url = urls.after(&mut url_at, page.doc);
+                let shown_url = if representative == page.doc { url.clone() } else { urls.of(representative) };
                 folds.pages += 1;
                 if representative == page.doc {
                     folds.kept += 1;
@@ -118,7 +120,7 @@ pub(super) fn write(
                     url,
                     doc: page.doc.to_string(),
                     content: facts.map(|facts| facts.content.to_string()),
-                    fingerprint: facts.map(|facts| format!("{:016x}", facts.fingerprint)),
+                    fingerprint: facts.map(|facts| String::from_utf8_lossy(&hex(facts.fingerprint)).into_owned()),
                     chars: facts.map_or(0, |facts| facts.chars),
                     cluster: cluster.map_or(page.doc, |row| row.cluster).to_string(),
                     cluster_size: cluster.map_or(1, |row| row.pages),

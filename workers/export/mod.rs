@@ -8,6 +8,7 @@
 
 mod changes;
 mod clusters;
+mod columns;
 mod current;
 pub(crate) mod encoder;
 pub(crate) mod exported;

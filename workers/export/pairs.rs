@@ -2,73 +2,110 @@
 
 use crate::confirm::Reason;
 use crate::document::Id;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::export::PORTION_ROWS;
-use crate::export::exported::Shared;
+use crate::export::exported::{Hex, Shared};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
-use crate::gallop::gallop;
 use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::tables::{PageRow, PairRow, pairs};
-use std::collections::BTreeMap;
+use crate::text::hash::BuildSeeded;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// The bytes of a URL that a row shows. A page has many pairs, so a crawl of URLs of 64 KiB would
 /// have an export of a hundred times its size.
 const URL_BYTES_SHOWN: usize = 2048;
 
+/// The bytes of URLs of contents that are kept for later portions. With all contents of 200,000
+/// pages, each is looked up once; of a large crawl few are needed again.
+const KEPT_BYTES_MAX: usize = 1 << 25;
+
 /// Writes the pairs; returns how many there are.
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
     let mut sink = Sink::<Pair>::create(place)?;
-    let mut signatures: BTreeMap<u64, Shared> = BTreeMap::new();
-    let mut pairs = 0;
+    let (mut kept, mut pairs) = (Contents::default(), 0);
     for mut rows in tables.pairs.portions(PORTION_ROWS) {
         rows.retain(|row| row.content < row.other);
-        let best = best_pages(tables, rule, &contents_of(&rows));
-        let bytes = |content: &Id| best.get(content).map_or(0, |(_, bytes)| u64::from(*bytes));
+        if kept.bytes > KEPT_BYTES_MAX / 2 {
+            kept = Contents::default();
+        }
+        let best = best_pages(tables, rule, &kept.missing(&rows));
+        let bytes = |content: &Id| best.get(content).map_or(0, |(_, _, bytes)| u64::from(*bytes));
         for rows in by_url_bytes(&rows, |row| bytes(&row.content) + bytes(&row.other)) {
-            let shown = shown(tables, &best, &contents_of(rows));
-            let (mut at, mut other_at) = (0, 0);
-            for row in rows {
-                // Rows are in order of their contents, then of the others.
-                if shown.get(at).is_none_or(|content| content.id != row.content) {
-                    at = position(&shown, at, row.content);
-                    other_at = at;
+            let missing = if best.is_empty() { Vec::new() } else { kept.missing(rows) };
+            let fresh = Contents::look_up(tables, &best, &missing);
+            let url = |id: Id| kept.of(id).or_else(|| fresh.of(id)).ok_or_else(|| Error::internal("a lost content"));
+            for rows in rows.chunk_by(|a, b| a.content == b.content) {
+                let a_url = url(rows[0].content)?;
+                for row in rows {
+                    sink.push(Pair {
+                        a: Hex(row.content),
+                        b: Hex(row.other),
+                        a_url: a_url.clone(),
+                        b_url: url(row.other)?.clone(),
+                        signature: signatures(row.proposals),
+                        distance: row.distance.into(),
+                        similarity: f64::from(row.similarity) / 10_000.0,
+                        accepted: row.accepted == 1,
+                        reason: Reason::name(row.reason),
+                    })?;
+                    pairs += 1;
                 }
-                other_at = position(&shown, other_at, row.other);
-                let (content, other) = (&shown[at], &shown[other_at]);
-                let signature = signatures.entry(row.proposals).or_insert_with(|| pairs::names(row.proposals).into());
-                sink.push(Pair {
-                    a: content.hex.clone(),
-                    b: other.hex.clone(),
-                    a_url: content.url.clone(),
-                    b_url: other.url.clone(),
-                    signature: signature.clone(),
-                    distance: row.distance.into(),
-                    similarity: f64::from(row.similarity) / 10_000.0,
-                    accepted: row.accepted == 1,
-                    reason: Reason::name(row.reason),
-                })?;
-                pairs += 1;
+            }
+            if kept.bytes + fresh.bytes <= KEPT_BYTES_MAX {
+                kept.extend(fresh);
             }
         }
     }
     Ok((pairs, sink.finish()?))
 }
 
-/// A content as rows of its pairs show it. They share the texts, as a content may have many pairs.
-struct Shown {
-    id: Id,
-    hex: Shared,
-    url: Shared,
+/// Who proposes a pair. There are few combinations, and millions of rows that show them.
+fn signatures(proposals: u64) -> &'static str {
+    static NAMES: [OnceLock<String>; 256] = [const { OnceLock::new() }; 256];
+    let bits = (0..8).filter(|number| pairs::proposed_by(proposals, *number) > 0).map(|number| 1 << number);
+    NAMES[bits.sum::<usize>()].get_or_init(|| pairs::names(proposals))
 }
 
-/// How `contents` (ascending) are shown, in their order.
-fn shown(tables: &Tables, best: &BTreeMap<Id, (Id, u32)>, contents: &[Id]) -> Vec<Shown> {
-    let urls = tables.urls(contents.iter().filter_map(|content| best.get(content)).map(|(doc, _)| *doc));
-    let url = |content: &Id| cut(best.get(content).map(|(doc, _)| urls.of(*doc)).unwrap_or_default());
-    let shown = |id: &Id| Shown { id: *id, hex: id.to_string().into(), url: url(id).into() };
-    contents.iter().map(shown).collect()
+/// The URLs by which contents are shown. A text made to collide has hundreds of pairs, in all
+/// portions, so its rows share the text.
+#[derive(Default)]
+struct Contents {
+    urls: HashMap<Id, Shared, BuildSeeded>,
+    /// The bytes that they take.
+    bytes: usize,
+}
+
+impl Contents {
+    /// The URLs of `contents`, ascending, by the pages that are `best`.
+    fn look_up(tables: &Tables, best: &BestPages, contents: &[Id]) -> Contents {
+        let urls = tables.urls(contents.iter().filter_map(|content| best.get(content)).map(|(_, doc, _)| *doc));
+        let mut looked_up = Contents::default();
+        for content in contents {
+            let url = cut(best.get(content).map(|(_, doc, _)| urls.of(*doc)).unwrap_or_default());
+            looked_up.bytes += size_of::<(Id, Shared)>() + url.len();
+            looked_up.urls.insert(*content, url.into());
+        }
+        looked_up
+    }
+
+    fn of(&self, content: Id) -> Option<&Shared> {
+        self.urls.get(&content)
+    }
+
+    /// The contents of pairs that are not here, ascending.
+    fn missing(&self, rows: &[PairRow]) -> Vec<Id> {
+        let contents = rows.chunk_by(|a, b| a.content == b.content).map(|rows| rows[0].content);
+        let contents = contents.chain(rows.iter().map(|row| row.other));
+        sorted(contents.filter(|content| !self.urls.contains_key(content)))
+    }
+
+    fn extend(&mut self, more: Contents) {
+        self.urls.extend(more.urls);
+        self.bytes += more.bytes;
+    }
 }
 
 /// `url`, or its beginning and an ellipsis.
@@ -80,20 +117,14 @@ fn cut(mut url: String) -> String {
     url
 }
 
-/// Where `content`, which is not before `from`, is in `shown`.
-fn position(shown: &[Shown], from: usize, content: Id) -> usize {
-    gallop(shown.len(), from, |at| shown[at].id < content)
-}
+/// The rank of the page with the best one by the keep rule, that page, and the bytes of its URL, by
+/// content.
+type BestPages = HashMap<Id, (Rank, Id, u32), BuildSeeded>;
 
-/// The contents of pairs, ascending.
-fn contents_of(rows: &[PairRow]) -> Vec<Id> {
-    sorted(rows.iter().flat_map(|row| [row.content, row.other]))
-}
-
-/// The page with the best rank by the keep rule, for each content, and the bytes of its URL.
-fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id, (Id, u32)> {
+/// The best pages of `contents`, ascending.
+fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BestPages {
     let facts = tables.contents.matching(contents);
-    let mut best: BTreeMap<Id, (Rank, Id, u32)> = BTreeMap::new();
+    let mut best = BestPages::default();
     let looked_up = |page: &PageRow| if rule.reads_urls() { page.url_bytes.into() } else { 0 };
     tables.each_pages(contents, |pages| {
         for pages in by_url_bytes(pages, looked_up) {
@@ -105,7 +136,7 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BTreeMap<Id,
             }
         }
     });
-    best.into_iter().map(|(content, (_, doc, bytes))| (content, (doc, bytes))).collect()
+    best
 }
 
 #[cfg(test)]
@@ -119,5 +150,35 @@ mod tests {
         assert_eq!(cut(ordinary.clone()), ordinary);
         assert_eq!(cut(format!("{ordinary}u")), format!("{ordinary}…"));
         assert_eq!(cut("页".repeat(1000)), format!("{}…", "页".repeat(682)));
+    }
+
+    /// Each combination of signatures has its names.
+    #[test]
+    fn signatures_are_named() {
+        for proposals in [0x0001, 0x0601, 0x0101, 0x0000_0001_0200_4000, 0x0100_0000_0001, 0, 0x0901] {
+            assert_eq!(signatures(proposals), pairs::names(proposals));
+        }
+    }
+
+    /// What earlier portions looked up is not missing, and neither content of a pair is forgotten.
+    #[test]
+    fn contents_are_missing_until_they_are_kept() {
+        let id = |low| Id { high: 7, low };
+        let row = |a, b| PairRow {
+            content: id(a),
+            other: id(b),
+            distance: 1,
+            similarity: 9000,
+            reason: 3,
+            accepted: 1,
+            proposals: 1,
+            diff: 1,
+        };
+        let rows = [row(1, 2), row(1, 9), row(2, 3), row(5, 9)];
+        let mut kept = Contents::default();
+        assert_eq!(kept.missing(&rows), [1, 2, 3, 5, 9].map(id));
+        kept.extend(Contents { urls: [1, 9].map(|n| (id(n), String::new().into())).into_iter().collect(), bytes: 64 });
+        assert_eq!((kept.missing(&rows), kept.bytes), ([2, 3, 5].map(id).into(), 64));
+        assert!(kept.of(id(9)).is_some() && kept.of(id(2)).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
-use crate::export::exported::{Moment, Shared, exported};
+use crate::export::exported::{Hex, Moment, Shared, exported};
 
 exported! {
     /// A live page and the cluster that it belongs to.
@@ -33,13 +33,14 @@ exported! {
 }
 
 exported! {
-    /// Two contents and the verdict on them.
-    pub struct Pair in "pairs" {
-        a: Shared,
-        b: Shared,
+    /// Two contents and the verdict on them. A content may have hundreds of pairs, so a row group
+    /// lists more texts than those of other tables do, and rows name their places in the list.
+    pub struct Pair in "pairs", dictionary 8_388_608 {
+        a: Hex,
+        b: Hex,
         a_url: Shared,
         b_url: Shared,
-        signature: Shared,
+        signature: &'static str,
         distance: u32,
         similarity: f64,
         accepted: bool,

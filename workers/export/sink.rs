@@ -59,10 +59,10 @@ impl<R: Exported> Sink<R> {
 
     /// The same for files of another name.
     pub fn create_as(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
-        let mut encoder = Encoder::create(place.dir, name, &place.forms::<R>(), R::schema())?;
+        let mut encoder = Encoder::create::<R>(place.dir, name, &place.forms::<R>())?;
         // A batch waits for the one before it, so at most two are in memory.
         let (batches, received) = sync_channel::<Batch<R>>(0);
-        let encode = move || received.into_iter().try_for_each(|batch| encoder.write(batch)).map(|()| encoder);
+        let encode = move || received.into_iter().try_for_each(|batch| encoder.write(&batch)).map(|()| encoder);
         let encoder = thread::Builder::new().name(format!("encode {name}")).spawn(encode);
         let encoder = encoder.map_err(|e| Error::new(Kind::TryAgain, "cannot start a thread").caused_by(e))?;
         Ok(Sink { rows: Vec::new(), bytes: 0, batches: Some(batches), encoder: Some(encoder) })
@@ -76,7 +76,8 @@ impl<R: Exported> Sink<R> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let batch = Batch { rows: mem::take(&mut self.rows), bytes: mem::take(&mut self.bytes) };
+        let room = Vec::with_capacity(self.rows.len());
+        let batch = Batch { rows: mem::replace(&mut self.rows, room), bytes: mem::take(&mut self.bytes) };
         match self.batches.as_ref().map(|batches| batches.send(batch)) {
             Some(Ok(())) => Ok(()),
             // The encoder receives until it fails.

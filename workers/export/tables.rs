@@ -3,6 +3,7 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::export::{PORTION_ROWS, transitions};
+use crate::gallop::gallop;
 use crate::store::Store;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;
@@ -12,7 +13,8 @@ use crate::tables::{
     ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, LeaderRow, MemberRow, PageRow, PairRow,
     SuccessorRow, UrlRow,
 };
-use std::collections::BTreeMap;
+use crate::text::hash::BuildSeeded;
+use std::collections::{BTreeMap, HashMap};
 
 /// The tables that exports read.
 pub(crate) struct Tables {
@@ -53,9 +55,21 @@ impl Tables {
     /// The clusters of `contents` (ascending).
     pub(crate) fn clusters_of(&self, contents: &[Id]) -> ContentClusters {
         let components = self.components.matching(contents);
-        let component = |content: &Id| find(&components, *content).map_or(*content, |row| row.component);
-        let clusters = self.clusters.matching(&sorted(contents.iter().map(component)));
-        ContentClusters { components, leaders: self.leaders.matching(contents), clusters }
+        let leaders = self.leaders.matching(contents);
+        let (mut component_at, mut leader_at) = (0, 0);
+        let key = |content: &Id| {
+            let component = find_after(&components, &mut component_at, *content).map_or(*content, |row| row.component);
+            let leader = find_after(&leaders, &mut leader_at, *content).map_or(component, |row| row.leader);
+            (component, leader)
+        };
+        let keys: Vec<(Id, Id)> = contents.iter().map(key).collect();
+        let clusters = self.clusters.matching(&sorted(keys.iter().map(|(component, _)| *component)));
+        let found = |(content, key): (&Id, &(Id, Id))| {
+            let at = clusters.binary_search_by_key(key, transitions::key).ok().filter(|_| !content.is_none())?;
+            Some((*content, at))
+        };
+        let of = contents.iter().zip(&keys).filter_map(found).collect();
+        ContentClusters { of, clusters }
     }
 
     /// Calls `visit` with the pages of `contents` (ascending), some at a time.
@@ -111,14 +125,20 @@ pub(crate) struct Urls(Vec<UrlRow>);
 
 impl Urls {
     pub(crate) fn of(&self, doc: Id) -> String {
-        find(&self.0, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+        find(&self.0, doc).map(|row| row.text().into_owned()).unwrap_or_default()
+    }
+
+    /// The same for pages that ascend from call to call, see [`find_after`].
+    pub(crate) fn after(&self, at: &mut usize, doc: Id) -> String {
+        find_after(&self.0, at, doc).map(|row| row.text().into_owned()).unwrap_or_default()
     }
 }
 
 /// The clusters of some contents.
 pub(crate) struct ContentClusters {
-    components: Vec<ComponentRow>,
-    leaders: Vec<LeaderRow>,
+    /// The place in `clusters` of the cluster of each content that is in one. Each page asks for
+    /// its own several times.
+    of: HashMap<Id, usize, BuildSeeded>,
     /// All clusters of the contents' components.
     pub(crate) clusters: Vec<ClusterRow>,
 }
@@ -127,9 +147,7 @@ impl ContentClusters {
     /// The cluster that contains the pages of `content`. None for a page without text, and for a
     /// content with one page and no accepted pair.
     pub(crate) fn of(&self, content: Id) -> Option<&ClusterRow> {
-        let component = find(&self.components, content).map_or(content, |row| row.component);
-        let leader = find(&self.leaders, content).map_or(component, |row| row.leader);
-        find_cluster(&self.clusters, (component, leader)).filter(|_| !content.is_none())
+        self.of.get(&content).map(|at| &self.clusters[*at])
     }
 }
 
@@ -141,6 +159,12 @@ pub(crate) fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&Clu
 /// The row of `key` in `rows`, which are sorted by key and have each key once.
 pub(crate) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
     rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
+}
+
+/// The same for keys that ascend from call to call: the search begins `at` the place of the last.
+pub(crate) fn find_after<'r, R: Row>(rows: &'r [R], at: &mut usize, key: R::Key) -> Option<&'r R> {
+    *at = gallop(rows.len(), *at, |at| rows[at].key() < key);
+    rows.get(*at).filter(|row| row.key() == key)
 }
 
 /// The distinct ids, ascending.

@@ -53,7 +53,8 @@ impl Rows {
     /// The sidecar at `path` of the input `name`.
     pub fn create(path: &Path, name: &Path) -> Result<Rows> {
         let part = Part::create(path)?;
-        let writer = ArrowWriter::try_new(part, RecordRow::schema(), Some(encoder::properties())).map_err(failed)?;
+        let writer =
+            ArrowWriter::try_new(part, RecordRow::schema(), Some(encoder::properties().build())).map_err(failed)?;
         let name = name.to_string_lossy().into_owned();
         Ok(Rows { name, written: 0, rows: Vec::new(), bytes: 0, group_bytes: 0, writer })
     }

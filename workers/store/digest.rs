@@ -34,10 +34,16 @@ pub fn check(path: &Path, digest: &str) -> Result<()> {
     Err(Error::new(Kind::Io, line))
 }
 
-/// A file that is hashed while it is written.
+/// A file that is hashed while it is written. It is hashed where its buffer is flushed: blake3 is
+/// several times as fast over many KB as over the fields of a row.
 pub struct HashingFile {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: BufWriter<Hashed>,
+}
+
+/// The bytes that reached a file.
+struct Hashed {
+    file: File,
     hasher: blake3::Hasher,
     bytes: u64,
 }
@@ -47,8 +53,8 @@ impl HashingFile {
     /// It is written through a buffer of `buffer_bytes`.
     pub fn create(stem: &Path, buffer_bytes: usize) -> Result<HashingFile> {
         let (file, path) = durable::create_aside(stem)?;
-        let file = BufWriter::with_capacity(buffer_bytes, file);
-        Ok(HashingFile { path, file, hasher: blake3::Hasher::new(), bytes: 0 })
+        let hashed = Hashed { file, hasher: blake3::Hasher::new(), bytes: 0 };
+        Ok(HashingFile { path, file: BufWriter::with_capacity(buffer_bytes, hashed) })
     }
 
     /// Its temporary path.
@@ -59,14 +65,28 @@ impl HashingFile {
     /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
     /// the size.
     pub fn place(self, name: impl FnOnce(&str) -> PathBuf) -> Result<(String, u64)> {
-        let file = self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
-        let digest = self.hasher.finalize().to_hex().to_string();
-        durable::place(&file, &self.path, &name(&digest))?;
-        Ok((digest, self.bytes))
+        let hashed = self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
+        let digest = hashed.hasher.finalize().to_hex().to_string();
+        durable::place(&hashed.file, &self.path, &name(&digest))?;
+        Ok((digest, hashed.bytes))
     }
 }
 
 impl Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Write for Hashed {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.hasher.update(&bytes[..written]);
