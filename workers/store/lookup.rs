@@ -7,6 +7,7 @@
 use crate::error::Result;
 use crate::store::damage::end_reading;
 use crate::store::manifest::TableState;
+use crate::store::map::Access;
 use crate::store::open::OpenSegments;
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::Row;
@@ -14,9 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// From so many rows of a batch on, it is read in one go. The columns of a row lie in several places
-/// of the batch, so that to read one row from a disk takes about as long as to read a megabyte.
-const ROWS_TO_PREFETCH: usize = 2;
+/// From so many rows of a batch on, it is read in one go: they lie in most of its pages.
+const ROWS_TO_PREFETCH: usize = 64;
 
 /// The position of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,20 +46,18 @@ impl<R: Row> Lookup<R> {
         state: Option<&TableState>,
         rows_read: Arc<AtomicU64>,
     ) -> Result<Lookup<R>> {
-        let mut lookup = Lookup { segments: Vec::new(), rows_read };
-        for segment in state.into_iter().flat_map(TableState::segments) {
-            lookup.push_shared(open, folder, segment)?;
-        }
-        Ok(lookup)
+        let few = |segment| open.get(folder, segment, || Segment::open_for(folder, segment, Access::Few));
+        let segments = state.into_iter().flat_map(TableState::segments).map(few).collect::<Result<_>>()?;
+        Ok(Lookup { segments, rows_read })
     }
 
-    /// Maps another segment.
+    /// Maps another segment, most of which is going to be read.
     pub fn push(&mut self, folder: &Path, segment: &SegmentRef) -> Result<()> {
         self.segments.push(Arc::new(Segment::open(folder, segment)?));
         Ok(())
     }
 
-    /// Adds another segment; `open` shares it with other workers.
+    /// The same; `open` shares it with other workers.
     pub fn push_shared(&mut self, open: &OpenSegments, folder: &Path, segment: &SegmentRef) -> Result<()> {
         self.segments.push(open.get(folder, segment, || Segment::open(folder, segment))?);
         Ok(())

@@ -1,8 +1,4 @@
 //! Maps immutable files into memory. No other place does.
-//!
-//! The system is told that files are read here and there. Its own read-ahead, which on some hosts
-//! is megabytes, would read a thousand times what a look-up needs, and push out of memory what
-//! other look-ups need. Who reads more says so, and the system reads that in one go.
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -12,6 +8,17 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+/// How much of a file is going to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Most of it, as of what an epoch has just written. The system reads ahead.
+    Most,
+    /// Few places, as of what was stored before. The system's read-ahead, which on some hosts is
+    /// megabytes, would read a thousand times what a look-up needs, and push out of memory what
+    /// other look-ups need. Who reads more says so by [`Map::prefetch`].
+    Few,
+}
+
 /// A mapped file.
 pub struct Map(Option<Arc<Mmap>>);
 
@@ -19,7 +26,7 @@ impl Map {
     /// Maps the file at `path`. Only for files of the store, which never change once they have
     /// their name.
     #[allow(unsafe_code)]
-    pub fn open(path: &Path) -> Result<Map> {
+    pub fn open(path: &Path, access: Access) -> Result<Map> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
         let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
         if size == 0 {
@@ -29,8 +36,10 @@ impl Map {
         // under a temporary name, then renamed, and after that only unlinked, which leaves a map
         // intact.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
-        // Some file systems refuse advice. All is read there, too.
-        let _ = map.advise(Advice::Random);
+        if access == Access::Few {
+            // Some file systems refuse advice. All is read there, too.
+            let _ = map.advise(Advice::Random);
+        }
         Ok(Map(Some(Arc::new(map))))
     }
 

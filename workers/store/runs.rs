@@ -7,6 +7,7 @@
 use crate::error::Result;
 use crate::store::column::Key;
 use crate::store::manifest::TableState;
+use crate::store::map::Access;
 use crate::store::open::OpenSegments;
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{Row, consolidate};
@@ -39,8 +40,8 @@ impl<R: Row> Table<R> {
     /// Maps the segments that `state` names in the table's `folder`.
     pub fn open(folder: &Path, state: Option<&TableState>) -> Result<Table<R>> {
         let segments = state.into_iter().flat_map(TableState::segments);
-        let segments = segments.map(|segment| Segment::open(folder, segment).map(Arc::new)).collect::<Result<_>>()?;
-        Ok(Table { segments, ..Table::default() })
+        let few = |segment| Segment::open_for(folder, segment, Access::Few).map(Arc::new);
+        Ok(Table { segments: segments.map(few).collect::<Result<_>>()?, ..Table::default() })
     }
 
     /// The same for the segments that may have keys whose leading bits are in `range`, as
@@ -52,7 +53,8 @@ impl<R: Row> Table<R> {
         range: (u64, Option<u64>),
     ) -> Result<Table<R>> {
         let segments = state.into_iter().flat_map(TableState::segments).filter(|segment| segment.overlaps(range));
-        let open = |segment: &SegmentRef| open.get(folder, segment, || Segment::open(folder, segment));
+        let few = |segment: &SegmentRef| Segment::open_for(folder, segment, Access::Few);
+        let open = |segment: &SegmentRef| open.get(folder, segment, || few(segment));
         Ok(Table { segments: segments.map(open).collect::<Result<_>>()?, ..Table::default() })
     }
 

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::panics::guarded;
-use crate::store::map::Map;
+use crate::store::map::{Access, Map};
 use crate::store::segment::footer::{self, BATCH_DIGESTS, FIRST_KEYS};
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use arrow_array::{Array, RecordBatch};
@@ -68,8 +68,9 @@ impl Layout {
         segment: &SegmentRef,
         columns: &Schema,
         batch_rows: usize,
+        access: Access,
     ) -> Result<(Layout, FirstKeys)> {
-        let map = Map::open(&path)?;
+        let map = Map::open(&path, access)?;
         let whole = Buffer::from(map.bytes());
         if whole.len() as u64 != segment.bytes {
             return Err(damaged(&path, &format!("{} bytes, the manifest says {}", whole.len(), segment.bytes)));

@@ -14,6 +14,7 @@ pub use writer::{SegmentWriter, write};
 use crate::error::Result;
 use crate::gallop::gallop;
 use crate::store::damage::end_reading;
+use crate::store::map::Access;
 use crate::store::segment::layout::{FirstKeys, Layout, damaged};
 use crate::store::table::{MultisetHash, Row};
 use serde::{Deserialize, Serialize};
@@ -76,11 +77,17 @@ struct Batch<R: Row> {
 }
 
 impl<R: Row> Segment<R> {
-    /// Maps the segment in the table's `folder`. The footer is read and checked here, and a batch
-    /// when it is first read; the digest of all bytes is checked by `verify`.
+    /// Maps the segment in the table's `folder`, most of which is going to be read. The footer is
+    /// read and checked here, and a batch when it is first read; the digest of all bytes is checked
+    /// by `verify`.
     pub fn open(folder: &Path, segment: &SegmentRef) -> Result<Segment<R>> {
+        Segment::open_for(folder, segment, Access::Most)
+    }
+
+    /// The same for another share of it.
+    pub fn open_for(folder: &Path, segment: &SegmentRef, access: Access) -> Result<Segment<R>> {
         let path = segment.path(folder);
-        let (layout, firsts) = Layout::open(path, segment, &R::schema(), R::BATCH_ROWS)?;
+        let (layout, firsts) = Layout::open(path, segment, &R::schema(), R::BATCH_ROWS, access)?;
         let batches = (0..layout.batches()).map(|_| Batch { sound: OnceLock::new(), decoded: OnceLock::new() });
         let batches = batches.collect();
         let leading = (segment.first, segment.last);
