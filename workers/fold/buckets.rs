@@ -138,15 +138,17 @@ impl Bucket<'_> {
             }
         });
         hamming::within(&seeds, k, fixed, earlier, scratch, &mut |a, b| neighbours.add(a, b, both(a, b)));
-        later.sort_unstable();
-        later.dedup();
-        let rest = without(&others, &later);
-        hamming::between(&later, &rest, k, fixed, earlier, scratch, &mut |later, other| {
-            if near::order(other) < near::order(later) {
-                neighbours.add(later, other, [true; 2]);
-            }
-        });
-        hamming::within(&later, k, fixed, earlier, scratch, &mut |a, b| neighbours.add(a, b, [true; 2]));
+        if !later.is_empty() {
+            later.sort_unstable();
+            later.dedup();
+            let rest = without(&others, &later);
+            hamming::between(&later, &rest, k, fixed, earlier, scratch, &mut |later, other| {
+                if near::order(other) < near::order(later) {
+                    neighbours.add(later, other, [true; 2]);
+                }
+            });
+            hamming::within(&later, k, fixed, earlier, scratch, &mut |a, b| neighbours.add(a, b, [true; 2]));
+        }
         let probes = |key: u64| self.probing.binary_search(&key).is_ok();
         let mut counts = Vec::new();
         neighbours.finish(

@@ -452,7 +452,7 @@ mod tests {
             let odd = odd(folder.path(), &rows, &sizes, 2);
             let read = caught(|| {
                 let segment = Segment::<ContentPageRow>::open(folder.path(), &odd)?;
-                (0..segment.len()).for_each(|position| drop(segment.row(position)));
+                (0..segment.len()).for_each(|position| _ = segment.row(position));
                 Ok(())
             });
             let error = read.expect_err("refused").to_string();
