@@ -47,16 +47,18 @@ struct Found {
 /// is a line of it, in place of what was found.
 pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     let found = find(inputs)?;
-    let mut text =
-        String::from("# Written by pagefold; `jobs/snapshot.toml` of its source has every key at its default.\n");
+    let mut text = String::from(
+        "# Written by pagefold; `jobs/snapshot.toml` of its source has every key at its default.\n",
+    );
     for line in found.lines() {
         writeln!(text, "# {line}").expect("a string");
     }
     let mut lines: Vec<(String, String, String)> = Vec::new();
-    let mut set = |key: &str, value: String, why: &str| match lines.iter_mut().find(|line| line.0 == key) {
-        Some(line) => *line = (key.to_owned(), value, why.to_owned()),
-        None => lines.push((key.to_owned(), value, why.to_owned())),
-    };
+    let mut set =
+        |key: &str, value: String, why: &str| match lines.iter_mut().find(|line| line.0 == key) {
+            Some(line) => *line = (key.to_owned(), value, why.to_owned()),
+            None => lines.push((key.to_owned(), value, why.to_owned())),
+        };
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     set("store", quoted("store"), "what is remembered; a folder beside this file");
     let paths: Vec<String> = inputs
@@ -82,9 +84,12 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     }
     set("output.dir", quoted("result"), "the tables, written again by each run");
     for line in sets {
-        let wrong = || Error::new(Kind::Usage, format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`"));
+        let wrong = || {
+            Error::new(Kind::Usage, format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`"))
+        };
         let (key, value) = line.split_once('=').ok_or_else(wrong)?;
-        let is_toml = toml::from_str::<toml::Table>(&format!("value = {value}")).is_ok_and(|table| table.len() == 1);
+        let is_toml = toml::from_str::<toml::Table>(&format!("value = {value}"))
+            .is_ok_and(|table| table.len() == 1);
         set(key.trim(), if is_toml { value.trim().to_owned() } else { quoted(value) }, "");
     }
     for (key, value, why) in lines {
@@ -102,9 +107,14 @@ impl Found {
     /// What was found, a line each.
     fn lines(&self) -> Vec<String> {
         let list = |counts: Vec<(&str, u64)>| {
-            counts.iter().map(|(name, n)| format!("{} {name}", grouped(*n))).collect::<Vec<_>>().join(", ")
+            counts
+                .iter()
+                .map(|(name, n)| format!("{} {name}", grouped(*n)))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
-        let formats = list(self.formats.iter().map(|(format, n)| (format.name(), *n as u64)).collect());
+        let formats =
+            list(self.formats.iter().map(|(format, n)| (format.name(), *n as u64)).collect());
         let mut lines = vec![format!(
             "{}; {} of the first {} looked into, in {}.",
             formats,
@@ -118,7 +128,11 @@ impl Found {
         }
         if !self.others.is_empty() {
             let left = self.files - self.formats.values().sum::<usize>();
-            lines.push(format!("Not read: {}, such as {}", counted(left as u64, "file"), self.others[0]));
+            lines.push(format!(
+                "Not read: {}, such as {}",
+                counted(left as u64, "file"),
+                self.others[0]
+            ));
         }
         lines
     }
@@ -174,7 +188,9 @@ fn find(inputs: &[PathBuf]) -> Result<Found> {
 fn likely<'n>(names: &'n [String], likely: &[&str]) -> Option<&'n String> {
     let whole = likely.iter().find_map(|likely| names.iter().find(|name| name == likely));
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-    whole.or_else(|| likely.iter().find_map(|likely| names.iter().find(|name| last(name) == *likely)))
+    whole.or_else(|| {
+        likely.iter().find_map(|likely| names.iter().find(|name| last(name) == *likely))
+    })
 }
 
 /// The records of `sample`, each as `each` has it; rows alone if `rows`.
@@ -226,7 +242,8 @@ impl Found {
         keys.push(PageKey::Url);
         let distinct = |key: &PageKey| -> Result<(u64, u64)> {
             let (mut accepted, mut seen) = (0, BTreeSet::new());
-            let options = Options { fields: self.fields.clone(), key: key.clone(), ..Options::default() };
+            let options =
+                Options { fields: self.fields.clone(), key: key.clone(), ..Options::default() };
             read(sample, &options, true, |_, item| {
                 if let Item::Record(record) = item {
                     accepted += 1;
@@ -237,7 +254,8 @@ impl Found {
         };
         let (rows, _) = distinct(&PageKey::Row)?;
         self.rows = rows;
-        let mut why = "each row is a page; its key is made of its file's digest and its place".to_owned();
+        let mut why =
+            "each row is a page; its key is made of its file's digest and its place".to_owned();
         for key in keys {
             let (accepted, different) = distinct(&key)?;
             let name = match &key {
@@ -267,7 +285,8 @@ impl Found {
 
     /// Counts the records, and the charsets of pages.
     fn count(&mut self, sample: &[(PathBuf, u64, Format)]) -> Result<()> {
-        let options = Options { fields: self.fields.clone(), key: self.key.clone(), ..Options::default() };
+        let options =
+            Options { fields: self.fields.clone(), key: self.key.clone(), ..Options::default() };
         let (mut records, mut charsets) = (0, BTreeMap::new());
         read(sample, &options, false, |format, item| {
             records += 1;

@@ -134,8 +134,8 @@ pub fn forecast(job: &Job, load: &Load, machines: Machines) -> Forecast {
     let export_ns = if is_exported { export_ns * pages } else { 0 };
     let alone_ns = input_bytes * PLAN_INPUT_BYTE_NS + pages * JOIN_PAGE_NS + export_ns;
     let work = work(job);
-    let together_ns =
-        u128::from(pages) * u128::from(work.page_ns) + u128::from(text_bytes) * u128::from(work.text_byte_ns);
+    let together_ns = u128::from(pages) * u128::from(work.page_ns)
+        + u128::from(text_bytes) * u128::from(work.text_byte_ns);
     let together_ms = (together_ns / u128::from(hosts * workers) / 1_000_000) as u64;
     let evidence = evidence_bytes(job, load);
     let result_bytes = if has_lines { RESULT_PAGE_BYTES } else { RESULT_PARQUET_PAGE_BYTES };
@@ -165,7 +165,11 @@ fn evidence_bytes(job: &Job, load: &Load) -> u64 {
     if !job.contents.evidence {
         return 0;
     }
-    let text = if job.contents.text == Keep::All { load.text_bytes / 100 * KEPT_TEXT_HUNDREDTHS } else { 0 };
+    let text = if job.contents.text == Keep::All {
+        load.text_bytes / 100 * KEPT_TEXT_HUNDREDTHS
+    } else {
+        0
+    };
     load.pages * EVIDENCE_STORE_BYTES + text
 }
 
@@ -182,7 +186,8 @@ fn store_bytes(job: &Job, load: &Load) -> u64 {
         Unit::Words => SIMHASH_PAIRS_HUNDREDTHS,
         Unit::Characters => CHARACTERS_PAIRS_HUNDREDTHS,
     };
-    let pairs_hundredths = by_simhash + if has(SignatureKind::MinHash) { MINHASH_PAIRS_HUNDREDTHS } else { 0 };
+    let pairs_hundredths =
+        by_simhash + if has(SignatureKind::MinHash) { MINHASH_PAIRS_HUNDREDTHS } else { 0 };
     let page = PAGE_STORE_BYTES
         + u64::from(job.simhash.k) * BAND_STORE_BYTES
         + keys_tenths * KEY_STORE_BYTES / 10
@@ -217,7 +222,8 @@ pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
     let most = job.read.records_max.map(|most| most.saturating_mul(inputs.len() as u64));
     let pages_all = part(pages, input_bytes, read_bytes).min(most.unwrap_or(u64::MAX));
     let all = |sampled: u64| part(sampled, pages_all, pages);
-    let (text_bytes, url_bytes, input_bytes) = (all(text_bytes), all(url_bytes), all(read_bytes).min(input_bytes));
+    let (text_bytes, url_bytes, input_bytes) =
+        (all(text_bytes), all(url_bytes), all(read_bytes).min(input_bytes));
     Ok(Load { pages: pages_all, text_bytes, url_bytes, input_bytes })
 }
 
@@ -251,7 +257,8 @@ mod tests {
     use super::*;
 
     fn job(more: &str) -> Job {
-        let text = format!("store = \"s\"\n{more}\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n");
+        let text =
+            format!("store = \"s\"\n{more}\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n");
         toml::from_str::<Job>(&text).expect("a job").settled().expect("sound")
     }
 
@@ -259,8 +266,12 @@ mod tests {
     /// time and memory each and send more, and what one process does alone stays.
     #[test]
     fn linear() {
-        let load =
-            Load { pages: 10_000_000, text_bytes: 20_000_000_000, url_bytes: 600_000_000, input_bytes: 30_000_000_000 };
+        let load = Load {
+            pages: 10_000_000,
+            text_bytes: 20_000_000_000,
+            url_bytes: 600_000_000,
+            input_bytes: 30_000_000_000,
+        };
         let double = Load {
             pages: 20_000_000,
             text_bytes: 40_000_000_000,
@@ -270,11 +281,17 @@ mod tests {
         let job = job("");
         let of = |load, hosts| forecast(&job, load, Machines { hosts, workers: 8 });
         let (one, two) = (of(&load, 1), of(&double, 1));
-        assert!(two.elapsed_ms.abs_diff(2 * one.elapsed_ms) <= 2 && two.store_bytes == 2 * one.store_bytes);
+        assert!(
+            two.elapsed_ms.abs_diff(2 * one.elapsed_ms) <= 2
+                && two.store_bytes == 2 * one.store_bytes
+        );
         assert_eq!(two.memory_bytes - one.memory_bytes, one.memory_bytes - 8 * WORKER_MEMORY_BYTES);
         let ten = of(&load, 10);
         assert!(ten.elapsed_ms < one.elapsed_ms && ten.memory_bytes < one.memory_bytes);
-        assert_eq!((ten.alone_ms, ten.store_bytes, one.sent_bytes), (one.alone_ms, one.store_bytes, 0));
+        assert_eq!(
+            (ten.alone_ms, ten.store_bytes, one.sent_bytes),
+            (one.alone_ms, one.store_bytes, 0)
+        );
         assert!(ten.sent_bytes > 0);
     }
 
@@ -285,8 +302,10 @@ mod tests {
         let load = Load { pages: 1_000_000, text_bytes: 0, url_bytes: 0, input_bytes: 0 };
         let machines = Machines { hosts: 1, workers: 1 };
         let of = |more: &str| forecast(&job(more), &load, machines);
-        let lean = of("minhash = false\nsentences = false\nconfirm.by = \"fingerprint\"\ncontents.text = \"none\"\n\
-                       contents.evidence = false\nfeatures.unit = \"characters\"");
+        let lean = of(
+            "minhash = false\nsentences = false\nconfirm.by = \"fingerprint\"\ncontents.text = \"none\"\n\
+                       contents.evidence = false\nfeatures.unit = \"characters\"",
+        );
         let fast = of("contents.text = \"short\"");
         let default = of("");
         assert!(2 * lean.store_bytes < default.store_bytes);

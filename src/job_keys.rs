@@ -9,10 +9,20 @@ use workers::graph::keep_rule::CRITERIA_MAX;
 use workers::job::clusters::RADIUS_MAX;
 use workers::job::pages::RETAIN_MAX;
 
-const SIGNATURES: &[&str] = &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];
+const SIGNATURES: &[&str] =
+    &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];
 const UNITS: &[&str] = &["words", "characters"];
-const CRITERIA: &[&str] =
-    &["https", "shortest_url", "first_seen", "sources", "score", "newest", "oldest", "longest_text", "incumbent"];
+const CRITERIA: &[&str] = &[
+    "https",
+    "shortest_url",
+    "first_seen",
+    "sources",
+    "score",
+    "newest",
+    "oldest",
+    "longest_text",
+    "incumbent",
+];
 const FORMS: &[&str] = &["jsonl", "parquet"];
 /// The greatest whole number that TOML has.
 const ANY: u64 = i64::MAX as u64;
@@ -148,11 +158,15 @@ mod tests {
     fn keys_are_those_of_the_job() {
         let bare = "store = \"s\"\nread.inputs = [\"in\"]\noutput.dir = \"out\"\n";
         for key in KEYS.iter().filter(|key| !key.needed) {
-            let line = match key.name.strip_prefix("signatures.").and_then(|rest| rest.split_once('.')) {
-                Some((kind, name)) => format!("signatures = [{{ kind = {kind:?}, {name} = {} }}]", example(key)),
-                None => format!("{} = {}", key.name, example(key)),
-            };
-            let (values, mistakes) = checked(&tree::parse(&format!("{bare}{line}\n")).expect("TOML"), KEYS);
+            let line =
+                match key.name.strip_prefix("signatures.").and_then(|rest| rest.split_once('.')) {
+                    Some((kind, name)) => {
+                        format!("signatures = [{{ kind = {kind:?}, {name} = {} }}]", example(key))
+                    }
+                    None => format!("{} = {}", key.name, example(key)),
+                };
+            let (values, mistakes) =
+                checked(&tree::parse(&format!("{bare}{line}\n")).expect("TOML"), KEYS);
             assert_eq!(mistakes, [], "{line}");
             let job: Result<Job, toml::de::Error> = values.try_into();
             assert!(job.is_ok(), "{line}: {job:?}");

@@ -24,7 +24,12 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
     let job: Job = match values.try_into() {
         Ok(job) => job,
         Err(_) if !mistakes.is_empty() => return Err(config::error(path, sets, mistakes)),
-        Err(e) => return Err(Error::internal(format!("a key of the job is described wrongly: {}", e.message()))),
+        Err(e) => {
+            return Err(Error::internal(format!(
+                "a key of the job is described wrongly: {}",
+                e.message()
+            )));
+        }
     };
     let job = job.relative_to(path.parent().unwrap_or(Path::new("")));
     let wrongs = match job.settled() {
@@ -37,11 +42,14 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
         }
         Err(wrong) => vec![wrong],
     };
-    let found = wrongs.into_iter().map(|Wrong { key, why }| Mistake { at: tree::find(&table, &key), why });
+    let found =
+        wrongs.into_iter().map(|Wrong { key, why }| Mistake { at: tree::find(&table, &key), why });
     // A value that is out of its range is told once.
     mistakes.extend(
         found
-            .filter(|wrong| !mistakes.iter().any(|mistake| mistake.at.is_some() && mistake.at == wrong.at))
+            .filter(|wrong| {
+                !mistakes.iter().any(|mistake| mistake.at.is_some() && mistake.at == wrong.at)
+            })
             .collect::<Vec<_>>(),
     );
     Err(config::error(path, sets, mistakes))
@@ -134,7 +142,10 @@ pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
     let nothing = || {
         Error::new(
             Kind::NoInput,
-            format!("{}: no epoch yet; `pagefold run JOB` commits the first", store.root().display()),
+            format!(
+                "{}: no epoch yet; `pagefold run JOB` commits the first",
+                store.root().display()
+            ),
         )
     };
     head.ok_or_else(nothing)
@@ -144,7 +155,9 @@ pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
 pub fn text_of(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Error::config(path, "no such file"),
-        std::io::ErrorKind::IsADirectory => Error::config(path, "a folder, where a TOML file is wanted"),
+        std::io::ErrorKind::IsADirectory => {
+            Error::config(path, "a folder, where a TOML file is wanted")
+        }
         std::io::ErrorKind::InvalidData => Error::config(path, "not UTF-8"),
         _ => Error::io("read", path, e),
     })
@@ -167,7 +180,8 @@ mod tests {
     /// Paths are relative to the job file, and `--set` works as if the key stood in the file.
     #[test]
     fn paths_and_sets() {
-        let job = read_text(JOB, &["simhash.k=2", "output.dir=elsewhere", "read.rejects_max=0.5"]).expect("a job");
+        let job = read_text(JOB, &["simhash.k=2", "output.dir=elsewhere", "read.rejects_max=0.5"])
+            .expect("a job");
         assert!(job.store.is_absolute() && job.output.dir.ends_with("elsewhere"));
         assert_eq!((job.simhash.k, job.read.rejects_max), (2, 0.5));
     }
@@ -176,29 +190,56 @@ mod tests {
     #[test]
     fn mistakes() {
         let cases = [
-            (JOB.replace("inputs", "inputz"), "job.toml:3: [read] inputz: no such key; did you mean `inputs`?"),
+            (
+                JOB.replace("inputs", "inputz"),
+                "job.toml:3: [read] inputz: no such key; did you mean `inputs`?",
+            ),
             (
                 JOB.replace("[\"in\"]", "3"),
                 "job.toml:3: [read] inputs = 3: a path in quotes, or a list of them is wanted",
             ),
             (JOB.replace("[\"in\"]", "[]"), "job.toml:3: [read] inputs"),
-            (format!("{JOB}[simhash]\nk = 9\n"), "job.toml:7: [simhash] k = 9: a whole number from 0 to 8"),
+            (
+                format!("{JOB}[simhash]\nk = 9\n"),
+                "job.toml:7: [simhash] k = 9: a whole number from 0 to 8",
+            ),
             (
                 format!("{JOB}[simhash]\nk = 2\n[[signatures]]\nkind = \"simhash\"\n"),
                 "has options in [simhash] already",
             ),
-            (format!("{JOB}[[signatures]]\nkind = \"simhash\"\nk = 9\n"), "job.toml:8: [[signatures]] simhash: k = 9"),
-            (format!("{JOB}{0}{0}", "[[signatures]]\nkind = \"simhash\"\n"), "simhash is there twice"),
+            (
+                format!("{JOB}[[signatures]]\nkind = \"simhash\"\nk = 9\n"),
+                "job.toml:8: [[signatures]] simhash: k = 9",
+            ),
+            (
+                format!("{JOB}{0}{0}", "[[signatures]]\nkind = \"simhash\"\n"),
+                "simhash is there twice",
+            ),
             (
                 format!("{JOB}[[signatures]]\nkind = \"minhash\"\nbins = 0\n"),
                 "job.toml:8: [[signatures]] minhash: bins = 0",
             ),
             (format!("{JOB}[confirm]\nsimilarity_min = 10001\n"), "[confirm] similarity_min"),
-            (format!("{JOB}[contents]\ntext = \"some\"\n"), "job.toml:7: [contents] text = \"some\": "),
-            (format!("signatures = []\n{JOB}"), "job.toml:1: signatures = []: an empty list leaves nothing out"),
-            (format!("simhash = false\n{JOB}"), "job.toml:1: simhash = false: SimHash is always there"),
-            (JOB.replace("\"s\"", "\"~/s\""), "job.toml:1: store = \"~/s\": ~ is not expanded here"),
-            (JOB.replace("\"out\"", "\"in/out\""), "job.toml:5: [output] dir: lies in [read] inputs"),
+            (
+                format!("{JOB}[contents]\ntext = \"some\"\n"),
+                "job.toml:7: [contents] text = \"some\": ",
+            ),
+            (
+                format!("signatures = []\n{JOB}"),
+                "job.toml:1: signatures = []: an empty list leaves nothing out",
+            ),
+            (
+                format!("simhash = false\n{JOB}"),
+                "job.toml:1: simhash = false: SimHash is always there",
+            ),
+            (
+                JOB.replace("\"s\"", "\"~/s\""),
+                "job.toml:1: store = \"~/s\": ~ is not expanded here",
+            ),
+            (
+                JOB.replace("\"out\"", "\"in/out\""),
+                "job.toml:5: [output] dir: lies in [read] inputs",
+            ),
             (format!("{JOB}[clusters]\nradius = 9\n"), "[clusters] radius"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),
             (JOB.replace("\"out\"", "\"./x/../s\""), "[output] dir"),
@@ -209,9 +250,15 @@ mod tests {
                 "job.toml:7: [confirm] distance_max: more than [simhash] k = 3",
             ),
             ("store = ".into(), "job.toml:1: `store` has no value"),
-            ("store = s\n".into(), "job.toml:1: `store = s`: a text stands in quotes: store = \"s\""),
+            (
+                "store = s\n".into(),
+                "job.toml:1: `store = s`: a text stands in quotes: store = \"s\"",
+            ),
             (format!("{JOB}dir = \"x\"\n"), "job.toml:6: `dir` is there twice"),
-            ("{\"url\":\"x\"}\n".into(), "JSON, no job file; `pagefold run job.toml --to DIR` makes one"),
+            (
+                "{\"url\":\"x\"}\n".into(),
+                "JSON, no job file; `pagefold run job.toml --to DIR` makes one",
+            ),
         ];
         for (text, expected) in cases {
             let error = read_text(&text, &[]).expect_err(expected);
@@ -220,7 +267,9 @@ mod tests {
             assert_eq!(error.kind(), Kind::Config);
         }
         assert_eq!(read_text(JOB, &["simhash"]).expect_err("no value").kind(), Kind::Usage);
-        let error = read_text(JOB, &["simhash.kk=1", "simhash.k=two", "store=2026"]).expect_err("unknown").to_string();
+        let error = read_text(JOB, &["simhash.kk=1", "simhash.k=two", "store=2026"])
+            .expect_err("unknown")
+            .to_string();
         let expected = "--set simhash.kk=1: [simhash] kk: no such key; did you mean `k`?\n\
             --set simhash.k=two: [simhash] k = \"two\": a whole number from 0 to 8 is wanted";
         assert_eq!(error, expected);
@@ -236,7 +285,10 @@ mod tests {
             (names.join(" "), job.single_signature())
         };
         assert_eq!(names(&[]), ("minhash sentences".into(), None));
-        assert_eq!(names(&["signatures=[{kind=\"spotsigs\"}]"]), ("minhash sentences spotsigs".into(), None));
+        assert_eq!(
+            names(&["signatures=[{kind=\"spotsigs\"}]"]),
+            ("minhash sentences spotsigs".into(), None)
+        );
         let of_bins = "signatures=[{kind=\"minhash\",bins=16}]";
         assert_eq!(names(&[of_bins]), ("minhash sentences".into(), None));
         assert_eq!(names(&["minhash=false"]), ("sentences".into(), None));
@@ -256,16 +308,32 @@ mod tests {
             let path = entry.expect("an entry").path();
             if path.extension().is_some_and(|extension| extension == "toml") {
                 let job = read(&path, &[]).expect("a job");
-                names.push(path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned());
+                names.push(
+                    path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned(),
+                );
                 if path.ends_with("fast.toml") {
                     let signer =
-                        workers::text::signatures::Signer::new(&job.signatures, &job.normalize).expect("no files");
-                    assert!(job.features.unit == workers::text::features::Unit::Characters && !signer.uses_words());
+                        workers::text::signatures::Signer::new(&job.signatures, &job.normalize)
+                            .expect("no files");
+                    assert!(
+                        job.features.unit == workers::text::features::Unit::Characters
+                            && !signer.uses_words()
+                    );
                 }
             }
         }
         names.sort();
-        assert_eq!(names, ["demo.toml", "fast.toml", "incremental.toml", "lean.toml", "manku.toml", "snapshot.toml"]);
+        assert_eq!(
+            names,
+            [
+                "demo.toml",
+                "fast.toml",
+                "incremental.toml",
+                "lean.toml",
+                "manku.toml",
+                "snapshot.toml"
+            ]
+        );
     }
 
     /// The snapshot job states every key at its default: without all but its paths it is the same

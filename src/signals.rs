@@ -43,7 +43,9 @@ static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// The [`SIGNALS`] that are not ignored according to `status`, the text of `/proc/self/status`.
 fn active_signals(status: &str) -> Vec<i32> {
-    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let mask = status
+        .lines()
+        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     let is_ignored = |signal: &i32| mask.unwrap_or(0) >> (signal - 1) & 1 == 1;
     SIGNALS.into_iter().filter(|signal| !is_ignored(signal)).collect()
 }
@@ -58,7 +60,11 @@ fn signals(ends_at_second: bool) -> std::io::Result<Signals> {
         let armed = Arc::new(AtomicBool::new(false));
         for signal in &active {
             // The order matters: the first signal must arm the shutdown, not trigger it.
-            flag::register_conditional_shutdown(*signal, Kind::TryAgain.exit_code().into(), armed.clone())?;
+            flag::register_conditional_shutdown(
+                *signal,
+                Kind::TryAgain.exit_code().into(),
+                armed.clone(),
+            )?;
             flag::register(*signal, armed.clone())?;
         }
     }

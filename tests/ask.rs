@@ -23,8 +23,12 @@ fn explain(bench: &Bench, urls: &[&str]) -> Value {
 pub fn query(bench: &Bench, arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(crate::workbench::pagefold());
     command.arg("query").arg("job.toml").args(arguments).current_dir(bench.at(""));
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
     let mut stdin = child.stdin.take().expect("piped");
     let input = input.to_owned();
     // A thread, because answers come while questions are still written.
@@ -40,7 +44,9 @@ fn deliver(bench: &Bench, name: &str, rows: &[(String, String)]) {
 }
 
 fn lines(rows: &[(String, String)]) -> String {
-    rows.iter().map(|(url, text)| format!("{}\n", serde_json::json!({ "url": url, "text": text }))).collect()
+    rows.iter()
+        .map(|(url, text)| format!("{}\n", serde_json::json!({ "url": url, "text": text })))
+        .collect()
 }
 
 /// A bench whose texts have numbered words, so that numbers refuse nothing.
@@ -75,8 +81,12 @@ fn every_kind_of_pair_is_explained() {
         assert_eq!(told["proposed_by"], pair["signature"], "{kind}: {told}");
         assert_eq!(told["together"], clusters[a] == clusters[b], "{kind}: {told}");
         assert_eq!(told["simhash"]["distance"], pair["distance"], "{kind}: {told}");
-        let kinds: Vec<&str> =
-            told["parts"].as_array().into_iter().flatten().filter_map(|part| part["kind"].as_str()).collect();
+        let kinds: Vec<&str> = told["parts"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part["kind"].as_str())
+            .collect();
         match pair["reason"].as_str() {
             Some("numerals") => assert!(kinds.contains(&"number"), "{told}"),
             Some("names") => assert!(kinds.contains(&"name"), "{told}"),
@@ -87,7 +97,12 @@ fn every_kind_of_pair_is_explained() {
         let text = out(&bench.pagefold("explain", &[a, b]));
         let verdict = if pair["accepted"] == true { "accepted by" } else { "refused by" };
         assert!(text.contains(verdict) && !text.contains('\x1b'), "{text}");
-        assert!(text.contains(a) && text.contains(b) && text.lines().any(|line| line.starts_with("simhash")), "{text}");
+        assert!(
+            text.contains(a)
+                && text.contains(b)
+                && text.lines().any(|line| line.starts_with("simhash")),
+            "{text}"
+        );
         assert!(out(&bench.pagefold("explain", &[a, b, "--color", "always"])).contains("\x1b["));
     }
 }
@@ -107,12 +122,17 @@ fn a_chain_of_five() {
         .into_iter()
         .filter(|pair| pair["accepted"] == true)
         .flat_map(|pair| {
-            let [a, b] = ["a_url", "b_url"].map(|key| pair[key].as_str().expect("a URL").to_owned());
+            let [a, b] =
+                ["a_url", "b_url"].map(|key| pair[key].as_str().expect("a URL").to_owned());
             [(a.clone(), b.clone()), (b, a)]
         })
         .collect();
     let told = explain(&bench, &[&url(0), &url(12)]);
-    assert_eq!((told["together"].as_bool(), told["relation"].as_str()), (Some(true), Some("chain")), "{told}");
+    assert_eq!(
+        (told["together"].as_bool(), told["relation"].as_str()),
+        (Some(true), Some("chain")),
+        "{told}"
+    );
     let chain = told["chain"].as_array().expect("a chain");
     assert_eq!(chain.len(), 4, "{told}");
     let mut at = url(0);
@@ -127,7 +147,11 @@ fn a_chain_of_five() {
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
     std::fs::write(bench.at("job.toml"), job.replace("radius = 0", "radius = 1")).expect("written");
     let told = explain(&bench, &[&url(0), &url(12)]);
-    assert_eq!((told["together"].as_bool(), told["relation"].as_str()), (Some(false), Some("apart")), "{told}");
+    assert_eq!(
+        (told["together"].as_bool(), told["relation"].as_str()),
+        (Some(false), Some("apart")),
+        "{told}"
+    );
     assert!(!told["chain"].as_array().expect("a chain").is_empty());
 }
 
@@ -140,30 +164,53 @@ fn pages_that_are_gone_or_spelled_otherwise() {
     deliver(
         &bench,
         "1.jsonl",
-        &[("http://a.example/x".into(), both.clone()), ("https://www.b.example/y/".into(), both.clone())],
+        &[
+            ("http://a.example/x".into(), both.clone()),
+            ("https://www.b.example/y/".into(), both.clone()),
+        ],
     );
     bench.run_well(&["--now", "1700000000"]);
-    std::fs::write(bench.at("in/2.jsonl"), "{\"url\":\"http://a.example/x\",\"deleted\":true}\n").expect("written");
+    std::fs::write(bench.at("in/2.jsonl"), "{\"url\":\"http://a.example/x\",\"deleted\":true}\n")
+        .expect("written");
     bench.run_well(&["--now", "1700086400"]);
     let told = explain(&bench, &["http://a.example/x"]);
-    assert_eq!((told["is_live"].as_bool(), told["gone"]["cause"].as_str()), (Some(false), Some("removed")), "{told}");
+    assert_eq!(
+        (told["is_live"].as_bool(), told["gone"]["cause"].as_str()),
+        (Some(false), Some("removed")),
+        "{told}"
+    );
     assert_eq!(
         (told["gone"]["epoch"].as_u64(), told["gone"]["time"].as_str()),
         (Some(2), Some("2023-11-15T22:13:20Z"))
     );
     assert_eq!(told["cluster"]["representative"], "https://www.b.example/y/", "{told}");
-    let steps: Vec<&str> =
-        told["history"].as_array().expect("steps").iter().filter_map(|step| step["what"].as_str()).collect();
+    let steps: Vec<&str> = told["history"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .filter_map(|step| step["what"].as_str())
+        .collect();
     assert_eq!(steps, ["new", "gone"], "{told}");
     let text = out(&bench.pagefold("explain", &["http://a.example/x"]));
-    assert!(text.contains("gone since epoch 2, 2023-11-15T22:13:20Z: a record said that it was removed"), "{text}");
+    assert!(
+        text.contains(
+            "gone since epoch 2, 2023-11-15T22:13:20Z: a record said that it was removed"
+        ),
+        "{text}"
+    );
     let told = explain(&bench, &["http://b.example/y"]);
     assert_eq!(told["url"], "https://www.b.example/y/");
-    assert_eq!(told["differs_by"], serde_json::json!(["http or https", "www.", "a slash at the end"]));
+    assert_eq!(
+        told["differs_by"],
+        serde_json::json!(["http or https", "www.", "a slash at the end"])
+    );
     let output = bench.pagefold("explain", &["http://c.example/"]);
     assert_eq!(output.status.code(), Some(66));
     let said = failure(&output.stderr);
-    assert!(said.contains("http://c.example/: the store has no such page; http and https"), "{said}");
+    assert!(
+        said.contains("http://c.example/: the store has no such page; http and https"),
+        "{said}"
+    );
     let output = bench.pagefold("explain", &["http://a.example/x", "https://www.b.example/y/"]);
     assert_eq!(output.status.code(), Some(66));
 }
@@ -173,17 +220,25 @@ fn pages_that_are_gone_or_spelled_otherwise() {
 #[test]
 fn answers_are_those_of_the_next_epoch() {
     let bench = bench("");
-    let stored: Vec<(String, String)> =
-        (0..720).map(|n| (format!("http://h{}.example/{n}", n % 5), text(n / 4, 3 * (n % 4)))).collect();
+    let stored: Vec<(String, String)> = (0..720)
+        .map(|n| (format!("http://h{}.example/{n}", n % 5), text(n / 4, 3 * (n % 4))))
+        .collect();
     deliver(&bench, "1.jsonl", &stored);
     bench.run_well(&[]);
     let asked: Vec<(String, String)> = (0..1000)
-        .map(|n| (format!("http://new.example/{n}"), text(n / 4, if n % 8 == 0 { 3 } else { 2 * (n % 7) + 1 })))
+        .map(|n| {
+            (
+                format!("http://new.example/{n}"),
+                text(n / 4, if n % 8 == 0 { 3 } else { 2 * (n % 7) + 1 }),
+            )
+        })
         .collect();
     let output = query(&bench, &["--json"], &lines(&asked));
-    let answers: Vec<Value> = out(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let answers: Vec<Value> =
+        out(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(answers.len(), asked.len());
-    let before: BTreeSet<String> = bench.lines("members").into_iter().map(|row| content(&row)).collect();
+    let before: BTreeSet<String> =
+        bench.lines("members").into_iter().map(|row| content(&row)).collect();
     deliver(&bench, "2.jsonl", &asked);
     bench.run_well(&[]);
     let members: BTreeMap<String, String> = bench
@@ -196,7 +251,8 @@ fn answers_are_those_of_the_next_epoch() {
         let [a, b] = ["a", "b"].map(|key| pair[key].as_str().expect("an id").to_owned());
         for (one, other) in [(&a, &b), (&b, &a)] {
             if before.contains(other) {
-                let verdict = (other.clone(), pair["reason"].to_string(), pair["similarity"].to_string());
+                let verdict =
+                    (other.clone(), pair["reason"].to_string(), pair["similarity"].to_string());
                 decided.entry(one.clone()).or_default().insert(verdict);
             }
         }
@@ -225,7 +281,9 @@ fn answers_are_those_of_the_next_epoch() {
     }
     println!("{seen:?}");
     assert!(
-        ["identical", "near", "new"].iter().all(|verdict| seen.get(*verdict).is_some_and(|n| *n >= 60)),
+        ["identical", "near", "new"]
+            .iter()
+            .all(|verdict| seen.get(*verdict).is_some_and(|n| *n >= 60)),
         "{seen:?}"
     );
 }
@@ -246,18 +304,33 @@ fn forms_of_a_question() {
         &[("http://a.example/x".into(), known.clone()), ("http://a.example/y".into(), text(1, 1))],
     );
     bench.run_well(&[]);
-    let told = |arguments: &[&str], input: &str| -> Value { json(&query(&bench, arguments, input)) };
+    let told =
+        |arguments: &[&str], input: &str| -> Value { json(&query(&bench, arguments, input)) };
     let same = told(&["--json"], &known);
-    assert_eq!((same["verdict"].as_str(), same["pages"].as_u64()), (Some("identical"), Some(1)), "{same}");
-    assert_eq!((same["urls"][0].as_str(), same["cluster_pages"].as_u64()), (Some("http://a.example/x"), Some(2)));
+    assert_eq!(
+        (same["verdict"].as_str(), same["pages"].as_u64()),
+        (Some("identical"), Some(1)),
+        "{same}"
+    );
+    assert_eq!(
+        (same["urls"][0].as_str(), same["cluster_pages"].as_u64()),
+        (Some("http://a.example/x"), Some(2))
+    );
     let page = format!("<!doctype html><html><body><p>{known}</p></body></html>");
     assert_eq!(told(&["--json"], &page)["verdict"], "identical");
     std::fs::write(bench.at("page.txt"), text(1, 2)).expect("written");
     let near = told(&["--json", "--all", "page.txt"], "");
-    assert_eq!((near["verdict"].as_str(), near["provisional"].as_bool()), (Some("near"), Some(true)), "{near}");
+    assert_eq!(
+        (near["verdict"].as_str(), near["provisional"].as_bool()),
+        (Some("near"), Some(true)),
+        "{near}"
+    );
     assert_eq!(near["because"], serde_json::json!(["radius"]), "a new text may change who leads");
     assert_eq!(
-        told(&["--json"], "nothing like it at all stands in the store of this test, as far as one can see")["verdict"],
+        told(
+            &["--json"],
+            "nothing like it at all stands in the store of this test, as far as one can see"
+        )["verdict"],
         "new"
     );
     let stored = told(&["--json", "--url", "http://a.example/y"], "");
@@ -267,14 +340,21 @@ fn forms_of_a_question() {
     );
     let text = out(&query(&bench, &[], &known));
     assert!(text.starts_with("identical  ") && text.contains("1 page has the same text"), "{text}");
-    let rows =
-        format!("{}\n{{\"text\":\"no url\"}}\n", serde_json::json!({ "url": "http://a.example/x", "text": "changed" }));
+    let rows = format!(
+        "{}\n{{\"text\":\"no url\"}}\n",
+        serde_json::json!({ "url": "http://a.example/x", "text": "changed" })
+    );
     let output = query(&bench, &["--json"], &rows);
     assert_eq!(output.status.code(), Some(65));
-    let lines: Vec<Value> =
-        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     assert_eq!(lines[0]["because"], serde_json::json!(["replaces"]), "{}", lines[0]);
-    assert_eq!((lines[1]["verdict"].as_str(), lines[1]["reason"].as_str()), (Some("rejected"), Some("no_url")));
+    assert_eq!(
+        (lines[1]["verdict"].as_str(), lines[1]["reason"].as_str()),
+        (Some("rejected"), Some("no_url"))
+    );
     for text in [&output.stdout, &query(&bench, &["--json", "--all", "page.txt"], "").stdout] {
         // A key that stands twice is lost to most readers.
         for line in String::from_utf8_lossy(text).lines() {
@@ -300,7 +380,12 @@ fn another_page_changes_who_leads() {
     let more = "similarity_min = 7500\n[keep]\nby = [\"shortest_url\"]\n";
     for (length, changes) in [(22, true), (45, false)] {
         let bench = bench(more);
-        let stored = [(url(41), a.clone()), (url(25), b.clone()), (url(40), c.clone()), (url(20), d.clone())];
+        let stored = [
+            (url(41), a.clone()),
+            (url(25), b.clone()),
+            (url(40), c.clone()),
+            (url(20), d.clone()),
+        ];
         deliver(&bench, "1.jsonl", &stored);
         bench.run_well(&[]);
         let new = (url(length), c.clone());
@@ -309,7 +394,10 @@ fn another_page_changes_who_leads() {
             (answer["verdict"].as_str(), answer["representative"].as_str()),
             (Some("identical"), Some(&*url(20)))
         );
-        assert_eq!(answer["because"], if changes { serde_json::json!(["radius"]) } else { serde_json::json!([]) });
+        assert_eq!(
+            answer["because"],
+            if changes { serde_json::json!(["radius"]) } else { serde_json::json!([]) }
+        );
         deliver(&bench, "2.jsonl", &[new]);
         bench.run_well(&[]);
         let members = bench.lines("members");
@@ -325,7 +413,10 @@ fn asking_leaves_no_trace() {
     let bench = bench("[pages]\nretain_days = 9\nretain_epochs = 2\n");
     deliver(&bench, "1.jsonl", &[("http://a.example/x".into(), text(1, 0))]);
     let dry = json(&bench.run(&["--dry-run", "--json"]));
-    assert_eq!((dry["due"].as_bool(), dry["inputs"].as_u64(), dry["epoch"].as_u64()), (Some(true), Some(1), Some(1)));
+    assert_eq!(
+        (dry["due"].as_bool(), dry["inputs"].as_u64(), dry["epoch"].as_u64()),
+        (Some(true), Some(1), Some(1))
+    );
     assert!(!bench.at("store").exists() && !bench.at("out").exists());
     bench.run_well(&[]);
     deliver(&bench, "2.jsonl", &[("http://a.example/y".into(), text(1, 1))]);
@@ -338,9 +429,16 @@ fn asking_leaves_no_trace() {
         "{dry}"
     );
     let text = out(&bench.run(&["--dry-run"]));
-    assert!(text.starts_with("run        would make epoch 2\n") && text.contains("in/2.jsonl"), "{text}");
+    assert!(
+        text.starts_with("run        would make epoch 2\n") && text.contains("in/2.jsonl"),
+        "{text}"
+    );
     let state = json(&bench.pagefold("status", &["--json"]))["state"].clone();
-    assert_eq!((state["pages"].as_u64(), state["inputs"]["waiting"].as_u64()), (Some(1), Some(2)), "{state}");
+    assert_eq!(
+        (state["pages"].as_u64(), state["inputs"]["waiting"].as_u64()),
+        (Some(1), Some(2)),
+        "{state}"
+    );
     assert_eq!(state["expiry"]["next_pages"], 1, "{state}");
     let text = out(&bench.pagefold("status", &[]));
     assert!(text.contains("waiting    2 of 3 inputs") && !text.contains("band_1"), "{text}");
@@ -361,7 +459,10 @@ fn trace(folder: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
             files.extend(trace(&path));
         } else {
             let modified = path.metadata().and_then(|metadata| metadata.modified()).expect("there");
-            files.insert(path.display().to_string(), (std::fs::read(&path).expect("readable"), modified));
+            files.insert(
+                path.display().to_string(),
+                (std::fs::read(&path).expect("readable"), modified),
+            );
         }
     }
     files
@@ -375,14 +476,28 @@ fn a_report_is_one_page() {
     demo.run_well(&[]);
     assert!(out(&demo.pagefold("report", &[])).starts_with("report of epoch 1: "));
     let page = std::fs::read_to_string(demo.at("out/report.html")).expect("written");
-    for part in ["mirror.example", "<del>", "<ins>", "bad_json", "The most chained clusters", "2 to 3", "389", "65.8 %"]
-    {
+    for part in [
+        "mirror.example",
+        "<del>",
+        "<ins>",
+        "bad_json",
+        "The most chained clusters",
+        "2 to 3",
+        "389",
+        "65.8 %",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     let hostile = bench("");
-    let markup = "<script>alert(1)</script> <img src=x onerror=alert(2)> <a href='javascript:alert(3)'>";
+    let markup =
+        "<script>alert(1)</script> <img src=x onerror=alert(2)> <a href='javascript:alert(3)'>";
     let rows: Vec<(String, String)> = (0..4)
-        .map(|n| (format!("http://h.example/<script>{n}"), format!("{markup} {} edition {n}", text(1, 0))))
+        .map(|n| {
+            (
+                format!("http://h.example/<script>{n}"),
+                format!("{markup} {} edition {n}", text(1, 0)),
+            )
+        })
         .chain([("\"><script>alert(4)</script>".to_owned(), format!("{markup} {}", text(1, 1)))])
         .collect();
     deliver(&hostile, "1.jsonl", &rows);
@@ -395,7 +510,11 @@ fn a_report_is_one_page() {
         for bad in ["<script", "<img", "<link", "<iframe", "onerror=alert(2)>", "@import", "url("] {
             assert!(!page.contains(bad), "{bad}");
         }
-        assert_eq!(page.matches("href=\"").count(), page.matches("href=\"#").count(), "a link leaves the page");
+        assert_eq!(
+            page.matches("href=\"").count(),
+            page.matches("href=\"#").count(),
+            "a link leaves the page"
+        );
         assert!(page.contains("Content-Security-Policy"));
     }
 }
@@ -403,16 +522,26 @@ fn a_report_is_one_page() {
 /// Completions and manual pages name the commands and their options, and nothing that is hidden.
 #[test]
 fn completions_and_manual_pages() {
-    let print =
-        |words: &[&str]| out(&Command::new(crate::workbench::pagefold()).args(words).output().expect("started"));
+    let print = |words: &[&str]| {
+        out(&Command::new(crate::workbench::pagefold()).args(words).output().expect("started"))
+    };
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = print(&["completions", shell]);
-        assert!(script.contains("explain") && script.contains("dry-run") && !script.contains("worker JOB"), "{shell}");
+        assert!(
+            script.contains("explain")
+                && script.contains("dry-run")
+                && !script.contains("worker JOB"),
+            "{shell}"
+        );
     }
     let page = print(&["man"]);
-    assert!(page.contains(".TH pagefold") && page.contains("explain") && page.contains("Exit codes"), "{page}");
+    assert!(
+        page.contains(".TH pagefold") && page.contains("explain") && page.contains("Exit codes"),
+        "{page}"
+    );
     let page = print(&["man", "run"]);
     assert!(page.contains("dry\\-run") && page.contains("pagefold run crawl.toml"), "{page}");
-    let output = Command::new(crate::workbench::pagefold()).args(["man", "fold"]).output().expect("started");
+    let output =
+        Command::new(crate::workbench::pagefold()).args(["man", "fold"]).output().expect("started");
     assert_eq!(output.status.code(), Some(64));
 }

@@ -85,8 +85,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// A WARC record with these further fields, each with its line end.
 fn warc(kind: &str, url: &str, fields: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
-    let head =
-        format!("WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{fields}Content-Length: {length}\r\n\r\n");
+    let head = format!(
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{fields}Content-Length: {length}\r\n\r\n"
+    );
     [head.as_bytes(), body, b"\r\n\r\n"].concat()
 }
 
@@ -105,7 +106,8 @@ fn claims(host: &str, n: u64, claim: impl Fn(usize) -> String) -> Vec<u8> {
     let record = String::from_utf8(page(host, n)).expect("UTF-8");
     let (head, rest) = record.split_once("Content-Length: ").expect("a length");
     let (length, rest) = rest.split_once("\r\n").expect("a line");
-    format!("{head}Content-Length: {}\r\n{rest}", claim(length.parse().expect("a number"))).into_bytes()
+    format!("{head}Content-Length: {}\r\n{rest}", claim(length.parse().expect("a number")))
+        .into_bytes()
 }
 
 fn line(url: &str, more: Value) -> String {
@@ -123,7 +125,9 @@ fn crawl(files: &[(&str, &[u8])], more: &str) -> Bench {
 }
 
 fn add(bench: &Bench, files: &[(&str, &[u8])]) {
-    files.iter().for_each(|(name, bytes)| std::fs::write(bench.at("in").join(name), bytes).expect("written"));
+    files.iter().for_each(|(name, bytes)| {
+        std::fs::write(bench.at("in").join(name), bytes).expect("written")
+    });
 }
 
 /// The last epoch's records and what became of them.
@@ -144,7 +148,12 @@ impl Account {
     }
 
     fn rejects_of(&self, file: &str) -> Vec<(u64, &str)> {
-        self.rejects.get(file).into_iter().flatten().map(|(at, reason)| (*at, reason.as_str())).collect()
+        self.rejects
+            .get(file)
+            .into_iter()
+            .flatten()
+            .map(|(at, reason)| (*at, reason.as_str()))
+            .collect()
     }
 }
 
@@ -155,7 +164,9 @@ fn account(bench: &Bench) -> Account {
     let summary = bench.summary();
     let counters = summary["counters"].as_object().expect("an object");
     let group = |prefix: &str| -> BTreeMap<String, u64> {
-        let of = |(name, n): (&String, &Value)| Some((name.strip_prefix(prefix)?.to_owned(), n.as_u64()?));
+        let of = |(name, n): (&String, &Value)| {
+            Some((name.strip_prefix(prefix)?.to_owned(), n.as_u64()?))
+        };
         counters.iter().filter_map(of).collect()
     };
     let (skipped, rejected, noted) = (group("skipped."), group("rejected."), group("noted."));
@@ -167,7 +178,10 @@ fn account(bench: &Bench) -> Account {
         let field = |name: &str| line[name].as_str().expect("a string").to_owned();
         assert!(bench.at(&field("file")).is_file() && line["detail"].is_string(), "{line}");
         let file = field("file").strip_prefix("in/").expect("below in").to_owned();
-        rejects.entry(file).or_default().push((line["offset"].as_u64().expect("an offset"), field("reason")));
+        rejects
+            .entry(file)
+            .or_default()
+            .push((line["offset"].as_u64().expect("an offset"), field("reason")));
         *by_reason.entry(field("reason")).or_default() += 1;
     }
     assert_eq!(by_reason, rejected);
@@ -190,23 +204,49 @@ fn archives() {
     let records = [0, 1, 2].map(|n| page("cut-whole", n));
     let whole = gzip(&records.concat());
     let last = records[0].len() + records[1].len();
-    cases.push(("cut-whole.warc.gz", whole[..whole.len() - 8].to_vec(), &[0, 1], vec![(last, "truncated")]));
+    cases.push((
+        "cut-whole.warc.gz",
+        whole[..whole.len() - 8].to_vec(),
+        &[0, 1],
+        vec![(last, "truncated")],
+    ));
     let [a, b] = [0, 1].map(|n| member("cut-last", n));
-    cases.push(("cut-last.warc.gz", [&a, &b[..b.len() - 1]].concat(), &[0], vec![(a.len(), "truncated")]));
+    cases.push((
+        "cut-last.warc.gz",
+        [&a, &b[..b.len() - 1]].concat(),
+        &[0],
+        vec![(a.len(), "truncated")],
+    ));
     let [a, mut b, c] = [0, 1, 2].map(|n| member("checksum", n));
     let checksum = b.len() - 8;
     b[checksum] ^= 1;
-    cases.push(("checksum.warc.gz", [&a[..], &b, &c].concat(), &[0, 2], vec![(a.len(), "bad_member")]));
+    cases.push((
+        "checksum.warc.gz",
+        [&a[..], &b, &c].concat(),
+        &[0, 2],
+        vec![(a.len(), "bad_member")],
+    ));
     let [a, b] = [0, 1].map(|n| member("junk", n));
     let junk = b"junk\x1f\x8b\x08\0more junk".as_slice();
     cases.push(("junk.warc.gz", [&a, junk, &b].concat(), &[0, 1], vec![(a.len(), "junk")]));
     let [a, b] = [0, 1].map(|n| member("zeros", n));
     cases.push(("zeros.warc.gz", [&a[..], &[0; 9000], &b, &[0; 9000]].concat(), &[0, 1], vec![]));
-    cases.push(("one.warc.gz", gzip(&[0, 1, 2].map(|n| page("one", n)).concat()), &[0, 1, 2], vec![]));
+    cases.push((
+        "one.warc.gz",
+        gzip(&[0, 1, 2].map(|n| page("one", n)).concat()),
+        &[0, 1, 2],
+        vec![],
+    ));
     let unix = String::from_utf8(page("lf", 0)).expect("UTF-8");
     let (head, rest) = unix.split_once("\r\n\r\n").expect("a header");
-    cases.push(("lf.warc", format!("{}\n\n{rest}", head.replace('\r', "")).into_bytes(), &[0], vec![]));
-    let old = String::from_utf8(page("old", 0)).expect("UTF-8").replacen("WARC/1.0", "WARC/0.18", 1);
+    cases.push((
+        "lf.warc",
+        format!("{}\n\n{rest}", head.replace('\r', "")).into_bytes(),
+        &[0],
+        vec![],
+    ));
+    let old =
+        String::from_utf8(page("old", 0)).expect("UTF-8").replacen("WARC/1.0", "WARC/0.18", 1);
     cases.push(("old.warc", old.into_bytes(), &[0], vec![]));
 
     let [a, b] = [0, 1].map(|n| member("bomb", n));
@@ -224,8 +264,12 @@ fn archives() {
     };
     let [a, b] = [(17 << 3, 0), (18 << 3, 1)].map(|(window, n)| frame(window, &page("window", n)));
     cases.push(("window.warc.zst", [&a[..], &b].concat(), &[0], vec![(a.len(), "bad_member")]));
-    let packed =
-        response("http://inner.example/1", "200 OK", "Content-Encoding: gzip\r\n", &gzip(&vec![b'x'; 300_000]));
+    let packed = response(
+        "http://inner.example/1",
+        "200 OK",
+        "Content-Encoding: gzip\r\n",
+        &gzip(&vec![b'x'; 300_000]),
+    );
     cases.push((
         "inner.warc",
         [page("inner", 0), packed, page("inner", 2)].concat(),
@@ -250,7 +294,12 @@ fn archives() {
     ];
     let each = [0, 1, 2, 3, 4, 5].map(|n: u64| gzip(&claims("lengths", n, wrong[n as usize])));
     cases.push(("lengths.warc.gz", each.concat(), &[0, 1, 2, 3, 4, 5], vec![]));
-    let stream = [page("stream", 0), claims("stream", 1, wrong[2]), page("stream", 2), claims("stream", 3, wrong[3])];
+    let stream = [
+        page("stream", 0),
+        claims("stream", 1, wrong[2]),
+        page("stream", 2),
+        claims("stream", 3, wrong[3]),
+    ];
     let at = |n: usize| stream[..n].concat().len();
     let lost = vec![(at(1), "bad_length"), (at(3), "truncated")];
     cases.push(("stream.warc", stream.concat(), &[0, 2], lost));
@@ -282,26 +331,47 @@ fn archives() {
         ),
     ];
     let lost = kinds.concat().len();
-    let urls = [page(&"x".repeat(70_000), 0), response("http://kinds.example/\u{1}", "200 OK", "", html(1).as_bytes())];
-    cases.push(("kinds.warc", [kinds.concat(), urls.concat()].concat(), &[0], vec![(lost, "long_url")]));
+    let urls = [
+        page(&"x".repeat(70_000), 0),
+        response("http://kinds.example/\u{1}", "200 OK", "", html(1).as_bytes()),
+    ];
+    cases.push((
+        "kinds.warc",
+        [kinds.concat(), urls.concat()].concat(),
+        &[0],
+        vec![(lost, "long_url")],
+    ));
 
-    let files: Vec<(&str, &[u8])> = cases.iter().map(|(name, bytes, ..)| (*name, &bytes[..])).collect();
+    let files: Vec<(&str, &[u8])> =
+        cases.iter().map(|(name, bytes, ..)| (*name, &bytes[..])).collect();
     let limits = "[read.limits]\nratio_bytes_min = 1048576\nrecord_bytes_max = 200000\n";
     let account = account(&crawl(&files, limits));
     let mut expected = BTreeSet::from(["http://kinds.example/%01".to_owned()]);
     for (name, _, pages, rejects) in &cases {
         let found = account.rejects_of(name);
-        let rejects: Vec<(u64, &str)> = rejects.iter().map(|(at, reason)| (*at as u64, *reason)).collect();
+        let rejects: Vec<(u64, &str)> =
+            rejects.iter().map(|(at, reason)| (*at as u64, *reason)).collect();
         assert_eq!(found, rejects, "{name}");
         let host = name.split('.').next().unwrap_or_default();
         for n in *pages {
             let url = format!("http://{host}.example/{n}");
-            assert_eq!(account.content(&url), account.content(&format!("http://lengths.example/{n}")), "{url}");
+            assert_eq!(
+                account.content(&url),
+                account.content(&format!("http://lengths.example/{n}")),
+                "{url}"
+            );
             expected.insert(url);
         }
     }
     assert_eq!(account.pages.keys().cloned().collect::<BTreeSet<_>>(), expected);
-    let skipped = [("metadata", 1), ("not_text", 1), ("request", 1), ("scheme", 1), ("status", 1), ("warcinfo", 1)];
+    let skipped = [
+        ("metadata", 1),
+        ("not_text", 1),
+        ("request", 1),
+        ("scheme", 1),
+        ("status", 1),
+        ("warcinfo", 1),
+    ];
     assert_eq!(account.skipped, counts(&skipped));
     let noted = [
         ("length_too_short", 1),
@@ -327,7 +397,11 @@ fn lines() {
         (raw("\"text\":\"t\",\"x\":NaN").into_bytes(), "bad_json"),
         (raw("\"text\":\"t").into_bytes(), "bad_json"),
         (b"[1, 2]".to_vec(), "bad_json"),
-        (raw(&format!("\"text\":\"\",\"x\":{}{}", "[".repeat(2000), "]".repeat(2000))).into_bytes(), "too_deep"),
+        (
+            raw(&format!("\"text\":\"\",\"x\":{}{}", "[".repeat(2000), "]".repeat(2000)))
+                .into_bytes(),
+            "too_deep",
+        ),
         (raw("\"text\":\"\\ud800 \"").into_bytes(), "bad_escape"),
         (raw("\"text\":\"a\",\"text\":\"b\"").into_bytes(), "duplicate_field"),
         (b"{\"url\":\"http://bad.example/\",\"text\":\"\xff\xfe\"}".to_vec(), "bad_utf8"),
@@ -348,14 +422,18 @@ fn lines() {
     file.extend(good(14).trim_end().bytes());
     let odd = line("http://b.example/a\u{1}b\nc", json!({ "text": text(50) }))
         + &line(&format!("http://b.example/{}", "x".repeat(4000)), json!({ "text": text(51) }));
-    let files: [(&str, &[u8]); 3] = [("a.jsonl", &file), ("b.jsonl.gz", &gzip(&file)), ("c.jsonl", odd.as_bytes())];
+    let files: [(&str, &[u8]); 3] =
+        [("a.jsonl", &file), ("b.jsonl.gz", &gzip(&file)), ("c.jsonl", odd.as_bytes())];
     let bench = crawl(&files, "[read.limits]\nline_bytes_max = 5000\n");
     let account = account(&bench);
     assert_eq!(account.rejects_of("a.jsonl"), rejects);
     assert_eq!(account.rejects_of("b.jsonl.gz"), rejects);
     assert_eq!((account.read, account.pages.len()), (2 * (14 + 15) + 2, 15 + 2));
     assert!(account.pages.contains_key("http://b.example/a%01b%0Ac"));
-    let bench = crawl(&[("long.jsonl", line(&"u".repeat(70_000), json!({ "text": text(1) })).as_bytes())], "");
+    let bench = crawl(
+        &[("long.jsonl", line(&"u".repeat(70_000), json!({ "text": text(1) })).as_bytes())],
+        "",
+    );
     assert_eq!(self::account(&bench).rejects_of("long.jsonl"), [(0, "long_url")]);
 }
 
@@ -386,12 +464,18 @@ fn odd_bytes() {
     let bench = crawl(&[("a.warc", &records.concat())], "");
     let sane = account(&bench);
     for n in 0..7 {
-        assert_eq!(sane.content(&format!("http://a.example/{n}")), sane.content("http://a.example/0"), "{n}");
+        assert_eq!(
+            sane.content(&format!("http://a.example/{n}")),
+            sane.content("http://a.example/0"),
+            "{n}"
+        );
     }
     assert!(sane.pages.contains_key("http://a.example/7"));
     assert!(!sane.noted.contains_key("replaced_characters"), "{:?}", sane.noted);
     let served = served(8, "", format!("<p>{broken}</p>").as_bytes());
-    for (name, bytes) in [("b.warc", &served[..]), ("c.warc", &conversion), ("d.jsonl", rows.as_bytes())] {
+    for (name, bytes) in
+        [("b.warc", &served[..]), ("c.warc", &conversion), ("d.jsonl", rows.as_bytes())]
+    {
         add(&bench, &[(name, bytes)]);
         assert_eq!(account(&bench).noted.get("replaced_characters"), Some(&1), "{name}");
     }
@@ -412,7 +496,9 @@ fn hostile_pages() {
         format!("{body}<script>{}", "</".repeat(10_000)),
         format!("{body}{}", "<!-- -->".repeat(1_200_000)),
     ];
-    let page = |(n, body): (usize, &String)| response(&format!("http://a.example/{n}"), "200 OK", "", body.as_bytes());
+    let page = |(n, body): (usize, &String)| {
+        response(&format!("http://a.example/{n}"), "200 OK", "", body.as_bytes())
+    };
     let file: Vec<u8> = bodies.iter().enumerate().flat_map(page).collect();
     let account = account(&crawl(&[("a.warc.gz", &gzip(&file))], ""));
     assert_eq!(account.pages.len(), bodies.len());

@@ -27,14 +27,20 @@ struct Browser {
 impl Browser {
     /// Opens an empty page; none if there is no Chromium.
     fn open() -> Option<Browser> {
-        let exists =
-            |name: &&&str| Command::new(**name).arg("--version").output().is_ok_and(|out| out.status.success());
+        let exists = |name: &&&str| {
+            Command::new(**name).arg("--version").output().is_ok_and(|out| out.status.success())
+        };
         let name = NAMES.iter().find(exists)?;
         let profile = tempfile::tempdir().expect("a folder");
         // Chromium reads commands from descriptor 3 and answers on 4. As root it has no sandbox.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", name])
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-background-networking",
+            ])
             .arg("--remote-debugging-pipe")
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
@@ -53,10 +59,19 @@ impl Browser {
                 }
             }
         });
-        let mut browser =
-            Browser { process, to, from, number: 0, session: None, events: Vec::new(), _profile: profile };
-        let page = browser.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
-        let session = browser.call("Target.attachToTarget", json!({ "targetId": page, "flatten": true }));
+        let mut browser = Browser {
+            process,
+            to,
+            from,
+            number: 0,
+            session: None,
+            events: Vec::new(),
+            _profile: profile,
+        };
+        let page = browser.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"]
+            .clone();
+        let session =
+            browser.call("Target.attachToTarget", json!({ "targetId": page, "flatten": true }));
         browser.session = session["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Network", "Runtime"] {
             browser.call(&format!("{domain}.enable"), json!({}));
@@ -72,7 +87,8 @@ impl Browser {
         }
         self.to.write_all(format!("{message}\0").as_bytes()).expect("a browser that reads");
         loop {
-            let answer = self.from.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("{method}: {e}"));
+            let answer =
+                self.from.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("{method}: {e}"));
             if answer["id"] == self.number {
                 assert!(answer["error"].is_null(), "{method}: {answer}");
                 return answer["result"].clone();
@@ -83,7 +99,8 @@ impl Browser {
 
     /// Shows a file in a window of this width, and waits until it is loaded.
     fn show(&mut self, path: &Path, width: u32, scheme: &str) {
-        let window = json!({ "width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500 });
+        let window =
+            json!({ "width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.call("Emulation.setDeviceMetricsOverride", window);
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", media);
@@ -97,7 +114,8 @@ impl Browser {
 
     /// The value of an expression in the page.
     fn value(&mut self, expression: &str) -> Value {
-        let answer = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
+        let answer = self
+            .call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(answer["exceptionDetails"].is_null(), "{answer}");
         answer["result"]["value"].clone()
     }
@@ -105,12 +123,18 @@ impl Browser {
     /// The words that an expression lists.
     fn words(&mut self, expression: &str) -> BTreeSet<String> {
         let value = self.value(expression);
-        value.as_array().expect("a list").iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
+        value
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|word| word.as_str().expect("a word").to_owned())
+            .collect()
     }
 
     /// What was requested since the page was opened.
     fn requests(&self) -> Vec<&str> {
-        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let sent =
+            self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.map(|event| event["params"]["request"]["url"].as_str().expect("a URL")).collect()
     }
 }
@@ -184,9 +208,14 @@ fn a_report_in_a_browser() {
         let strange: Vec<&String> = of_hostile.difference(&kinds).collect();
         assert!(strange.is_empty(), "{strange:?}");
         assert_eq!(browser.value("typeof hit"), "undefined", "a script ran");
-        assert_eq!(browser.value("document.body.innerText.includes('\\u202e')"), false, "text that is turned round");
+        assert_eq!(
+            browser.value("document.body.innerText.includes('\\u202e')"),
+            false,
+            "text that is turned round"
+        );
         for shown in ["<script>hit = 1</script>", "onerror=\"hit = 2\"", "<style>", "{{ 7 * 7 }}"] {
-            let is_shown = browser.value(&format!("document.body.innerText.includes({})", json!(shown)));
+            let is_shown =
+                browser.value(&format!("document.body.innerText.includes({})", json!(shown)));
             assert_eq!(is_shown, true, "{shown} is no text of the page");
         }
     }
@@ -217,11 +246,19 @@ fn hostile() -> Bench {
     let mut rows = String::new();
     for n in 0..6 {
         let text = format!("{markup} {} {long} edition {n}", crate::texts::text(n / 3, n % 3));
-        let host = if n % 2 == 0 { "h.example" } else { "\"><img src=x onerror=\"hit = 5\">.example" };
-        rows += &format!("{}\n", json!({ "url": format!("http://{host}/{n}{markup}"), "text": text }));
+        let host =
+            if n % 2 == 0 { "h.example" } else { "\"><img src=x onerror=\"hit = 5\">.example" };
+        rows +=
+            &format!("{}\n", json!({ "url": format!("http://{host}/{n}{markup}"), "text": text }));
     }
-    let page = format!("<!doctype html><title>{markup}</title><p>{markup} {}</p>", crate::texts::text(2, 0));
-    rows += &format!("{}\n", json!({ "url": format!("\"><script>hit = 6</script>{markup}"), "html": page }));
+    let page = format!(
+        "<!doctype html><title>{markup}</title><p>{markup} {}</p>",
+        crate::texts::text(2, 0)
+    );
+    rows += &format!(
+        "{}\n",
+        json!({ "url": format!("\"><script>hit = 6</script>{markup}"), "html": page })
+    );
     rows += &format!("{{\"url\": \"<script>hit = 7</script>{long}\n");
     rows += &format!("{}\n", json!({ "text": markup }));
     std::fs::create_dir_all(bench.at("in")).expect("made");

@@ -10,7 +10,10 @@ fn page(number: u64, text: &str) -> String {
 
 /// A bench of 40 pages of 30 editions; those of more than 20 pages are large clusters.
 fn chain() -> Bench {
-    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[clusters]\nradius = 0\npages_warn = 20\n");
+    let bench = Bench::new(
+        Path::new("in"),
+        "[confirm]\nfacts = \"off\"\n[clusters]\nradius = 0\npages_warn = 20\n",
+    );
     std::fs::create_dir(bench.at("in")).expect("made");
     let lines: String = (0..40).map(|n| page(n, &texts::text(0, n % 30))).collect();
     std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
@@ -31,9 +34,15 @@ pub fn strangers(bench: &Bench) -> usize {
         .collect();
     let members = bench.lines("members");
     let of = |row: &Value| row["content"].as_str().unwrap_or_default().to_owned();
-    let contents: BTreeMap<String, String> = members.iter().map(|row| (text(row, "url"), of(row))).collect();
-    let folded = members.iter().map(|row| (of(row), contents[&text(row, "representative")].clone()));
-    folded.filter(|(content, shown)| content != shown && !pairs.contains(&(content.clone(), shown.clone()))).count()
+    let contents: BTreeMap<String, String> =
+        members.iter().map(|row| (text(row, "url"), of(row))).collect();
+    let folded =
+        members.iter().map(|row| (of(row), contents[&text(row, "representative")].clone()));
+    folded
+        .filter(|(content, shown)| {
+            content != shown && !pairs.contains(&(content.clone(), shown.clone()))
+        })
+        .count()
 }
 
 /// A run warns of a large cluster; its summary agrees with the exported tables, and the warning
@@ -56,8 +65,10 @@ fn a_large_cluster_is_reported() {
     }
     assert_eq!(told["host"], "a.example");
     let members = bench.lines("members");
-    let chars: BTreeMap<String, u64> =
-        members.iter().map(|row| (text(row, "content"), row["chars"].as_u64().expect("a number"))).collect();
+    let chars: BTreeMap<String, u64> = members
+        .iter()
+        .map(|row| (text(row, "content"), row["chars"].as_u64().expect("a number")))
+        .collect();
     let spread = |mut numbers: Vec<u64>| {
         numbers.sort_unstable();
         serde_json::json!({
@@ -65,23 +76,33 @@ fn a_large_cluster_is_reported() {
         })
     };
     assert_eq!(told["chars"], spread(chars.into_values().collect()));
-    let pairs: Vec<Value> = bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true).collect();
+    let pairs: Vec<Value> =
+        bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true).collect();
     assert_eq!(told["pairs"], pairs.len());
-    let similarity = |pair: &Value| (pair["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
+    let similarity =
+        |pair: &Value| (pair["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
     assert_eq!(told["similarity"], spread(pairs.iter().map(similarity).collect()));
     let shares = |name: &str| -> BTreeMap<String, u64> {
         let list = told[name].as_array().expect("a list");
-        list.iter().map(|share| (text(share, "name"), share["pairs"].as_u64().expect("a number"))).collect()
+        list.iter()
+            .map(|share| (text(share, "name"), share["pairs"].as_u64().expect("a number")))
+            .collect()
     };
     let mut counted: [BTreeMap<String, u64>; 2] = Default::default();
     for pair in &pairs {
         *counted[0].entry(text(pair, "reason")).or_default() += 1;
-        text(pair, "signature").split('+').for_each(|name| *counted[1].entry(name.to_owned()).or_default() += 1);
+        text(pair, "signature")
+            .split('+')
+            .for_each(|name| *counted[1].entry(name.to_owned()).or_default() += 1);
     }
     assert_eq!([shares("reasons"), shares("signatures")], counted);
 
     let quiet = chain().run(&["--quiet"]);
-    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", String::from_utf8_lossy(&quiet.stderr));
+    assert!(
+        quiet.status.success() && quiet.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&quiet.stderr)
+    );
 }
 
 /// With a radius of 1, the default, every folded text has an accepted pair with its representative,
@@ -101,8 +122,12 @@ fn a_radius_parts_a_chain() {
     assert!(bench.lines("clusters").iter().all(|row| row["diameter"].as_u64() <= Some(2)));
     assert_eq!(bench.summary()["large"]["found"], 0);
     let counters = bench.summary()["counters"].clone();
-    assert!(counters.get("pairs_redecided").is_none() && counters.get("pairs_new").is_none(), "{counters}");
-    let changes: BTreeSet<String> = bench.lines("changes").iter().map(|row| text(row, "change")).collect();
+    assert!(
+        counters.get("pairs_redecided").is_none() && counters.get("pairs_new").is_none(),
+        "{counters}"
+    );
+    let changes: BTreeSet<String> =
+        bench.lines("changes").iter().map(|row| text(row, "change")).collect();
     assert!(changes.contains("split") && changes.contains("moved"), "{changes:?}");
     let output = bench.pagefold("verify", &[&["--deep"], &one[..]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -145,7 +170,13 @@ fn what_is_unexamined_is_reported() {
     let deleted = |n: u64| format!("{{\"url\":\"http://a.example/{n}\",\"deleted\":true}}\n");
     let nights: [(String, bool); 3] = [
         ((0..90).map(|n| page(n, &format!("{template}variant{n}"))).collect(), true),
-        ((0..20).map(deleted).chain((90..110).map(|n| page(n, &format!("{template}variant{n}")))).collect(), true),
+        (
+            (0..20)
+                .map(deleted)
+                .chain((90..110).map(|n| page(n, &format!("{template}variant{n}"))))
+                .collect(),
+            true,
+        ),
         ((20..80).map(deleted).collect(), false),
     ];
     for (night, (lines, left)) in nights.into_iter().enumerate() {
@@ -155,11 +186,16 @@ fn what_is_unexamined_is_reported() {
         assert_eq!(told["unexamined"], scanned["unexamined"], "night {night}");
         assert_eq!(told["unexamined"], bench.summary()["unexamined"], "night {night}");
         assert_eq!(said.contains("\npivots "), left, "night {night}: {said}");
-        assert_eq!(scanned["unexamined"]["minhash"]["pairs"].as_u64() > Some(0), left, "night {night}");
+        assert_eq!(
+            scanned["unexamined"]["minhash"]["pairs"].as_u64() > Some(0),
+            left,
+            "night {night}"
+        );
         if left {
             let largest = &scanned["largest_buckets"]["minhash"];
             assert!(largest["contents"].as_u64() > Some(64), "{largest}");
-            let urls: BTreeSet<String> = bench.lines("members").iter().map(|row| text(row, "url")).collect();
+            let urls: BTreeSet<String> =
+                bench.lines("members").iter().map(|row| text(row, "url")).collect();
             assert!(urls.contains(&text(largest, "url")), "{largest}");
         }
     }

@@ -81,9 +81,12 @@ impl State {
 /// The rows of `changes` by definition: every cluster before is compared with every cluster after,
 /// page by page.
 fn plain(before: &State, after: &State, (since, epoch): (u64, u64)) -> Vec<Value> {
-    let shared = |b: &String, a: &String| before.clusters[b].1.intersection(&after.clusters[a].1).count();
-    let sharers_after = |b: &String| after.clusters.keys().filter(|a| shared(b, a) > 0).collect::<Vec<_>>();
-    let sharers_before = |a: &String| before.clusters.keys().filter(|b| shared(b, a) > 0).collect::<Vec<_>>();
+    let shared =
+        |b: &String, a: &String| before.clusters[b].1.intersection(&after.clusters[a].1).count();
+    let sharers_after =
+        |b: &String| after.clusters.keys().filter(|a| shared(b, a) > 0).collect::<Vec<_>>();
+    let sharers_before =
+        |a: &String| before.clusters.keys().filter(|b| shared(b, a) > 0).collect::<Vec<_>>();
     // `max_by_key` takes the last of equals, and the clusters ascend.
     let heir_of = |b: &String| sharers_after(b).into_iter().rev().max_by_key(|a| shared(b, a));
     let origin_of = |a: &String| sharers_before(a).into_iter().rev().max_by_key(|b| shared(b, a));
@@ -94,14 +97,18 @@ fn plain(before: &State, after: &State, (since, epoch): (u64, u64)) -> Vec<Value
         match sharers_after(b).as_slice() {
             [] => events.push((Some(b.clone()), None, "died")),
             [_] => {}
-            several => events.extend(several.iter().map(|&a| (Some(b.clone()), Some(a.clone()), "split"))),
+            several => {
+                events.extend(several.iter().map(|&a| (Some(b.clone()), Some(a.clone()), "split")))
+            }
         }
     }
     for a in after.clusters.keys() {
         match sharers_before(a).as_slice() {
             [] => events.push((None, Some(a.clone()), "born")),
             [_] => {}
-            several => events.extend(several.iter().map(|&b| (Some(b.clone()), Some(a.clone()), "merged"))),
+            several => {
+                events.extend(several.iter().map(|&b| (Some(b.clone()), Some(a.clone()), "merged")))
+            }
         }
         if let Some(b) = origin_of(a).filter(|b| heirs(b, a)) {
             if b != a {
@@ -147,8 +154,9 @@ fn plain(before: &State, after: &State, (since, epoch): (u64, u64)) -> Vec<Value
 
 /// Kind and change of each row.
 fn names(rows: &[Value]) -> Vec<String> {
-    let name =
-        |row: &Value| format!("{} {}", row["kind"].as_str().expect("text"), row["change"].as_str().expect("text"));
+    let name = |row: &Value| {
+        format!("{} {}", row["kind"].as_str().expect("text"), row["change"].as_str().expect("text"))
+    };
     rows.iter().map(name).collect()
 }
 
@@ -191,9 +199,14 @@ fn histories_equal_the_definitions() {
             let size = [60, 5, 20, 1][random.below(4) as usize];
             let lines = night(&mut random, size);
             let threads = (1 + random.below(4)).to_string();
-            let rule = if number == 5 { "keep.by=[\"longest_text\"]" } else { "keep.by=[\"shortest_url\"]" };
+            let rule = if number == 5 {
+                "keep.by=[\"longest_text\"]"
+            } else {
+                "keep.by=[\"shortest_url\"]"
+            };
             let sets = [&["--set", rule][..], radius(seed, number)].concat();
-            let rows = epoch(&bench, number, &lines, &[&["--threads", &threads][..], &sets].concat());
+            let rows =
+                epoch(&bench, number, &lines, &[&["--threads", &threads][..], &sets].concat());
             let after = State::of(&bench);
             for name in names(&rows) {
                 *seen.entry(name).or_default() += 1;
@@ -206,15 +219,21 @@ fn histories_equal_the_definitions() {
             before = after;
             if seed % 4 == 1 {
                 epoch(&other, number, &lines, &[&["--threads", "3"][..], &sets].concat());
-                assert!(bench.changes() == other.changes(), "epoch {number}: other workers, other bytes");
+                assert!(
+                    bench.changes() == other.changes(),
+                    "epoch {number}: other workers, other bytes"
+                );
             }
         }
     }
     println!("{seen:?}");
-    let clusters =
-        ["born", "died", "merged", "renamed", "representative", "split"].map(|name| format!("cluster {name}"));
+    let clusters = ["born", "died", "merged", "renamed", "representative", "split"]
+        .map(|name| format!("cluster {name}"));
     let pages = ["changed", "moved", "new", "removed"].map(|name| format!("page {name}"));
-    assert!(clusters.iter().chain(&pages).all(|name| seen.contains_key(name)), "never seen: one of them");
+    assert!(
+        clusters.iter().chain(&pages).all(|name| seen.contains_key(name)),
+        "never seen: one of them"
+    );
 }
 
 /// What an index holds of a page: URL, ClusterId and representative, by DocId.
@@ -228,9 +247,16 @@ fn index(state: &State) -> Index {
 /// Applies changes to an index, as the page about exports says.
 fn applied(mut index: Index, changes: &[Value]) -> Index {
     let text = |row: &Value, name: &str| row[name].as_str().expect("text").to_owned();
-    let heirs = changes.iter().filter(|row| row["change"] == "renamed" || row["change"] == "representative");
+    let heirs = changes
+        .iter()
+        .filter(|row| row["change"] == "renamed" || row["change"] == "representative");
     let heirs: BTreeMap<String, [String; 2]> = heirs
-        .map(|row| (text(row, "cluster_before"), ["cluster_after", "representative_after"].map(|name| text(row, name))))
+        .map(|row| {
+            (
+                text(row, "cluster_before"),
+                ["cluster_after", "representative_after"].map(|name| text(row, name)),
+            )
+        })
         .collect();
     for page in index.values_mut() {
         if let Some([cluster, representative]) = heirs.get(&page[1]) {
@@ -280,9 +306,15 @@ fn an_index_is_kept_in_step() {
             let earlier = random.below(states.len() as u64) as usize;
             for earlier in [earlier, states.len() - 1] {
                 let changes = since(&bench, earlier, sets);
-                assert!(changes.iter().all(|row| row["since"] == earlier && row["epoch"] == number));
+                assert!(
+                    changes.iter().all(|row| row["since"] == earlier && row["epoch"] == number)
+                );
                 let found = applied(index(&states[earlier]), &changes);
-                assert_eq!(found, index(&states[number as usize]), "seed {seed}, {earlier} to {number}");
+                assert_eq!(
+                    found,
+                    index(&states[number as usize]),
+                    "seed {seed}, {earlier} to {number}"
+                );
             }
         }
         assert!(!since(&bench, 3, radius(seed + 4, 10)).is_empty());
@@ -296,9 +328,14 @@ fn an_index_is_kept_in_step() {
 
 /// Runs the SQL of the page about exports over `changes_since`, from the index `before`.
 fn in_sql(bench: &Bench, before: &Index, after: &Index) {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md"));
+    let page = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md"),
+    );
     let page = page.expect("a page");
-    let sql = page.split("```sql\n").find(|block| block.starts_with("update members")).expect("the recipe");
+    let sql = page
+        .split("```sql\n")
+        .find(|block| block.starts_with("update members"))
+        .expect("the recipe");
     let sql = sql.split("```").next().expect("an end");
     let script = r#"
 import json, sqlite3
@@ -315,7 +352,10 @@ print(json.dumps({doc: [url, c, r] for url, doc, c, r in base.execute("select ur
 "#;
     std::fs::write(bench.at("recipe.sql"), sql).expect("written");
     std::fs::write(bench.at("before.json"), json!(before).to_string()).expect("written");
-    let python = std::process::Command::new("python3").args(["-c", script]).current_dir(bench.at("")).output();
+    let python = std::process::Command::new("python3")
+        .args(["-c", script])
+        .current_dir(bench.at(""))
+        .output();
     let Ok(output) = python else { return skip("python3 with sqlite3") };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found: Index = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -347,8 +387,10 @@ fn editions(near_ends: bool) -> [(Id, String); 3] {
         let texts: Vec<String> = (0..12).map(|edition| text(n, edition)).collect();
         let facts: Vec<(Id, u64)> = texts.iter().map(|text| digester.digest(text)).collect();
         let near = |a: usize, b: usize| (facts[a].1 ^ facts[b].1).count_ones() <= 3;
-        let threes = (0..12).flat_map(|a| (a + 1..12).flat_map(move |b| (b + 1..12).map(move |c| [a, b, c])));
-        let mut found = threes.filter(|&[a, b, c]| near(a, b) && near(b, c) && near(a, c) == near_ends);
+        let threes = (0..12)
+            .flat_map(|a| (a + 1..12).flat_map(move |b| (b + 1..12).map(move |c| [a, b, c])));
+        let mut found =
+            threes.filter(|&[a, b, c]| near(a, b) && near(b, c) && near(a, c) == near_ends);
         if let Some(three) = found.next() {
             return three.map(|edition| (facts[edition].0, texts[edition].clone()));
         }
@@ -372,7 +414,10 @@ fn a_bridge_goes_and_comes() {
     (1..=3).for_each(|n| lines.push_str(&page(&url(n), &left)));
     (4..=5).for_each(|n| lines.push_str(&page(&url(n), &right)));
     let first = names(&epoch(&bench, 1, &lines, &[]));
-    assert_eq!(first, ["cluster born", "page new", "page new", "page new", "page new", "page new", "page new"]);
+    assert_eq!(
+        first,
+        ["cluster born", "page new", "page new", "page new", "page new", "page new", "page new"]
+    );
     let moved = |rows: &[Value]| -> BTreeSet<String> {
         let moved = rows.iter().filter(|row| row["change"] == "moved");
         moved.map(|row| row["url"].as_str().expect("a URL").to_owned()).collect()
@@ -384,9 +429,14 @@ fn a_bridge_goes_and_comes() {
         let rows = epoch(&bench, number, &line, &[]);
         assert_eq!(rows.iter().filter(|row| row["change"] == change).count(), 2, "{rows:#?}");
         assert_eq!(moved(&rows), smaller, "{rows:#?}");
-        let others: Vec<&Value> = rows.iter().filter(|row| row["kind"] == "page" && row["change"] != "moved").collect();
+        let others: Vec<&Value> =
+            rows.iter().filter(|row| row["kind"] == "page" && row["change"] != "moved").collect();
         assert_eq!(others.len(), 1, "{rows:#?}");
-        assert_eq!((&others[0]["change"], &others[0]["url"]), (&json!(page), &json!(url(0))), "{rows:#?}");
+        assert_eq!(
+            (&others[0]["change"], &others[0]["url"]),
+            (&json!(page), &json!(url(0))),
+            "{rows:#?}"
+        );
     }
 }
 
@@ -396,7 +446,9 @@ fn a_bridge_goes_and_comes() {
 fn a_representative_vanishes() {
     let bench = bench();
     // The shortest URL represents; another page has the least DocId, so the ClusterId stays.
-    let shown = (0..).map(|n| format!("http://a.example/{n}")).find(|url| doc(url) > doc("http://long.example/x"));
+    let shown = (0..)
+        .map(|n| format!("http://a.example/{n}"))
+        .find(|url| doc(url) > doc("http://long.example/x"));
     let shown = shown.expect("some URL");
     let urls = ["http://long.example/x", "http://longest.example/y", &shown];
     let lines: String = urls.iter().map(|url| page(url, &text(1, 0))).collect();
@@ -423,14 +475,19 @@ fn a_new_least_page_renames_once() {
     editions.sort();
     let [least, a, b] = editions.map(|(_, text)| text);
     let urls: Vec<String> = (1..=4).map(|n| format!("http://a.example/{n}")).collect();
-    let lines: String = urls.iter().zip([&a, &b, &a, &b]).map(|(url, text)| page(url, text)).collect();
+    let lines: String =
+        urls.iter().zip([&a, &b, &a, &b]).map(|(url, text)| page(url, text)).collect();
     epoch(&bench, 1, &lines, &[]);
     let first = urls.iter().map(|url| doc(url)).min().expect("four");
-    let new = (0..).map(|n| format!("http://a.example/a-longer-name-{n}")).find(|url| doc(url) < first);
+    let new =
+        (0..).map(|n| format!("http://a.example/a-longer-name-{n}")).find(|url| doc(url) < first);
     let new = new.expect("some URL");
     let rows = epoch(&bench, 2, &page(&new, &least), &[]);
     assert_eq!(names(&rows), ["cluster renamed", "page new"], "{rows:#?}");
-    assert_eq!((&rows[0]["cluster_before"], &rows[0]["cluster_after"]), (&json!(first), &json!(doc(&new))));
+    assert_eq!(
+        (&rows[0]["cluster_before"], &rows[0]["cluster_after"]),
+        (&json!(first), &json!(doc(&new)))
+    );
     assert_eq!((&rows[1]["url"], &rows[1]["cluster_before"]), (&json!(new), &Value::Null));
     assert!(epoch(&bench, 3, &(lines + &page(&new, &least)), &["--threads", "2"]).is_empty());
 }

@@ -15,10 +15,12 @@ fn bench(more: &str) -> Bench {
 fn pages(numbers: std::ops::Range<u64>, edition: u64, url: &str, text: &str, more: &str) -> String {
     let mut lines = String::new();
     for page in numbers {
-        let word = |w: u64| format!("w{}", (page * 7919 + edition * 5003 + w * 104_729) % 1_000_003);
+        let word =
+            |w: u64| format!("w{}", (page * 7919 + edition * 5003 + w * 104_729) % 1_000_003);
         let words: Vec<String> = (0..20).map(word).collect();
         let words = words.join(" ");
-        writeln!(lines, "{{{more}\"{url}\":\"http://a.example/{page}\",\"{text}\":\"{words}\"}}").expect("a string");
+        writeln!(lines, "{{{more}\"{url}\":\"http://a.example/{page}\",\"{text}\":\"{words}\"}}")
+            .expect("a string");
     }
     lines
 }
@@ -31,7 +33,11 @@ fn run(bench: &Bench, more: &[&str]) -> (Option<i32>, String, String) {
 }
 
 fn urls(bench: &Bench) -> BTreeSet<String> {
-    bench.lines("members").iter().map(|row| row["url"].as_str().expect("a URL").to_owned()).collect()
+    bench
+        .lines("members")
+        .iter()
+        .map(|row| row["url"].as_str().expect("a URL").to_owned())
+        .collect()
 }
 
 /// Inputs that a wrong mapping made useless were consumed, so that the corrected job had nothing to
@@ -42,10 +48,13 @@ fn a_corrected_mapping_needs_no_rebuild() {
     let (wrong, right) = (bench(""), bench(""));
     let fields = ["--set", "read.fields.url=[\"id\"]", "--set", "read.fields.text=\"body\""];
     let removal = "{\"id\":\"http://a.example/3\",\"deleted\":true}\n";
-    for (night, lines) in
-        [pages(0..6, 0, "id", "body", ""), pages(4..9, 1, "id", "body", "") + removal, pages(2..4, 2, "id", "body", "")]
-            .into_iter()
-            .enumerate()
+    for (night, lines) in [
+        pages(0..6, 0, "id", "body", ""),
+        pages(4..9, 1, "id", "body", "") + removal,
+        pages(2..4, 2, "id", "body", ""),
+    ]
+    .into_iter()
+    .enumerate()
     {
         for bench in [&wrong, &right] {
             std::fs::write(bench.at(&format!("in/{night}.jsonl")), &lines).expect("written");
@@ -54,13 +63,18 @@ fn a_corrected_mapping_needs_no_rebuild() {
         assert_eq!(code, Some(65), "{err}");
         let (code, out, err) = run(&wrong, &["--allow", "rejects"]);
         assert_eq!(code, Some(0), "{err}");
-        assert!(out.contains(&format!("{night}.jsonl")), "the run names what it did not consume: {out}");
+        assert!(
+            out.contains(&format!("{night}.jsonl")),
+            "the run names what it did not consume: {out}"
+        );
         assert_eq!(run(&right, &fields).0, Some(0));
     }
     let (code, out, _) = run(&wrong, &[]);
     assert_eq!(code, Some(0));
     assert!(
-        out.contains("nothing due") && out.contains("0.jsonl") && !out.contains("every input is consumed"),
+        out.contains("nothing due")
+            && out.contains("0.jsonl")
+            && !out.contains("every input is consumed"),
         "{out}"
     );
     let (code, out, err) = run(&wrong, &fields);
@@ -76,10 +90,15 @@ fn a_corrected_mapping_needs_no_rebuild() {
 #[test]
 fn other_options_of_reading_make_inputs_due() {
     let bench = bench("");
-    let line =
-        |url: &str, text: &str| format!("{{\"url\":\"http://a.example/{url}\",\"title\":\"t\",\"text\":\"{text}\"}}\n");
+    let line = |url: &str, text: &str| {
+        format!("{{\"url\":\"http://a.example/{url}\",\"title\":\"t\",\"text\":\"{text}\"}}\n")
+    };
     std::fs::write(bench.at("in/1.jsonl"), line("1", "one text of its own")).expect("written");
-    std::fs::write(bench.at("in/2.jsonl"), line("2", "two texts") + &line("3", &"long ".repeat(60))).expect("written");
+    std::fs::write(
+        bench.at("in/2.jsonl"),
+        line("2", "two texts") + &line("3", &"long ".repeat(60)),
+    )
+    .expect("written");
     let body = "<p>an archive has no fields</p>";
     let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
     let warc = format!(
@@ -89,9 +108,11 @@ fn other_options_of_reading_make_inputs_due() {
     );
     std::fs::write(bench.at("in/3.warc"), warc).expect("written");
     let read = |more: &[&str]| {
-        let (code, out, err) = run(&bench, &[&["--json", "--set", "read.rejects_max=0.9"], more].concat());
+        let (code, out, err) =
+            run(&bench, &[&["--json", "--set", "read.rejects_max=0.9"], more].concat());
         assert_eq!(code, Some(0), "{err}");
-        let epochs = out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let epochs =
+            out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
         epochs.filter_map(|epoch| epoch["counters"]["read"].as_u64()).collect::<Vec<u64>>()
     };
     let short = ["--set", "read.limits.line_bytes_max=200", "--set", "read.fields.text=\"title\""];
@@ -102,7 +123,8 @@ fn other_options_of_reading_make_inputs_due() {
     assert_eq!(read(&[]), [1, 2], "in the order in which they came");
     assert_eq!(urls(&bench).len(), 4);
     assert!(read(&[]).is_empty());
-    let texts: Vec<u64> = bench.lines("members").iter().filter_map(|row| row["chars"].as_u64()).collect();
+    let texts: Vec<u64> =
+        bench.lines("members").iter().filter_map(|row| row["chars"].as_u64()).collect();
     assert!(texts.iter().all(|chars| *chars > 1), "every page has its text: {texts:?}");
 }
 
@@ -137,7 +159,9 @@ fn late_archives_change_nothing_newer() {
     let day = |day: u64| format!("\"date\":\"2024-05-{day:02}\",");
     write("in/1.jsonl", pages(0..3, 1, "url", "text", &day(10)));
     assert_eq!(run(&bench, &[]).0, Some(0));
-    let removal = |page: u64, day: &str| format!("{{{day}\"url\":\"http://a.example/{page}\",\"deleted\":true}}\n");
+    let removal = |page: u64, day: &str| {
+        format!("{{{day}\"url\":\"http://a.example/{page}\",\"deleted\":true}}\n")
+    };
     write("in/2.jsonl", removal(1, "") + &removal(2, &day(12)) + &removal(7, &day(12)));
     assert_eq!(run(&bench, &[]).0, Some(0));
     let tables = bench.tables();
@@ -159,13 +183,18 @@ fn a_bad_record_of_a_snapshot_removes_nothing() {
     let bench = bench("");
     let complete = ["--set", "read.complete=true", "--set", "read.rejects_max=0.5"];
     let snapshot = |bad: &str| {
-        std::fs::write(bench.at("in/all.jsonl"), pages(0..4, 0, "url", "text", "") + bad).expect("written");
+        std::fs::write(bench.at("in/all.jsonl"), pages(0..4, 0, "url", "text", "") + bad)
+            .expect("written");
         let (code, out, err) = run(&bench, &complete);
         assert_eq!(code, Some(0), "{err}");
         (out, urls(&bench).len())
     };
     assert_eq!(snapshot(&pages(4..7, 0, "url", "text", "")).1, 7);
-    assert_eq!(snapshot("{\"url\":\"http://a.example/5\",\"text\":7}\n").1, 5, "4 and 6 are gone, 5 is kept");
+    assert_eq!(
+        snapshot("{\"url\":\"http://a.example/5\",\"text\":7}\n").1,
+        5,
+        "4 and 6 are gone, 5 is kept"
+    );
     let (out, left) = snapshot("what is this\n");
     assert_eq!(left, 5);
     assert!(out.contains("1 page that the snapshot lacks"), "{out}");
@@ -179,7 +208,9 @@ fn stale_results_are_exported_again() {
     let bench = bench("");
     std::fs::write(bench.at("in/1.jsonl"), pages(0..3, 0, "url", "text", "")).expect("written");
     assert_eq!(run(&bench, &[]).0, Some(0));
-    let modified = || bench.at("out/pairs.jsonl").metadata().and_then(|found| found.modified()).expect("exported");
+    let modified = || {
+        bench.at("out/pairs.jsonl").metadata().and_then(|found| found.modified()).expect("exported")
+    };
     let before = modified();
     assert!(run(&bench, &[]).1.contains("nothing due"));
     assert_eq!(modified(), before, "current results are left alone");
@@ -190,7 +221,9 @@ fn stale_results_are_exported_again() {
     }
     std::fs::remove_file(bench.at("out/members.parquet")).expect("removed");
     let lines = ["--set", "output.formats=[\"jsonl\"]"];
-    assert!(run(&bench, &lines).1.contains("nothing due") && run(&bench, &[]).1.contains("nothing due"));
+    assert!(
+        run(&bench, &lines).1.contains("nothing due") && run(&bench, &[]).1.contains("nothing due")
+    );
     assert!(bench.at("out/members.parquet").exists(), "another format");
     // A new store of the same epoch, whose run ends between commit and export.
     std::fs::remove_dir_all(bench.at("store")).expect("removed");

@@ -6,7 +6,8 @@ use std::io::Write;
 
 /// One lz4 frame of these bytes.
 pub fn lz4(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = FrameEncoder::with_frame_info(FrameInfo::new().content_checksum(true), Vec::new());
+    let mut encoder =
+        FrameEncoder::with_frame_info(FrameInfo::new().content_checksum(true), Vec::new());
     encoder.write_all(bytes).expect("in memory");
     encoder.finish().expect("in memory")
 }

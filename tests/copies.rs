@@ -21,7 +21,8 @@ fn bench(pages: &[Value]) -> Bench {
 /// Asserts that `pages` fold into one.
 fn fold(pages: &[Value]) {
     let bench = bench(pages);
-    let clusters: BTreeSet<String> = bench.lines("members").iter().map(|row| row["cluster"].to_string()).collect();
+    let clusters: BTreeSet<String> =
+        bench.lines("members").iter().map(|row| row["cluster"].to_string()).collect();
     assert_eq!(clusters.len(), 1, "{:?}", bench.lines("pairs"));
 }
 
@@ -59,8 +60,9 @@ fn another_counter_and_clock() {
     let article = "春季的第一批茶叶昨天在山里开始采摘，茶农们清晨就背着竹篓上山。村里的老人说，今年雨水足，\
         叶子比往年厚一些，价钱也比往年好。镇上的茶厂已经派人来收购，第一批将在月底送到省城的市场。";
     let counters = [("12345", "10:02:33"), ("907", "23:41:09")];
-    let as_text =
-        counters.map(|(visits, time)| json!({ "text": format!("访问数:{visits} 当前时间:{time}\n{article}") }));
+    let as_text = counters.map(
+        |(visits, time)| json!({ "text": format!("访问数:{visits} 当前时间:{time}\n{article}") }),
+    );
     fold(&as_text);
     let as_html = counters.map(|(visits, time)| {
         let body = format!("<p>访问数:{visits} 当前时间:{time}</p><p>{article}</p>");
@@ -72,9 +74,11 @@ fn another_counter_and_clock() {
 /// Texts of three words are compared with each other, and what differs decides.
 #[test]
 fn three_words_are_compared() {
-    let bench = bench(&texts(["harbour bridge closed", "harbour bridges closed", "harbour bridge opened"]));
+    let bench =
+        bench(&texts(["harbour bridge closed", "harbour bridges closed", "harbour bridge opened"]));
     let pairs = bench.lines("pairs");
     assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair["reason"].is_string()), "{pairs:?}");
-    let clusters: BTreeSet<String> = bench.lines("members").iter().map(|row| row["cluster"].to_string()).collect();
+    let clusters: BTreeSet<String> =
+        bench.lines("members").iter().map(|row| row["cluster"].to_string()).collect();
     assert!(clusters.len() > 1, "{pairs:?}");
 }

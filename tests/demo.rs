@@ -55,7 +55,10 @@ fn everything_is_accounted_for() {
     let count = |name: &str| summary[name].as_u64().expect("a count");
     assert_eq!(count("pages"), count("kept") + count("folded_identical") + count("folded_near"));
     assert_eq!(bench.lines("members").len() as u64, count("pages"));
-    assert_eq!(bench.lines("redirects").len() as u64, count("folded_identical") + count("folded_near"));
+    assert_eq!(
+        bench.lines("redirects").len() as u64,
+        count("folded_identical") + count("folded_near")
+    );
 }
 
 /// The exports agree with each other on each cluster's size, representative and redirects.
@@ -65,8 +68,11 @@ fn exports_agree() {
     bench.run_well(&[]);
     let members = bench.lines("members");
     assert!(members.len() > 300, "{} members", members.len());
-    let clusters: BTreeMap<String, serde_json::Value> =
-        bench.lines("clusters").into_iter().map(|c| (c["cluster"].as_str().expect("an id").to_owned(), c)).collect();
+    let clusters: BTreeMap<String, serde_json::Value> = bench
+        .lines("clusters")
+        .into_iter()
+        .map(|c| (c["cluster"].as_str().expect("an id").to_owned(), c))
+        .collect();
     let mut pages: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for member in &members {
         pages
@@ -86,14 +92,22 @@ fn exports_agree() {
         .lines("redirects")
         .iter()
         .map(|r| {
-            (r["url"].as_str().expect("a url").to_owned(), r["representative"].as_str().expect("a url").to_owned())
+            (
+                r["url"].as_str().expect("a url").to_owned(),
+                r["representative"].as_str().expect("a url").to_owned(),
+            )
         })
         .collect();
     for member in &members {
-        let (url, representative) =
-            (member["url"].as_str().expect("a url"), member["representative"].as_str().expect("a url"));
+        let (url, representative) = (
+            member["url"].as_str().expect("a url"),
+            member["representative"].as_str().expect("a url"),
+        );
         assert_eq!(member["is_representative"].as_bool(), Some(url == representative));
-        assert_eq!(redirects.get(url).map(String::as_str), (url != representative).then_some(representative));
+        assert_eq!(
+            redirects.get(url).map(String::as_str),
+            (url != representative).then_some(representative)
+        );
     }
 }
 
@@ -115,7 +129,8 @@ fn nothing_new() {
 /// propose a pair, and another decision from stored evidence equals a run from scratch with it.
 #[test]
 fn any_signatures_any_texts() {
-    let all = "signatures=[{kind=\"minhash\",bins=16},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";
+    let all =
+        "signatures=[{kind=\"minhash\",bins=16},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";
     let none = "minhash=false";
     for (signatures, text) in [(all, "all"), (all, "short"), (all, "none"), (none, "all")] {
         let kept = format!("contents.text={text:?}");
@@ -124,9 +139,16 @@ fn any_signatures_any_texts() {
         let bench = Bench::new(&demo_inputs(), "");
         bench.run_well(&[&identity[..], &["--threads", "2"]].concat());
         let output = bench.pagefold("verify", &[&identity[..], &["--deep"]].concat());
-        assert!(output.status.success(), "{signatures}, {text}: {}", String::from_utf8_lossy(&output.stdout));
-        let named: BTreeSet<String> =
-            bench.lines("pairs").iter().map(|pair| pair["signature"].as_str().expect("names").to_owned()).collect();
+        assert!(
+            output.status.success(),
+            "{signatures}, {text}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        let named: BTreeSet<String> = bench
+            .lines("pairs")
+            .iter()
+            .map(|pair| pair["signature"].as_str().expect("names").to_owned())
+            .collect();
         println!("{text}: {named:?}");
         assert!(named.iter().all(|names| !names.is_empty()));
         if signatures == all {
@@ -139,8 +161,11 @@ fn any_signatures_any_texts() {
         } else {
             assert_eq!(named, BTreeSet::from(["simhash".to_owned()]));
         }
-        let other =
-            [&identity[..], &["--set", "confirm.similarity_min=9000", "--set", "confirm.facts=\"off\""]].concat();
+        let other = [
+            &identity[..],
+            &["--set", "confirm.similarity_min=9000", "--set", "confirm.facts=\"off\""],
+        ]
+        .concat();
         bench.run_well(&[&other[..], &["--threads", "3"]].concat());
         let scratch = Bench::new(&demo_inputs(), "");
         scratch.run_well(&other);

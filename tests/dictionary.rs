@@ -9,9 +9,15 @@ use std::process::Output;
 fn example() -> (String, String) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/README.md");
     let page = std::fs::read_to_string(page).expect("readable");
-    let section = page.split("\n## ").find(|section| section.starts_with("Words that jieba lacks")).expect("there");
+    let section = page
+        .split("\n## ")
+        .find(|section| section.starts_with("Words that jieba lacks"))
+        .expect("there");
     let block = |language: &str| {
-        let block = section.split(&format!("```{language}\n")).nth(1).and_then(|rest| rest.split("```").next());
+        let block = section
+            .split(&format!("```{language}\n"))
+            .nth(1)
+            .and_then(|rest| rest.split("```").next());
         block.expect("a block").to_owned()
     };
     (block("text"), block("toml"))
@@ -41,7 +47,8 @@ fn row((host, place): &(&str, &str)) -> String {
 }
 
 fn write(bench: &Bench, name: &str, rows: &[(&str, &str)]) {
-    std::fs::write(bench.at("in").join(name), rows.iter().map(row).collect::<String>()).expect("written");
+    std::fs::write(bench.at("in").join(name), rows.iter().map(row).collect::<String>())
+        .expect("written");
 }
 
 fn told(output: &Output) -> Value {
@@ -51,7 +58,8 @@ fn told(output: &Output) -> Value {
 
 /// The words that `pagefold lexicon` counts.
 fn words(bench: &Bench, threads: &str) -> BTreeSet<String> {
-    let arguments = ["--kind", "idf", "--docs-min", "1", "--out", "idf.tsv", "--threads", threads, "--json"];
+    let arguments =
+        ["--kind", "idf", "--docs-min", "1", "--out", "idf.tsv", "--threads", threads, "--json"];
     told(&bench.pagefold("lexicon", &arguments));
     let file = std::fs::read_to_string(bench.at("idf.tsv")).expect("written");
     let lines = file.lines().filter(|line| !line.starts_with('#')).skip(1);
@@ -70,7 +78,8 @@ fn words_of_a_job() {
     let bare = Bench::new(Path::new("in"), "");
     crate::workbench::copy_folder(&bench.at("in"), &bare.at("in"));
     let without = words(&bare, "1");
-    let found = |words: &BTreeSet<String>| added.iter().filter(|word| words.contains(**word)).count();
+    let found =
+        |words: &BTreeSet<String>| added.iter().filter(|word| words.contains(**word)).count();
     assert_eq!(found(&with), 3, "{with:?}");
     // The model of unseen words finds one of them by itself.
     assert_eq!(found(&without), 1, "{without:?}");
@@ -84,13 +93,19 @@ fn words_of_a_job() {
         told(&bench.pagefold("explain", &[&urls[0], &urls[1], "--json"]))
     };
     let found = pair("a", "b");
-    assert_eq!((&found["verdict"]["reason"], &found["parts"][0]["kind"]), (&"names".into(), &"name".into()), "{found}");
+    assert_eq!(
+        (&found["verdict"]["reason"], &found["parts"][0]["kind"]),
+        (&"names".into(), &"name".into()),
+        "{found}"
+    );
 
     let asked = row(&("c", "碧水湾"));
     let answer = told(&query(&bench, &["--json", "--all"], &asked));
     write(&bench, "2.jsonl", &[("c", "碧水湾")]);
     bench.run_well(&[]);
-    let all = ["matches", "refused"].map(|list| answer[list].as_array().cloned().unwrap_or_default()).concat();
+    let all = ["matches", "refused"]
+        .map(|list| answer[list].as_array().cloned().unwrap_or_default())
+        .concat();
     assert_eq!(all.len(), 2, "{answer}");
     for said in all {
         let url = said["url"].as_str().expect("a URL");
@@ -123,7 +138,10 @@ fn a_changed_file_is_another_identity() {
         let output = bench.pagefold(command, more);
         let said = String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr);
         assert_eq!(output.status.code(), Some(78), "{command}: {said}");
-        assert!(said.contains(remedy) && said.contains("`pagefold rebuild` obeys the job"), "{command}: {said}");
+        assert!(
+            said.contains(remedy) && said.contains("`pagefold rebuild` obeys the job"),
+            "{command}: {said}"
+        );
     }
     std::fs::write(bench.at("renamed.txt"), old).expect("written");
     let with = ["--set", "features.dictionary=renamed.txt"];
@@ -149,22 +167,45 @@ fn files_of_other_things() {
             let output = bench.pagefold(command, more);
             let said = failure(&output.stderr);
             assert_eq!(output.status.code(), Some(code), "{command}: {said}");
-            assert!(expected.iter().all(|what| said.contains(what)), "{command}: {said} lacks one of {expected:?}");
+            assert!(
+                expected.iter().all(|what| said.contains(what)),
+                "{command}: {said} lacks one of {expected:?}"
+            );
             assert!(!bench.at("store").exists() && !bench.at("idf.tsv").exists());
         }
     };
     let wanted = "write `word frequency tag`";
-    fails("碳中和\n\n蓝月谷 9x ns\n".as_bytes(), 78, &["words.txt: line 3: \"9x\" is no frequency", wanted]);
-    fails("Edu Trust认证 2000\n".as_bytes(), 78, &["words.txt: line 1: \"Trust认证\" is no", "no word has a space"]);
-    fails(b"\n \n", 78, &["words.txt: no word; a line `word [frequency] [tag]`", "take [features] dictionary away"]);
-    fails(b"\xcc\xbc\xd6\xd0\xba\xcd\n", 78, &["words.txt: line 1: not UTF-8; `iconv -f GB18030 -t UTF-8`"]);
+    fails(
+        "碳中和\n\n蓝月谷 9x ns\n".as_bytes(),
+        78,
+        &["words.txt: line 3: \"9x\" is no frequency", wanted],
+    );
+    fails(
+        "Edu Trust认证 2000\n".as_bytes(),
+        78,
+        &["words.txt: line 1: \"Trust认证\" is no", "no word has a space"],
+    );
+    fails(
+        b"\n \n",
+        78,
+        &["words.txt: no word; a line `word [frequency] [tag]`", "take [features] dictionary away"],
+    );
+    fails(
+        b"\xcc\xbc\xd6\xd0\xba\xcd\n",
+        78,
+        &["words.txt: line 1: not UTF-8; `iconv -f GB18030 -t UTF-8`"],
+    );
     fails(&[b'x'; (16 << 20) + 1], 78, &["words.txt: more than 16777216 bytes"]);
     std::fs::remove_file(bench.at("words.txt")).expect("removed");
     let output = bench.run(&[]);
     let said = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(66), "{said}");
-    assert!(said.contains("words.txt: no such file; a line `word [frequency] [tag]` for each word"), "{said}");
+    assert!(
+        said.contains("words.txt: no such file; a line `word [frequency] [tag]` for each word"),
+        "{said}"
+    );
     // A file as Windows writes it.
-    std::fs::write(bench.at("words.txt"), "\u{feff}碳中和 3\r\n\r\n蓝月谷 nr\r\n").expect("written");
+    std::fs::write(bench.at("words.txt"), "\u{feff}碳中和 3\r\n\r\n蓝月谷 nr\r\n")
+        .expect("written");
     bench.run_well(&[]);
 }

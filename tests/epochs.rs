@@ -29,10 +29,17 @@ fn histories_equal_scratch() {
             merged += u64::from(world.bench.head().manifest.op == Op::Merge);
             assert!(world.parted() == 0 || world.radius() != "0", "a component is one cluster");
             // What folds has an accepted pair with what it folds into, whatever the history.
-            assert!(world.radius() != "1" || chains::strangers(&world.bench) == 0, "seed {seed}, step {step}");
+            assert!(
+                world.radius() != "1" || chains::strangers(&world.bench) == 0,
+                "seed {seed}, step {step}"
+            );
             let scratch = world.scratch();
             world.bench.assert_same_tables(&scratch, &format!("seed {seed}, step {step}, {kind}"));
-            assert_eq!(world.bench.multisets(), scratch.multisets(), "seed {seed}, step {step}, {kind}");
+            assert_eq!(
+                world.bench.multisets(),
+                scratch.multisets(),
+                "seed {seed}, step {step}, {kind}"
+            );
         }
         world.assert_sound();
         held += world.held;

@@ -5,9 +5,13 @@ use std::process::Command;
 
 fn estimate(arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(pagefold());
-    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("estimate").args(arguments).output();
+    let output =
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("estimate").args(arguments).output();
     let output = output.expect("started");
-    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr))
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr),
+    )
 }
 
 /// Of inputs that the sample holds whole, the pages are those that a run accepts. `run --dry-run`
@@ -24,7 +28,9 @@ fn pages_of_inputs() {
     let accepted = bench.summary()["counters"]["accepted"].as_u64();
     assert_eq!(told["load"]["pages"].as_u64(), accepted);
     assert_eq!(told["machines"], serde_json::json!({ "hosts": 1, "workers": 2 }));
-    let run: Value = serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written")).expect("JSON");
+    let run: Value =
+        serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written"))
+            .expect("JSON");
     assert!(run["forecast"].is_null(), "{run}");
     let stored: u64 = bench.head().manifest.tables.values().map(|table| table.bytes()).sum();
     assert_eq!(run["store_bytes"].as_u64(), Some(stored));
@@ -59,10 +65,23 @@ fn table_of_forecasts() {
     for row in rows {
         let pages = row[0].replace(',', "");
         let job = format!("jobs/{}", row[2].trim_matches('`'));
-        let (code, told) = estimate(&[&job, "--pages", &pages, "--bytes", "4000", "--hosts", row[1], "--threads", "8"]);
+        let (code, told) = estimate(&[
+            &job,
+            "--pages",
+            &pages,
+            "--bytes",
+            "4000",
+            "--hosts",
+            row[1],
+            "--threads",
+            "8",
+        ]);
         assert_eq!(code, Some(0), "{told}");
         for cell in &row[3..] {
-            assert!(told.contains(cell), "{cell:?} of {row:?} is not what the command says:\n{told}");
+            assert!(
+                told.contains(cell),
+                "{cell:?} of {row:?} is not what the command says:\n{told}"
+            );
         }
     }
 }

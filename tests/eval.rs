@@ -69,7 +69,8 @@ fn url(page: &str) -> String {
 
 fn labels() -> Vec<Value> {
     let pages = ["a1", "a2", "a3", "b1", "b2", "c1", "d1", "f1"];
-    let mut rows: Vec<Value> = pages.iter().map(|page| json!({ "url": url(page), "label": &page[..1] })).collect();
+    let mut rows: Vec<Value> =
+        pages.iter().map(|page| json!({ "url": url(page), "label": &page[..1] })).collect();
     rows.push(json!({ "url": "http://one.example/gone", "label": "a" }));
     rows
 }
@@ -85,37 +86,72 @@ fn counted_by_hand() {
     assert_eq!([counts(&of["all"]["pair"]), counts(&of["all"]["cluster"])], [[4, 4, 3]; 2]);
     assert_eq!(of["all"]["pair"]["precision"], 0.75);
     assert_eq!(counts(&of["distinct"]["pair"]), [3, 3, 2]);
-    assert_eq!([counts(&of["same_host"]["pair"]), counts(&of["other_host"]["pair"])], [[1, 2, 1], [3, 2, 2]]);
-    let by_length: Vec<[u64; 3]> =
-        of["by_length"].as_array().expect("classes").iter().map(|class| counts(&class["pair"])).collect();
+    assert_eq!(
+        [counts(&of["same_host"]["pair"]), counts(&of["other_host"]["pair"])],
+        [[1, 2, 1], [3, 2, 2]]
+    );
+    let by_length: Vec<[u64; 3]> = of["by_length"]
+        .as_array()
+        .expect("classes")
+        .iter()
+        .map(|class| counts(&class["pair"]))
+        .collect();
     assert_eq!(by_length, [[0, 0, 0], [0, 0, 0], [4, 4, 3], [0, 0, 0], [0, 0, 0], [0, 0, 0]]);
     assert_eq!(
         (of["pages"].as_u64(), of["texts"].as_u64(), of["true_text_pairs"].as_u64()),
         (Some(8), Some(7), Some(2))
     );
-    assert_eq!(of["labels"]["unknown"], json!({ "urls": 1, "pairs": 0, "first": ["http://one.example/gone"] }));
+    assert_eq!(
+        of["labels"]["unknown"],
+        json!({ "urls": 1, "pairs": 0, "first": ["http://one.example/gone"] })
+    );
     let wrong = |list: &str| -> Vec<[String; 3]> {
         let list = of[list].as_array().expect("a list").iter();
-        list.map(|row| ["a", "b", "reason"].map(|key| row[key].as_str().expect("text").to_owned())).collect()
+        list.map(|row| ["a", "b", "reason"].map(|key| row[key].as_str().expect("text").to_owned()))
+            .collect()
     };
     let row = |a: &str, b: &str, reason: &str| [a, b, reason].map(str::to_owned);
-    assert_eq!(wrong("false_accepts"), [row("http://one.example/c1", "http://one.example/d1", "coverage")]);
-    assert_eq!(wrong("misses"), [row("http://one.example/b1", "http://two.example/b2", "not_proposed")]);
-    let reasons: u64 = of["reasons"].as_array().expect("rules").iter().filter_map(|of| of["text_pairs"].as_u64()).sum();
+    assert_eq!(
+        wrong("false_accepts"),
+        [row("http://one.example/c1", "http://one.example/d1", "coverage")]
+    );
+    assert_eq!(
+        wrong("misses"),
+        [row("http://one.example/b1", "http://two.example/b2", "not_proposed")]
+    );
+    let reasons: u64 = of["reasons"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .filter_map(|of| of["text_pairs"].as_u64())
+        .sum();
     let all = of["signatures"].as_array().and_then(|all| all.last()).expect("all");
     assert_eq!((all["signature"].as_str(), all["verified"].as_u64()), (Some("all"), Some(reasons)));
     assert_eq!(all["confirmed"], of["all"]["pair"]);
 
     let pair = |a: &str, b: &str| json!({ "a": url(a), "b": url(b) });
     let judged = |a: &str, b: &str, same: bool| json!({ "a": url(a), "b": url(b), "same": same });
-    let rows =
-        [judged("a3", "a1", true), judged("b1", "b2", true), judged("c1", "d1", false), judged("a1", "a2", true)];
+    let rows = [
+        judged("a3", "a1", true),
+        judged("b1", "b2", true),
+        judged("c1", "d1", false),
+        judged("a1", "a2", true),
+    ];
     let of = report(&bench, &rows, &[]);
     assert_eq!([counts(&of["all"]["pair"]), counts(&of["all"]["cluster"])], [[3, 3, 2]; 2]);
-    let listed = [pair("a1", "a2"), pair("a3", "a1"), pair("a2", "a3"), pair("b1", "b2"), pair("a1", "gone")];
+    let listed = [
+        pair("a1", "a2"),
+        pair("a3", "a1"),
+        pair("a2", "a3"),
+        pair("b1", "b2"),
+        pair("a1", "gone"),
+    ];
     let of = report(&bench, &listed, &[]);
     assert_eq!([counts(&of["all"]["pair"]), counts(&of["all"]["cluster"])], [[4, 4, 3]; 2]);
-    assert_eq!((of["pages"].as_u64(), of["labels"]["unknown"]["pairs"].as_u64()), (Some(9), Some(1)));
+    assert_eq!(
+        (of["pages"].as_u64(), of["labels"]["unknown"]["pairs"].as_u64()),
+        (Some(9), Some(1))
+    );
 }
 
 /// Over the demo, the numbers at both levels are those of its exported tables, pair by pair.
@@ -123,8 +159,10 @@ fn counted_by_hand() {
 fn equals_the_exports() {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&[]);
-    let truth = std::fs::read_to_string(demo_inputs().with_file_name("demo_truth.jsonl")).expect("there");
-    let rows: Vec<Value> = truth.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let truth =
+        std::fs::read_to_string(demo_inputs().with_file_name("demo_truth.jsonl")).expect("there");
+    let rows: Vec<Value> =
+        truth.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let of = report(&bench, &rows, &[]);
     let label = |row: &Value| {
         let url = workers::document::canonical_url(row["url"].as_str().expect("a URL")).canonical;
@@ -149,7 +187,9 @@ fn equals_the_exports() {
             let (same, text) = (of(x) == of(y), [&x["content"], &y["content"]]);
             let near = accepted.iter().any(|(a, b)| text == [a, b] || text == [b, a]);
             let joined = near || text[0] == text[1] && !text[0].is_null() && !apart(text[0]);
-            for (counts, joined) in [(&mut pair, joined), (&mut cluster, x["cluster"] == y["cluster"])] {
+            for (counts, joined) in
+                [(&mut pair, joined), (&mut cluster, x["cluster"] == y["cluster"])]
+            {
                 counts[0] += u64::from(same);
                 counts[1] += u64::from(joined);
                 counts[2] += u64::from(same && joined);
@@ -170,8 +210,10 @@ fn settings_are_tried() {
     for (bench, minhash) in [(&kept, true), (&bare, false)] {
         bench.run_well(&[]);
         let members = bench.lines("members");
-        let rows: Vec<Value> =
-            members.iter().map(|page| json!({ "url": page["url"], "label": page["cluster"] })).collect();
+        let rows: Vec<Value> = members
+            .iter()
+            .map(|page| json!({ "url": page["url"], "label": page["cluster"] }))
+            .collect();
         let before = bench.multisets();
         let of = report(bench, &rows, &["--sweep", "--plot", "plot.svg"]);
         assert_eq!(bench.multisets(), before);
@@ -181,10 +223,17 @@ fn settings_are_tried() {
             .as_array()
             .expect("knobs")
             .iter()
-            .map(|knob| (knob["key"].as_str().expect("a key"), knob["rows"].as_array().expect("rows")))
+            .map(|knob| {
+                (knob["key"].as_str().expect("a key"), knob["rows"].as_array().expect("rows"))
+            })
             .collect();
         assert_eq!(knobs.contains_key("minhash.bins x bins_per_key"), minhash);
-        assert_eq!(sweep["notes"].as_array().expect("notes").is_empty(), minhash, "{}", sweep["notes"]);
+        assert_eq!(
+            sweep["notes"].as_array().expect("notes").is_empty(),
+            minhash,
+            "{}",
+            sweep["notes"]
+        );
         for (key, rows) in &knobs {
             let own: Vec<&Value> = rows.iter().filter(|row| row["is_job"] == true).collect();
             assert_eq!(own.len(), 1, "{key}");
@@ -198,15 +247,23 @@ fn settings_are_tried() {
                 assert_eq!(own[0][column], signature[column], "{key} {column}");
             }
         }
-        let joined: Vec<u64> = knobs["confirm.similarity_min"].iter().map(|row| counts(&row["confirmed"])[1]).collect();
+        let joined: Vec<u64> = knobs["confirm.similarity_min"]
+            .iter()
+            .map(|row| counts(&row["confirmed"])[1])
+            .collect();
         assert!(joined.is_sorted_by(|lax, strict| lax >= strict), "{joined:?}");
-        let verified: Vec<u64> = knobs["simhash.k"].iter().filter_map(|row| row["verified"].as_u64()).collect();
+        let verified: Vec<u64> =
+            knobs["simhash.k"].iter().filter_map(|row| row["verified"].as_u64()).collect();
         assert!(verified.len() == 9 && verified.is_sorted(), "{verified:?}");
         let svg = std::fs::read_to_string(bench.at("plot.svg")).expect("drawn");
         assert!(svg.starts_with("<svg") && svg.contains("as stored") && svg.contains("simhash.k"));
-        let table = bench.pagefold("eval", &["--labels", "labels.jsonl", "--sweep", "--list", "3"]).stdout;
+        let table =
+            bench.pagefold("eval", &["--labels", "labels.jsonl", "--sweep", "--list", "3"]).stdout;
         let table = String::from_utf8(table).expect("UTF-8");
-        assert!(table.contains("confirm.leading_tokens_max") && table.contains("precision"), "{table}");
+        assert!(
+            table.contains("confirm.leading_tokens_max") && table.contains("precision"),
+            "{table}"
+        );
     }
 }
 
@@ -219,13 +276,17 @@ fn mistakes_are_named() {
         let output = bench.pagefold("eval", arguments);
         let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(expected) && (code == 64 || stderr.lines().count() == 1), "{stderr}");
+        assert!(
+            stderr.contains(expected) && (code == 64 || stderr.lines().count() == 1),
+            "{stderr}"
+        );
     };
     let write = |name: &str, text: &str| std::fs::write(bench.at(name), text).expect("written");
     write("good.jsonl", "{\"url\":\"http://one.example/a1\",\"label\":\"a\"}\n");
     fails(&["--labels", "good.jsonl"], 66, "store");
     // An epoch that found no page.
-    std::fs::write(bench.at("in.jsonl"), "{\"url\":\"http://one.example/x\",\"deleted\":true}\n").expect("written");
+    std::fs::write(bench.at("in.jsonl"), "{\"url\":\"http://one.example/x\",\"deleted\":true}\n")
+        .expect("written");
     bench.run_well(&[]);
     fails(&["--labels", "good.jsonl"], 66, "no page");
     std::fs::write(bench.at("in.jsonl"), crawl()).expect("written");
@@ -252,7 +313,9 @@ fn mistakes_are_named() {
 
 /// A number that depends on all three, by SplitMix64's finalizer.
 fn mixed(article: u64, at: u64, copy: u64) -> u64 {
-    let mut z = article.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ at.wrapping_mul(0xd1b5_4a32_d192_ed03) ^ (copy << 60);
+    let mut z = article.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ at.wrapping_mul(0xd1b5_4a32_d192_ed03)
+        ^ (copy << 60);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -272,8 +335,9 @@ fn doubtful(articles: u64) -> (String, String) {
         let from = mixed(article, 1 << 33, 0) % (80 - changed);
         let is_same = mixed(article, 1 << 34, 0) % 40 > changed;
         for copy in 0..2 {
-            let words =
-                (0..80).map(|at| word(article, at, u64::from(copy == 1 && (from..from + changed).contains(&at))));
+            let words = (0..80).map(|at| {
+                word(article, at, u64::from(copy == 1 && (from..from + changed).contains(&at)))
+            });
             let text = words.collect::<Vec<_>>().join(" ");
             let url = format!("http://h{copy}.example/{article}");
             let label = if is_same { format!("{article}") } else { format!("{article} {copy}") };
@@ -325,13 +389,18 @@ fn estimates_hold_the_truth() {
     let label = |url: &Value| truth[url.as_str().expect("a URL")].clone();
     let pairs = bench.lines("pairs");
     let of = |accepted: bool| pairs.iter().filter(move |pair| pair["accepted"] == accepted);
-    let same =
-        |accepted: bool| of(accepted).filter(|pair| label(&pair["a_url"]) == label(&pair["b_url"])).count() as f64;
+    let same = |accepted: bool| {
+        of(accepted).filter(|pair| label(&pair["a_url"]) == label(&pair["b_url"])).count() as f64
+    };
     let (right, missed, accepted) = (same(true), same(false), of(true).count() as f64);
     let (precision, recall) = (right / accepted, right / (right + missed));
     for (name, truth) in [("precision", precision), ("recall", recall)] {
         for end in ["value", "low", "high"] {
-            assert!((number(&all[name][end]) - truth).abs() < 1e-9, "{name} {end}: {} {truth}", all[name]);
+            assert!(
+                (number(&all[name][end]) - truth).abs() < 1e-9,
+                "{name} {end}: {} {truth}",
+                all[name]
+            );
         }
         // Trials of a store that is always right, or always wrong, would show nothing.
         assert!((0.1..0.95).contains(&truth), "{name} {truth}");
@@ -341,7 +410,9 @@ fn estimates_hold_the_truth() {
         println!("PAGEFOLD_SEED={seed}");
         let of = surveyed(&bench, "200", seed);
         assert_eq!(of["answers"], 200);
-        for (at, (name, truth)) in [("precision", precision), ("recall", recall)].into_iter().enumerate() {
+        for (at, (name, truth)) in
+            [("precision", precision), ("recall", recall)].into_iter().enumerate()
+        {
             let (low, high) = (number(&of[name]["low"]), number(&of[name]["high"]));
             inside[at] += i32::from(low - 1e-9 <= truth && truth <= high + 1e-9);
             widths[at] += (high - low) / 20.0;
@@ -362,10 +433,15 @@ fn answers_are_kept() {
     let truth = labelled(&bench);
     // Answers `answers` questions, then `last`; returns the findings and the number of questions.
     let session = |answers: usize, last: &str| -> (Value, usize) {
-        let mut command = bench.other("eval", &["--labels", "answers.jsonl", "--json", "--ask", "60", "--seed", "5"]);
-        let mut child =
-            command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().expect("started");
-        let (mut stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        let mut command = bench
+            .other("eval", &["--labels", "answers.jsonl", "--json", "--ask", "60", "--seed", "5"]);
+        let mut child = command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("started");
+        let (mut stdin, stdout) =
+            (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let (mut asked, mut findings) = (0, Value::Null);
         for line in BufReader::new(stdout).lines() {
             let row: Value = serde_json::from_str(&line.expect("UTF-8")).expect("JSON");
@@ -406,15 +482,22 @@ fn answers_are_kept() {
     std::fs::remove_file(bench.at("answers.jsonl")).expect("removed");
     std::fs::write(bench.at("lines"), "s\ny\nmaybe\n").expect("written");
     let mut skipped = bench.other("eval", &["--labels", "answers.jsonl", "--ask", "60"]);
-    let output = skipped.stdin(std::fs::File::open(bench.at("lines")).expect("written")).output().expect("started");
+    let output = skipped
+        .stdin(std::fs::File::open(bench.at("lines")).expect("written"))
+        .output()
+        .expect("started");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), failure(&output.stderr));
     assert_eq!(output.status.code(), Some(64), "{out}");
     assert!(err.contains("\"maybe\" is neither y, n, s nor q"), "{err}");
     assert!(out.matches("(1 of 60)").count() == 2 && out.contains("(2 of 60)"), "{out}");
-    assert_eq!(std::fs::read_to_string(bench.at("answers.jsonl")).expect("kept").lines().count(), 1);
+    assert_eq!(
+        std::fs::read_to_string(bench.at("answers.jsonl")).expect("kept").lines().count(),
+        1
+    );
     // Labels of pages have no place for an answer about a pair.
     let first = truth.keys().next().expect("a page");
-    std::fs::write(bench.at("some.jsonl"), format!("{}\n", json!({ "url": first, "label": "x" }))).expect("written");
+    std::fs::write(bench.at("some.jsonl"), format!("{}\n", json!({ "url": first, "label": "x" })))
+        .expect("written");
     let output = bench.pagefold("eval", &["--labels", "some.jsonl", "--ask", "60"]);
     let err = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(64), "{err}");
@@ -484,7 +567,8 @@ fn canonical_addresses_are_labels() {
          share), 1 by redirect (3 URLs lead to another), 1 by revisit (1 URL had the bytes of another)\n"
     );
     let written = std::fs::read_to_string(bench.at("labels.jsonl")).expect("written");
-    let rows: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let rows: Vec<Value> =
+        written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let expected = [
         ("http://a.example/1", "http://a.example/1?from=mail", "canonical"),
         ("http://a.example/1", "http://b.example/far", "canonical"),

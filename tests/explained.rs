@@ -13,7 +13,8 @@ fn explain(out: &mut String, bench: &Bench, title: &str, urls: &[&str]) {
     let output = bench.pagefold("explain", urls);
     assert!(output.status.success(), "{title}: {}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).expect("UTF-8");
-    writeln!(out, "## {title}\n\n$ pagefold explain job.toml {}\n{said}", urls.join(" ")).expect("a string");
+    writeln!(out, "## {title}\n\n$ pagefold explain job.toml {}\n{said}", urls.join(" "))
+        .expect("a string");
 }
 
 fn field<'a>(row: &'a Value, name: &str) -> &'a str {
@@ -28,7 +29,9 @@ fn of_the_demo(out: &mut String) {
     let (pairs, members) = (bench.lines("pairs"), bench.lines("members"));
     let mut by_rule: BTreeMap<(bool, &str), &Value> = BTreeMap::new();
     let is_accepted = |pair: &Value| pair["accepted"] == true;
-    pairs.iter().for_each(|pair| _ = by_rule.entry((!is_accepted(pair), field(pair, "reason"))).or_insert(pair));
+    pairs.iter().for_each(|pair| {
+        _ = by_rule.entry((!is_accepted(pair), field(pair, "reason"))).or_insert(pair)
+    });
     assert!(by_rule.len() >= 6, "{:?}", by_rule.keys());
     for ((is_refused, rule), pair) in by_rule {
         let title = format!("{} by {rule}", if is_refused { "refused" } else { "accepted" });
@@ -37,18 +40,23 @@ fn of_the_demo(out: &mut String) {
     let near: BTreeSet<[&str; 2]> = pairs
         .iter()
         .filter(|pair| is_accepted(pair))
-        .flat_map(|pair| [[field(pair, "a"), field(pair, "b")], [field(pair, "b"), field(pair, "a")]])
+        .flat_map(|pair| {
+            [[field(pair, "a"), field(pair, "b")], [field(pair, "b"), field(pair, "a")]]
+        })
         .collect();
     let mut clusters: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     members.iter().for_each(|page| clusters.entry(field(page, "cluster")).or_default().push(page));
     let find = |title: &str, is_it: &dyn Fn(&Value, &Value) -> bool| {
-        let two =
-            clusters.values().flat_map(|pages| pages.iter().flat_map(move |a| pages.iter().map(move |b| (*a, *b))));
+        let two = clusters
+            .values()
+            .flat_map(|pages| pages.iter().flat_map(move |a| pages.iter().map(move |b| (*a, *b))));
         let found = two.into_iter().find(|(a, b)| is_it(a, b));
         let (a, b) = found.unwrap_or_else(|| panic!("the demo has no pair: {title}"));
         [a, b].map(|page| field(page, "url").to_owned())
     };
-    let [a, b] = find("identical", &|a, b| field(a, "url") < field(b, "url") && a["content"] == b["content"]);
+    let [a, b] = find("identical", &|a, b| {
+        field(a, "url") < field(b, "url") && a["content"] == b["content"]
+    });
     explain(out, &bench, "identical texts", &[&a, &b]);
     let [a, b] = find("chained", &|a, b| {
         a["content"] != b["content"] && !near.contains(&[field(a, "content"), field(b, "content")])
@@ -57,24 +65,31 @@ fn of_the_demo(out: &mut String) {
     let two_hosts = ["https://mirror.example/t/1956", "https://tw.example/story/3278"];
     explain(out, &bench, "nothing in common", &two_hosts);
     let little = field(&bench.summary()["little"]["largest"][0], "url").to_owned();
-    let of_little = members.iter().filter(|page| page["content"] == bench.summary()["little"]["largest"][0]["content"]);
+    let of_little = members
+        .iter()
+        .filter(|page| page["content"] == bench.summary()["little"]["largest"][0]["content"]);
     let pages: Vec<&str> = of_little.map(|page| field(page, "url")).collect();
     explain(out, &bench, "identical texts that say too little", &pages[..2]);
     explain(out, &bench, "a text that says too little", &[&little]);
     explain(out, &bench, "a page that represents its cluster", &[two_hosts[0]]);
-    let folded = members.iter().find(|page| page["is_representative"] == false).expect("a folded page");
+    let folded =
+        members.iter().find(|page| page["is_representative"] == false).expect("a folded page");
     explain(out, &bench, "a page that folds", &[field(folded, "url")]);
 }
 
 /// A removed page whose text lives on, one whose text is gone, and another spelling of a URL.
 fn of_pages_that_are_gone(out: &mut String) {
     let bench = Bench::new(Path::new("in"), "");
-    let base = "the harvest was good this year and the barns of the whole valley are full of corn and hay";
+    let base =
+        "the harvest was good this year and the barns of the whole valley are full of corn and hay";
     let rows = [
         ("https://a.example/x", base.to_owned()),
         ("http://b.example/x", base.to_owned()),
         ("http://a.example/longer", base.replace("whole ", "")),
-        ("http://c.example/other", "nobody in the harbour had seen such a ship since the lighthouse was built".into()),
+        (
+            "http://c.example/other",
+            "nobody in the harbour had seen such a ship since the lighthouse was built".into(),
+        ),
     ];
     deliver(&bench, "1.jsonl", &rows.map(|(url, text)| json!({ "url": url, "text": text })));
     bench.run_well(&["--now", "1700000000"]);
@@ -91,8 +106,10 @@ fn of_a_chain(out: &mut String) {
     let url = |n: u64| format!("http://h{n}.example/{n}");
     let rows = [0, 3, 6, 9, 12].map(|n| json!({ "url": url(n), "text": text(7, n) }));
     for (title, radius) in [("a chain of five", 0), ("a chain of five that the radius cuts", 1)] {
-        let bench =
-            Bench::new(Path::new("in"), &format!("[confirm]\nfacts = \"off\"\n[clusters]\nradius = {radius}\n"));
+        let bench = Bench::new(
+            Path::new("in"),
+            &format!("[confirm]\nfacts = \"off\"\n[clusters]\nradius = {radius}\n"),
+        );
         deliver(&bench, "1.jsonl", &rows);
         bench.run_well(&["--now", "1700000000"]);
         explain(out, &bench, title, &[&url(0), &url(12)]);
@@ -118,7 +135,8 @@ fn transcripts() {
         return std::fs::write(path, out).expect("written");
     }
     let recorded = std::fs::read_to_string(path).expect(RECORDED);
-    let differs = recorded.lines().zip(out.lines()).enumerate().find(|(_, (before, now))| before != now);
+    let differs =
+        recorded.lines().zip(out.lines()).enumerate().find(|(_, (before, now))| before != now);
     assert!(
         recorded == out,
         "{RECORDED} has {} lines, now there are {}; the first that differs: {differs:#?}\n\

@@ -49,16 +49,25 @@ fn rows(folder: &Path) -> Vec<Value> {
     let mut rows = Vec::new();
     for name in files(folder).into_keys() {
         let file = std::fs::File::open(folder.join(&name)).expect("there");
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("readable");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .expect("Parquet")
+            .build()
+            .expect("readable");
         for batch in reader {
             let batch = batch.expect("readable");
             for row in 0..batch.num_rows() {
                 let mut object = serde_json::Map::new();
                 for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
                     let text = column.as_string_opt::<i32>().map(|of| json!(of.value(row)));
-                    let long = column.as_primitive_opt::<UInt64Type>().map(|of| json!(of.value(row)));
-                    let short = column.as_primitive_opt::<UInt32Type>().map(|of| json!(of.value(row)));
-                    let value = text.or(long).or(short).filter(|_| !column.is_null(row)).unwrap_or(Value::Null);
+                    let long =
+                        column.as_primitive_opt::<UInt64Type>().map(|of| json!(of.value(row)));
+                    let short =
+                        column.as_primitive_opt::<UInt32Type>().map(|of| json!(of.value(row)));
+                    let value = text
+                        .or(long)
+                        .or(short)
+                        .filter(|_| !column.is_null(row))
+                        .unwrap_or(Value::Null);
                     object.insert(field.name().clone(), value);
                 }
                 rows.push(Value::Object(object));
@@ -85,7 +94,8 @@ fn filter(bench: &Bench, arguments: &[&str]) -> Value {
 fn assert_rows_are_members(bench: &Bench, rows: &[Value], read: u64) {
     assert_eq!(rows.len() as u64, read, "a row a record");
     let members = bench.lines("members");
-    let mut members: BTreeMap<&str, &Value> = members.iter().map(|member| (word(member, "url"), member)).collect();
+    let mut members: BTreeMap<&str, &Value> =
+        members.iter().map(|member| (word(member, "url"), member)).collect();
     for row in rows {
         let holds = ["kept", "folded"].contains(&word(row, "verdict"));
         assert_eq!(holds, row["cluster"].is_string(), "{row}");
@@ -94,7 +104,8 @@ fn assert_rows_are_members(bench: &Bench, rows: &[Value], read: u64) {
             continue;
         }
         let url = canonical_url(word(row, "url")).canonical;
-        let member = members.remove(url.as_str()).unwrap_or_else(|| panic!("{row}: no page, or one twice"));
+        let member =
+            members.remove(url.as_str()).unwrap_or_else(|| panic!("{row}: no page, or one twice"));
         assert_eq!(word(row, "verdict") == "kept", member["is_representative"] == true, "{row}");
         for column in ["cluster", "cluster_size", "representative", "doc"] {
             assert_eq!(row[column], member[column], "{row}");
@@ -108,7 +119,9 @@ fn assert_rows_are_members(bench: &Bench, rows: &[Value], read: u64) {
 fn decoded(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     match bytes {
-        [0x1f, 0x8b, ..] => drop(flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("sound")),
+        [0x1f, 0x8b, ..] => {
+            drop(flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("sound"))
+        }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => plain = zstd::decode_all(bytes).expect("sound"),
         [0x04, 0x22, 0x4d, 0x18, ..] => {
             let mut rest = bytes;
@@ -127,12 +140,20 @@ fn content(path: &Path) -> (String, Vec<i64>, Vec<RecordBatch>) {
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
     let metadata = builder.metadata().clone();
     let file = metadata.file_metadata();
-    let head = format!("{:?} {:?} {:?}", file.schema(), file.key_value_metadata(), builder.schema());
+    let head =
+        format!("{:?} {:?} {:?}", file.schema(), file.key_value_metadata(), builder.schema());
     let groups = metadata.row_groups();
-    let codecs: Vec<String> =
-        groups.iter().flat_map(|group| group.columns()).map(|of| format!("{:?}", of.compression())).collect();
+    let codecs: Vec<String> = groups
+        .iter()
+        .flat_map(|group| group.columns())
+        .map(|of| format!("{:?}", of.compression()))
+        .collect();
     let rows = groups.iter().map(|group| group.num_rows()).collect();
-    let batches = builder.with_batch_size(1 << 16).build().expect("readable").map(|batch| batch.expect("readable"));
+    let batches = builder
+        .with_batch_size(1 << 16)
+        .build()
+        .expect("readable")
+        .map(|batch| batch.expect("readable"));
     (format!("{head} {codecs:?}"), rows, batches.collect())
 }
 
@@ -147,42 +168,55 @@ fn filtered_and_undone() {
     let arguments = ["--to", "kept", "--removed", "removed", "--records", "records"];
     let report = filter(&bench, &arguments);
     let rows = rows(&bench.at("records"));
-    let count = |verdict: &str| rows.iter().filter(|row| word(row, "verdict") == verdict).count() as u64;
+    let count =
+        |verdict: &str| rows.iter().filter(|row| word(row, "verdict") == verdict).count() as u64;
     for verdict in ["kept", "folded", "superseded", "seen", "removed", "skipped", "rejected"] {
         assert!(count(verdict) > 0, "no record is {verdict}");
         assert_eq!(report["records"][verdict], count(verdict), "{verdict}");
     }
     // The copy of a file was not read: its records are told, too.
-    let copied = rows.iter().filter(|row| word(row, "warc_filename").starts_with("copy")).count() as u64;
+    let copied =
+        rows.iter().filter(|row| word(row, "warc_filename").starts_with("copy")).count() as u64;
     let read = bench.summary()["counters"]["read"].as_u64().expect("a count");
     assert_rows_are_members(&bench, &rows, read + copied);
     assert_eq!(report["pages_elsewhere"], 0);
 
-    let (originals, kept, removed) = (files(&bench.at("in")), files(&bench.at("kept")), files(&bench.at("removed")));
+    let (originals, kept, removed) =
+        (files(&bench.at("in")), files(&bench.at("kept")), files(&bench.at("removed")));
     assert!(!kept.contains_key(Path::new("README.md")), "no crawl");
     assert_eq!(kept.len() + 1, originals.len());
     // Kept lines are those of the rows, as they were, in their order.
     let stays = |row: &&Value| ["kept", "skipped", "rejected"].contains(&word(row, "verdict"));
-    for name in ["a.jsonl", "deep/b.jsonl.gz", "deep/er/c.jsonl.zst", "m.jsonl.lz4", "copy of a.jsonl"] {
+    for name in
+        ["a.jsonl", "deep/b.jsonl.gz", "deep/er/c.jsonl.zst", "m.jsonl.lz4", "copy of a.jsonl"]
+    {
         let whole = decoded(&originals[Path::new(name)]);
-        let of_file: Vec<&Value> = rows.iter().filter(|row| word(row, "warc_filename") == name).collect();
+        let of_file: Vec<&Value> =
+            rows.iter().filter(|row| word(row, "warc_filename") == name).collect();
         let mut expected = b"\xef\xbb\xbf".to_vec();
         for (at, row) in of_file.iter().enumerate().filter(|(_, row)| stays(row)) {
             let start = row["position"].as_u64().expect("a place") as usize;
-            let end =
-                of_file.get(at + 1).map_or(whole.len(), |next| next["position"].as_u64().expect("a place") as usize);
+            let end = of_file
+                .get(at + 1)
+                .map_or(whole.len(), |next| next["position"].as_u64().expect("a place") as usize);
             expected.extend_from_slice(&whole[start..end]);
         }
         assert_eq!(decoded(&kept[Path::new(name)]), expected, "{name}");
     }
     // An offset and a length lead to the record.
-    for row in rows.iter().filter(|row| row["warc_record_id"].is_string() && row["warc_record_offset"].is_u64()) {
+    for row in rows
+        .iter()
+        .filter(|row| row["warc_record_id"].is_string() && row["warc_record_offset"].is_u64())
+    {
         let name = Path::new(word(row, "warc_filename"));
-        let [offset, length] =
-            ["warc_record_offset", "warc_record_length"].map(|n| row[n].as_u64().expect("n") as usize);
+        let [offset, length] = ["warc_record_offset", "warc_record_length"]
+            .map(|n| row[n].as_u64().expect("n") as usize);
         let record = decoded(&originals[name][offset..offset + length]);
         let record = String::from_utf8_lossy(&record);
-        assert!(record.starts_with("WARC/1.0") && record.contains(word(row, "warc_record_id")), "{row}: {record}");
+        assert!(
+            record.starts_with("WARC/1.0") && record.contains(word(row, "warc_record_id")),
+            "{row}: {record}"
+        );
     }
     assert!(removed.values().map(Vec::len).sum::<usize>() > 0);
 
@@ -202,9 +236,16 @@ fn assert_undone(bench: &Bench) -> usize {
         let original = &originals[name];
         match name.to_str().expect("UTF-8") {
             "j.parquet" | "k.parquet" => {
-                assert!(content(&bench.at("again").join(name)) == content(&bench.at("in").join(name)), "{name:?}");
+                assert!(
+                    content(&bench.at("again").join(name)) == content(&bench.at("in").join(name)),
+                    "{name:?}"
+                );
             }
-            "deep/b.jsonl.gz" | "deep/er/c.jsonl.zst" | "m.jsonl.lz4" | "f.warc.gz" | "g.warc.gz" => {
+            "deep/b.jsonl.gz"
+            | "deep/er/c.jsonl.zst"
+            | "m.jsonl.lz4"
+            | "f.warc.gz"
+            | "g.warc.gz" => {
                 assert!(decoded(bytes) == decoded(original), "{name:?}");
             }
             _ => assert!(bytes == original, "{name:?}"),
@@ -233,25 +274,45 @@ fn assert_folds_no_more(bench: &Bench) {
 fn rows_of_one_url() {
     let bench = Bench::new(Path::new("in"), "");
     std::fs::create_dir(bench.at("in")).expect("made");
-    let texts = ["harvest was good and the barns are full again", "bridge over the river is closed until late may"];
-    let urls = ["http://a.example/1", "http://a.example/1#top", "http://a.example:80/1", "http://a.example/a b"];
+    let texts = [
+        "harvest was good and the barns are full again",
+        "bridge over the river is closed until late may",
+    ];
+    let urls = [
+        "http://a.example/1",
+        "http://a.example/1#top",
+        "http://a.example:80/1",
+        "http://a.example/a b",
+    ];
     let mut lines = String::new();
-    for (n, url) in urls.iter().chain(&["http://b.example/图书馆", "http://c.example/", urls[0]]).enumerate() {
-        let text =
-            format!("the {} says the paper of the town this week {}", texts[n % 2], if n == 5 { "only" } else { "" });
+    for (n, url) in
+        urls.iter().chain(&["http://b.example/图书馆", "http://c.example/", urls[0]]).enumerate()
+    {
+        let text = format!(
+            "the {} says the paper of the town this week {}",
+            texts[n % 2],
+            if n == 5 { "only" } else { "" }
+        );
         lines.push_str(&line(&((*url).to_owned(), "2024-01-01", Some(text))));
     }
     std::fs::write(bench.at("in/a.jsonl"), &lines).expect("written");
-    std::fs::write(bench.at("in/b.jsonl"), lines.lines().take(2).map(|line| format!("{line}\n")).collect::<String>())
-        .expect("written");
+    std::fs::write(
+        bench.at("in/b.jsonl"),
+        lines.lines().take(2).map(|line| format!("{line}\n")).collect::<String>(),
+    )
+    .expect("written");
     bench.run_well(&[]);
     filter(&bench, &["--to", "kept", "--records", "records"]);
     let rows = rows(&bench.at("records"));
     assert_rows_are_members(&bench, &rows, 9);
     let kept: Vec<u8> = files(&bench.at("kept")).into_values().flatten().collect();
-    let kept: Vec<Value> =
-        String::from_utf8(kept).expect("UTF-8").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let representatives = bench.lines("members").into_iter().filter(|member| member["is_representative"] == true);
+    let kept: Vec<Value> = String::from_utf8(kept)
+        .expect("UTF-8")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let representatives =
+        bench.lines("members").into_iter().filter(|member| member["is_representative"] == true);
     assert_eq!(kept.len(), representatives.count());
     let mut texts: Vec<&str> = kept.iter().map(|row| word(row, "text")).collect();
     texts.sort_unstable();
@@ -266,8 +327,10 @@ fn the_record_that_holds() {
     let bench = Bench::new(Path::new("in"), "");
     std::fs::create_dir(bench.at("in")).expect("made");
     let put = |name: &str, items: &[(&str, &'static str, u64)]| {
-        let lines: String =
-            items.iter().map(|(url, date, of)| line(&((*url).to_owned(), date, Some(text(*of, 0))))).collect();
+        let lines: String = items
+            .iter()
+            .map(|(url, date, of)| line(&((*url).to_owned(), date, Some(text(*of, 0)))))
+            .collect();
         std::fs::write(bench.at("in").join(name), lines).expect("written");
     };
     let (one, two) = ("http://a.example/1", "http://a.example/2");
@@ -287,15 +350,22 @@ fn the_record_that_holds() {
     put("3.jsonl", &[(one, "2024-03-01", 5)]);
     let refused = bench.pagefold("filter", &["--to", "kept"]);
     let stderr = failure(&refused.stderr);
-    assert!(refused.status.code() == Some(66) && stderr.contains("3.jsonl: is new, or changed"), "{stderr}");
+    assert!(
+        refused.status.code() == Some(66) && stderr.contains("3.jsonl: is new, or changed"),
+        "{stderr}"
+    );
     // Removed pages have no record that is kept.
     bench.run_well(&[]);
-    std::fs::write(bench.at("in/4.jsonl"), line(&(two.to_owned(), "2024-04-01", None))).expect("written");
+    std::fs::write(bench.at("in/4.jsonl"), line(&(two.to_owned(), "2024-04-01", None)))
+        .expect("written");
     bench.run_well(&[]);
     let report = filter(&bench, &["--to", "kept", "--removed", "removed", "--records", "records"]);
     assert_eq!(report["records"], json!({ "kept": 1, "removed": 3, "superseded": 2 }));
     let all: Vec<u8> = files(&bench.at("kept")).into_values().flatten().collect();
-    assert_eq!(String::from_utf8(all).expect("UTF-8"), line(&(one.to_owned(), "2024-03-01", Some(text(5, 0)))));
+    assert_eq!(
+        String::from_utf8(all).expect("UTF-8"),
+        line(&(one.to_owned(), "2024-03-01", Some(text(5, 0))))
+    );
 }
 
 /// Folders that would be read as crawl, or hold the store, are refused before anything is read.
@@ -314,6 +384,9 @@ fn places_that_would_do_harm() {
     ] {
         let output = bench.pagefold("filter", arguments);
         let stderr = failure(&output.stderr);
-        assert!(output.status.code() == Some(code) && stderr.contains(why), "{arguments:?}: {stderr}");
+        assert!(
+            output.status.code() == Some(code) && stderr.contains(why),
+            "{arguments:?}: {stderr}"
+        );
     }
 }

@@ -23,7 +23,8 @@ fn members(folder: &Path) -> Vec<Value> {
 
 /// A text of its own for each number.
 fn text(number: u64) -> String {
-    let words: Vec<String> = (0..20).map(|w| format!("w{}", (number * 7919 + w * 104_729) % 1_000_003)).collect();
+    let words: Vec<String> =
+        (0..20).map(|w| format!("w{}", (number * 7919 + w * 104_729) % 1_000_003)).collect();
     words.join(" ")
 }
 
@@ -42,9 +43,14 @@ fn files_without_a_job() {
     let said = says(at, &["run", demo, "--to", "dir", "--set", "confirm.facts=off"], 0);
     assert!(said.contains("pages"), "{said}");
     let job = std::fs::read_to_string(at.join("dir/job.toml")).expect("written");
-    assert!(job.contains("confirm.facts = \"off\"") && job.contains(demo) && job.contains("WARC"), "{job}");
+    assert!(
+        job.contains("confirm.facts = \"off\"") && job.contains(demo) && job.contains("WARC"),
+        "{job}"
+    );
     assert!(!members(&at.join("dir")).is_empty() && at.join("dir/store").is_dir());
-    for again in [&["run", "dir/job.toml"][..], &["run", demo, "--to", "dir", "--set", "confirm.facts=off"]] {
+    for again in
+        [&["run", "dir/job.toml"][..], &["run", demo, "--to", "dir", "--set", "confirm.facts=off"]]
+    {
         assert!(says(at, again, 0).contains("nothing due"), "{again:?}");
     }
     let said = says(at, &["run", demo, "--to", "dir"], 73);
@@ -65,7 +71,8 @@ fn jobs_fit_their_files() {
         (0..40).map(|n| json!({ "id": format!("{n}"), "url": format!("http://a.example/{}", n / 2), "body": text(n) }));
     let urls =
         (0..40).map(|n| json!({ "id": 1, "metadata": { "url": format!("http://a.example/{n}") }, "text": text(n) }));
-    let neither = (0..40).map(|n| json!({ "url": format!("http://a.example/{}", n / 2), "text": text(n) }));
+    let neither =
+        (0..40).map(|n| json!({ "url": format!("http://a.example/{}", n / 2), "text": text(n) }));
     let bare = (0..40).map(|n| json!({ "text": text(n) }));
     for (name, lines, expected) in [
         ("ids", lines(ids), &["read.key = \"id\"", "read.fields.text = \"body\""][..]),
@@ -94,9 +101,14 @@ fn init_writes_a_job() {
     let demo = demo_inputs();
     let demo = demo.to_str().expect("UTF-8");
     let printed = says(at, &["init", demo], 0);
-    assert!(printed.contains("# Charsets of their pages: ") && printed.contains("UTF-8"), "{printed}");
+    assert!(
+        printed.contains("# Charsets of their pages: ") && printed.contains("UTF-8"),
+        "{printed}"
+    );
     assert!(printed.contains("JSON lines"), "{printed}");
-    assert!(says(at, &["init", demo, "--to", "jobs/a.toml"], 0).contains("pagefold run jobs/a.toml"));
+    assert!(
+        says(at, &["init", demo, "--to", "jobs/a.toml"], 0).contains("pagefold run jobs/a.toml")
+    );
     assert_eq!(std::fs::read_to_string(at.join("jobs/a.toml")).expect("written"), printed);
     assert!(says(at, &["init", demo, "--to", "jobs/a.toml"], 73).contains("--force"));
     says(at, &["init", demo, "--to", "jobs/a.toml", "--force"], 0);
@@ -113,16 +125,19 @@ fn samples() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     for file in ["a", "b"] {
-        let rows = (0..40).map(|n| json!({ "url": format!("http://{file}.example/{n}"), "text": text(n) }));
+        let rows = (0..40)
+            .map(|n| json!({ "url": format!("http://{file}.example/{n}"), "text": text(n) }));
         std::fs::write(at.join(format!("{file}.jsonl")), lines(rows)).expect("written");
     }
     let said = says(at, &["run", "a.jsonl", "b.jsonl", "--to", "dir", "--limit", "7"], 0);
     assert!(said.contains("at most 7 records of each input"), "{said}");
-    let urls: Vec<String> = members(&at.join("dir")).iter().map(|row| row["url"].to_string()).collect();
+    let urls: Vec<String> =
+        members(&at.join("dir")).iter().map(|row| row["url"].to_string()).collect();
     assert_eq!(urls.len(), 14);
     assert!(urls.iter().any(|url| url.contains("//b.example/6\"")), "{urls:?}");
     let job = "dir/job.toml";
-    let whole = std::fs::read_to_string(at.join(job)).expect("written").replace("read.records_max = 7", "");
+    let whole =
+        std::fs::read_to_string(at.join(job)).expect("written").replace("read.records_max = 7", "");
     std::fs::write(at.join("dir/whole.toml"), whole).expect("written");
     let refused = says(at, &["run", "dir/whole.toml"], 78);
     assert!(refused.contains("read.records_max = 7, the job says nothing"), "{refused}");

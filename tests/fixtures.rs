@@ -19,7 +19,10 @@ fn pairs_of_news(path: &Path) -> [usize; 3] {
     for member in bench.lines("members") {
         let label = label(member["url"].as_str().expect("a url"));
         *labels.entry(label.clone()).or_default() += 1;
-        clusters.entry(member["cluster"].as_str().expect("an id").to_owned()).or_default().push(label);
+        clusters
+            .entry(member["cluster"].as_str().expect("an id").to_owned())
+            .or_default()
+            .push(label);
     }
     let pairs = |n: usize| n * n.saturating_sub(1) / 2;
     let possible: usize = labels.values().map(|n| pairs(*n)).sum();
@@ -96,9 +99,9 @@ fn archives_of_any_condition() {
     write(".warc", b"");
     let arc = "filedesc://x.arc 0.0.0.0 20250102030405 text/plain 77\n1 0 Test\n\
                URL IP-address Archive-date Content-type Archive-length\n\n\n";
-    let page =
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body><p>A page of an old archive.</body></html>";
-    let line = format!("http://old.example/ 192.0.2.1 20250102030405 text/html {}\n{page}\n", page.len());
+    let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body><p>A page of an old archive.</body></html>";
+    let line =
+        format!("http://old.example/ 192.0.2.1 20250102030405 text/html {}\n{page}\n", page.len());
     write(".arc", [arc, &line].concat().as_bytes());
     let [pages, rejected] = archives(folder.path());
     assert!(pages > 150 && rejected > 50, "{pages} pages, {rejected} rejects");
@@ -134,8 +137,10 @@ fn twelve_epochs(folder: &Path) {
         std::fs::copy(folder.join(&name), bench.at("in").join(&name)).expect("copied");
         let file = std::fs::File::open(folder.join(&name)).expect("opened");
         for line in std::io::BufReader::new(flate2::read::MultiGzDecoder::new(file)).lines() {
-            let record: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
-            let url = workers::document::canonical_url(record["url"].as_str().expect("a URL")).canonical;
+            let record: serde_json::Value =
+                serde_json::from_str(&line.expect("a line")).expect("JSON");
+            let url =
+                workers::document::canonical_url(record["url"].as_str().expect("a URL")).canonical;
             match record["op"].as_str() {
                 Some("remove") => removed += usize::from(live.remove(&url).is_some()),
                 _ => {

@@ -14,7 +14,8 @@ const JAPANESE: &str = "図書館は今日から開館時間を延長し、平�
 const KOREAN: &str = "도서관은 오늘부터 운영 시간을 연장하여 평일에는 밤 아홉 시까지 이용할 수 있습니다. 이 층 열람실에는 새 좌석이 마련되어 개인 컴퓨터를 가져와 사용할 수도 있습니다.";
 
 fn html(text: &str, charset: &str) -> String {
-    let meta = if charset.is_empty() { String::new() } else { format!("<meta charset=\"{charset}\">") };
+    let meta =
+        if charset.is_empty() { String::new() } else { format!("<meta charset=\"{charset}\">") };
     format!(
         "<html><head>{meta}</head><body><div class=nav><a href=/>.</a></div><article><p>{text}</p></article></body></html>"
     )
@@ -26,7 +27,11 @@ fn served() -> Vec<(String, &'static str, Vec<u8>, String)> {
     let mut pages = Vec::new();
     type Charset = (&'static str, &'static Encoding);
     let texts: [(&str, &str, Vec<Charset>); 4] = [
-        ("zh", SIMPLIFIED, vec![("utf-8", UTF_8), ("gbk", GBK), ("gb2312", GBK), ("gb18030", GB18030)]),
+        (
+            "zh",
+            SIMPLIFIED,
+            vec![("utf-8", UTF_8), ("gbk", GBK), ("gb2312", GBK), ("gb18030", GB18030)],
+        ),
         ("zh", TRADITIONAL, vec![("utf-8", UTF_8), ("big5", BIG5)]),
         ("ja", JAPANESE, vec![("utf-8", UTF_8), ("shift_jis", SHIFT_JIS)]),
         ("ko", KOREAN, vec![("utf-8", UTF_8), ("euc-kr", EUC_KR)]),
@@ -39,7 +44,12 @@ fn served() -> Vec<(String, &'static str, Vec<u8>, String)> {
                 let (bytes, _, lost) = encoding.encode(&page);
                 assert!(!lost, "{name} cannot write the text");
                 let http = if told == "http" { format!("; charset={name}") } else { String::new() };
-                pages.push((format!("{language}{script}-{name}-{told}"), language, bytes.into_owned(), http));
+                pages.push((
+                    format!("{language}{script}-{name}-{told}"),
+                    language,
+                    bytes.into_owned(),
+                    http,
+                ));
             }
         }
         let utf16: Vec<u8> = "\u{feff}"
@@ -55,7 +65,8 @@ fn served() -> Vec<(String, &'static str, Vec<u8>, String)> {
 }
 
 fn warc(url: &str, http: &str, page: &[u8]) -> Vec<u8> {
-    let mut block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html{http}\r\n\r\n").into_bytes();
+    let mut block =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html{http}\r\n\r\n").into_bytes();
     block.extend_from_slice(page);
     let mut record = format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2025-01-02T03:04:05Z\r\n\
@@ -105,7 +116,11 @@ fn one_page_in_every_form() {
         url
     };
     put(at, "plain.warc", &warc(&one("plain"), "", page.as_bytes()));
-    put(at, "zstd.warc.zst", &zstd::encode_all(&warc(&one("zstd"), "", page.as_bytes())[..], 3).expect("in memory"));
+    put(
+        at,
+        "zstd.warc.zst",
+        &zstd::encode_all(&warc(&one("zstd"), "", page.as_bytes())[..], 3).expect("in memory"),
+    );
     let conversion = format!(
         "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: {}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{SIMPLIFIED}\r\n\r\n",
         one("wet"),
@@ -126,22 +141,30 @@ fn one_page_in_every_form() {
     let files = [
         ("archive/a.warc.gz", gzip(&served(&one("wacz")))),
         ("archive/b.warc", served(&one("wacz2"))),
-        ("pages/pages.jsonl", b"{\"url\":\"http://other.example/\",\"text\":\"another text\"}".to_vec()),
+        (
+            "pages/pages.jsonl",
+            b"{\"url\":\"http://other.example/\",\"text\":\"another text\"}".to_vec(),
+        ),
     ];
     put(at, "crawl.wacz", &zip(&files.each_ref().map(|(name, bytes)| (*name, &bytes[..]))));
-    let json =
-        |form: String, field: &str, value: &str| format!("{}\n", serde_json::json!({ "url": form, field: value }));
+    let json = |form: String, field: &str, value: &str| {
+        format!("{}\n", serde_json::json!({ "url": form, field: value }))
+    };
     put(at, "a.jsonl", json(one("jsonl"), "text", SIMPLIFIED).as_bytes());
     put(at, "b.jsonl.gz", &gzip(json(one("jsonlgz"), "html", &page).as_bytes()));
     put(
         at,
         "c.jsonl.zst",
-        &zstd::encode_all(json(one("jsonlzst"), "text", TRADITIONAL).as_bytes(), 3).expect("in memory"),
+        &zstd::encode_all(json(one("jsonlzst"), "text", TRADITIONAL).as_bytes(), 3)
+            .expect("in memory"),
     );
     put(at, "e.jsonl.lz4", &lz4(json(one("jsonllz4"), "html", &page).as_bytes()));
     let column = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
-    let batch =
-        RecordBatch::try_from_iter([("url", column(&one("parquet"))), ("text", column(SIMPLIFIED))]).expect("a batch");
+    let batch = RecordBatch::try_from_iter([
+        ("url", column(&one("parquet"))),
+        ("text", column(SIMPLIFIED)),
+    ])
+    .expect("a batch");
     let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
     parquet.write(&batch).expect("in memory");
     put(at, "d.parquet", &parquet.into_inner().expect("in memory"));
@@ -157,8 +180,13 @@ fn one_page_in_every_form() {
         seen.entry(language).or_default().insert((field("content"), field("fingerprint")));
     }
     for (language, contents) in &seen {
-        let urls =
-            || members.iter().map(|m| format!("{} {}", m["fingerprint"], m["url"])).collect::<Vec<_>>().join("\n");
+        let urls = || {
+            members
+                .iter()
+                .map(|m| format!("{} {}", m["fingerprint"], m["url"]))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         assert_eq!(contents.len(), 1, "{language}: more than one content\n{}", urls());
     }
     assert_eq!(seen.len(), 3);

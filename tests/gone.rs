@@ -35,12 +35,14 @@ struct Model {
 impl Model {
     /// The model after an epoch at `time`, of which `bench` has the export.
     fn after(&self, bench: &Bench, time: i64) -> Model {
-        let of = |row: &Value| (word(row, "content"), word(row, "cluster"), word(row, "representative"));
+        let of =
+            |row: &Value| (word(row, "content"), word(row, "cluster"), word(row, "representative"));
         let members: BTreeMap<String, Member> =
             bench.lines("members").iter().map(|row| (word(row, "url"), of(row))).collect();
         let mut pairs = BTreeMap::new();
         for row in bench.lines("pairs").iter().filter(|row| row["accepted"] == true) {
-            let similarity = (row["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
+            let similarity =
+                (row["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
             let (a, b) = (word(row, "a"), word(row, "b"));
             pairs.insert((a.clone(), b.clone()), similarity);
             pairs.insert((b, a), similarity);
@@ -52,10 +54,12 @@ impl Model {
         let clusters: BTreeMap<&String, &String> =
             self.members.values().map(|(content, cluster, _)| (content, cluster)).collect();
         for (content, cluster) in clusters.iter().filter(|(content, _)| !live.contains(*content)) {
-            let others = clusters.iter().filter(|(other, of)| *of == cluster && live.contains(*other));
+            let others =
+                clusters.iter().filter(|(other, of)| *of == cluster && live.contains(*other));
             let similarity = |other: &String| self.pairs.get(&((*content).clone(), other.clone()));
             // The most similar, of equal ones the least; those without a pair come last.
-            let best = others.min_by_key(|(other, _)| (std::cmp::Reverse(similarity(other)), **other));
+            let best =
+                others.min_by_key(|(other, _)| (std::cmp::Reverse(similarity(other)), **other));
             if let Some((best, _)) = best {
                 successors.insert((*content).clone(), ((*best).clone(), time));
             }
@@ -127,9 +131,15 @@ fn dead_links_end_at_live_pages() {
                 .map(|row| (row.content.to_string(), (row.successor.to_string(), row.last_time)))
                 .collect();
             assert_eq!(stored, model.successors, "seed {}, step {step}, {kind}", 4 * history + 1);
-            assert_eq!(world.bench.summary()["dead_links"].as_u64().unwrap_or(0), found.len() as u64);
+            assert_eq!(
+                world.bench.summary()["dead_links"].as_u64().unwrap_or(0),
+                found.len() as u64
+            );
             seen += found.len();
-            followed += gone.iter().filter(|row| model.successors.contains_key(&row.content.to_string())).count();
+            followed += gone
+                .iter()
+                .filter(|row| model.successors.contains_key(&row.content.to_string()))
+                .count();
             lost += gone.len() - found.len();
         }
         world.assert_sound();
@@ -144,7 +154,8 @@ fn deliver(bench: &Bench, name: &str, pages: &[(&str, Option<String>)]) {
         None => format!("{}\n", json!({ "url": url, "deleted": true })),
     };
     std::fs::create_dir_all(bench.at("in")).expect("made");
-    std::fs::write(bench.at("in").join(name), pages.iter().map(line).collect::<String>()).expect("written");
+    std::fs::write(bench.at("in").join(name), pages.iter().map(line).collect::<String>())
+        .expect("written");
 }
 
 /// A dead link followed its text only while another page had it, and was lost with it. It leads to
@@ -153,8 +164,10 @@ fn deliver(bench: &Bench, name: &str, pages: &[(&str, Option<String>)]) {
 /// for a search engine have what the page about exports says.
 #[test]
 fn a_dead_link_follows_its_text() {
-    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[pages]\ngone_days = 30\n");
-    let [a, b, c, d] = ["a?x=$1", "b", "c?y=$2", "d"].map(|page| format!("http://h.example/{page}"));
+    let bench =
+        Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[pages]\ngone_days = 30\n");
+    let [a, b, c, d] =
+        ["a?x=$1", "b", "c?y=$2", "d"].map(|page| format!("http://h.example/{page}"));
     let (first, near) = (text(3, 0), text(3, 1));
     let [one, two] = ["http://e.example/1", "http://e.example/2"];
     let little = Some("Not found".to_owned());
@@ -164,35 +177,56 @@ fn a_dead_link_follows_its_text() {
         bench.run_well(&["--now", &day(at)]);
         dead_links(&bench)
     };
-    let links = |links: &[(&String, &String)]| links.iter().map(|(a, b)| ((*a).clone(), (*b).clone())).collect();
+    let links = |links: &[(&String, &String)]| {
+        links.iter().map(|(a, b)| ((*a).clone(), (*b).clone())).collect()
+    };
     let have = [(&*a, Some(first.clone())), (&*b, Some(first)), (&*c, Some(near.clone()))];
     run(1, 0, &[&have[..], &[(one, little.clone()), (two, little)]].concat());
     let found = run(2, 1, &[(&*a, None), (one, None)]);
-    let shown =
-        |url: &str| word(bench.lines("members").iter().find(|row| row["url"] == url).expect("live"), "representative");
+    let shown = |url: &str| {
+        word(
+            bench.lines("members").iter().find(|row| row["url"] == url).expect("live"),
+            "representative",
+        )
+    };
     assert_eq!(found, BTreeMap::from([(a.clone(), shown(&b))]), "b has its text");
-    assert_eq!(run(3, 2, &[(&*b, None)]), links(&[(&a, &c), (&b, &c)]), "c is near, and was in its cluster");
+    assert_eq!(
+        run(3, 2, &[(&*b, None)]),
+        links(&[(&a, &c), (&b, &c)]),
+        "c is near, and was in its cluster"
+    );
     let explained = bench.pagefold("explain", &[&a, "--json"]).stdout;
     let explained: Value = serde_json::from_slice(&explained).expect("JSON");
-    assert_eq!((&explained["text"]["pages"], &explained["cluster"]["representative"]), (&json!(0), &json!(c)));
+    assert_eq!(
+        (&explained["text"]["pages"], &explained["cluster"]["representative"]),
+        (&json!(0), &json!(c))
+    );
     let into = "http://h.example/c?y=%242";
     maps(&bench, "select '\"'", &format!("\"{a}\" \"{into}\";\n\"{b}\" \"{into}\";\n"));
     let folds = |url: &str, into: Option<&str>| {
-        let (update, doc) = (json!({ "update": { "_id": url } }), json!({ "doc": { "folds_into": into } }));
+        let (update, doc) =
+            (json!({ "update": { "_id": url } }), json!({ "doc": { "folds_into": into } }));
         format!("{update}\n{doc}\n")
     };
     let live = |url: &str| folds(url, Some(shown(url)).filter(|into| into != url).as_deref());
     let bulk = [live(two), folds(&a, Some(&c)), folds(&b, Some(&c)), live(&c)];
     maps(&bench, "with map", &bulk.concat());
 
-    assert_eq!(run(4, 3, &[(&*c, None), (&*d, Some(text(9, 0)))]), links(&[]), "nothing of the cluster is left");
+    assert_eq!(
+        run(4, 3, &[(&*c, None), (&*d, Some(text(9, 0)))]),
+        links(&[]),
+        "nothing of the cluster is left"
+    );
     let back = run(5, 4, &[(&*c, Some(near))]);
     assert_eq!(back, links(&[(&a, &c), (&b, &c)]), "the text of c is back");
     assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 1);
     let sound = bench.pagefold("verify", &["--deep"]);
     assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
     let rows = bench.lines("redirects");
-    assert!(rows.iter().all(|row| (&row["reason"], &row["similarity"]) == (&json!(""), &Value::Null)), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| (&row["reason"], &row["similarity"]) == (&json!(""), &Value::Null)),
+        "{rows:?}"
+    );
     assert_eq!(run(6, 60, &[(&*d, Some(text(9, 1)))]), links(&[]), "forgotten");
     assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 0);
 }
@@ -214,7 +248,10 @@ for row in base.execute(sys.argv[1]):
     print(row[0])
 "#;
     let sql = sql.split("```").next().expect("an end");
-    let python = std::process::Command::new("python3").args(["-c", script, sql]).current_dir(bench.at("")).output();
+    let python = std::process::Command::new("python3")
+        .args(["-c", script, sql])
+        .current_dir(bench.at(""))
+        .output();
     let Ok(output) = python else { return skip("python3 with sqlite3") };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);

@@ -34,7 +34,8 @@ fn three_hosts_are_one() {
         run.succeeded(&scene, 1);
         let told = scene.run_json();
         let shares = told["process"].as_array().expect("a list");
-        let records: Vec<u64> = shares.iter().filter_map(|share| share["records"].as_u64()).collect();
+        let records: Vec<u64> =
+            shares.iter().filter_map(|share| share["records"].as_u64()).collect();
         assert!(records.len() == 3 && records.iter().all(|n| *n > 0 || !is_larger), "{told}");
         assert_eq!((&told["refused"], &told["splits_resumed"]), (&0.into(), &0.into()), "{told}");
         assert!(told["splits_done"] == told["inputs"] || !is_larger, "{told}");

@@ -13,8 +13,17 @@ use workers::store::Store;
 
 /// `n` pages of a host, as JSON lines.
 fn pages(host: &str, n: u64) -> String {
-    let text = |n: u64| (0..30).map(|w| format!("word{}", (n * 977 + w * w * 31) % 4093)).collect::<Vec<_>>().join(" ");
-    (0..n).map(|n| format!("{}\n", json!({ "url": format!("http://{host}.example/{n}"), "text": text(n) }))).collect()
+    let text = |n: u64| {
+        (0..30)
+            .map(|w| format!("word{}", (n * 977 + w * w * 31) % 4093))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    (0..n)
+        .map(|n| {
+            format!("{}\n", json!({ "url": format!("http://{host}.example/{n}"), "text": text(n) }))
+        })
+        .collect()
 }
 
 /// A bench that reads the folder `in` with these files.
@@ -30,7 +39,8 @@ fn put(bench: &Bench, name: &str, text: &str) {
 }
 
 fn run_json(bench: &Bench) -> Value {
-    serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written")).expect("JSON")
+    serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written"))
+        .expect("JSON")
 }
 
 fn urls(bench: &Bench) -> Vec<String> {
@@ -43,7 +53,8 @@ fn planned(bench: &Bench) -> (Job, Store, Plan) {
         "store": bench.at("store"), "read": { "inputs": [bench.at("in")] }, "output": { "dir": bench.at("out") },
     });
     let job: Job = serde_json::from_value(job).expect("a job");
-    let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
+    let store =
+        Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
     let plan = plan::plan(&job, &store, None, 0).expect("planned").expect("something new");
     let plan = plan.freeze(&job.store, 1).expect("frozen");
     (job, store, plan)
@@ -73,7 +84,8 @@ fn a_file_that_changes_is_left_to_a_later_run() {
     let (job, store, plan) = planned(&bench);
     put(&bench, "a.jsonl", &pages("a", 5));
     let receipts = work(&job, &plan);
-    let committed = workers::commit::commit(&job, &store, None, &plan, receipts, 1, &[]).expect("committed");
+    let committed =
+        workers::commit::commit(&job, &store, None, &plan, receipts, 1, &[]).expect("committed");
     assert_eq!(committed.left, [bench.at("in/a.jsonl").display().to_string()]);
     assert_eq!((committed.counts.read, committed.head.manifest.counters["inputs_left"]), (4, 1));
     bench.run_well(&[]);
@@ -88,8 +100,13 @@ fn nothing_is_committed_if_all_inputs_change() {
     let (job, store, plan) = planned(&bench);
     put(&bench, "a.jsonl", &pages("a", 5));
     let receipts = work(&job, &plan);
-    let error = workers::commit::commit(&job, &store, None, &plan, receipts, 1, &[]).err().expect("refused");
-    assert!(error.kind() == workers::error::Kind::TryAgain && error.to_string().contains("a.jsonl"), "{error}");
+    let error = workers::commit::commit(&job, &store, None, &plan, receipts, 1, &[])
+        .err()
+        .expect("refused");
+    assert!(
+        error.kind() == workers::error::Kind::TryAgain && error.to_string().contains("a.jsonl"),
+        "{error}"
+    );
     bench.run_well(&[]);
     assert_eq!((urls(&bench).len(), run_json(&bench)["epoch"].clone()), (5, 1.into()));
 }
@@ -102,7 +119,8 @@ fn a_touched_input_costs_nothing() {
     let (job, _, plan) = planned(&bench);
     work(&job, &plan);
     let touch = |name: &str| {
-        let file = std::fs::File::options().append(true).open(bench.at("in").join(name)).expect("opened");
+        let file =
+            std::fs::File::options().append(true).open(bench.at("in").join(name)).expect("opened");
         file.set_modified(SystemTime::now() + Duration::from_secs(7)).expect("touched");
     };
     touch("a.jsonl");
@@ -120,18 +138,25 @@ fn a_touched_input_costs_nothing() {
 #[test]
 fn division_changes_no_result() {
     let large = (0..6).map(|_| pages("a", 1500)).collect::<String>().replace("1499\"", "1499\"}{");
-    let files: Vec<(String, String)> = (0..30).map(|n| (format!("{n:02}.jsonl"), pages("b", n * 7) + "{\n")).collect();
-    let mut files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let files: Vec<(String, String)> =
+        (0..30).map(|n| (format!("{n:02}.jsonl"), pages("b", n * 7) + "{\n")).collect();
+    let mut files: Vec<(&str, &str)> =
+        files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     files.push(("large.jsonl", &large));
     let results = |threads: &str| {
         let bench = bench(&files);
         bench.run_well(&["--threads", threads, "--now", "1000", "--allow", "rejects"]);
         let (results, run) = (bench.results(), run_json(&bench));
         let name = bench.at("").display().to_string();
-        let rejects = std::fs::read_to_string(bench.at("out/rejects.jsonl")).expect("exported").replace(&name, "");
+        let rejects = std::fs::read_to_string(bench.at("out/rejects.jsonl"))
+            .expect("exported")
+            .replace(&name, "");
         let mut summary: Value = serde_json::from_slice(&results["summary.json"]).expect("JSON");
         // Digests of files that have the names of the inputs.
-        summary.as_object_mut().expect("an object").retain(|key, _| key != "files" && key != "store");
+        summary
+            .as_object_mut()
+            .expect("an object")
+            .retain(|key, _| key != "files" && key != "store");
         (summary, rejects, bench.tables(), run["splits_done"].as_u64().expect("a number"))
     };
     let (one, many) = (results("1"), results("16"));

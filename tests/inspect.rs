@@ -73,7 +73,10 @@ fn a_damaged_store_gives_no_other_answer() {
                 same += 1;
             }
             Some(74) => {
-                assert!(said.contains("pagefold verify") && !said.contains("panicked"), "{what}: {said}");
+                assert!(
+                    said.contains("pagefold verify") && !said.contains("panicked"),
+                    "{what}: {said}"
+                );
                 scene.run_again(&bench, &what);
                 refused += 1;
             }
@@ -103,10 +106,17 @@ fn a_lost_format_is_told() {
 fn a_limit_of_files_is_told() {
     let scene = Scene::new();
     let bench = scene.empty_bench();
-    let script = format!("ulimit -f 2; exec {} run job.toml --threads 1", crate::workbench::pagefold());
-    let output = std::process::Command::new("sh").arg("-c").arg(script).current_dir(bench.at("")).output();
+    let script =
+        format!("ulimit -f 2; exec {} run job.toml --threads 1", crate::workbench::pagefold());
+    let output =
+        std::process::Command::new("sh").arg("-c").arg(script).current_dir(bench.at("")).output();
     let output = output.expect("started");
-    assert!(matches!(output.status.code(), Some(73 | 74)), "{:?}: {}", output.status, told(&output));
+    assert!(
+        matches!(output.status.code(), Some(73 | 74)),
+        "{:?}: {}",
+        output.status,
+        told(&output)
+    );
     assert!(told(&output).contains("arge"), "{}", told(&output));
     bench.run_well(&["--threads", "1"]);
 }
@@ -118,9 +128,18 @@ fn a_flipped_bit_is_found() {
     let (scene, bench) = two_epochs();
     let mut random = Random::seeded();
     let mut flips = 0;
-    let stored = [files(bench.at("store/data")), files(bench.at("store/manifest")), vec![bench.at("store/FORMAT")]];
+    let stored = [
+        files(bench.at("store/data")),
+        files(bench.at("store/manifest")),
+        vec![bench.at("store/FORMAT")],
+    ];
     for path in stored.concat() {
-        let name = path.strip_prefix(bench.at("store")).expect("in the store").to_str().expect("UTF-8").to_owned();
+        let name = path
+            .strip_prefix(bench.at("store"))
+            .expect("in the store")
+            .to_str()
+            .expect("UTF-8")
+            .to_owned();
         let bytes = std::fs::read(&path).expect("readable");
         for at in positions(bytes.len(), 100) {
             let bit = random.below(8);
@@ -129,16 +148,26 @@ fn a_flipped_bit_is_found() {
                 store.and_then(|store| workers::verify::verify(&store, true))
             });
             let found = match report {
-                Ok(report) => report.findings.iter().map(|f| format!("{}: {}", f.path.display(), f.what)).collect(),
+                Ok(report) => report
+                    .findings
+                    .iter()
+                    .map(|f| format!("{}: {}", f.path.display(), f.what))
+                    .collect(),
                 Err(error) => vec![error.to_string()],
             };
-            assert!(found.iter().any(|line| line.contains(&name)), "{name}: byte {at}, bit {bit}: {found:?}");
+            assert!(
+                found.iter().any(|line| line.contains(&name)),
+                "{name}: byte {at}, bit {bit}: {found:?}"
+            );
             flips += 1;
         }
         let at = random.below(bytes.len() as u64) as usize;
         let output = flipped(&path, at, random.below(8), || bench.pagefold("verify", &["--full"]));
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), told(&output));
-        assert!(!output.status.success() && said.contains(&name) && !said.contains("panicked"), "{name}: {said}");
+        assert!(
+            !output.status.success() && said.contains(&name) && !said.contains("panicked"),
+            "{name}: {said}"
+        );
         std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
         assert!(!bench.pagefold("verify", &[]).status.success(), "{name}: cut");
         std::fs::write(&path, &bytes).expect("written");
@@ -163,7 +192,10 @@ fn a_damaged_head_stops() {
             let stderr = told(&output);
             assert_eq!(output.status.code(), Some(74), "byte {at}, bit {bit}, {command}: {stderr}");
             let line = failure(&stderr);
-            assert!(stderr.lines().count() == 1 && line.contains("damaged manifest"), "{command}: {stderr}");
+            assert!(
+                stderr.lines().count() == 1 && line.contains("damaged manifest"),
+                "{command}: {stderr}"
+            );
         }
     }
     scene.check_done(&bench, "all put back");
@@ -183,14 +215,17 @@ fn a_damaged_footer_stops() {
         }
         let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8");
         let trailer = bytes.len() - 10;
-        let length = u32::from_le_bytes(bytes[trailer..trailer + 4].try_into().expect("four bytes")) as usize;
+        let length = u32::from_le_bytes(bytes[trailer..trailer + 4].try_into().expect("four bytes"))
+            as usize;
         let in_footer = trailer - length + random.below(length as u64) as usize;
         for at in [in_footer, trailer + random.below(4) as usize] {
             let bit = random.below(8);
             // The run of a second epoch reads what the first one wrote.
             let again = scene.bench();
-            let first = again.at("store").join(path.strip_prefix(bench.at("store")).expect("in the store"));
-            let mut outputs = vec![(&bench, flipped(&path, at, bit, || bench.pagefold("export", &[])))];
+            let first =
+                again.at("store").join(path.strip_prefix(bench.at("store")).expect("in the store"));
+            let mut outputs =
+                vec![(&bench, flipped(&path, at, bit, || bench.pagefold("export", &[])))];
             if first.exists() {
                 outputs.push((&again, flipped(&first, at, bit, || again.run(&[]))));
             }
@@ -198,14 +233,20 @@ fn a_damaged_footer_stops() {
                 let stderr = told(output);
                 match output.status.code() {
                     Some(0) => {
-                        assert!(!stderr.contains("panicked"), "{name}: byte {at}, bit {bit}: {stderr}");
+                        assert!(
+                            !stderr.contains("panicked"),
+                            "{name}: byte {at}, bit {bit}: {stderr}"
+                        );
                         scene.check_done(bench, &format!("{name}: byte {at}, bit {bit}"));
                         harmless += 1;
                     }
                     code => {
                         let line = failure(&stderr);
                         assert_eq!(code, Some(74), "{name}: byte {at}, bit {bit}: {stderr}");
-                        assert!(line.contains(name) && line.contains("damaged segment"), "{stderr}");
+                        assert!(
+                            line.contains(name) && line.contains("damaged segment"),
+                            "{stderr}"
+                        );
                         refused += 1;
                     }
                 }
@@ -224,13 +265,16 @@ fn deep_looks_at_sound_bytes() {
     let bench = Bench::new(Path::new("in"), "");
     std::fs::create_dir(bench.at("in")).expect("made");
     for input in files(demo_inputs()) {
-        std::fs::copy(&input, bench.at("in").join(input.file_name().expect("a name"))).expect("copied");
+        std::fs::copy(&input, bench.at("in").join(input.file_name().expect("a name")))
+            .expect("copied");
         bench.run_well(&[]);
     }
     let json = bench.pagefold("verify", &["--deep", "--json"]);
     assert_eq!(json.status.code(), Some(0));
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
-    let by_simhash = |pair: &&serde_json::Value| pair["signature"].as_str().is_some_and(|by| by.starts_with("simhash"));
+    let by_simhash = |pair: &&serde_json::Value| {
+        pair["signature"].as_str().is_some_and(|by| by.starts_with("simhash"))
+    };
     let pairs = bench.lines("pairs").iter().filter(by_simhash).count();
     assert!(pairs > 5, "{pairs}");
     let all = report["recall"]["fingerprints"].as_u64().expect("a number");
@@ -238,15 +282,21 @@ fn deep_looks_at_sound_bytes() {
     assert_eq!(report["recall"], recall);
     let checks = report["checks"].as_array().expect("checks");
     assert!(checks.len() == 20 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
-    let told = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout).expect("UTF-8");
+    let told = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout)
+        .expect("UTF-8");
     assert!(told.contains("20 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
 
     assert_eq!(bench.pagefold("verify", &["--full", "--sample", "3"]).status.code(), Some(64));
     for other in ["simhash.k=2", "keep.by=[\"newest\"]"] {
-        assert_eq!(bench.pagefold("verify", &["--deep", "--set", other]).status.code(), Some(78), "{other}");
+        assert_eq!(
+            bench.pagefold("verify", &["--deep", "--set", other]).status.code(),
+            Some(78),
+            "{other}"
+        );
     }
     // A segment of the head: merged runs leave others behind.
-    let segment = bench.head().manifest.tables["pairs"].runs[0].segments[0].path(&bench.at("store/data/pairs"));
+    let segment = bench.head().manifest.tables["pairs"].runs[0].segments[0]
+        .path(&bench.at("store/data/pairs"));
     let mut bytes = std::fs::read(&segment).expect("readable");
     bytes[100] ^= 1;
     std::fs::write(&segment, bytes).expect("written");
@@ -279,10 +329,14 @@ fn deep_findings_are_listed() {
     let json = bench.pagefold("verify", &["--deep", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     let found = |check: &&serde_json::Value| check["found"].as_u64() > Some(0);
-    let found: Vec<&serde_json::Value> = report["checks"].as_array().expect("checks").iter().filter(found).collect();
+    let found: Vec<&serde_json::Value> =
+        report["checks"].as_array().expect("checks").iter().filter(found).collect();
     assert_eq!((&found[0]["check"], &found[0]["found"]), (&"clusters".into(), &lost.into()));
     // Without clusters nothing folds, which the manifest still says.
-    assert_eq!((found.len(), &found[1]["check"], &found[1]["found"]), (2, &"folded".into(), &1.into()));
+    assert_eq!(
+        (found.len(), &found[1]["check"], &found[1]["found"]),
+        (2, &"folded".into(), &1.into())
+    );
 }
 
 /// `status` reports what the store holds and where its files are, and fails when the store is stale
@@ -295,8 +349,12 @@ fn status_reports() {
     let json = bench.pagefold("status", &["--json", "--max-age", "1h"]);
     assert_eq!(json.status.code(), Some(0));
     let status: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
-    assert_eq!((status["epoch"].as_u64(), status["attempts_unfinished"].as_u64()), (Some(1), Some(0)));
-    let listed = String::from_utf8(bench.pagefold("status", &["--files", "pages"]).stdout).expect("UTF-8");
+    assert_eq!(
+        (status["epoch"].as_u64(), status["attempts_unfinished"].as_u64()),
+        (Some(1), Some(0))
+    );
+    let listed =
+        String::from_utf8(bench.pagefold("status", &["--files", "pages"]).stdout).expect("UTF-8");
     assert!(!listed.is_empty() && listed.lines().all(|path| bench.at(path).is_file()));
     assert_eq!(bench.pagefold("status", &["--files", "nothing"]).status.code(), Some(64));
     std::thread::sleep(std::time::Duration::from_millis(1100));

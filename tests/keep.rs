@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 /// A bench whose job keeps pages by these keys of `[keep]`, and reads scores.
 fn bench(keep: &str) -> Bench {
-    let bench = Bench::new(Path::new("in"), &format!("[read.fields]\nscore = \"quality\"\n[keep]\n{keep}\n"));
+    let bench = Bench::new(
+        Path::new("in"),
+        &format!("[read.fields]\nscore = \"quality\"\n[keep]\n{keep}\n"),
+    );
     std::fs::create_dir(bench.at("in")).expect("made");
     bench
 }
@@ -41,7 +44,8 @@ fn shown(bench: &Bench) -> String {
 fn because(bench: &Bench) -> [String; 3] {
     let explained = bench.pagefold("explain", &[&shown(bench), "--json"]).stdout;
     let explained: Value = serde_json::from_slice(&explained).expect("JSON");
-    ["by", "value", "other"].map(|name| explained["kept"][name].as_str().expect("a word").to_owned())
+    ["by", "value", "other"]
+        .map(|name| explained["kept"][name].as_str().expect("a word").to_owned())
 }
 
 /// Whether `query` says that a page with this row would represent the cluster.
@@ -67,7 +71,11 @@ fn what_was_known_first_stays() {
     assert_eq!(epoch(&bench, 3, "crawl", &[(B, json!({ "deleted": true }))]), C);
     assert_eq!(because(&bench), ["first_seen", "epoch 1", "epoch 2"]);
     assert_eq!(epoch(&bench, 4, "crawl", &[(B, json!({}))]), C);
-    assert_eq!(epoch(&bench, 5, "crawl", &[(C, json!({ "deleted": true }))]), A, "known before B came back");
+    assert_eq!(
+        epoch(&bench, 5, "crawl", &[(C, json!({ "deleted": true }))]),
+        A,
+        "known before B came back"
+    );
 }
 
 /// The page of the highest score represents, and loses that with its score, though no text changes.
@@ -100,7 +108,8 @@ fn scores_of_parquet() {
     .expect("columns");
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
     writer.write(&batch).expect("in memory");
-    std::fs::write(bench.at("in/0.parquet"), writer.into_inner().expect("in memory")).expect("written");
+    std::fs::write(bench.at("in/0.parquet"), writer.into_inner().expect("in memory"))
+        .expect("written");
     assert_eq!(epoch(&bench, 1, "crawl", &[(C, json!({ "quality": 0.300_001 }))]), C);
     assert_eq!(because(&bench), ["score", "0.300001", "0.3"]);
 }
@@ -109,11 +118,16 @@ fn scores_of_parquet() {
 /// sees moves with it, though its text and its date stay.
 #[test]
 fn the_preferred_source_represents() {
-    let bench = bench("by = [\"sources\", \"first_seen\", \"shortest_url\"]\nsources = [\"curated\", \"crawl\"]");
+    let bench = bench(
+        "by = [\"sources\", \"first_seen\", \"shortest_url\"]\nsources = [\"curated\", \"crawl\"]",
+    );
     let dated = || json!({ "date": "2024-05-01" });
     assert_eq!(epoch(&bench, 1, "other", &[(A, dated()), (B, dated())]), A);
     assert_eq!(epoch(&bench, 2, "curated", &[(C, dated())]), C);
-    assert_eq!(because(&bench), ["sources", "curated, number 1 of the order", "other, not in the order"]);
+    assert_eq!(
+        because(&bench),
+        ["sources", "curated, number 1 of the order", "other, not in the order"]
+    );
     assert_eq!(epoch(&bench, 3, "crawl", &[(B, dated()), (C, dated())]), B, "known before C");
     assert_eq!(epoch(&bench, 4, "curated", &[(A, dated())]), A);
 }
@@ -145,7 +159,11 @@ fn the_incumbent_stays() {
     assert!(!would_represent(&bench, "https://d.example/", &json!({})));
     assert_eq!(epoch(&bench, 3, "crawl", &[(C, json!({ "deleted": true }))]), A);
     assert_eq!(because(&bench), ["shortest_url", "19 bytes", "24 bytes"]);
-    assert_eq!(epoch(&bench, 4, "crawl", &[(A, json!({ "deleted": true })), (C, json!({}))]), B, "C is new now");
+    assert_eq!(
+        epoch(&bench, 4, "crawl", &[(A, json!({ "deleted": true })), (C, json!({}))]),
+        B,
+        "C is new now"
+    );
     assert_eq!(epoch(&bench, 5, "crawl", &[(A, json!({}))]), B);
     // A rollback restores who represented.
     let output = bench.pagefold("rollback", &["3"]);

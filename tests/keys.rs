@@ -11,7 +11,8 @@ use workers::document::Id;
 
 /// A text of its own for each number.
 fn text(number: u64) -> String {
-    let words: Vec<String> = (0..20).map(|w| format!("w{}", (number * 7919 + w * 104_729) % 1_000_003)).collect();
+    let words: Vec<String> =
+        (0..20).map(|w| format!("w{}", (number * 7919 + w * 104_729) % 1_000_003)).collect();
     words.join(" ")
 }
 
@@ -64,7 +65,8 @@ fn nine_rows() {
     for (key, form) in [("row", "jsonl"), ("id", "jsonl"), ("row", "gz"), ("id", "gz")] {
         let bench = bench("");
         match form {
-            "gz" => std::fs::write(bench.at("in/a.jsonl.gz"), gzip(lines().as_bytes())).expect("written"),
+            "gz" => std::fs::write(bench.at("in/a.jsonl.gz"), gzip(lines().as_bytes()))
+                .expect("written"),
             _ => written(&bench, "a.jsonl", &lines()),
         }
         let said = bench.run_well(&["--set", &format!("read.key={key}")]);
@@ -95,12 +97,14 @@ fn nine_rows_filtered() {
         let key = format!("read.key={key}");
         bench.run_well(&["--set", &key]);
         let filter = |more: &[&str]| {
-            let arguments = [&["--to", "kept", "--removed", "removed", "--set", &key], more].concat();
+            let arguments =
+                [&["--to", "kept", "--removed", "removed", "--set", &key], more].concat();
             let output = bench.pagefold("filter", &arguments);
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         };
         filter(&["--records", "records"]);
-        let read = |dir: &str| std::fs::read_to_string(bench.at(dir).join("a.jsonl")).expect("written");
+        let read =
+            |dir: &str| std::fs::read_to_string(bench.at(dir).join("a.jsonl")).expect("written");
         let (kept, removed) = (read("kept"), read("removed"));
         let representatives = keys(&bench).1;
         let position = |line: &str| lines().find(line).expect("a line as it was");
@@ -108,10 +112,16 @@ fn nine_rows_filtered() {
             "read.key=id" => representatives.iter().any(|id| line.contains(&json!(id).to_string())),
             _ => representatives.iter().any(|row| row.ends_with(&format!("/{}", position(line)))),
         };
-        let (stay, go): (Vec<String>, Vec<String>) =
-            lines().lines().map(|line| format!("{line}\n")).partition(|line| is_kept(&line.as_str()));
+        let (stay, go): (Vec<String>, Vec<String>) = lines()
+            .lines()
+            .map(|line| format!("{line}\n"))
+            .partition(|line| is_kept(&line.as_str()));
         assert_eq!((kept, removed), (stay.concat(), go.concat()), "{key}");
-        assert_eq!(stay.len(), nine().iter().map(|row| row.2).collect::<BTreeSet<_>>().len(), "{key}");
+        assert_eq!(
+            stay.len(),
+            nine().iter().map(|row| row.2).collect::<BTreeSet<_>>().len(),
+            "{key}"
+        );
         filter(&["--undo", "again"]);
         assert_eq!(read("again"), lines());
     }
@@ -151,7 +161,11 @@ fn the_key_is_identity() {
     bench.run_well(&["--set", "read.key=id"]);
     let refused = bench.run(&["--set", "read.key=row"]);
     let said = failure(&refused.stderr);
-    assert!(refused.status.code() == Some(78) && said.contains("read.key = \"id\", the job says \"row\""), "{said}");
+    assert!(
+        refused.status.code() == Some(78)
+            && said.contains("read.key = \"id\", the job says \"row\""),
+        "{said}"
+    );
     let rebuilt = bench.pagefold("rebuild", &["--set", "read.key=row"]);
     assert!(rebuilt.status.success(), "{}", String::from_utf8_lossy(&rebuilt.stderr));
     assert_eq!(keys(&bench).0.len(), 9);
@@ -201,7 +215,8 @@ fn known_corpora_in_parquet() {
     });
     let tags = Arc::new(tags.finish()) as ArrayRef;
     let inside = |url: &[String]| {
-        let warc = [("offset", counts.clone()), ("file", texts(&["a".into(), "b".into()]))].to_vec();
+        let warc =
+            [("offset", counts.clone()), ("file", texts(&["a".into(), "b".into()]))].to_vec();
         let warc = Arc::new(StructArray::try_from(warc).expect("a struct")) as ArrayRef;
         let fields = [
             ("url", texts(url)),
@@ -235,13 +250,22 @@ fn known_corpora_in_parquet() {
         let batch = batch.expect("a batch");
         let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
         writer.write(&batch).expect("in memory");
-        std::fs::write(bench.at("in").join(format!("{name}.parquet")), writer.into_inner().expect("in memory"))
-            .expect("written");
+        std::fs::write(
+            bench.at("in").join(format!("{name}.parquet")),
+            writer.into_inner().expect("in memory"),
+        )
+        .expect("written");
     }
     let said = bench.run_well(&["--set", "read.rejects_max=0"]);
-    assert!(said.contains("url_in_metadata.url 2") && said.contains("date_in_metadata.date 2"), "{said}");
+    assert!(
+        said.contains("url_in_metadata.url 2") && said.contains("date_in_metadata.date 2"),
+        "{said}"
+    );
     assert_eq!(keys(&bench).0, [urls("datatrove"), urls("fineweb")].concat().into_iter().collect());
-    assert!(bench.lines("members").iter().all(|row| row["date"].is_string() || row["date"].is_number()), "{said}");
+    assert!(
+        bench.lines("members").iter().all(|row| row["date"].is_string() || row["date"].is_number()),
+        "{said}"
+    );
 }
 
 /// The folder of a browser crawler is read as it lies: its archives, not the pages once more that
@@ -279,12 +303,16 @@ fn a_browser_crawlers_folder() {
         ("pages/pages.jsonl", pages.as_bytes()),
         ("pages/extraPages.jsonl", pages.as_bytes()),
         ("indexes/index.cdxj", cdx.as_bytes()),
-        ("logs/crawl-20240501.log", b"{\"timestamp\":\"2024-05-01\",\"logLevel\":\"info\",\"context\":\"general\"}\n"),
+        (
+            "logs/crawl-20240501.log",
+            b"{\"timestamp\":\"2024-05-01\",\"logLevel\":\"info\",\"context\":\"general\"}\n",
+        ),
         ("crawls/crawl.yaml", b"state: done\n"),
         ("datapackage.json", b"{\n  \"profile\": \"data-package\",\n  \"resources\": []\n}\n"),
         ("warc-cdx/rec-0.cdx", b" CDX N b a m s k r M S V g\n"),
     ];
-    let expected: BTreeSet<String> = ["http://a.example/1", "http://a.example/2"].map(str::to_owned).into();
+    let expected: BTreeSet<String> =
+        ["http://a.example/1", "http://a.example/2"].map(str::to_owned).into();
     let folder = bench("");
     for (name, bytes) in files {
         let path = folder.at("in").join(name);
@@ -298,7 +326,9 @@ fn a_browser_crawlers_folder() {
     std::fs::write(wacz.at("in/crawl.wacz"), zip(&files)).expect("written");
     wacz.run_well(&["--set", "read.rejects_max=0"]);
     assert_eq!(keys(&wacz).0, expected);
-    let content = |bench: &Bench| bench.lines("members").iter().map(|row| row["content"].clone()).collect::<Vec<_>>();
+    let content = |bench: &Bench| {
+        bench.lines("members").iter().map(|row| row["content"].clone()).collect::<Vec<_>>()
+    };
     assert_eq!(content(&wacz), content(&folder));
 }
 

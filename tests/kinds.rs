@@ -16,7 +16,9 @@ const PAGES: usize = 6;
 fn texts() -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/news.jsonl.gz");
     let mut lines = String::new();
-    GzDecoder::new(std::fs::File::open(path).expect("there")).read_to_string(&mut lines).expect("UTF-8");
+    GzDecoder::new(std::fs::File::open(path).expect("there"))
+        .read_to_string(&mut lines)
+        .expect("UTF-8");
     let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let first = rows.filter(|row| row["site"] == "one.example").step_by(4);
     first.map(|row| row["text"].as_str().expect("text").to_owned()).collect()
@@ -60,8 +62,11 @@ fn table_of_perturbations() {
     let controls = templates::ALL.iter().map(|template| format!("template: {}", template.name));
     assert!(perturbations.chain(controls).eq(names.iter().copied()), "{names:?}");
 
-    let members: BTreeMap<String, Value> =
-        bench.lines("members").into_iter().map(|row| (row["url"].as_str().expect("a URL").to_owned(), row)).collect();
+    let members: BTreeMap<String, Value> = bench
+        .lines("members")
+        .into_iter()
+        .map(|row| (row["url"].as_str().expect("a URL").to_owned(), row))
+        .collect();
     let accepted: BTreeSet<[String; 2]> = bench
         .lines("pairs")
         .iter()
@@ -73,7 +78,8 @@ fn table_of_perturbations() {
         for row in pairs.labels.iter().filter(|row| row["kind"] == of["kind"]) {
             let [a, b] = ["a", "b"].map(|side| &members[row[side].as_str().expect("a URL")]);
             let [x, y] = [a, b].map(|page| page["content"].as_str().expect("a content").to_owned());
-            let is_joined = x == y || accepted.contains(&[x.clone(), y.clone()]) || accepted.contains(&[y, x]);
+            let is_joined =
+                x == y || accepted.contains(&[x.clone(), y.clone()]) || accepted.contains(&[y, x]);
             let is_same = row["same"] == true;
             *if is_same { &mut same } else { &mut differ } += 1;
             joined[usize::from(is_same)] += u64::from(is_joined);
@@ -83,11 +89,14 @@ fn table_of_perturbations() {
         let found = |level: &str| ["same", "joined", "right"].map(|key| of[level][key].clone());
         assert_eq!([found("pair"), found("cluster")], [measure(joined), measure(clusters)], "{of}");
         assert_eq!(of["differ"], differ, "{of}");
-        let wrong: u64 = of["wrong"].as_object().expect("rules").values().filter_map(Value::as_u64).sum();
+        let wrong: u64 =
+            of["wrong"].as_object().expect("rules").values().filter_map(Value::as_u64).sum();
         assert_eq!(wrong, same - joined[1] + joined[0], "{of}");
         // What is never forgiven on a page that someone else made is forgiven on none.
         let kind = of["kind"].as_str().expect("a name");
-        if ["counter differs", "clock differs", "full width", "punctuation in ASCII"].contains(&kind) {
+        if ["counter differs", "clock differs", "full width", "punctuation in ASCII"]
+            .contains(&kind)
+        {
             assert_eq!(joined[1], same, "{of}");
         }
         if kind.starts_with("template: ") {
@@ -107,11 +116,16 @@ fn differences_are_counted() {
              有关负责人回答了大家关心的问题。\n阅读 {reads}"
         )
     };
-    let texts =
-        [meeting("三", "北京", 12), meeting("三", "北京", 907), meeting("五", "北京", 12), meeting("三", "上海", 12)];
+    let texts = [
+        meeting("三", "北京", 12),
+        meeting("三", "北京", 907),
+        meeting("五", "北京", 12),
+        meeting("三", "上海", 12),
+    ];
     let bench = Bench::new(Path::new("in.jsonl"), "");
     let url = |n: usize| format!("http://site{n}.example/{n}");
-    let pages: Vec<Value> = texts.iter().enumerate().map(|(n, text)| json!({ "url": url(n), "text": text })).collect();
+    let pages: Vec<Value> =
+        texts.iter().enumerate().map(|(n, text)| json!({ "url": url(n), "text": text })).collect();
     write(&bench, "in.jsonl", &pages);
     let judged = |a: usize, b: usize, same: bool| json!({ "a": url(a), "b": url(b), "same": same });
     // A reader may hold another place for a slip.
@@ -124,5 +138,8 @@ fn differences_are_counted() {
         })
     };
     let rows = [row("ordinal", false, 1), row("name", false, 0), row("counter", true, 1)];
-    assert_eq!(report["differences"], json!({ "text_pairs": 3, "read": 3, "not_aligned": 0, "rows": rows }));
+    assert_eq!(
+        report["differences"],
+        json!({ "text_pairs": 3, "read": 3, "not_aligned": 0, "rows": rows })
+    );
 }

@@ -8,7 +8,8 @@ const SIMHASH: &str = "[confirm]\nby = \"fingerprint\"\n[contents]\ntext = \"non
 fn bench(inputs: &Path, evidence: bool) -> Bench {
     let bench = Bench::new(inputs, &format!("{SIMHASH}evidence = {evidence}\n"));
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("a job");
-    std::fs::write(bench.at("job.toml"), format!("minhash = false\nsentences = false\n{job}")).expect("written");
+    std::fs::write(bench.at("job.toml"), format!("minhash = false\nsentences = false\n{job}"))
+        .expect("written");
     bench
 }
 
@@ -31,11 +32,16 @@ fn evidence_is_not_needed() {
         let (mut expected, found) = (with.multisets(), without.multisets());
         let evidence = expected.remove("evidence");
         assert!(evidence.is_some_and(|(rows, _)| rows > 50), "{what}");
-        let found: Vec<_> = found.into_iter().filter(|(name, (rows, _))| name != "evidence" || *rows > 0).collect();
+        let found: Vec<_> =
+            found.into_iter().filter(|(name, (rows, _))| name != "evidence" || *rows > 0).collect();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{what}");
         for (_, bench) in &benches {
             let verified = bench.pagefold("verify", &["--deep"]);
-            assert!(verified.status.success(), "{what}: {}", String::from_utf8_lossy(&verified.stdout));
+            assert!(
+                verified.status.success(),
+                "{what}: {}",
+                String::from_utf8_lossy(&verified.stdout)
+            );
         }
     };
     for (_, bench) in &benches {
@@ -50,7 +56,10 @@ fn evidence_is_not_needed() {
         let url = &member["url"];
         match n % 5 {
             0 => lines.push_str(&format!("{{\"url\":{url},\"deleted\":true}}\n")),
-            1 => lines.push_str(&format!("{{\"url\":{url},\"text\":\"{}\"}}\n", crate::texts::text(n as u64 / 40, 0))),
+            1 => lines.push_str(&format!(
+                "{{\"url\":{url},\"text\":\"{}\"}}\n",
+                crate::texts::text(n as u64 / 40, 0)
+            )),
             _ => {}
         }
     }
@@ -60,7 +69,14 @@ fn evidence_is_not_needed() {
     }
     alike("a change");
     for (_, bench) in &benches {
-        bench.run_well(&["--threads", "2", "--now", "1700000002", "--set", "confirm.distance_max=1"]);
+        bench.run_well(&[
+            "--threads",
+            "2",
+            "--now",
+            "1700000002",
+            "--set",
+            "confirm.distance_max=1",
+        ]);
         bench.run_well(&["--threads", "2", "--now", "1700000003"]);
     }
     alike("decided again");
@@ -102,6 +118,9 @@ fn evidence_is_needed_otherwise() {
         let set = fewer.remove(left_out);
         let (code, told) = run(&fewer);
         assert_eq!(code, Some(78), "without {set}: {told}");
-        assert!(told.contains("[contents] evidence = false: only where fingerprints decide; add"), "{told}");
+        assert!(
+            told.contains("[contents] evidence = false: only where fingerprints decide; add"),
+            "{told}"
+        );
     }
 }

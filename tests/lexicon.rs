@@ -12,8 +12,7 @@ use workers::text::signatures::{self, Shinglings, SignatureKind, Signer, Text};
 /// Chinese and English articles of made-up sentences, each with copies in which a few stop words or
 /// content words differ.
 fn crawl(random: &mut Random) -> BTreeMap<String, String> {
-    let english =
-        "minister budget speech house spring river market school engine winter harvest library station doctor village";
+    let english = "minister budget speech house spring river market school engine winter harvest library station doctor village";
     let chinese: Vec<char> =
         "会议北京举行经济发展气候变化学校图书医院城市工农业科技教育文音乐历史世界企政府社环境能源交通铁路"
             .chars()
@@ -25,11 +24,16 @@ fn crawl(random: &mut Random) -> BTreeMap<String, String> {
         let script = article % 2;
         let anchor = |random: &mut Random| anchors[script][random.below(5) as usize].to_owned();
         let word = |random: &mut Random| match script {
-            0 => format!("{}{}", english[random.below(english.len() as u64) as usize], random.below(25)),
+            0 => format!(
+                "{}{}",
+                english[random.below(english.len() as u64) as usize],
+                random.below(25)
+            ),
             _ => (0..2).map(|_| chinese[random.below(chinese.len() as u64) as usize]).collect(),
         };
         let length = 30 + random.below(40);
-        let original: Vec<[String; 3]> = (0..length).map(|_| [anchor(random), word(random), word(random)]).collect();
+        let original: Vec<[String; 3]> =
+            (0..length).map(|_| [anchor(random), word(random), word(random)]).collect();
         for copy in 0..3 {
             let mut phrases = original.clone();
             for _ in 0..copy * random.below(3) {
@@ -40,7 +44,8 @@ fn crawl(random: &mut Random) -> BTreeMap<String, String> {
                 }
             }
             let (space, stop) = if script == 0 { (" ", ". ") } else { ("", "。") };
-            let sentences: Vec<String> = phrases.chunks(10).map(|phrases| phrases.concat().join(space)).collect();
+            let sentences: Vec<String> =
+                phrases.chunks(10).map(|phrases| phrases.concat().join(space)).collect();
             pages.insert(format!("http://h{copy}.example/{article}"), sentences.join(stop));
         }
     }
@@ -83,7 +88,8 @@ fn counts_distinct_texts() {
     assert!(!bench.at("store").exists() && !bench.at("out").exists());
 
     let mut featurizer =
-        Featurizer::new(&features::Options::default(), &normalize::Options::default()).expect("no files to read");
+        Featurizer::new(&features::Options::default(), &normalize::Options::default())
+            .expect("no files to read");
     let mut normals = BTreeSet::new();
     for text in pages.values() {
         let mut normal = String::new();
@@ -100,7 +106,9 @@ fn counts_distinct_texts() {
     }
     counts.retain(|_, texts| *texts >= 2);
     let mut expected = format!("documents\t{}\n", normals.len());
-    counts.iter().for_each(|(word, texts)| writeln!(expected, "{word}\t{texts}").expect("a string"));
+    counts
+        .iter()
+        .for_each(|(word, texts)| writeln!(expected, "{word}\t{texts}").expect("a string"));
     let one = std::fs::read_to_string(bench.at("new/one.tsv")).expect("written");
     let (head, rest): (Vec<&str>, Vec<&str>) = one.lines().partition(|line| line.starts_with('#'));
     assert_eq!(rest.join("\n") + "\n", expected);
@@ -120,15 +128,22 @@ fn counts_distinct_texts() {
     }
     for (kind, sample) in [("idf", None), ("i-match", Some("50")), ("stop-words", None)] {
         let more: &[&str] = &sample.map_or(vec![], |sample| vec!["--sample", sample]);
-        let first = lexicon(&bench, &[&["--out", "a", "--kind", kind, "--threads", "1"], more].concat());
-        let other = ["--out", "b", "--kind", kind, "--threads", "5", "--set", "read.inputs=[\"other\"]"];
+        let first =
+            lexicon(&bench, &[&["--out", "a", "--kind", kind, "--threads", "1"], more].concat());
+        let other =
+            ["--out", "b", "--kind", kind, "--threads", "5", "--set", "read.inputs=[\"other\"]"];
         let second = lexicon(&bench, &[&other[..], more].concat());
-        let (a, b) = (std::fs::read(bench.at("a")).expect("written"), std::fs::read(bench.at("b")).expect("written"));
+        let (a, b) = (
+            std::fs::read(bench.at("a")).expect("written"),
+            std::fs::read(bench.at("b")).expect("written"),
+        );
         assert!(a == b, "{kind}: other bytes");
         assert_eq!(first["digest"], second["digest"]);
         if sample.is_some() {
-            let (texts, one_in) =
-                (first["texts"].as_u64().expect("a count"), first["one_in"].as_u64().expect("a number"));
+            let (texts, one_in) = (
+                first["texts"].as_u64().expect("a count"),
+                first["one_in"].as_u64().expect("a number"),
+            );
             assert!(texts <= 50 && texts > 0 && one_in > 1, "{first}");
         }
     }
@@ -144,33 +159,65 @@ fn mistakes() {
         let output = bench.pagefold(command, arguments);
         let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert!(expected.iter().all(|what| stderr.contains(what)), "{stderr} lacks one of {expected:?}");
+        assert!(
+            expected.iter().all(|what| stderr.contains(what)),
+            "{stderr} lacks one of {expected:?}"
+        );
         assert!(!bench.at("x.tsv").exists());
     };
     let lexicon = "`pagefold lexicon JOB --out FILE` makes one";
     fails("run", &["--set", "signatures=[{kind=\"i_match\"}]"], 78, &["i_match: lexicon", lexicon]);
-    fails("run", &["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"], 66, &["gone.tsv", lexicon]);
+    fails(
+        "run",
+        &["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"],
+        66,
+        &["gone.tsv", lexicon],
+    );
     fails("run", &["--set", "features.idf=\"gone.tsv\""], 66, &["gone.tsv", lexicon]);
     fails("lexicon", &[], 64, &["--out"]);
     fails("lexicon", &["--out", "x.tsv", "--sample", "0"], 64, &["--sample"]);
     fails("lexicon", &["--out", "in"], 64, &["--out in", "folder"]);
     fails("lexicon", &["--out", "job.toml/x.tsv"], 73, &["job.toml"]);
     fails("lexicon", &["--out", "x.tsv", "--docs-min", "1000000"], 66, &["lower --docs-min"]);
-    fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"gone.warc\"]"], 66, &["gone.warc"]);
+    fails(
+        "lexicon",
+        &["--out", "x.tsv", "--set", "read.inputs=[\"gone.warc\"]"],
+        66,
+        &["gone.warc"],
+    );
     std::fs::write(bench.at("bad.jsonl"), "{broken\n{broken\n").expect("written");
-    fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"bad.jsonl\"]"], 65, &["bad_json 2", "rejects_max"]);
-    std::fs::write(bench.at("none.jsonl"), "{\"url\":\"http://a.example/\",\"deleted\":true}\n").expect("written");
-    fails("lexicon", &["--out", "x.tsv", "--set", "read.inputs=[\"none.jsonl\"]"], 66, &["job.toml", "no text"]);
+    fails(
+        "lexicon",
+        &["--out", "x.tsv", "--set", "read.inputs=[\"bad.jsonl\"]"],
+        65,
+        &["bad_json 2", "rejects_max"],
+    );
+    std::fs::write(bench.at("none.jsonl"), "{\"url\":\"http://a.example/\",\"deleted\":true}\n")
+        .expect("written");
+    fails(
+        "lexicon",
+        &["--out", "x.tsv", "--set", "read.inputs=[\"none.jsonl\"]"],
+        66,
+        &["job.toml", "no text"],
+    );
     // A job that names a lexicon which does not exist yet can make it.
-    self::lexicon(&bench, &["--out", "gone.tsv", "--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
+    self::lexicon(
+        &bench,
+        &["--out", "gone.tsv", "--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"],
+    );
     bench.run_well(&["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
 }
 
 /// The pairs that share a key, by brute force over all texts.
-fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind: SignatureKind) -> BTreeSet<(Id, Id)> {
+fn by_keys(
+    pages: &BTreeMap<String, String>,
+    list: &[signatures::Options],
+    kind: SignatureKind,
+) -> BTreeSet<(Id, Id)> {
     let normal_options = normalize::Options::default();
     let mut signer = Signer::new(list, &normal_options).expect("read");
-    let mut featurizer = Featurizer::new(&features::Options::default(), &normal_options).expect("no files to read");
+    let mut featurizer =
+        Featurizer::new(&features::Options::default(), &normal_options).expect("no files to read");
     let mut signed: BTreeMap<Id, BTreeSet<u64>> = BTreeMap::new();
     let (mut words, mut made, mut shinglings) = (Vec::new(), Vec::new(), Shinglings::default());
     for text in pages.values() {
@@ -186,9 +233,17 @@ fn by_keys(pages: &BTreeMap<String, String>, list: &[signatures::Options], kind:
     let mut pairs = BTreeSet::new();
     let mut largest: BTreeMap<u64, usize> = BTreeMap::new();
     signed.values().flatten().for_each(|key| *largest.entry(*key).or_default() += 1);
-    assert!(largest.values().all(|contents| *contents <= 64), "all are pivots, so that every pair is examined");
+    assert!(
+        largest.values().all(|contents| *contents <= 64),
+        "all are pivots, so that every pair is examined"
+    );
     for (a, keys) in &signed {
-        pairs.extend(signed.iter().filter(|(b, others)| a < b && !keys.is_disjoint(others)).map(|(b, _)| (*a, *b)));
+        pairs.extend(
+            signed
+                .iter()
+                .filter(|(b, others)| a < b && !keys.is_disjoint(others))
+                .map(|(b, _)| (*a, *b)),
+        );
     }
     pairs
 }
@@ -236,9 +291,20 @@ fn each_signature_alone() {
         }
         println!("{}: {} pairs", kind.name(), found.len());
         assert!(found.len() >= 40, "{}: {} pairs try little", kind.name(), found.len());
-        assert!(found == expected, "{}: {} pairs, brute force {}", kind.name(), found.len(), expected.len());
+        assert!(
+            found == expected,
+            "{}: {} pairs, brute force {}",
+            kind.name(),
+            found.len(),
+            expected.len()
+        );
         let output = bench.pagefold("verify", &[&job[..], &["--deep"]].concat());
-        assert!(output.status.success(), "{}: {}", kind.name(), String::from_utf8_lossy(&output.stdout));
+        assert!(
+            output.status.success(),
+            "{}: {}",
+            kind.name(),
+            String::from_utf8_lossy(&output.stdout)
+        );
     }
 }
 
@@ -247,10 +313,20 @@ fn each_signature_alone() {
 #[test]
 fn the_fast_job_runs() {
     let bench = Bench::new(&demo_inputs(), "");
-    let job = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/fast.toml")).expect("readable");
+    let job = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/fast.toml"))
+        .expect("readable");
     std::fs::write(bench.at("job.toml"), job).expect("written");
     let inputs = format!("read.inputs=[{:?}]", demo_inputs());
-    let sets = ["--set", "store=store", "--set", "output.dir=out", "--set", &inputs, "--set", "output.export=always"];
+    let sets = [
+        "--set",
+        "store=store",
+        "--set",
+        "output.dir=out",
+        "--set",
+        &inputs,
+        "--set",
+        "output.export=always",
+    ];
     let all_forms = [&sets[..], &["--set", "output.formats=[\"jsonl\"]"]].concat();
     bench.run_well(&all_forms);
     let output = bench.pagefold("verify", &[&all_forms[..], &["--deep"]].concat());
@@ -280,7 +356,8 @@ fn the_pages_i_match_loses_nothing() {
         }
         let report = bench.run_well(&[]);
         assert!(!report.contains("alone proposes pairs"), "{report}");
-        let output = bench.pagefold("eval", &["--labels", truth.to_str().expect("UTF-8"), "--json"]);
+        let output =
+            bench.pagefold("eval", &["--labels", truth.to_str().expect("UTF-8"), "--json"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let pair = &report["all"]["pair"];

@@ -18,8 +18,11 @@ fn write(bench: &Bench, name: &str, rows: impl IntoIterator<Item = Value>) {
 /// The pages that fold, with those that they fold into.
 fn redirects(bench: &Bench) -> Vec<(String, String)> {
     let text = |row: &Value, name: &str| row[name].as_str().expect("text").to_owned();
-    let mut rows: Vec<_> =
-        bench.lines("redirects").iter().map(|row| (text(row, "url"), text(row, "representative"))).collect();
+    let mut rows: Vec<_> = bench
+        .lines("redirects")
+        .iter()
+        .map(|row| (text(row, "url"), text(row, "representative")))
+        .collect();
     rows.sort();
     rows
 }
@@ -35,7 +38,8 @@ fn assert_sound(bench: &Bench, more: &[&str]) {
 #[test]
 fn texts_that_say_too_little_fold_no_pages() {
     let lines = || {
-        let headline = (0..30).map(|n| json!({ "url": format!("http://a.example/{n}"), "text": "国际联播快讯" }));
+        let headline = (0..30)
+            .map(|n| json!({ "url": format!("http://a.example/{n}"), "text": "国际联播快讯" }));
         let wall = "Sorry, the page you are looking for does not exist or has been removed. Please log in to continue.";
         let walls = (0..5).map(|n| json!({ "url": format!("http://b.example/{n}"), "text": wall }));
         let post = "今天早上的雨下得很大，路上一个人也没有。";
@@ -50,14 +54,26 @@ fn texts_that_say_too_little_fold_no_pages() {
     };
     let (report, apart) = of(&[]);
     let found = redirects(&apart);
-    assert!(found.len() == 2 && found.iter().all(|(url, _)| url.starts_with("http://c.example/")), "{found:?}");
+    assert!(
+        found.len() == 2 && found.iter().all(|(url, _)| url.starts_with("http://c.example/")),
+        "{found:?}"
+    );
     let little = apart.summary()["little"].clone();
-    assert_eq!((&little["letters_min"], &little["texts"], &little["pages"]), (&10.into(), &2.into(), &35.into()));
+    assert_eq!(
+        (&little["letters_min"], &little["texts"], &little["pages"]),
+        (&10.into(), &2.into(), &35.into())
+    );
     let told = |n: usize, key: &str| little["largest"][n][key].clone();
-    assert_eq!((told(0, "pages"), told(0, "letters"), told(0, "notice")), (30.into(), 6.into(), false.into()));
+    assert_eq!(
+        (told(0, "pages"), told(0, "letters"), told(0, "notice")),
+        (30.into(), 6.into(), false.into())
+    );
     assert_eq!((told(1, "pages"), told(1, "notice")), (5.into(), true.into()));
     assert!(told(0, "url").as_str().is_some_and(|url| url.starts_with("http://a.example/")));
-    assert!(report.contains("little     35 pages of 2 texts that say too little stay apart"), "{report}");
+    assert!(
+        report.contains("little     35 pages of 2 texts that say too little stay apart"),
+        "{report}"
+    );
     assert_sound(&apart, &[]);
 
     let all = ["--set", "clusters.letters_min=0"];
@@ -82,7 +98,9 @@ fn text_gathered_from_a_whole_page_folds_with_identical_text_alone() {
     let menu = |last: u64| (0..30).chain([last]).map(entry).collect::<Vec<_>>();
     let stub = |url: &str, last: u64| {
         let mut html = String::from("<ul>");
-        menu(last).iter().for_each(|entry| write!(html, "<li><a href=/x>{entry}</a></li>").expect("a string"));
+        menu(last)
+            .iter()
+            .for_each(|entry| write!(html, "<li><a href=/x>{entry}</a></li>").expect("a string"));
         json!({ "url": url, "html": html + "</ul>" })
     };
     let main = |url: &str, last: u64| json!({ "url": url, "text": menu(last).join("\n") });
@@ -109,11 +127,16 @@ fn text_gathered_from_a_whole_page_folds_with_identical_text_alone() {
         write(&bench, &format!("{night}.jsonl"), new);
         bench.run_well(&[]);
         if night == 0 {
-            assert_eq!(bench.summary()["counters"]["noted.extracted_by_fallback"], 3, "the stubs have no main text");
+            assert_eq!(
+                bench.summary()["counters"]["noted.extracted_by_fallback"],
+                3,
+                "the stubs have no main text"
+            );
         }
         let mut found = redirects(&bench);
         found.retain(|(url, _)| url != twin);
-        let expected: Vec<_> = expected.into_iter().map(|(url, into)| (url.clone(), into.clone())).collect();
+        let expected: Vec<_> =
+            expected.into_iter().map(|(url, into)| (url.clone(), into.clone())).collect();
         assert_eq!(found, expected, "night {night}");
         assert_sound(&bench, &[]);
         let scratch = self::bench("[confirm]\nfacts = \"off\"\n");
@@ -130,19 +153,30 @@ fn text_gathered_from_a_whole_page_folds_with_identical_text_alone() {
 #[test]
 fn lines_that_hosts_repeat_are_taken_off() {
     let post = |n: u64| {
-        let word = |w: u64| char::from_u32(0x4e00 + ((n * 7919 + w * 104_729) % 5000) as u32).expect("a character");
+        let word = |w: u64| {
+            char::from_u32(0x4e00 + ((n * 7919 + w * 104_729) % 5000) as u32).expect("a character")
+        };
         let line = |from: u64| (from..from + 60).map(word).collect::<String>();
         format!("{}\n{}\n{}", line(0), line(100), line(200))
     };
     let chrome = |site: &str, n: u64| {
-        let lines = |part: &str| (0..8).map(|l| format!("{site} {part} link {l}")).collect::<Vec<_>>().join("\n");
-        format!("{}\n{}\n阅读 {}\n{}", lines("top"), post(n), n * 37 + site.len() as u64, lines("bottom"))
+        let lines = |part: &str| {
+            (0..8).map(|l| format!("{site} {part} link {l}")).collect::<Vec<_>>().join("\n")
+        };
+        format!(
+            "{}\n{}\n阅读 {}\n{}",
+            lines("top"),
+            post(n),
+            n * 37 + site.len() as u64,
+            lines("bottom")
+        )
     };
     let bench = bench("");
     write(
         &bench,
         "one.jsonl",
-        (0..20).map(|n| json!({ "url": format!("http://one.example/{n}"), "text": chrome("one", n) })),
+        (0..20)
+            .map(|n| json!({ "url": format!("http://one.example/{n}"), "text": chrome("one", n) })),
     );
     let mut wet = String::new();
     for n in 0..20 {
@@ -180,6 +214,9 @@ fn lines_that_hosts_repeat_are_taken_off() {
     bench.run_well(&with);
     let of_post = |url: &str| url.rsplit('/').next().map(str::to_owned);
     let found = redirects(&bench);
-    assert!(found.len() == 20 && found.iter().all(|(url, into)| of_post(url) == of_post(into)), "{found:?}");
+    assert!(
+        found.len() == 20 && found.iter().all(|(url, into)| of_post(url) == of_post(into)),
+        "{found:?}"
+    );
     assert_sound(&bench, &with);
 }

@@ -24,7 +24,12 @@ const STRANGE: [&str; 16] = [
 
 /// Runs `pagefold` with `words` in `folder`.
 fn run(folder: &Path, words: &[&str]) -> Output {
-    Command::new(pagefold()).args(words).current_dir(folder).env_remove("RUST_LOG").output().expect("started")
+    Command::new(pagefold())
+        .args(words)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .output()
+        .expect("started")
 }
 
 /// Runs `pagefold` with `words`; asserts the exit code, and that the error has each of `expected`
@@ -37,7 +42,9 @@ fn says(folder: &Path, words: &[&str], code: i32, expected: &[&str]) -> String {
     for what in expected {
         assert!(said.contains(what), "{words:?} does not say {what:?}:\n{said}");
     }
-    let strange = said.split(|c: char| !(c.is_alphanumeric() || c == '_')).find(|word| STRANGE.contains(word));
+    let strange = said
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .find(|word| STRANGE.contains(word));
     let phrase = STRANGE.into_iter().find(|phrase| phrase.contains(' ') && said.contains(phrase));
     assert_eq!((strange, phrase), (None, None), "{words:?}:\n{said}");
     said
@@ -49,14 +56,14 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
-const GOOD: &str =
-    "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
+const GOOD: &str = "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
 
 /// A folder with a sound input `in.jsonl` and a job that reads `inputs`.
 fn scene(inputs: &str, more: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), "in.jsonl", GOOD);
-    let job = format!("store = \"store\"\n[read]\ninputs = {inputs}\n[output]\ndir = \"out\"\n{more}");
+    let job =
+        format!("store = \"store\"\n[read]\ninputs = {inputs}\n[output]\ndir = \"out\"\n{more}");
     write(folder.path(), "job.toml", &job);
     folder
 }
@@ -83,17 +90,32 @@ fn of_a_job_file() {
     );
     // What would have no effect.
     for (keys, expected) in [
-        ("hosts = [\"*.d.example\", \"*.D.example\"]", "[keep] hosts: \"*.D.example\" is there twice; leave one out"),
-        ("by = [\"score\"]", "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number"),
+        (
+            "hosts = [\"*.d.example\", \"*.D.example\"]",
+            "[keep] hosts: \"*.D.example\" is there twice; leave one out",
+        ),
+        (
+            "by = [\"score\"]",
+            "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number",
+        ),
         ("by = [\"sources\"]", "[keep] sources: `by` has \"sources\", and this names none"),
         ("sources = [\"crawl\"]", "[keep] sources: they have no effect; add \"sources\" to `by`"),
     ] {
         says(&format!("[keep]\n{keys}\n"), &[expected]);
     }
     says("[read]\nsource = \"x\"\n", &["job.toml:6: `[read]` is there twice"]);
-    says("metrics = x.prom\n", &["job.toml:6: `metrics = x.prom`: a text stands in quotes: metrics = \"x.prom\""]);
-    says("[simhash]\nk = 9\n", &["job.toml:7: [simhash] k = 9: a whole number from 0 to 8 is wanted"]);
-    says("[features]\ndictionary = 3\n", &["job.toml:7: [features] dictionary = 3: a path in quotes is wanted"]);
+    says(
+        "metrics = x.prom\n",
+        &["job.toml:6: `metrics = x.prom`: a text stands in quotes: metrics = \"x.prom\""],
+    );
+    says(
+        "[simhash]\nk = 9\n",
+        &["job.toml:7: [simhash] k = 9: a whole number from 0 to 8 is wanted"],
+    );
+    says(
+        "[features]\ndictionary = 3\n",
+        &["job.toml:7: [features] dictionary = 3: a path in quotes is wanted"],
+    );
     says(
         "[features]\ndictionary = \"https://d.example/words.txt\"\n",
         &[
@@ -107,7 +129,10 @@ fn of_a_job_file() {
     );
     // A path that no shell expands.
     for (inputs, remedy) in [
-        ("\"s3://bucket/a.warc.gz\"", "only local files are read; copy it first (aws s3 cp, s5cmd cp), or mount it"),
+        (
+            "\"s3://bucket/a.warc.gz\"",
+            "only local files are read; copy it first (aws s3 cp, s5cmd cp), or mount it",
+        ),
         ("\"https://a.example/x.warc.gz\"", "copy it first (curl -O)"),
         ("\"hf://datasets/x/*.parquet\"", "copy it first (hf download)"),
         ("\"file:///data/x.jsonl\"", "write the path alone, without file:"),
@@ -115,7 +140,12 @@ fn of_a_job_file() {
         ("\"$HOME/crawl\"", "variables are not expanded here"),
     ] {
         let folder = scene(inputs, "");
-        self::says(folder.path(), &["run", "job.toml"], 78, &["job.toml:3: [read] inputs = ", remedy]);
+        self::says(
+            folder.path(),
+            &["run", "job.toml"],
+            78,
+            &["job.toml:3: [read] inputs = ", remedy],
+        );
     }
     for (key, value, expected) in [
         (
@@ -123,13 +153,26 @@ fn of_a_job_file() {
             "s3://b/out",
             "[output] dir = \"s3://b/out\": only local files are written; name a local folder",
         ),
-        ("output.dir", "$HOME/out", "[output] dir = \"$HOME/out\": variables are not expanded here"),
+        (
+            "output.dir",
+            "$HOME/out",
+            "[output] dir = \"$HOME/out\": variables are not expanded here",
+        ),
         ("store", "~/store", "store = \"~/store\": ~ is not expanded here"),
     ] {
         let folder = scene("[\"in.jsonl\"]", "");
         let set = format!("{key}={value}");
-        self::says(folder.path(), &["run", "job.toml", "--set", &set], 78, &[&format!("--set {set}: "), expected]);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 2, "{set} made a folder");
+        self::says(
+            folder.path(),
+            &["run", "job.toml", "--set", &set],
+            78,
+            &[&format!("--set {set}: "), expected],
+        );
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("readable").count(),
+            2,
+            "{set} made a folder"
+        );
     }
 }
 
@@ -141,7 +184,16 @@ fn of_set() {
     let at = folder.path();
     says(
         at,
-        &["run", "job.toml", "--set", "confirm.facts=off", "--set", "simhash.k=two", "--set", "read.inputs=[3]"],
+        &[
+            "run",
+            "job.toml",
+            "--set",
+            "confirm.facts=off",
+            "--set",
+            "simhash.k=two",
+            "--set",
+            "read.inputs=[3]",
+        ],
         78,
         &[
             "--set simhash.k=two: [simhash] k = \"two\": a whole number",
@@ -149,9 +201,24 @@ fn of_set() {
         ],
     );
     says(at, &["run", "job.toml", "--set", "simhash.k"], 64, &["--set simhash.k: not KEY=VALUE"]);
-    says(at, &["run", "job.toml", "--set", "confirm.similarity_min=0.8", "--set", "read.inputs=in.jsonl"], 0, &[]);
+    says(
+        at,
+        &[
+            "run",
+            "job.toml",
+            "--set",
+            "confirm.similarity_min=0.8",
+            "--set",
+            "read.inputs=in.jsonl",
+        ],
+        0,
+        &[],
+    );
     let same = run(at, &["run", "job.toml", "--set", "confirm.similarity_min=8000"]);
-    assert!(String::from_utf8_lossy(&same.stdout).contains("nothing due"), "0.8 and 8000 are the same");
+    assert!(
+        String::from_utf8_lossy(&same.stdout).contains("nothing due"),
+        "0.8 and 8000 are the same"
+    );
 }
 
 /// What is no job, or no command, is told with the command that was meant.
@@ -163,7 +230,10 @@ fn of_commands() {
         at,
         &["run", "in.jsonl"],
         78,
-        &["in.jsonl: JSON, no job file; `pagefold run in.jsonl --to DIR` makes one", "`pagefold init in.jsonl`"],
+        &[
+            "in.jsonl: JSON, no job file; `pagefold run in.jsonl --to DIR` makes one",
+            "`pagefold init in.jsonl`",
+        ],
     );
     write(at, "x.parquet", "PAR1");
     std::fs::write(at.join("x.gz"), [0x1f, 0x8b, 8, 0, 255]).expect("written");
@@ -172,12 +242,23 @@ fn of_commands() {
     says(at, &["run", "."], 78, &[".: a folder, where a TOML file is wanted"]);
     says(at, &["run", "gone.toml"], 78, &["gone.toml: no such file"]);
     says(at, &["job.toml"], 64, &["did you mean `pagefold run job.toml`?"]);
-    says(at, &["in.jsonl"], 64, &["in.jsonl: no command; `pagefold run in.jsonl --to DIR` folds it"]);
+    says(
+        at,
+        &["in.jsonl"],
+        64,
+        &["in.jsonl: no command; `pagefold run in.jsonl --to DIR` folds it"],
+    );
     says(at, &["stauts", "job.toml"], 64, &["did you mean `pagefold status`?"]);
-    let said =
-        says(at, &["frobnicate", "job.toml"], 64, &["frobnicate: no such command; there are run, init, check, "]);
+    let said = says(
+        at,
+        &["frobnicate", "job.toml"],
+        64,
+        &["frobnicate: no such command; there are run, init, check, "],
+    );
     assert!(!said.contains("did you mean"), "{said}");
-    for words in [&["status"][..], &["verify"], &["export"], &["gc"], &["rollback", "1"], &["rebuild"]] {
+    for words in
+        [&["status"][..], &["verify"], &["export"], &["gc"], &["rollback", "1"], &["rebuild"]]
+    {
         let words = [&words[..1], &["job.toml"], &words[1..]].concat();
         says(at, &words, 66, &["no store at store yet; `pagefold run JOB` makes it"]);
     }
@@ -187,9 +268,14 @@ fn of_commands() {
     says(at, &["schedule", "bad.toml", "--cron"], 78, &["bad.toml:2: [simhash] k = 9"]);
     says(at, &["schedule", "gone.toml", "--cron"], 0, &[]);
     let early = run(at, &["schedule", "gone.toml", "--cron"]);
-    let warning: serde_json::Value = serde_json::from_slice(&early.stderr).expect("a line of the log");
+    let warning: serde_json::Value =
+        serde_json::from_slice(&early.stderr).expect("a line of the log");
     assert_eq!(warning["level"], "WARN");
-    assert!(warning["message"].as_str().is_some_and(|message| message.contains("gone.toml: no such job yet")));
+    assert!(
+        warning["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("gone.toml: no such job yet"))
+    );
 }
 
 /// The folder of the job is a place like others: `.` and nothing name it, whatever the job's own
@@ -202,12 +288,17 @@ fn of_the_folder_itself() {
         let place = |name: &str| format!("{name}={}", elsewhere.path().join(name).display());
         let job = folder.path().join("job.toml");
         std::fs::rename(&job, folder.path().join("_job.toml")).expect("renamed");
-        let set =
-            ["--set", &place("store"), "--set", &format!("output.dir={}", elsewhere.path().join("out").display())];
+        let set = [
+            "--set",
+            &place("store"),
+            "--set",
+            &format!("output.dir={}", elsewhere.path().join("out").display()),
+        ];
         says(folder.path(), &[&["run", "_job.toml"], &set[..]].concat(), 0, &[]);
         let again = run(
             elsewhere.path(),
-            &[&["run", folder.path().join("_job.toml").to_str().expect("UTF-8")], &set[..]].concat(),
+            &[&["run", folder.path().join("_job.toml").to_str().expect("UTF-8")], &set[..]]
+                .concat(),
         );
         assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     }
@@ -219,7 +310,12 @@ fn of_the_folder_itself() {
         let dir = format!("output.dir={dir}");
         says(folder.path(), &["run", "job.toml", "--set", &store, "--set", &dir], 0, &[]);
         assert!(folder.path().join("members.jsonl").exists());
-        says(folder.path(), &["run", "job.toml", "--set", &dir], 78, &["[output] dir: the store lies in it"]);
+        says(
+            folder.path(),
+            &["run", "job.toml", "--set", &dir],
+            78,
+            &["[output] dir: the store lies in it"],
+        );
     }
     // The next run would read these results.
     let folder = scene("[\"in\"]", "");
@@ -231,7 +327,12 @@ fn of_the_folder_itself() {
         78,
         &["[output] dir: lies in [read] inputs", "so the next run would read its results as crawl"],
     );
-    says(folder.path(), &["run", "job.toml", "--set", "store=in/store"], 78, &["store: lies in [read] inputs"]);
+    says(
+        folder.path(),
+        &["run", "job.toml", "--set", "store=in/store"],
+        78,
+        &["store: lies in [read] inputs"],
+    );
 }
 
 /// A store that was built by another identity names all keys that differ, in the words of the job
@@ -246,10 +347,13 @@ fn of_another_identity() {
         &at,
         &[&["run", "job.toml"], &others[..]].concat(),
         78,
-        &["store/FORMAT: the store was built with contents.text = \"all\", the job says \"none\"; \
-             the signature minhash, the job says minhash = false; simhash.k = 3, the job says 2; put that back, or"],
+        &[
+            "store/FORMAT: the store was built with contents.text = \"all\", the job says \"none\"; \
+             the signature minhash, the job says minhash = false; simhash.k = 3, the job says 2; put that back, or",
+        ],
     );
-    let explicit = ["run", "job.toml", "--set", "simhash.bands=4", "--set", "confirm.distance_max=3"];
+    let explicit =
+        ["run", "job.toml", "--set", "simhash.bands=4", "--set", "confirm.distance_max=3"];
     let output = run(&at, &explicit);
     assert!(
         String::from_utf8_lossy(&output.stdout).contains("nothing due"),
@@ -286,9 +390,12 @@ fn of_rejected_records() {
         let said = says(folder.path(), &["run", "job.toml"], 65, expected);
         assert!(!said.contains("--allow"), "{said}");
         let list = said.trim_end().rsplit_once("Rejected records: ").expect("a list").1;
-        assert!(std::fs::read_to_string(folder.path().join(list)).expect("written").ends_with("}\n"));
+        assert!(
+            std::fs::read_to_string(folder.path().join(list)).expect("written").ends_with("}\n")
+        );
     };
-    let nested = "{\"text\":\"t\",\"id\":\"7\",\"metadata\":{\"address\":\"http://a.example/\"}}\n".repeat(46);
+    let nested = "{\"text\":\"t\",\"id\":\"7\",\"metadata\":{\"address\":\"http://a.example/\"}}\n"
+        .repeat(46);
     refused(
         "nested.jsonl",
         &nested,
@@ -297,21 +404,49 @@ fn of_rejected_records() {
             "[read] key = \"id\"",
         ],
     );
-    refused("a.jsonl", "{\"url\":\"http://a.example/\",\"body\":\"t\"}\n", &["[read.fields] text = \"body\""]);
-    refused("a.json", &format!("[{}]\n", GOOD.trim()), &["a JSON array", "jq -c '.[]' a.json > a.jsonl"]);
-    refused("a.json", "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n", &["jq -c . a.json > a.jsonl"]);
+    refused(
+        "a.jsonl",
+        "{\"url\":\"http://a.example/\",\"body\":\"t\"}\n",
+        &["[read.fields] text = \"body\""],
+    );
+    refused(
+        "a.json",
+        &format!("[{}]\n", GOOD.trim()),
+        &["a JSON array", "jq -c '.[]' a.json > a.jsonl"],
+    );
+    refused(
+        "a.json",
+        "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n",
+        &["jq -c . a.json > a.jsonl"],
+    );
     // The store of a refused first run has no epoch.
     let folder = scene("\"in.jsonl\"", "");
     write(folder.path(), "in.jsonl", "{broken\n");
     says(folder.path(), &["run", "job.toml"], 65, &["Hardly any was good"]);
     let looked = run(folder.path(), &["verify", "job.toml"]);
-    assert!(String::from_utf8_lossy(&looked.stdout).contains("no epoch yet: `pagefold run JOB` commits the first"));
-    says(folder.path(), &["status", "job.toml"], 66, &["store: no epoch yet; `pagefold run JOB` commits the first"]);
+    assert!(
+        String::from_utf8_lossy(&looked.stdout)
+            .contains("no epoch yet: `pagefold run JOB` commits the first")
+    );
+    says(
+        folder.path(),
+        &["status", "job.toml"],
+        66,
+        &["store: no epoch yet; `pagefold run JOB` commits the first"],
+    );
     // Among good records, a few bad ones may pass.
     let folder = scene("\"in.jsonl\"", "");
     write(folder.path(), "in.jsonl", &[&GOOD.repeat(9), "{broken\n"].concat());
-    let said = says(folder.path(), &["run", "job.toml"], 65, &["1 of 10 records were rejected (bad_json 1; such as"]);
-    assert!(said.contains("To let it pass once: --allow rejects, or raise [read] rejects_max = 0.05"), "{said}");
+    let said = says(
+        folder.path(),
+        &["run", "job.toml"],
+        65,
+        &["1 of 10 records were rejected (bad_json 1; such as"],
+    );
+    assert!(
+        said.contains("To let it pass once: --allow rejects, or raise [read] rejects_max = 0.05"),
+        "{said}"
+    );
 }
 
 /// A table of somebody else that has the name of a result is not replaced, and nothing is done that
@@ -321,7 +456,12 @@ fn of_files_of_others() {
     let folder = scene("\"in.jsonl\"", "");
     let at = folder.path();
     write(at, "out/members.jsonl", "{\"name\":\"Anna\",\"email\":\"anna@a.example\"}\n");
-    says(at, &["run", "job.toml"], 73, &["out/members.jsonl was not written by pagefold; move it away"]);
+    says(
+        at,
+        &["run", "job.toml"],
+        73,
+        &["out/members.jsonl was not written by pagefold; move it away"],
+    );
     assert!(!at.join("store").exists());
     std::fs::remove_file(at.join("out/members.jsonl")).expect("removed");
     write(at, "out/pairs.parquet", "PAR1 of another program");
@@ -332,7 +472,10 @@ fn of_files_of_others() {
     says(at, &["run", "job.toml"], 0, &[]);
     says(at, &["export", "job.toml"], 0, &[]);
     for name in ["summary.json", "run.json"] {
-        assert!(std::fs::read_to_string(at.join("out").join(name)).expect("written").ends_with("}\n"), "{name}");
+        assert!(
+            std::fs::read_to_string(at.join("out").join(name)).expect("written").ends_with("}\n"),
+            "{name}"
+        );
     }
 }
 
@@ -341,15 +484,27 @@ fn of_files_of_others() {
 #[test]
 fn in_the_log() {
     let folder = scene("\"in.jsonl\"", "[simhash]\nk = 9\nbnads = \"4\"\n");
-    for words in [&["run", "job.toml"][..], &["status", "job.toml"], &["status", "job.toml", "--json"]] {
+    for words in
+        [&["run", "job.toml"][..], &["status", "job.toml"], &["status", "job.toml", "--json"]]
+    {
         let output = run(folder.path(), words);
-        let line: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one line of JSON");
-        let keys: Vec<&str> = line.as_object().expect("an object").keys().map(String::as_str).collect();
+        let line: serde_json::Value =
+            serde_json::from_slice(&output.stderr).expect("one line of JSON");
+        let keys: Vec<&str> =
+            line.as_object().expect("an object").keys().map(String::as_str).collect();
         assert_eq!(keys, ["exit_code", "guard", "level", "message", "timestamp"], "{line}");
         assert_eq!((&line["level"], &line["exit_code"]), (&"ERROR".into(), &78.into()));
-        assert!(line["timestamp"].as_str().is_some_and(|time| time.starts_with("20") && time.ends_with('Z')), "{line}");
+        assert!(
+            line["timestamp"]
+                .as_str()
+                .is_some_and(|time| time.starts_with("20") && time.ends_with('Z')),
+            "{line}"
+        );
         let mistakes: Vec<&str> = line["message"].as_str().expect("text").lines().collect();
-        assert!(mistakes[0].starts_with("job.toml:7: [simhash] k = 9") && mistakes.len() == 2, "{line}");
+        assert!(
+            mistakes[0].starts_with("job.toml:7: [simhash] k = 9") && mistakes.len() == 2,
+            "{line}"
+        );
         assert!(mistakes[1].starts_with("job.toml:8: [simhash] bnads: no such key"), "{line}");
     }
 }
@@ -363,9 +518,12 @@ fn of_denied_access() {
     let mode = |path: &Path, mode: u32| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("changed");
     };
-    for (name, denied) in
-        [("the store's folder", "."), ("the lock", "store/LOCK"), ("results", "out"), ("inputs", "in.jsonl")]
-    {
+    for (name, denied) in [
+        ("the store's folder", "."),
+        ("the lock", "store/LOCK"),
+        ("results", "out"),
+        ("inputs", "in.jsonl"),
+    ] {
         let folder = scene("\"in.jsonl\"", "");
         let at = folder.path();
         write(at, "store/LOCK", "");
@@ -406,7 +564,11 @@ fn of_reports() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    write(at, "in.jsonl", &[GOOD, &GOOD.replace("note", "use"), &GOOD.replace("note", "worth")].concat());
+    write(
+        at,
+        "in.jsonl",
+        &[GOOD, &GOOD.replace("note", "use"), &GOOD.replace("note", "worth")].concat(),
+    );
     let first = report(&["--threads", "1"]);
     for line in [
         "read       3 records of 1 file, 0.0 MB\n",
@@ -418,16 +580,28 @@ fn of_reports() {
         assert!(first.contains(line), "{line:?} is not in\n{first}");
     }
     let again = report(&["--set", "confirm.facts=off"]);
-    assert!(again.contains("read       nothing new; [confirm] changed, so every pair was decided again\n"), "{again}");
+    assert!(
+        again.contains(
+            "read       nothing new; [confirm] changed, so every pair was decided again\n"
+        ),
+        "{again}"
+    );
     assert!(!again.contains("records"), "{again}");
     // An epoch that a guard refused becomes one that was not finished.
     write(at, "more.jsonl", &[GOOD, "{broken\n"].concat());
     let both = ["--set", "confirm.facts=off", "--set", "read.inputs=[\"in.jsonl\",\"more.jsonl\"]"];
     says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["1 of 2 records were rejected"]);
-    let attempt =
-        std::fs::read_dir(at.join("store/attempt")).expect("attempts").next().expect("one").expect("readable");
+    let attempt = std::fs::read_dir(at.join("store/attempt"))
+        .expect("attempts")
+        .next()
+        .expect("one")
+        .expect("readable");
     std::fs::remove_file(attempt.path().join("refused")).expect("removed");
     let resumed = report(&[&both[..], &["--allow", "rejects"]].concat());
-    assert_eq!((resumed.matches("committed to").count(), resumed.contains("nothing due")), (1, false), "{resumed}");
+    assert_eq!(
+        (resumed.matches("committed to").count(), resumed.contains("nothing due")),
+        (1, false),
+        "{resumed}"
+    );
     assert!(report(&both).contains("nothing due"));
 }

@@ -10,7 +10,10 @@ fn fails(bench: &Bench, arguments: &[&str], code: i32, expected: &str) {
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(stderr.contains(expected), "{stderr} does not name {expected}");
     assert!(output.stdout.is_empty());
-    assert!(!bench.at("store").exists() && !bench.at("out").exists(), "{expected}: something was written");
+    assert!(
+        !bench.at("store").exists() && !bench.at("out").exists(),
+        "{expected}: something was written"
+    );
 }
 
 /// A bad job file, an unknown key, a missing input and a bad cluster file each give one line with
@@ -32,7 +35,8 @@ fn one_clear_line() {
     let bench = Bench::new(&demo_inputs(), "");
     fails(&bench, &["--set", "read.rejects_max=2"], 78, "[read] rejects_max");
     fails(&bench, &["--cluster", "gone.toml"], 78, "gone.toml");
-    std::fs::write(bench.at("bad.toml"), "launch = \"local\"\nprocesses = 0\nworkers = 1\n").expect("written");
+    std::fs::write(bench.at("bad.toml"), "launch = \"local\"\nprocesses = 0\nworkers = 1\n")
+        .expect("written");
     fails(&bench, &["--cluster", "bad.toml"], 78, "bad.toml:2: processes = 0");
     std::fs::remove_file(bench.at("job.toml")).expect("removed");
     fails(&bench, &[], 78, "job.toml");
@@ -42,8 +46,10 @@ fn one_clear_line() {
 #[test]
 fn usage() {
     let pagefold = |arguments: &[&str]| {
-        let output =
-            std::process::Command::new(crate::workbench::pagefold()).args(arguments).output().expect("started");
+        let output = std::process::Command::new(crate::workbench::pagefold())
+            .args(arguments)
+            .output()
+            .expect("started");
         output.status.code()
     };
     assert_eq!(pagefold(&["run"]), Some(64));
@@ -60,11 +66,15 @@ fn too_many_rejects() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("in.jsonl");
     let good = "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
-    std::fs::write(&file, format!("{good}{{broken\n{{\"text\":\"no address\"}}\n")).expect("written");
+    std::fs::write(&file, format!("{good}{{broken\n{{\"text\":\"no address\"}}\n"))
+        .expect("written");
     let bench = Bench::new(&file, "");
     let output = bench.run(&[]);
     assert_eq!(output.status.code(), Some(65));
-    assert!(failure(&output.stderr).contains("2 of 3 records were rejected (bad_json 1, no_url 1; such as "));
+    assert!(
+        failure(&output.stderr)
+            .contains("2 of 3 records were rejected (bad_json 1, no_url 1; such as ")
+    );
     assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
     bench.run_well(&["--set", "read.rejects_max=1"]);
     assert_eq!(bench.lines("members").len(), 1);

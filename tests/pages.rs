@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 /// The files under `folder` whose names end in `.ending`, but for hidden and built ones.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"))
+    {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if name.starts_with('.') || name == "target" || name == "out" {
             continue;

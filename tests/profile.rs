@@ -24,7 +24,10 @@ fn assert_nested(mut spans: Vec<(u64, u64)>, what: &str) {
         while open.last().is_some_and(|&end| end <= began) {
             open.pop();
         }
-        assert!(open.last().is_none_or(|&end| ended <= end), "{what}: {began} to {ended} ends after what it is in");
+        assert!(
+            open.last().is_none_or(|&end| ended <= end),
+            "{what}: {began} to {ended} ends after what it is in"
+        );
         open.push(ended);
     }
 }
@@ -45,7 +48,10 @@ fn trace_and_figures_agree() {
         let events = trace["traceEvents"].as_array().expect("a list");
         for event in events {
             assert!(["M", "X"].contains(&event["ph"].as_str().expect("a phase")), "{event}");
-            assert!(event["name"].is_string() && event["pid"].is_u64() && event["tid"].is_u64(), "{event}");
+            assert!(
+                event["name"].is_string() && event["pid"].is_u64() && event["tid"].is_u64(),
+                "{event}"
+            );
             assert!(event["ts"].is_u64(), "{event}");
         }
         // What the launcher did is process 0.
@@ -62,7 +68,10 @@ fn trace_and_figures_agree() {
             assert_nested(spans, &format!("{processes} x {workers}, thread {thread:?}"));
         }
         let named = |what: &str| events.iter().filter(|event| event["name"] == what).count();
-        assert_eq!((named("process_name"), named("thread_name")), (processes + 1, processes * workers + 1));
+        assert_eq!(
+            (named("process_name"), named("thread_name")),
+            (processes + 1, processes * workers + 1)
+        );
 
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let stages = run["stages"].as_array().expect("a list");
@@ -80,7 +89,8 @@ fn trace_and_figures_agree() {
             let mut us: BTreeMap<(u64, u64), u64> = BTreeMap::new();
             let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
             for span in work().filter(|span| span["cat"] == stage["stage"]) {
-                *us.entry((number(&span["pid"]), number(&span["tid"]))).or_default() += number(&span["dur"]);
+                *us.entry((number(&span["pid"]), number(&span["tid"]))).or_default() +=
+                    number(&span["dur"]);
                 for what in ["rows_in", "rows_out", "bytes_in", "bytes_written"] {
                     *sums.entry(what).or_default() += number(&span["args"][what]);
                 }
@@ -92,16 +102,22 @@ fn trace_and_figures_agree() {
             let (slowest, sum) = (us.values().max().expect("workers"), us.values().sum::<u64>());
             let mean = sum as f64 / us.len() as f64;
             let skew = if sum == 0 { 1.0 } else { *slowest as f64 / mean };
-            let close = |of: &str, to: f64| (stage[of].as_f64().expect("a number") - to).abs() < 0.001;
-            assert!(close("seconds", *slowest as f64 / 1e6) && close("seconds_mean", mean / 1e6), "{stage}");
+            let close =
+                |of: &str, to: f64| (stage[of].as_f64().expect("a number") - to).abs() < 0.001;
+            assert!(
+                close("seconds", *slowest as f64 / 1e6) && close("seconds_mean", mean / 1e6),
+                "{stage}"
+            );
             assert!(close("skew", skew), "{stage}, not {skew}");
             assert!(printed.contains(&format!("\n{:<10} ", text(&stage["stage"]))), "{printed}");
         }
-        let figures =
-            |stage: &str, what: &str| number(&stages.iter().find(|one| one["stage"] == stage).expect("there")[what]);
+        let figures = |stage: &str, what: &str| {
+            number(&stages.iter().find(|one| one["stage"] == stage).expect("there")[what])
+        };
         assert_eq!(figures("ingest", "rows_in"), number(&run["records"]));
         assert_eq!(figures("ingest", "bytes_in"), number(&run["input_bytes"]));
-        let same = ["pages", "contents", "groups", "buckets", "resolve", "keys", "pairs", "leaders"];
+        let same =
+            ["pages", "contents", "groups", "buckets", "resolve", "keys", "pairs", "leaders"];
         volumes.push(same.map(|stage| (figures(stage, "rows_out"), stage)));
         assert_eq!(volumes[0], volumes[volumes.len() - 1], "{processes} x {workers}");
     }
@@ -116,7 +132,10 @@ fn a_trace_is_written_where_asked() {
     let refused = bench.run(&["--profile=nowhere/trace.json"]);
     assert_eq!(refused.status.code(), Some(64));
     let told = failure(&refused.stderr);
-    assert!(told.contains("--profile nowhere/trace.json: name a file in a folder that exists"), "{told}");
+    assert!(
+        told.contains("--profile nowhere/trace.json: name a file in a folder that exists"),
+        "{told}"
+    );
     assert!(!bench.at("store").exists());
     let printed = bench.run_well(&[]);
     assert!(!printed.contains("skew") && !bench.at("out/profile.json").exists(), "{printed}");

@@ -13,7 +13,9 @@ const RANKS: usize = 3;
 fn hosts() -> Vec<String> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let (id, n) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let host = |rank| format!("127.{}.{}.{}", 64 + (id >> 8) % 128, id % 256, 1 + (n * RANKS + rank) % 250);
+    let host = |rank| {
+        format!("127.{}.{}.{}", 64 + (id >> 8) % 128, id % 256, 1 + (n * RANKS + rank) % 250)
+    };
     (0..RANKS).map(host).collect()
 }
 
@@ -27,7 +29,8 @@ struct Scene {
 
 impl Scene {
     fn new(inputs: &Path) -> Scene {
-        let bench = Bench::new(inputs, "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
+        let bench =
+            Bench::new(inputs, "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
         key(&bench.at("key"), 0o600);
         let hosts = hosts();
         let port = free_port(&hosts);
@@ -38,15 +41,21 @@ impl Scene {
     /// The same with addresses that may be beyond loopback, so that data is encrypted.
     fn on_all_addresses(inputs: &Path) -> Scene {
         // All are held until the last is chosen, so that they differ.
-        let ports: Vec<TcpListener> = (0..RANKS).map(|_| TcpListener::bind("0.0.0.0:0").expect("a port")).collect();
+        let ports: Vec<TcpListener> =
+            (0..RANKS).map(|_| TcpListener::bind("0.0.0.0:0").expect("a port")).collect();
         let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
-        let peers: Vec<String> = ports.iter().map(|listener| format!("localhost:{}", port(listener))).collect();
+        let peers: Vec<String> =
+            ports.iter().map(|listener| format!("localhost:{}", port(listener))).collect();
         Scene { peers: peers.join(","), bind: Some("0.0.0.0"), ..Scene::new(inputs) }
     }
 
     fn command(&self, rank: usize, arguments: &[&str]) -> Command {
         let mut command = Command::new(crate::workbench::pagefold());
-        command.args(["worker", "job.toml"]).args(arguments).current_dir(self.bench.at("")).env_remove("RUST_LOG");
+        command
+            .args(["worker", "job.toml"])
+            .args(arguments)
+            .current_dir(self.bench.at(""))
+            .env_remove("RUST_LOG");
         command.env("PAGEFOLD_RANK", rank.to_string()).env("PAGEFOLD_PEERS", &self.peers);
         command.env("PAGEFOLD_KEY_FILE", self.bench.at("key")).env("PAGEFOLD_WORKERS", "1");
         command.envs(self.bind.map(|bind| ("PAGEFOLD_BIND", bind)));
@@ -65,10 +74,13 @@ impl Scene {
 
     /// The number of finished splits of the store's attempts.
     fn splits(&self) -> usize {
-        let attempts = std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
+        let attempts =
+            std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
         let splits = attempts.flat_map(|attempt| std::fs::read_dir(attempt.path().join("split")));
         let splits = splits.flatten().flatten().map(|split| split.path());
-        splits.filter(|split| split.extension().is_some_and(|extension| extension == "json")).count()
+        splits
+            .filter(|split| split.extension().is_some_and(|extension| extension == "json"))
+            .count()
     }
 }
 
@@ -97,7 +109,10 @@ fn all_ended_with(code: i32, outputs: &[Output], what: &str) {
 /// nothing due all of them succeed again.
 #[test]
 fn ranks_are_one_run() {
-    let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
+    let calm = Bench::new(
+        &demo_inputs(),
+        "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n",
+    );
     calm.run_well(&["--threads", "1"]);
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
         let on_loopback = order[0] != 1;
@@ -113,12 +128,19 @@ fn ranks_are_one_run() {
         all_ended_with(0, &outputs, &format!("{order:?}"));
         scene.bench.assert_same_tables(&calm, "ranks");
         assert_eq!(scene.bench.multisets(), calm.multisets());
-        assert!(String::from_utf8_lossy(&outputs[0].stdout).contains("3 x 1 worker"), "{}", said(&outputs[0]));
+        assert!(
+            String::from_utf8_lossy(&outputs[0].stdout).contains("3 x 1 worker"),
+            "{}",
+            said(&outputs[0])
+        );
         assert!(outputs[1..].iter().all(|output| output.stdout.is_empty()));
-        let run: serde_json::Value =
-            serde_json::from_slice(&std::fs::read(scene.bench.at("out/run.json")).expect("written")).expect("JSON");
+        let run: serde_json::Value = serde_json::from_slice(
+            &std::fs::read(scene.bench.at("out/run.json")).expect("written"),
+        )
+        .expect("JSON");
         let records = |process: &serde_json::Value| process["records"].as_u64().expect("a number");
-        let each: Vec<u64> = run["process"].as_array().expect("a list").iter().map(records).collect();
+        let each: Vec<u64> =
+            run["process"].as_array().expect("a list").iter().map(records).collect();
         assert!(each.len() == RANKS && each.iter().sum::<u64>() == run["records"], "{run}");
         let outputs = ended(scene.start_all());
         all_ended_with(0, &outputs, "nothing due");
@@ -160,7 +182,10 @@ fn a_lost_rank_ends_all() {
     std::fs::write(inputs.path().join("more.jsonl"), more).expect("written");
     all_ended_with(0, &ended(scene.start_all()), "the last start");
     assert_eq!(scene.bench.head().manifest.epoch, 2);
-    let calm = Bench::new(inputs.path(), "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
+    let calm = Bench::new(
+        inputs.path(),
+        "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n",
+    );
     calm.run_well(&["--threads", "1"]);
     scene.bench.assert_same_tables(&calm, "after losses");
     assert_eq!(scene.bench.multisets(), calm.multisets());
@@ -204,7 +229,8 @@ fn a_rank_with_other_words_is_refused() {
         std::fs::write(scene.bench.at("words.txt"), "蓝月谷 ns\n").expect("written");
         std::fs::write(other.path().join("words.txt"), words).expect("written");
         let start = |rank: usize| {
-            let mut command = scene.command(rank, &["--set", "features.dictionary=words.txt", "--set", &store]);
+            let mut command =
+                scene.command(rank, &["--set", "features.dictionary=words.txt", "--set", &store]);
             if rank == 2 {
                 command.current_dir(other.path());
             }
@@ -215,7 +241,11 @@ fn a_rank_with_other_words_is_refused() {
     let outputs = start("蓝月谷 nr\n");
     all_ended_with(78, &outputs, "other words");
     for output in [&outputs[0], &outputs[2]] {
-        assert!(said(output).contains("built with features.dictionary = a file of digest "), "{}", said(output));
+        assert!(
+            said(output).contains("built with features.dictionary = a file of digest "),
+            "{}",
+            said(output)
+        );
     }
     all_ended_with(0, &start("蓝月谷 ns\n"), "the same words");
 }
@@ -224,7 +254,8 @@ fn a_rank_with_other_words_is_refused() {
 #[test]
 fn one_exit_code() {
     let scene = Scene::new(&demo_inputs());
-    let strict: Vec<Child> = (0..RANKS).map(|rank| scene.start(rank, &["--set", "read.rejects_max=0.0"])).collect();
+    let strict: Vec<Child> =
+        (0..RANKS).map(|rank| scene.start(rank, &["--set", "read.rejects_max=0.0"])).collect();
     let outputs = ended(strict);
     all_ended_with(65, &outputs, "a guard");
     assert!(failure(&outputs[2].stderr).contains("rank 0 says: "), "{}", said(&outputs[2]));
@@ -242,10 +273,18 @@ fn mistakes() {
     let one = |rank, arguments: &[&str]| scene.command(rank, arguments).output().expect("started");
     key(&scene.bench.at("key"), 0o644);
     let output = one(0, &[]);
-    assert!(output.status.code() == Some(78) && failure(&output.stderr).contains("chmod 600"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(78) && failure(&output.stderr).contains("chmod 600"),
+        "{}",
+        said(&output)
+    );
     key(&scene.bench.at("key"), 0o600);
     let output = one(RANKS, &[]);
-    assert!(output.status.code() == Some(64) && failure(&output.stderr).contains("PAGEFOLD_RANK"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(64) && failure(&output.stderr).contains("PAGEFOLD_RANK"),
+        "{}",
+        said(&output)
+    );
     let output = one(0, &["--threads", "2"]);
     assert!(
         output.status.code() == Some(64) && failure(&output.stderr).contains("PAGEFOLD_WORKERS"),
@@ -301,8 +340,15 @@ fn the_sbatch_script() {
     let submit = |restarts: &str, job: &str| {
         let mut command = Command::new("bash");
         command.arg(&script).arg(job).arg(crate::workbench::pagefold()).current_dir(at(""));
-        command.env("PATH", &path).env("SCENE", at("")).env("HOME", at("")).env("SLURM_JOB_NODELIST", "node[1-3]");
-        command.env("SLURM_JOB_ID", "4711").env("SLURM_CPUS_PER_TASK", "1").env("SLURM_PROCID", "0");
+        command
+            .env("PATH", &path)
+            .env("SCENE", at(""))
+            .env("HOME", at(""))
+            .env("SLURM_JOB_NODELIST", "node[1-3]");
+        command
+            .env("SLURM_JOB_ID", "4711")
+            .env("SLURM_CPUS_PER_TASK", "1")
+            .env("SLURM_PROCID", "0");
         command.env("SLURM_RESTART_COUNT", restarts).env("PAGEFOLD_START_TIMEOUT_S", "10");
         command.output().expect("started")
     };
@@ -317,7 +363,10 @@ fn the_sbatch_script() {
     }
     let output = submit("1", "job.toml");
     assert!(output.status.success(), "{}", said(&output));
-    let calm = Bench::new(&demo_inputs(), "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n");
+    let calm = Bench::new(
+        &demo_inputs(),
+        "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n",
+    );
     calm.run_well(&["--threads", "1"]);
     scene.bench.assert_same_tables(&calm, "sbatch");
     assert_eq!(std::fs::read_dir(at(".pagefold")).expect("a folder").count(), 0);
@@ -330,8 +379,13 @@ fn the_kubernetes_manifest() {
     let text = std::fs::read_to_string(example("kubernetes.yaml")).expect("there");
     assert!(text.starts_with("# UNTESTED ON A REAL CLUSTER"));
     let value = |key: &str| {
-        let of =
-            |line: &str| line.trim().trim_start_matches("- ").strip_prefix(key)?.strip_prefix(": ").map(str::to_owned);
+        let of = |line: &str| {
+            line.trim()
+                .trim_start_matches("- ")
+                .strip_prefix(key)?
+                .strip_prefix(": ")
+                .map(str::to_owned)
+        };
         let found = text.lines().find_map(of).unwrap_or_else(|| panic!("no {key}"));
         found.split(" #").next().unwrap_or_default().trim().trim_matches('"').to_owned()
     };
@@ -339,31 +393,47 @@ fn the_kubernetes_manifest() {
     let mut lines = text.lines().map(str::trim);
     while let Some(line) = lines.next() {
         if let Some(name) = line.strip_prefix("- name: PAGEFOLD_") {
-            let value = lines.next().and_then(|line| line.strip_prefix("value: ")).expect("a value");
+            let value =
+                lines.next().and_then(|line| line.strip_prefix("value: ")).expect("a value");
             let value = value.split(" #").next().unwrap_or_default().trim().trim_matches('"');
             variables.push((format!("PAGEFOLD_{name}"), value.to_owned()));
         }
     }
-    let of = |name: &str| &variables.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1;
+    let of = |name: &str| {
+        &variables.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
+    };
     let peers: Vec<&str> = of("PAGEFOLD_PEERS").split(',').collect();
     let (service, port) = (value("subdomain"), value("port"));
-    let expected: Vec<String> = (0..RANKS).map(|n| format!("{service}-{n}.{service}:{port}")).collect();
+    let expected: Vec<String> =
+        (0..RANKS).map(|n| format!("{service}-{n}.{service}:{port}")).collect();
     assert_eq!(peers, expected);
-    assert_eq!([value("completions"), value("parallelism")], [RANKS.to_string(), RANKS.to_string()]);
+    assert_eq!(
+        [value("completions"), value("parallelism")],
+        [RANKS.to_string(), RANKS.to_string()]
+    );
     assert_eq!(of("PAGEFOLD_KEY_FILE"), &format!("{}/{}", "/run/pagefold", value("path")));
     assert!(text.contains("mountPath: /run/pagefold\n") && value("completionMode") == "Indexed");
     // The variables of a pod, except the key, which does not exist: any other mistake would be
     // reported first.
     let scene = Scene::new(&demo_inputs());
     let mut command = Command::new(crate::workbench::pagefold());
-    command.args(["worker", "job.toml"]).current_dir(scene.bench.at("")).envs(variables.iter().cloned());
+    command
+        .args(["worker", "job.toml"])
+        .current_dir(scene.bench.at(""))
+        .envs(variables.iter().cloned());
     command.env("PAGEFOLD_KEY_FILE", scene.bench.at("gone")).env("JOB_COMPLETION_INDEX", "2");
     let output = command.output().expect("started");
     assert!(failure(&output.stderr).contains("cannot read the key in"), "{}", said(&output));
     let known = include_str!("../src/cluster/allocation.rs");
-    assert!(variables.iter().all(|(name, _)| known.contains(&format!("\"{name}\""))), "{variables:?}");
+    assert!(
+        variables.iter().all(|(name, _)| known.contains(&format!("\"{name}\""))),
+        "{variables:?}"
+    );
     let script = std::fs::read_to_string(example("slurm.sbatch")).expect("there");
     for name in ["PAGEFOLD_PEERS", "PAGEFOLD_WORKERS", "PAGEFOLD_KEY_FILE"] {
-        assert!(script.contains(&format!("{name}=")) && variables.iter().any(|(n, _)| n == name), "{name}");
+        assert!(
+            script.contains(&format!("{name}=")) && variables.iter().any(|(n, _)| n == name),
+            "{name}"
+        );
     }
 }

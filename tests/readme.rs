@@ -10,7 +10,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 fn page() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("readable")
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"))
+        .expect("readable")
 }
 
 /// The blocks of the page that begin with a line of three quotes and `kind`.
@@ -31,7 +32,8 @@ fn blocks(page: &str, kind: &str) -> Vec<String> {
 /// Runs a command of the page in `folder`, which must succeed, and returns its stdout.
 fn run(folder: &Path, line: &str) -> String {
     let shell = format!("pagefold() {{ {:?} \"$@\"; }}; {line}", pagefold());
-    let output = Command::new("sh").args(["-c", &shell]).current_dir(folder).output().expect("a shell");
+    let output =
+        Command::new("sh").args(["-c", &shell]).current_dir(folder).output().expect("a shell");
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -48,16 +50,20 @@ fn the_demo_is_as_shown() {
     let bench = Bench::new(&demo_inputs(), "");
     let report = bench.run_well(&[]);
     let page = page();
-    let shown = blocks(&page, "").into_iter().find(|block| block.starts_with("epoch")).expect("a report");
+    let shown =
+        blocks(&page, "").into_iter().find(|block| block.starts_with("epoch")).expect("a report");
     let real: Vec<&str> = report.lines().collect();
-    for line in
-        shown.lines().filter(|line| !line.starts_with("epoch") && !line.starts_with("took") && line.trim() != "...")
-    {
+    for line in shown.lines().filter(|line| {
+        !line.starts_with("epoch") && !line.starts_with("took") && line.trim() != "..."
+    }) {
         assert!(real.contains(&line), "README.md shows {line:?}, which is not in\n{report}");
     }
     for line in real.iter().filter(|line| !line.starts_with(' ') && !line.starts_with("output")) {
         let head = &line[..10];
-        assert!(shown.lines().any(|shown| shown.starts_with(head)), "README.md does not show {line:?}");
+        assert!(
+            shown.lines().any(|shown| shown.starts_with(head)),
+            "README.md does not show {line:?}"
+        );
     }
     let truth = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/demo_truth.jsonl");
     let output = bench.pagefold("eval", &["--labels", truth.to_str().expect("UTF-8"), "--json"]);
@@ -66,7 +72,10 @@ fn the_demo_is_as_shown() {
     let [same, right] = ["same", "right"].map(|key| pair[key].as_u64().expect("a count"));
     let recall = format!("{:.3}", right as f64 / same as f64);
     let recall = recall.trim_start_matches('0');
-    let claim = format!("Precision 1, recall {recall}: the {} of {same} pairs that it misses", same - right);
+    let claim = format!(
+        "Precision 1, recall {recall}: the {} of {same} pairs that it misses",
+        same - right
+    );
     assert!(page.contains(&claim) && pair["precision"] == 1.0, "README.md does not say {claim:?}");
     assert!(page.contains(&format!("| default | 1.000/{recall} |")));
 }
@@ -111,19 +120,40 @@ fn the_recipe_for_a_corpus() {
     let [job, read] = [0, 1].map(|at| blocks(&page, "toml")[at].clone());
     let read_at = job.find("[read]").expect("a table");
     let rest = &job[job.find("[pages]").expect("a table")..];
-    std::fs::write(at.join("crawl.toml"), [&job[..read_at], &read, rest].concat()).expect("written");
+    std::fs::write(at.join("crawl.toml"), [&job[..read_at], &read, rest].concat())
+        .expect("written");
     std::fs::create_dir(at.join("corpus")).expect("made");
     let rows = [
-        ("<urn:uuid:1>", "http://a.example/x", "the first text says that the harvest was good and the barns are full"),
-        ("<urn:uuid:2>", "http://a.example/x", "another text says that the bridge over the river is closed until may"),
+        (
+            "<urn:uuid:1>",
+            "http://a.example/x",
+            "the first text says that the harvest was good and the barns are full",
+        ),
+        (
+            "<urn:uuid:2>",
+            "http://a.example/x",
+            "another text says that the bridge over the river is closed until may",
+        ),
         (
             "<urn:uuid:3>",
             "http://a.example:80/x#top",
             "the first text says that the harvest was good and the barns are full",
         ),
-        ("cc/2024 10/4", "http://b.example/é", "a third text on how the council voted about the new library roof"),
-        ("row-5", "http://c.example/", "another text says that the bridge over the river is closed until may"),
-        ("6", "http://c.example/", "the last text has nothing to do with any of the others in this file"),
+        (
+            "cc/2024 10/4",
+            "http://b.example/é",
+            "a third text on how the council voted about the new library roof",
+        ),
+        (
+            "row-5",
+            "http://c.example/",
+            "another text says that the bridge over the river is closed until may",
+        ),
+        (
+            "6",
+            "http://c.example/",
+            "the last text has nothing to do with any of the others in this file",
+        ),
     ];
     let column = |of: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
@@ -138,15 +168,23 @@ fn the_recipe_for_a_corpus() {
     let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
     writer.write(&batch).expect("written");
     writer.close().expect("written");
-    let recipe = blocks(&page, "sh").into_iter().find(|block| block.contains("deduplicated")).expect("commands");
+    let recipe = blocks(&page, "sh")
+        .into_iter()
+        .find(|block| block.contains("deduplicated"))
+        .expect("commands");
     run(at, &recipe);
     let members = lines(&at.join("result/members.jsonl"));
     assert_eq!(members.len(), rows.len(), "every row has its line");
-    let representatives: BTreeSet<&str> =
-        members.iter().filter(|row| row["is_representative"] == true).filter_map(|row| row["url"].as_str()).collect();
+    let representatives: BTreeSet<&str> = members
+        .iter()
+        .filter(|row| row["is_representative"] == true)
+        .filter_map(|row| row["url"].as_str())
+        .collect();
     let ids = |folder: &str| {
         let file = std::fs::File::open(at.join(folder).join("a.parquet")).expect("written");
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|of| of.build()).expect("Parquet");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .and_then(|of| of.build())
+            .expect("Parquet");
         let batches: Vec<RecordBatch> = reader.map(|batch| batch.expect("readable")).collect();
         assert!(batches.iter().all(|of| of.schema() == batch.schema()), "every column stays");
         let ids = batches.iter().flat_map(|batch| batch["id"].as_string::<i32>().iter().flatten());
@@ -156,9 +194,14 @@ fn the_recipe_for_a_corpus() {
     assert_eq!(kept.len() + ids("duplicates").len(), rows.len());
     let kept: BTreeSet<&str> = kept.iter().map(String::as_str).collect();
     assert_eq!(kept, representatives);
-    let texts: Vec<&str> = rows.iter().filter(|row| kept.contains(row.0)).map(|row| row.2).collect();
+    let texts: Vec<&str> =
+        rows.iter().filter(|row| kept.contains(row.0)).map(|row| row.2).collect();
     let all: BTreeSet<&str> = rows.iter().map(|row| row.2).collect();
-    assert_eq!((texts.len(), BTreeSet::from_iter(texts.iter().copied())), (all.len(), all), "{kept:?}");
+    assert_eq!(
+        (texts.len(), BTreeSet::from_iter(texts.iter().copied())),
+        (all.len(), all),
+        "{kept:?}"
+    );
 }
 
 /// The recipe for two snapshots says what is new, changed and gone.
@@ -174,21 +217,39 @@ fn the_recipe_for_two_snapshots() {
         std::fs::create_dir(at.join(month)).expect("made");
         let lines: String = pages
             .iter()
-            .map(|(name, text)| format!("{{\"url\":\"http://a.example/{name}\",\"text\":\"{text}\"}}\n"))
+            .map(|(name, text)| {
+                format!("{{\"url\":\"http://a.example/{name}\",\"text\":\"{text}\"}}\n")
+            })
             .collect();
         std::fs::write(at.join(month).join("a.jsonl"), lines).expect("written");
     };
     write(
         "2026-05",
-        &[("stays", "one text that stays as it is"), ("changes", "one text before"), ("goes", "one that goes")],
+        &[
+            ("stays", "one text that stays as it is"),
+            ("changes", "one text before"),
+            ("goes", "one that goes"),
+        ],
     );
     write(
         "2026-06",
-        &[("stays", "one text that stays as it is"), ("changes", "a text after it"), ("comes", "one that comes")],
+        &[
+            ("stays", "one text that stays as it is"),
+            ("changes", "a text after it"),
+            ("comes", "one that comes"),
+        ],
     );
-    let recipe = blocks(&page, "sh").into_iter().find(|block| block.contains("2026-05")).expect("commands");
+    let recipe =
+        blocks(&page, "sh").into_iter().find(|block| block.contains("2026-05")).expect("commands");
     run(at, &recipe);
     let changes = lines(&at.join("result/changes.jsonl"));
     let pages: BTreeSet<&str> = changes.iter().filter_map(|row| row["url"].as_str()).collect();
-    assert_eq!(pages, BTreeSet::from(["http://a.example/changes", "http://a.example/comes", "http://a.example/goes"]));
+    assert_eq!(
+        pages,
+        BTreeSet::from([
+            "http://a.example/changes",
+            "http://a.example/comes",
+            "http://a.example/goes"
+        ])
+    );
 }

@@ -40,15 +40,17 @@ fn one_row_of_each_cluster() {
     }
     bench.run_well(&["--set", "read.key=id", "--set", "output.dir=result"]);
     let members = std::fs::read_to_string(bench.at("result/members.jsonl")).expect("exported");
-    let members = members.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let members =
+        members.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
     let kept: BTreeSet<String> = members
         .filter(|row| row["is_representative"] == true)
         .map(|row| row["url"].as_str().expect("an id").to_owned())
         .collect();
     assert!(kept.len() > 5 && kept.len() < 40, "{kept:?}");
     let sql = recipe("sql", "select i.*");
-    let end =
-        |ids: &str, columns: &str| format!("\nprint(*{ids})\nassert 'text' in {columns} and 'url' in {columns}\n");
+    let end = |ids: &str, columns: &str| {
+        format!("\nprint(*{ids})\nassert 'text' in {columns} and 'url' in {columns}\n")
+    };
     for (modules, script) in [
         (
             "duckdb",
@@ -62,11 +64,19 @@ fn one_row_of_each_cluster() {
             skip(&format!("python3 with {modules}"));
             continue;
         }
-        let output = Command::new("python3").args(["-c", &script]).current_dir(bench.at("")).output().expect("started");
+        let output = Command::new("python3")
+            .args(["-c", &script])
+            .current_dir(bench.at(""))
+            .output()
+            .expect("started");
         assert!(output.status.success(), "{modules}: {}", String::from_utf8_lossy(&output.stderr));
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         let found: Vec<&str> = printed.split_whitespace().collect();
         assert_eq!(found.len(), kept.len(), "{modules}: no row twice");
-        assert_eq!(found.into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), kept, "{modules}");
+        assert_eq!(
+            found.into_iter().map(str::to_owned).collect::<BTreeSet<_>>(),
+            kept,
+            "{modules}"
+        );
     }
 }

@@ -14,7 +14,9 @@ fn bench() -> Bench {
 
 /// Writes an input of one page and `more` lines.
 fn deliver(bench: &Bench, night: u32, more: &str) {
-    let line = format!("{{\"url\":\"http://a.example/{night}\",\"text\":\"the text of night {night}\"}}\n");
+    let line = format!(
+        "{{\"url\":\"http://a.example/{night}\",\"text\":\"the text of night {night}\"}}\n"
+    );
     std::fs::write(bench.at(&format!("in/{night}.jsonl")), line + more).expect("written");
 }
 
@@ -116,7 +118,11 @@ fn a_wrong_clock_does_not_last() {
     assert!(code == Some(65) && err.contains("ahead of the clock"), "{err}");
     bench.run_well(&[]);
     let head = bench.head().manifest;
-    assert!(head.epoch == 3 && (real..real + 3600).contains(&head.logical_time), "{}", head.logical_time);
+    assert!(
+        head.epoch == 3 && (real..real + 3600).contains(&head.logical_time),
+        "{}",
+        head.logical_time
+    );
     assert_eq!(told(&bench, "status", &["--max-age", "1h"]).0, Some(0));
     assert!(bench.run_well(&[]).contains("nothing due"));
 }

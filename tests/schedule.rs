@@ -6,11 +6,21 @@ use std::process::{Command, Output};
 /// Character n-grams need no dictionary, whose loading would take most of so small a run.
 const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
 /// Names of jobs that shells, cron or systemd would misread without quoting.
-const NAMES: [&str; 6] =
-    ["two words", "it's \"so\"", "100% %i %%", "$HOME `id` $(id)", "back\\\\slash\\%d\\", "每夜 ünd é"];
+const NAMES: [&str; 6] = [
+    "two words",
+    "it's \"so\"",
+    "100% %i %%",
+    "$HOME `id` $(id)",
+    "back\\\\slash\\%d\\",
+    "每夜 ünd é",
+];
 
 fn pagefold(arguments: &[&str]) -> Output {
-    Command::new(crate::workbench::pagefold()).args(arguments).env_remove("RUST_LOG").output().expect("started")
+    Command::new(crate::workbench::pagefold())
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .output()
+        .expect("started")
 }
 
 fn said(output: &Output) -> String {
@@ -31,10 +41,13 @@ fn committed_files() {
         said(&output)
     };
     let binary = "/usr/local/bin/pagefold";
-    let cron = "pagefold schedule /etc/pagefold/crawl.toml --cron --log /var/log/pagefold/crawl.log";
+    let cron =
+        "pagefold schedule /etc/pagefold/crawl.toml --cron --log /var/log/pagefold/crawl.log";
     assert!(prints(cron, binary).starts_with(&of("crontab")));
     let units = "pagefold schedule /etc/pagefold/%i.toml --systemd --user pagefold";
-    let expected = ["pagefold@.service", "pagefold@.timer"].map(|name| format!("# {name}\n{}", of(name))).join("\n");
+    let expected = ["pagefold@.service", "pagefold@.timer"]
+        .map(|name| format!("# {name}\n{}", of(name)))
+        .join("\n");
     assert_eq!(prints(units, binary), expected);
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().to_str().expect("UTF-8");
@@ -61,7 +74,9 @@ fn as_cron_does(line: &str, home: &Path) -> Output {
     }
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(handed).current_dir(home).env_clear();
-    shell.envs([("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/sh"), ("LOGNAME", "someone")]).env("HOME", home);
+    shell
+        .envs([("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/sh"), ("LOGNAME", "someone")])
+        .env("HOME", home);
     shell.output().expect("started")
 }
 
@@ -75,9 +90,12 @@ fn crontab_lines() {
         std::fs::create_dir(&at).expect("made");
         let job = at.join(format!("{name}.toml"));
         let inputs = toml::Value::String(demo_inputs().to_str().expect("UTF-8").to_owned());
-        let text = format!("store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{JOB}");
+        let text = format!(
+            "store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{JOB}"
+        );
         std::fs::write(&job, text).expect("written");
-        let output = pagefold(&["schedule", job.to_str().expect("UTF-8"), "--cron", "--every", "30m"]);
+        let output =
+            pagefold(&["schedule", job.to_str().expect("UTF-8"), "--cron", "--every", "30m"]);
         assert!(output.status.success(), "{}", said(&output));
         let text = said(&output);
         let line = text.lines().last().expect("a line");
@@ -136,17 +154,21 @@ fn units() {
     assert!(pagefold(&template).status.success());
     for name in ["pagefold-serve@.service", "pagefold-serve@.socket"] {
         let text =
-            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs").join(name)).expect("there");
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs").join(name))
+                .expect("there");
         let text = text.replace("/usr/local/bin/pagefold", &crate::workbench::pagefold());
         std::fs::write(units.path().join(name), text).expect("written");
     }
-    let mut files: Vec<_> =
-        std::fs::read_dir(units.path()).expect("listed").map(|e| e.expect("an entry").path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(units.path())
+        .expect("listed")
+        .map(|e| e.expect("an entry").path())
+        .collect();
     files.sort();
     files.retain(|file| file.is_file());
     assert_eq!(files.len(), 2 * NAMES.len() + 4);
     let complaints = |file: &Path| -> Vec<String> {
-        let output = Command::new("systemd-analyze").arg("verify").arg(file).output().expect("started");
+        let output =
+            Command::new("systemd-analyze").arg("verify").arg(file).output().expect("started");
         // It also reports other units of the machine.
         said(&output).lines().filter(|line| line.contains("pagefold")).map(str::to_owned).collect()
     };

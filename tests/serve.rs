@@ -50,7 +50,8 @@ fn lines(rows: &[Value]) -> String {
 fn allow_files(files: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|now| now < files) {
-        setrlimit(Resource::Nofile, Rlimit { current: Some(files), ..limit }).expect("`ulimit -Hn` is greater");
+        setrlimit(Resource::Nofile, Rlimit { current: Some(files), ..limit })
+            .expect("`ulimit -Hn` is greater");
     }
 }
 
@@ -71,8 +72,10 @@ fn checks_are_those_of_query() {
     let rows = asked(320);
     std::fs::write(bench.at("asked.jsonl"), lines(&rows)).expect("written");
     let output = bench.pagefold("query", &["asked.jsonl", "--json"]);
-    let told: Vec<Value> =
-        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     let server = Server::start(&bench, &[]);
     let batch = server.send("POST", "/check", NDJSON, lines(&rows).as_bytes());
     assert_eq!((batch.status, batch.head.contains(NDJSON)), (200, true), "{batch:?}");
@@ -80,7 +83,16 @@ fn checks_are_those_of_query() {
     assert_eq!((answers.len(), told.len()), (rows.len(), rows.len()));
     let mut verdicts = BTreeSet::new();
     for (answer, told) in answers.iter().zip(&told) {
-        for key in ["url", "verdict", "representative", "cluster", "similarity", "reason", "provisional", "because"] {
+        for key in [
+            "url",
+            "verdict",
+            "representative",
+            "cluster",
+            "similarity",
+            "reason",
+            "provisional",
+            "because",
+        ] {
             assert_eq!(answer[key], told[key], "{key}: {answer}");
         }
         assert_eq!(answer["inserted"], false);
@@ -91,16 +103,28 @@ fn checks_are_those_of_query() {
         assert_eq!(server.post("/check", row).json(), answers[at]);
         let text = row["text"].as_str().expect("a text");
         let target = format!("/check?url=http://new.example/{at}");
-        assert_eq!(server.send("POST", &target, "text/plain; charset=utf-8", text.as_bytes()).json(), answers[at]);
+        assert_eq!(
+            server.send("POST", &target, "text/plain; charset=utf-8", text.as_bytes()).json(),
+            answers[at]
+        );
         let page = format!("<!doctype html><html><body><p>{text}</p></body></html>");
         let nameless = server.send("POST", "/check", "text/html", page.as_bytes()).json();
-        assert_eq!((&nameless["verdict"], &nameless["content"]), (&answers[at]["verdict"], &answers[at]["content"]));
+        assert_eq!(
+            (&nameless["verdict"], &nameless["content"]),
+            (&answers[at]["verdict"], &answers[at]["content"])
+        );
     }
     let mixed = format!("{}\n\nno json\n{{\"text\":\"no url\"}}\n{}\n", rows[0], rows[1]);
     let mixed = server.send("POST", "/check", NDJSON, mixed.as_bytes()).lines();
     assert_eq!((&mixed[0], &mixed[3]), (&answers[0], &answers[1]));
-    assert_eq!((mixed[1]["line"].as_u64(), mixed[1]["reason"].as_str()), (Some(3), Some("bad_json")));
-    assert_eq!((mixed[2]["verdict"].as_str(), mixed[2]["reason"].as_str()), (Some("rejected"), Some("no_url")));
+    assert_eq!(
+        (mixed[1]["line"].as_u64(), mixed[1]["reason"].as_str()),
+        (Some(3), Some("bad_json"))
+    );
+    assert_eq!(
+        (mixed[2]["verdict"].as_str(), mixed[2]["reason"].as_str()),
+        (Some("rejected"), Some("no_url"))
+    );
     assert!(server.stop().success());
 }
 
@@ -135,15 +159,23 @@ fn it_moves_to_a_new_head() {
     assert_eq!(server.post("/check", &later).json()["verdict"], "identical");
     assert_eq!(server.get("/pages?url=http://later.example/").json()["epoch"], 2);
     // A head that was decided with other keys cannot answer for this job. The one before it does.
-    std::fs::write(bench.at("in/3.jsonl"), format!("{}\n", row("http://last.example/", &text(901, 0))))
-        .expect("written");
+    std::fs::write(
+        bench.at("in/3.jsonl"),
+        format!("{}\n", row("http://last.example/", &text(901, 0))),
+    )
+    .expect("written");
     bench.run_well(&["--set", "confirm.similarity_min=0.9"]);
     server.wait("the news", || server.get("/readyz").status == 503);
     problem(&server.get("/readyz"), 503);
     assert_eq!(server.post("/check", &later).json()["verdict"], "identical");
     // Garbage collection takes the head that answers, and the one after it. The newest is found.
     bench.run_well(&["--set", "confirm.similarity_min=0.85"]);
-    assert!(bench.pagefold("gc", &["--keep-epochs", "1", "--keep-days", "0", "--delete"]).status.success());
+    assert!(
+        bench
+            .pagefold("gc", &["--keep-epochs", "1", "--keep-days", "0", "--delete"])
+            .status
+            .success()
+    );
     bench.run_well(&[]);
     server.wait("the newest head", || server.get("/readyz").json()["epoch"] == 5);
     assert!(server.stop().success());
@@ -155,14 +187,21 @@ fn the_interface_is_described() {
     let bench = bench(8, "");
     let server = Server::start(&bench, &[]);
     let described = server.get("/openapi.json").json();
-    for path in ["/check", "/insert", "/remove", "/pages", "/explain", "/metrics", "/healthz", "/readyz"] {
+    for path in
+        ["/check", "/insert", "/remove", "/pages", "/explain", "/metrics", "/healthz", "/readyz"]
+    {
         assert!(described["paths"][path].is_object(), "{path}");
     }
-    let keys = |value: &Value| -> BTreeSet<String> { value.as_object().expect("an object").keys().cloned().collect() };
+    let keys = |value: &Value| -> BTreeSet<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
     let answer = server.post("/check", &asked(1)[0]).json();
     assert_eq!(keys(&described["components"]["schemas"]["Answer"]["properties"]), keys(&answer));
     let rejected = server.send("POST", "/check", NDJSON, b"x").lines();
-    assert_eq!(keys(&described["components"]["schemas"]["Rejected"]["properties"]), keys(&rejected[0]));
+    assert_eq!(
+        keys(&described["components"]["schemas"]["Rejected"]["properties"]),
+        keys(&rejected[0])
+    );
 }
 
 /// Clients that are slow, wrong or many, with `PAGEFOLD_CONNECTIONS` connections, do not keep
@@ -175,7 +214,11 @@ fn hostile_clients() {
     let server = Server::start(&bench, &[]);
     let served = || {
         let answer = server.post("/check", &asked(1)[0]);
-        assert_eq!((answer.status, answer.json()["verdict"].as_str()), (200, Some("identical")), "{answer:?}");
+        assert_eq!(
+            (answer.status, answer.json()["verdict"].as_str()),
+            (200, Some("identical")),
+            "{answer:?}"
+        );
     };
     let begin = |head: &str| -> TcpStream {
         let mut stream = server.connect().expect("accepted");
@@ -189,17 +232,27 @@ fn hostile_clients() {
     // They say nothing, the first letter, half a head, or half a body.
     let half_a_body = format!("{post}Content-Length: 1000\r\n\r\n{{\"url\":");
     let said = ["", "P", "POST /check HTTP/1.1\r\nHost:", &half_a_body];
-    let held: Vec<TcpStream> = (0..connections as usize).map(|n| begin(said[n % said.len()])).collect();
+    let held: Vec<TcpStream> =
+        (0..connections as usize).map(|n| begin(said[n % said.len()])).collect();
     served();
     // A body over the limit, stated, and one that does not end.
-    problem(&reply(begin(&format!("{post}Content-Length: 1073741824\r\n\r\n{{"))).expect("an answer"), 413);
+    problem(
+        &reply(begin(&format!("{post}Content-Length: 1073741824\r\n\r\n{{"))).expect("an answer"),
+        413,
+    );
     let mut endless = begin(&format!("{post}Transfer-Encoding: chunked\r\n\r\n"));
     let chunk = [&b"1000\r\n"[..], &[b'x'; 4096], b"\r\n"].concat();
     while endless.write_all(&chunk).is_ok() {}
     served();
     // Requests that make no sense.
-    assert_eq!(problem(&server.send("POST", "/check", "application/json", b"{\"url\": "), 400)["reason"], "bad_json");
-    assert_eq!(problem(&server.post("/check", &json!({ "url": "http://a.example/" })), 422)["reason"], "no_text");
+    assert_eq!(
+        problem(&server.send("POST", "/check", "application/json", b"{\"url\": "), 400)["reason"],
+        "bad_json"
+    );
+    assert_eq!(
+        problem(&server.post("/check", &json!({ "url": "http://a.example/" })), 422)["reason"],
+        "no_text"
+    );
     problem(&server.send("POST", "/check", "application/x-www-form-urlencoded", b"url=x"), 415);
     problem(&server.send("POST", "/check?always=true", "application/json", b"{}"), 400);
     problem(&server.send("POST", "/check?date=soon", "text/plain", b"x"), 400);
@@ -209,7 +262,10 @@ fn hostile_clients() {
     problem(&server.send("POST", "/check", NDJSON, many_rows.as_bytes()), 413);
     // A page in a browser of this machine.
     let close = "Connection: close\r\nContent-Length: 2\r\n\r\n{}";
-    problem(&reply(begin(&format!("{post}Origin: http://site.example\r\n{close}"))).expect("an answer"), 403);
+    problem(
+        &reply(begin(&format!("{post}Origin: http://site.example\r\n{close}"))).expect("an answer"),
+        403,
+    );
     let named = post.replace("HOST", "site.example");
     problem(&reply(begin(&format!("{named}{close}"))).expect("an answer"), 403);
     assert!(reply(begin("\x16\x03\x01 no HTTP\r\n\r\n")).is_ok_and(|reply| reply.status == 400));
@@ -248,7 +304,8 @@ fn a_client_has_a_rate() {
     // A batch may be larger than what a client may send in a second. These rows cost no time.
     let rows = vec![json!({}); 10_000];
     assert_eq!(server.batch("/check", &rows).len(), rows.len());
-    for reply in [server.post("/check", &asked(1)[0]), server.get("/pages?url=http://h0.example/0")] {
+    for reply in [server.post("/check", &asked(1)[0]), server.get("/pages?url=http://h0.example/0")]
+    {
         problem(&reply, 429);
         let after = reply.head.lines().find_map(|line| line.strip_prefix("retry-after: "));
         let after: usize = after.expect("when").parse().expect("seconds");
@@ -256,8 +313,10 @@ fn a_client_has_a_rate() {
     }
     assert_eq!(server.get("/readyz").status, 200);
     let mut other = connect_from(Ipv4Addr::new(127, 0, 0, 2), server.at).expect("accepted");
-    let request =
-        format!("GET /pages?url=http://h0.example/0 HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.at);
+    let request = format!(
+        "GET /pages?url=http://h0.example/0 HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        server.at
+    );
     other.write_all(request.as_bytes()).expect("written");
     assert_eq!(reply(other).expect("an answer").status, 200);
     assert!(server.stop().success());
@@ -268,7 +327,8 @@ fn a_client_has_a_rate() {
 fn tokens() {
     let bench = bench(8, "");
     std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
-    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600))
+        .expect("set");
     let server = Server::start(&bench, &["--token-file", "token"]);
     let question = &asked(1)[0];
     let refused = server.post("/check", question);
@@ -294,7 +354,8 @@ fn starts_that_fail() {
     let (code, said) = failed(&["--bind", "0.0.0.0:0"]);
     assert_eq!((code, said.contains("--token-file")), (Some(64), true), "{said}");
     std::fs::write(bench.at("open"), "0123456789abcdef0123456789abcdef\n").expect("written");
-    std::fs::set_permissions(bench.at("open"), std::fs::Permissions::from_mode(0o644)).expect("set");
+    std::fs::set_permissions(bench.at("open"), std::fs::Permissions::from_mode(0o644))
+        .expect("set");
     let (code, said) = failed(&["--token-file", "open"]);
     assert_eq!((code, said.contains("chmod 600")), (Some(77), true), "{said}");
     let server = Server::start(&bench, &[]);
@@ -343,7 +404,11 @@ fn http2_is_spoken() {
     }
     let mut frame = [0; 9];
     stream.read_exact(&mut frame).expect("a frame");
-    assert_eq!((frame[3], &frame[5..]), (4, &[0; 4][..]), "the settings of the connection: {frame:?}");
+    assert_eq!(
+        (frame[3], &frame[5..]),
+        (4, &[0; 4][..]),
+        "the settings of the connection: {frame:?}"
+    );
 }
 
 /// The figures count requests and records, and every metric has its type and help.
@@ -359,7 +424,10 @@ fn metrics_are_counted() {
     let value = |name: &str| server.figure(name);
     for verdict in ["new", "identical", "near"] {
         let count = answers.iter().filter(|answer| answer["verdict"] == verdict).count();
-        assert_eq!(value(&format!("pagefold_serve_records_total{{became=\"{verdict}\"}}")), count as f64);
+        assert_eq!(
+            value(&format!("pagefold_serve_records_total{{became=\"{verdict}\"}}")),
+            count as f64
+        );
     }
     assert_eq!(value("pagefold_serve_requests_total{path=\"/check\",status=\"2xx\"}"), 1.0);
     assert_eq!(value("pagefold_serve_requests_total{path=\"other\",status=\"4xx\"}"), 1.0);
@@ -367,8 +435,9 @@ fn metrics_are_counted() {
     assert_eq!((value("pagefold_serve_epoch"), value("pagefold_serve_documents")), (1.0, 240.0));
     for line in reply.body.lines().filter(|line| !line.starts_with('#')) {
         let name = line.split(['{', ' ']).next().expect("a name");
-        let family =
-            ["_bucket", "_sum", "_count"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
+        let family = ["_bucket", "_sum", "_count"]
+            .iter()
+            .fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
         for what in ["TYPE", "HELP"] {
             assert!(reply.body.contains(&format!("# {what} {family} ")), "{what} of {family}");
         }
@@ -381,7 +450,8 @@ fn a_socket_is_handed_over() {
     let bench = bench(8, "");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("free");
     let at = listener.local_addr().expect("bound");
-    let start = "exec 3<&0; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve job.toml --bind 127.0.0.1:1";
+    let start =
+        "exec 3<&0; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve job.toml --bind 127.0.0.1:1";
     let mut command = std::process::Command::new("sh");
     command.args(["-c", start, &crate::workbench::pagefold()]).current_dir(bench.at(""));
     let mut child = command.stdin(std::os::fd::OwnedFd::from(listener)).spawn().expect("started");
@@ -395,25 +465,35 @@ fn a_socket_is_handed_over() {
 /// The commands and the Python of the page about the server do what it says.
 #[test]
 fn the_page_is_true() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/online/README.md"));
+    let page = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/online/README.md"),
+    );
     let page = page.expect("readable");
     let blocks = |kind: &str| -> Vec<String> {
         let fence = format!("```{kind}\n");
-        page.split(&fence).skip(1).map(|rest| rest.split_once("```").expect("its end").0.to_owned()).collect()
+        page.split(&fence)
+            .skip(1)
+            .map(|rest| rest.split_once("```").expect("its end").0.to_owned())
+            .collect()
     };
     let bench = bench(8, "[serve]\ninbox = \"inbox\"\n");
     std::fs::write(bench.at("rows.jsonl"), lines(&asked(3))).expect("written");
     std::fs::write(bench.at("page.html"), format!("<p>{}</p>", text(0, 3))).expect("written");
     std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
-    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600))
+        .expect("set");
     let said = |program: &str, arguments: &[&str]| -> String {
-        let output = std::process::Command::new(program).args(arguments).current_dir(bench.at("")).output();
+        let output =
+            std::process::Command::new(program).args(arguments).current_dir(bench.at("")).output();
         let output = output.expect("started");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let has = |program: &str, arguments: &[&str]| {
-        std::process::Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+        std::process::Command::new(program)
+            .args(arguments)
+            .output()
+            .is_ok_and(|output| output.status.success())
     };
     let server = Server::start(&bench, &[]);
     if has("curl", &["--version"]) {
@@ -431,19 +511,28 @@ fn the_page_is_true() {
         let [client, pipeline] = &blocks("python")[..] else { panic!("not two programs") };
         let scrapy = "import sys, types\nsys.modules['scrapy'] = sys.modules['scrapy.exceptions'] = scrapy = \
                       types.ModuleType('scrapy')\nscrapy.DropItem = type('DropItem', (Exception,), {})\n";
-        let program = format!("{scrapy}{client}\n{pipeline}").replace("127.0.0.1:7311", &server.at.to_string());
+        let program = format!("{scrapy}{client}\n{pipeline}")
+            .replace("127.0.0.1:7311", &server.at.to_string());
         let page = "<p>a page of some words that no other page of this store has, as far as one can tell</p>";
-        let asked =
-            format!("{program}\nprint(is_new('http://a.example/', '{page}'), is_new('http://b.example/', '{page}'))");
+        let asked = format!(
+            "{program}\nprint(is_new('http://a.example/', '{page}'), is_new('http://b.example/', '{page}'))"
+        );
         assert_eq!(said("python3", &["-c", &asked]), "True False\n");
-        let item =
-            |words: &str| format!("NewTexts().process_item({{'url': 'http://c.example/', 'html': '{words}'}}, None)");
-        let news = page.replace("a page", "another leaf").replace("words", "quite different sentences");
+        let item = |words: &str| {
+            format!(
+                "NewTexts().process_item({{'url': 'http://c.example/', 'html': '{words}'}}, None)"
+            )
+        };
+        let news =
+            page.replace("a page", "another leaf").replace("words", "quite different sentences");
         assert_eq!(
             said("python3", &["-c", &format!("{program}\nprint({}['url'])", item(&news))]),
             "http://c.example/\n"
         );
-        let dropped = format!("{program}\ntry: {}\nexcept scrapy.DropItem as known: print(known)", item(page));
+        let dropped = format!(
+            "{program}\ntry: {}\nexcept scrapy.DropItem as known: print(known)",
+            item(page)
+        );
         assert_eq!(said("python3", &["-c", &dropped]), "its text is known: http://c.example/\n");
     } else {
         crate::workbench::skip("Python's requests are missing");

@@ -16,9 +16,12 @@ const LINE: &str = "stopped; run again to go on";
 /// The number of finished splits of the bench's attempts.
 fn splits(bench: &Bench) -> usize {
     let attempts = std::fs::read_dir(bench.at("store/attempt")).into_iter().flatten().flatten();
-    let splits =
-        attempts.flat_map(|attempt| std::fs::read_dir(attempt.path().join("split")).into_iter().flatten().flatten());
-    splits.filter(|split| split.path().extension().is_some_and(|extension| extension == "json")).count()
+    let splits = attempts.flat_map(|attempt| {
+        std::fs::read_dir(attempt.path().join("split")).into_iter().flatten().flatten()
+    });
+    splits
+        .filter(|split| split.path().extension().is_some_and(|extension| extension == "json"))
+        .count()
 }
 
 /// The files in the folder of results that an unfinished export leaves.
@@ -47,10 +50,13 @@ fn stopped_at_any_moment() {
         let mut kept = 0;
         for attempt in 0..4 {
             let name = ["TERM", "INT", "HUP"][random.below(3) as usize];
-            let arguments = if round % 2 == 0 { ["--threads", "2"] } else { ["--cluster", &cluster] };
+            let arguments =
+                if round % 2 == 0 { ["--threads", "2"] } else { ["--cluster", &cluster] };
             let delay_us = random.below(undisturbed_us * 11 / 10);
             let to_all = random.below(2) == 0;
-            let what = format!("round {round}, attempt {attempt}: {name} after {delay_us} us, to all: {to_all}");
+            let what = format!(
+                "round {round}, attempt {attempt}: {name} after {delay_us} us, to all: {to_all}"
+            );
             let mut command = bench.command(&arguments);
             command.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
             let mut child = command.spawn().expect("started");
@@ -62,7 +68,11 @@ fn stopped_at_any_moment() {
             child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
             match child.wait().expect("ended").code() {
                 Some(75) => {
-                    assert_eq!((failure(&stderr).as_str(), stderr.lines().count()), (LINE, 1), "{what}");
+                    assert_eq!(
+                        (failure(&stderr).as_str(), stderr.lines().count()),
+                        (LINE, 1),
+                        "{what}"
+                    );
                     stopped += 1;
                 }
                 Some(0) => {
@@ -76,7 +86,11 @@ fn stopped_at_any_moment() {
                 in_export += usize::from(!bench.at("out/summary.json").exists());
                 continue;
             }
-            assert!(splits(&bench) >= kept, "{what}: of {kept} finished splits {} are left", splits(&bench));
+            assert!(
+                splits(&bench) >= kept,
+                "{what}: of {kept} finished splits {} are left",
+                splits(&bench)
+            );
             kept = splits(&bench);
         }
         bench.run_well(&["--threads", "2"]);
@@ -90,8 +104,11 @@ fn stopped_at_any_moment() {
 /// Waits until the process handles SIGTERM, and returns the mask of all signals that it handles.
 fn until_it_heeds(child: &Child) -> u64 {
     loop {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
-        let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
+        let caught = status
+            .lines()
+            .find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
         match caught {
             Some(mask) if mask >> 14 & 1 == 1 => return mask,
             _ => std::thread::sleep(Duration::from_millis(1)),
@@ -108,8 +125,12 @@ fn stopped_while_waiting() {
     std::fs::write(bench.at("in/1.jsonl"), "{}\n").expect("written");
     let _lock = workers::store::Store::lock(&bench.at("store")).expect("free");
     let mut command = bench.command(&["--wait", "--json", "--metrics", "m.prom"]);
-    let child =
-        command.env("RUST_LOG", "error").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let child = command
+        .env("RUST_LOG", "error")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
     until_it_heeds(&child);
     signal("TERM", &child.id().to_string());
     let output = child.wait_with_output().expect("ended");
@@ -159,7 +180,10 @@ fn a_second_signal() {
     std::thread::sleep(Duration::from_millis(100));
     signal("TERM", &child.id().to_string());
     std::thread::sleep(Duration::from_millis(300));
-    assert!(child.try_wait().expect("asked").is_none(), "the first signal had room to say its line");
+    assert!(
+        child.try_wait().expect("asked").is_none(),
+        "the first signal had room to say its line"
+    );
     let code = loop {
         signal("TERM", &child.id().to_string());
         std::thread::sleep(Duration::from_millis(20));
@@ -179,7 +203,10 @@ fn ignored_signals() {
     let _lock = workers::store::Store::lock(&bench.at("store")).expect("free");
     let script = "trap '' HUP; exec \"$0\" run job.toml --wait --quiet";
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", script, &crate::workbench::pagefold()]).current_dir(bench.at("")).stderr(Stdio::null());
+    shell
+        .args(["-c", script, &crate::workbench::pagefold()])
+        .current_dir(bench.at(""))
+        .stderr(Stdio::null());
     let mut child = shell.spawn().expect("started");
     assert_eq!(until_it_heeds(&child) & 1, 0, "it has a handler for SIGHUP");
     signal("HUP", &child.id().to_string());

@@ -32,7 +32,8 @@ impl Scene {
         for file in 0..FILES {
             let mut lines = String::new();
             for n in 0..LINES {
-                let words: Vec<String> = (0..60).map(|_| format!("word{}", random.below(3000))).collect();
+                let words: Vec<String> =
+                    (0..60).map(|_| format!("word{}", random.below(3000))).collect();
                 let text = words.join(" ");
                 for copy in 0..1 + n % 2 {
                     lines.push_str(&format!(
@@ -67,10 +68,15 @@ impl Scene {
     /// The worker on the second host, once one split is finished and most are not.
     fn second_at_work(&self) -> String {
         for _ in 0..6000 {
-            let attempts = std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
-            let mut splits =
-                attempts.flat_map(|attempt| std::fs::read_dir(attempt.path().join("split"))).flatten().flatten();
-            if splits.any(|split| split.path().extension().is_some_and(|extension| extension == "json")) {
+            let attempts =
+                std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
+            let mut splits = attempts
+                .flat_map(|attempt| std::fs::read_dir(attempt.path().join("split")))
+                .flatten()
+                .flatten();
+            if splits
+                .any(|split| split.path().extension().is_some_and(|extension| extension == "json"))
+            {
                 return self.pids("127.0.0.2").pop().expect("started");
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -79,7 +85,8 @@ impl Scene {
     }
 
     fn pids(&self, name: &str) -> Vec<String> {
-        let text = std::fs::read_to_string(self.bench.at(&format!("pids-{name}"))).unwrap_or_default();
+        let text =
+            std::fs::read_to_string(self.bench.at(&format!("pids-{name}"))).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
@@ -90,12 +97,16 @@ impl Scene {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
         let run: serde_json::Value =
-            serde_json::from_slice(&std::fs::read(self.bench.at("out/run.json")).expect("written")).expect("JSON");
+            serde_json::from_slice(&std::fs::read(self.bench.at("out/run.json")).expect("written"))
+                .expect("JSON");
         let told = run["attempts"].as_array().expect("a list");
         assert_eq!(told.len(), attempts, "{run}");
         for attempt in &told[..attempts - 1] {
             assert_eq!(attempt["blamed"], "127.0.0.2", "{attempt}");
-            assert!(attempt["failure"].as_str().expect("a line").contains(reason), "{attempt} is not {reason}");
+            assert!(
+                attempt["failure"].as_str().expect("a line").contains(reason),
+                "{attempt} is not {reason}"
+            );
         }
         let calm = Bench::new(self.crawl.path(), "");
         calm.run_well(&["--threads", "1"]);
@@ -105,7 +116,8 @@ impl Scene {
     }
 
     fn no_worker_left(&self) {
-        let pids: Vec<String> = ["127.0.0.1", "127.0.0.2"].iter().flat_map(|name| self.pids(name)).collect();
+        let pids: Vec<String> =
+            ["127.0.0.1", "127.0.0.2"].iter().flat_map(|name| self.pids(name)).collect();
         assert!(!pids.is_empty(), "no worker was ever started");
         let is_worker = |pid: &&String| {
             let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -168,7 +180,10 @@ fn a_host_that_fails_for_good() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(75), "{stderr}");
     let last = failure(&output.stderr);
-    assert!(last.contains("127.0.0.2: ended with exit code 255: no route to that host (attempt 2)"), "{last}");
+    assert!(
+        last.contains("127.0.0.2: ended with exit code 255: no route to that host (attempt 2)"),
+        "{last}"
+    );
     scene.no_worker_left();
 }
 
@@ -192,7 +207,8 @@ fn a_launcher_that_stops_at_the_start() {
     scene.write("first-127.0.0.2", "sleep 1; kill -STOP $PPID\n");
     let mut run = scene.start();
     let status = format!("/proc/{}/status", run.id());
-    let is_stopped = || std::fs::read_to_string(&status).is_ok_and(|status| status.contains("State:\tT"));
+    let is_stopped =
+        || std::fs::read_to_string(&status).is_ok_and(|status| status.contains("State:\tT"));
     for _ in 0..6000 {
         if is_stopped() {
             break;
@@ -212,7 +228,9 @@ fn check() {
     let scene = Scene::new("");
     let check = |arguments: &[&str]| {
         let output = scene.bench.pagefold("check", arguments);
-        let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8")).concat();
+        let text = [output.stdout, output.stderr]
+            .map(|text| String::from_utf8(text).expect("UTF-8"))
+            .concat();
         (output.status.code(), text)
     };
     let before = names(&scene.bench.at(""));
@@ -221,23 +239,35 @@ fn check() {
     assert_eq!(names(&scene.bench.at("")), before);
     let (code, text) = check(&["--cluster", "hosts.toml"]);
     assert_eq!(code, Some(0), "{text}");
-    for line in ["ok    127.0.0.2  start", "ok    127.0.0.2  shared", "ok    127.0.0.1  peers     1 others reached"] {
+    for line in [
+        "ok    127.0.0.2  start",
+        "ok    127.0.0.2  shared",
+        "ok    127.0.0.1  peers     1 others reached",
+    ] {
         assert!(text.contains(line), "{text}\nlacks {line}");
     }
-    scene.write("always-127.0.0.2", "echo '{\"hello\":{\"digest\":\"of another build\",\"pid\":1}}'; exec cat\n");
+    scene.write(
+        "always-127.0.0.2",
+        "echo '{\"hello\":{\"digest\":\"of another build\",\"pid\":1}}'; exec cat\n",
+    );
     let (code, text) = check(&["--cluster", "hosts.toml"]);
     assert!(code == Some(76) && text.contains("FAIL  127.0.0.2  start"), "{text}");
     scene.write("always-127.0.0.2", "exit 255\n");
     let (code, text) = check(&["--cluster", "hosts.toml", "--json"]);
     assert!(code == Some(75) && text.contains("\"ok\":false"), "{text}");
     let left = names(&scene.bench.at(""));
-    let left: Vec<_> = left.iter().filter(|name| !before.contains(name) && !name.starts_with(['p', 'a'])).collect();
+    let left: Vec<_> = left
+        .iter()
+        .filter(|name| !before.contains(name) && !name.starts_with(['p', 'a']))
+        .collect();
     assert!(left.is_empty(), "{left:?}");
     scene.no_worker_left();
 }
 
 fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let entries = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<String> = entries.map(|name| name.into_string().expect("UTF-8")).collect();
     names.sort();
     names

@@ -33,7 +33,8 @@ impl Screen {
     /// Draws what was written: carriage returns, line feeds, and the escape sequences that a bar
     /// needs. Another sequence fails the test.
     fn of(written: &str) -> Screen {
-        let mut screen = Screen { lines: vec![String::new()], erased: Vec::new(), is_painted: false };
+        let mut screen =
+            Screen { lines: vec![String::new()], erased: Vec::new(), is_painted: false };
         let (mut row, mut column) = (0, 0);
         let mut rest = written.chars();
         while let Some(c) = rest.next() {
@@ -47,7 +48,8 @@ impl Screen {
                 }
                 '\x1b' => {
                     assert_eq!(rest.next(), Some('['), "{written:?}");
-                    let numbers: String = rest.clone().take_while(|c| !c.is_ascii_alphabetic()).collect();
+                    let numbers: String =
+                        rest.clone().take_while(|c| !c.is_ascii_alphabetic()).collect();
                     let kind = rest.nth(numbers.len()).expect("a whole sequence");
                     match (numbers.as_str(), kind) {
                         (_, 'm') => screen.is_painted = true,
@@ -83,8 +85,14 @@ fn shown(columns: usize, command: &Command) -> Option<Screen> {
 /// [`shown`] by a command that must end with `code`.
 fn shown_to_end(columns: usize, command: &Command, code: i32) -> Option<Screen> {
     let mut python = Command::new("python3");
-    python.args(["-c", TERMINAL, &columns.to_string()]).arg(command.get_program()).args(command.get_args());
-    python.current_dir(command.get_current_dir().expect("a folder")).env_remove("NO_COLOR").env("TERM", "xterm");
+    python
+        .args(["-c", TERMINAL, &columns.to_string()])
+        .arg(command.get_program())
+        .args(command.get_args());
+    python
+        .current_dir(command.get_current_dir().expect("a folder"))
+        .env_remove("NO_COLOR")
+        .env("TERM", "xterm");
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => python.env(name, value),
@@ -103,11 +111,18 @@ fn shown_to_end(columns: usize, command: &Command, code: i32) -> Option<Screen> 
 /// stderr JSON lines alone.
 fn written(output: &Output) -> String {
     for bytes in [&output.stdout, &output.stderr] {
-        assert!(!bytes.contains(&b'\x1b') && !bytes.contains(&b'\r'), "{}", String::from_utf8_lossy(bytes));
+        assert!(
+            !bytes.contains(&b'\x1b') && !bytes.contains(&b'\r'),
+            "{}",
+            String::from_utf8_lossy(bytes)
+        );
     }
     for line in String::from_utf8_lossy(&output.stderr).lines() {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
-        assert!(line["level"].is_string() && (line["message"].is_string() || line["stage"].is_string()), "{line}");
+        assert!(
+            line["level"].is_string() && (line["message"].is_string() || line["stage"].is_string()),
+            "{line}"
+        );
     }
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
@@ -129,12 +144,16 @@ fn the_bar_of_a_run() {
         let bench = Bench::new(crawl.path(), "");
         let Some(screen) = shown(columns, &bench.command(&[])) else { return };
         assert_eq!(settled(&screen.text()), report, "{columns} columns");
-        let bars: Vec<&String> = screen.erased.iter().filter(|line| !line.trim().is_empty()).collect();
+        let bars: Vec<&String> =
+            screen.erased.iter().filter(|line| !line.trim().is_empty()).collect();
         assert!(!bars.is_empty(), "{columns} columns: no bar");
         for bar in &bars {
             // Behind a line stand spaces up to the last column.
             let bar_columns = bar.trim_end().chars().count();
-            assert!(bar_columns < columns && bar.len() <= columns && bar.is_ascii(), "{columns} columns: {bar:?}");
+            assert!(
+                bar_columns < columns && bar.len() <= columns && bar.is_ascii(),
+                "{columns} columns: {bar:?}"
+            );
         }
         if columns >= 40 {
             // Which stages are shown depends on how long each takes.
@@ -151,7 +170,11 @@ fn the_bar_of_a_run() {
 fn answers_are_not_cut() {
     let bench = Bench::new(&demo_inputs(), "");
     bench.run_well(&[]);
-    let pair = bench.lines("pairs").into_iter().find(|pair| pair["accepted"] == true).expect("an accepted pair");
+    let pair = bench
+        .lines("pairs")
+        .into_iter()
+        .find(|pair| pair["accepted"] == true)
+        .expect("an accepted pair");
     let [a, b] = ["a_url", "b_url"].map(|key| pair[key].as_str().expect("a URL").to_owned());
     let commands: [(&str, &[&str]); 6] = [
         ("status", &[]),
@@ -166,11 +189,19 @@ fn answers_are_not_cut() {
         let lines = |text: &str| -> Vec<String> {
             // How long ago something was depends on when one looks.
             let is_settled = |line: &&str| !line.contains(" ago");
-            text.trim_end().lines().filter(is_settled).map(|line| line.trim_end().to_owned()).collect()
+            text.trim_end()
+                .lines()
+                .filter(is_settled)
+                .map(|line| line.trim_end().to_owned())
+                .collect()
         };
         for columns in [80, 40] {
             let Some(screen) = shown(columns, &bench.other(name, arguments)) else { return };
-            assert_eq!(lines(&screen.text()), lines(&piped), "{name} {arguments:?}, {columns} columns");
+            assert_eq!(
+                lines(&screen.text()),
+                lines(&piped),
+                "{name} {arguments:?}, {columns} columns"
+            );
             assert_eq!(screen.is_painted, name == "explain", "{name} {arguments:?}");
         }
         for (variable, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
@@ -191,7 +222,10 @@ fn no_terminal() {
     assert!(serde_json::from_str::<Value>(&json).expect("JSON")["pages"].is_u64(), "{json}");
     let output = bench.pagefold("explain", &["http://nowhere.example/"]);
     assert_eq!((output.status.code(), written(&output)), (Some(66), String::new()));
-    assert!(failure(&output.stderr).starts_with("http://nowhere.example/: the store has no such page"), "{output:?}");
+    assert!(
+        failure(&output.stderr).starts_with("http://nowhere.example/: the store has no such page"),
+        "{output:?}"
+    );
 }
 
 /// On a terminal an error is plain text for people, a line for each mistake, with `--json` too.
@@ -201,7 +235,8 @@ fn errors_on_a_terminal() {
     for arguments in [&[][..], &["--json"]] {
         let Some(screen) = shown_to_end(80, &bench.other("status", arguments), 78) else { return };
         let text = screen.text();
-        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("pagefold: job.toml:")).collect();
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("pagefold: job.toml:")).collect();
         assert!(lines.len() == 2 && !text.contains('{') && !screen.is_painted, "{text}");
     }
 }

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 /// Articles have few words in common. Each edition differs from the one before in one more word:
 /// near editions are near-duplicates, far ones are not, and together they make a chain.
 pub fn text(article: u64, edition: u64) -> String {
-    let mut words: Vec<String> = (0..60).map(|w| format!("w{}", (article * 131 + w * 17) % 4093)).collect();
+    let mut words: Vec<String> =
+        (0..60).map(|w| format!("w{}", (article * 131 + w * 17) % 4093)).collect();
     for change in 0..edition {
         let at = (article + change * 7) as usize % words.len();
         words[at] = format!("article{article}edition{change}");
@@ -34,7 +35,8 @@ pub fn crawl(files: u64, pages: u64, words: u64) -> tempfile::TempDir {
         for n in file * pages..(file + 1) * pages {
             let mut text: String = (0..words).map(|w| format!("w{} ", drawn(n / 4, w))).collect();
             write!(text, "edition {}", n % 4).expect("a string");
-            writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text}\"}}", n % 7).expect("a string");
+            writeln!(lines, "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{text}\"}}", n % 7)
+                .expect("a string");
         }
         std::fs::write(folder.path().join(format!("{file:02}.jsonl")), lines).expect("written");
     }

@@ -13,7 +13,8 @@ fn same_answer_anywhere() {
     let reference = Bench::new(&demo_inputs(), "");
     reference.run_well(&["--threads", "1"]);
     assert!(reference.lines("pairs").len() > 200, "{} pairs", reference.lines("pairs").len());
-    let (tables, changes, multisets) = (reference.tables(), reference.changes(), reference.multisets());
+    let (tables, changes, multisets) =
+        (reference.tables(), reference.changes(), reference.multisets());
     for (processes, workers) in [(1, 4), (2, 2), (4, 1)] {
         let bench = Bench::new(&demo_inputs(), "");
         let cluster = bench.cluster(processes, workers);
@@ -24,13 +25,16 @@ fn same_answer_anywhere() {
         assert_eq!(bench.multisets(), multisets, "{processes} x {workers}");
     }
     let renamed = tempfile::tempdir().expect("a folder");
-    let mut files: Vec<_> =
-        std::fs::read_dir(demo_inputs()).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(demo_inputs())
+        .expect("a folder")
+        .map(|e| e.expect("an entry").path())
+        .collect();
     files.sort();
     for (n, file) in files.iter().rev().enumerate() {
         let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
         let (_, ending) = name.split_once('.').expect("an ending");
-        std::fs::copy(file, renamed.path().join(format!("{n:02}-renamed.{ending}"))).expect("copied");
+        std::fs::copy(file, renamed.path().join(format!("{n:02}-renamed.{ending}")))
+            .expect("copied");
     }
     let bench = Bench::new(renamed.path(), "");
     bench.run_well(&["--threads", "3"]);
@@ -46,8 +50,13 @@ fn same_answer_from_any_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut lines = String::new();
     for n in 0..3000 {
-        let words: Vec<String> = (0..40).map(|w| format!("word{}", (n / 3 * 7919 + w * (n % 3 + 1)) % 5000)).collect();
-        lines.push_str(&format!("{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{}\"}}\n", n % 7, words.join(" ")));
+        let words: Vec<String> =
+            (0..40).map(|w| format!("word{}", (n / 3 * 7919 + w * (n % 3 + 1)) % 5000)).collect();
+        lines.push_str(&format!(
+            "{{\"url\":\"http://h{}.example/{n}\",\"text\":\"{}\"}}\n",
+            n % 7,
+            words.join(" ")
+        ));
     }
     std::fs::write(folder.path().join("all.jsonl"), &lines).expect("written");
     let whole = Bench::new(&folder.path().join("all.jsonl"), "");
@@ -81,11 +90,17 @@ fn same_answer_with_a_radius_and_incumbents() {
         let mut lines = String::new();
         for page in 0..200 - 80 * night {
             let text = text(page % 4, page / 4 % (12 + night));
-            let (url, date) = (format!("http://h{}.example/{page}", page % 3), 1 + 10 * night + (page + night) % 5);
+            let (url, date) = (
+                format!("http://h{}.example/{page}", page % 3),
+                1 + 10 * night + (page + night) % 5,
+            );
             lines.push_str(&format!("{{\"url\":\"{url}\",\"date\":{date},\"text\":\"{text}\"}}\n"));
         }
         for page in (120..200).filter(|page| night == 1 && page % 3 > 0) {
-            lines.push_str(&format!("{{\"url\":\"http://h{}.example/{page}\",\"deleted\":true}}\n", page % 3));
+            lines.push_str(&format!(
+                "{{\"url\":\"http://h{}.example/{page}\",\"deleted\":true}}\n",
+                page % 3
+            ));
         }
         std::fs::create_dir_all(bench.at("in")).expect("made");
         std::fs::write(bench.at(&format!("in/{night}.jsonl")), lines).expect("written");
@@ -109,7 +124,10 @@ fn same_answer_with_a_radius_and_incumbents() {
                 summary["dead_links"].as_u64(),
             ));
         }
-        assert!(!results[0].3["clusters"].as_array().expect("a list").is_empty(), "some cluster is large");
+        assert!(
+            !results[0].3["clusters"].as_array().expect("a list").is_empty(),
+            "some cluster is large"
+        );
         assert!(results[0].2["leaders"].0 > 0, "contents are led");
         assert!(results[1].6 > Some(0), "links are dead");
         bench.run_well(&["--cluster", &cluster, "--set", "keep.by=[\"newest\"]"]);

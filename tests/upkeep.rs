@@ -11,8 +11,10 @@ const NOW: i64 = 1_700_000_000;
 fn pages(from: u64, pages: u64) -> String {
     let mut lines = String::new();
     for page in from..from + pages {
-        let words: Vec<String> = (0..20u64).map(|w| format!("w{}", (page * 7919 + w * 104_729) % 1_000_003)).collect();
-        writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{}\"}}", words.join(" ")).expect("a string");
+        let words: Vec<String> =
+            (0..20u64).map(|w| format!("w{}", (page * 7919 + w * 104_729) % 1_000_003)).collect();
+        writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{}\"}}", words.join(" "))
+            .expect("a string");
     }
     lines
 }
@@ -33,7 +35,11 @@ fn run(bench: &Bench, now: i64, more: &[&str]) -> (Option<i32>, String, String) 
     let now = at(now);
     let arguments: Vec<&str> = now.iter().map(String::as_str).chain(more.iter().copied()).collect();
     let output = bench.run(&arguments);
-    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), failure(&output.stderr))
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).expect("UTF-8"),
+        failure(&output.stderr),
+    )
 }
 
 /// Without input an epoch is due on the day on which pages expire and not before; a clock that is
@@ -54,7 +60,11 @@ fn expiry_makes_an_epoch_due() {
         (NOW + 99 * DAY, 4, 0),
     ] {
         assert_eq!(run(&bench, now, &[]).0, Some(0));
-        assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (epoch, left), "at {now}");
+        assert_eq!(
+            (bench.head().manifest.epoch, bench.lines("members").len()),
+            (epoch, left),
+            "at {now}"
+        );
     }
     assert_eq!(bench.summary()["counters"]["pages_expired"], 5);
 }
@@ -71,7 +81,10 @@ fn a_snapshot_that_lacks_much_is_refused() {
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 1000)).expect("written");
     let (code, out, err) = run(&bench, NOW + DAY, &complete);
     assert_eq!(code, Some(65), "{err}");
-    assert!(err.contains("lacks 1000 of 2000 known pages (50.0 %)") && err.contains("--allow missing"), "{err}");
+    assert!(
+        err.contains("lacks 1000 of 2000 known pages (50.0 %)") && err.contains("--allow missing"),
+        "{err}"
+    );
     let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((&told["guard"], &told["exit_code"]), (&"missing".into(), &65.into()));
     assert_eq!(bench.head().manifest.epoch, 1);
@@ -85,7 +98,10 @@ fn a_snapshot_that_lacks_much_is_refused() {
     assert_eq!(bench.head().manifest.epoch, 2);
     std::fs::remove_file(bench.at("in/1.jsonl")).expect("removed");
     assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(65));
-    assert_eq!(run(&bench, NOW + DAY, &["--set", "read.complete=true", "--allow", "missing"]).0, Some(0));
+    assert_eq!(
+        run(&bench, NOW + DAY, &["--set", "read.complete=true", "--allow", "missing"]).0,
+        Some(0)
+    );
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
 }
 
@@ -98,7 +114,8 @@ fn a_jump_of_folds_is_refused() {
     // An error page under every address.
     let broken = pages(0, 1500).lines().enumerate().fold(String::new(), |mut lines, (page, _)| {
         let text = "we are sorry but this page cannot be shown at the moment please try again";
-        writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{text}\"}}").expect("a string");
+        writeln!(lines, "{{\"url\":\"http://a.example/{page}\",\"text\":\"{text}\"}}")
+            .expect("a string");
         lines
     });
     std::fs::write(bench.at("in/2.jsonl"), broken).expect("written");
@@ -114,7 +131,8 @@ fn a_jump_of_folds_is_refused() {
 fn filled(host: &str, from: u64, pages: u64) -> String {
     let form: Vec<String> = (0..200).map(|word| format!("form{word}")).collect();
     let line = |page: u64| {
-        let text = format!("{} slot{} {}", form[..100].join(" "), page * 7919, form[100..].join(" "));
+        let text =
+            format!("{} slot{} {}", form[..100].join(" "), page * 7919, form[100..].join(" "));
         format!("{{\"url\":\"http://{host}/{page}\",\"text\":\"{text}\"}}\n")
     };
     (from..from + pages).map(line).collect()
@@ -128,7 +146,8 @@ fn filled(host: &str, from: u64, pages: u64) -> String {
 fn a_host_that_folds_into_few_clusters_is_refused() {
     let bench = bench("[confirm]\nfacts = \"off\"\n");
     let mirror = |page: String| page.replace("a.example", "mirror.example");
-    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500) + &mirror(pages(0, 1500))).expect("written");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500) + &mirror(pages(0, 1500)))
+        .expect("written");
     assert_eq!(run(&bench, NOW, &[]).0, Some(0), "the pages of a mirror fold each with its twin");
     std::fs::write(bench.at("in/2.jsonl"), filled("shop.example", 0, 1100)).expect("written");
     let refusals = ["1", "3"].map(|threads| run(&bench, NOW, &["--threads", threads]));
@@ -162,7 +181,10 @@ fn many_that_expire_are_refused() {
     assert_eq!(run(&bench, NOW, &[]).0, Some(0));
     let (code, _, err) = run(&bench, NOW + 99 * DAY, &[]);
     assert_eq!(code, Some(65), "{err}");
-    assert!(err.contains("1500 of 1500 pages would expire at once") && err.contains("--allow expired"), "{err}");
+    assert!(
+        err.contains("1500 of 1500 pages would expire at once") && err.contains("--allow expired"),
+        "{err}"
+    );
     assert_eq!(run(&bench, NOW + 99 * DAY, &["--allow", "expired"]).0, Some(0));
     assert_eq!(bench.lines("members").len(), 0);
 }
@@ -179,7 +201,11 @@ fn a_refused_epoch_counts_from_its_commit() {
     assert_eq!(run(&bench, NOW + 20 * DAY, &[]).0, Some(65));
     let (code, report, err) = run(&bench, NOW + 99 * DAY, &["--allow", "expired"]);
     assert_eq!(code, Some(0), "{err}");
-    assert_eq!((bench.head().manifest.logical_time, bench.lines("members").len()), (NOW + 99 * DAY, 100), "{report}");
+    assert_eq!(
+        (bench.head().manifest.logical_time, bench.lines("members").len()),
+        (NOW + 99 * DAY, 100),
+        "{report}"
+    );
     assert_eq!(run(&bench, NOW + 99 * DAY, &[]).0, Some(0));
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 100));
 }
@@ -189,13 +215,19 @@ fn a_refused_epoch_counts_from_its_commit() {
 #[test]
 fn a_small_disk_is_refused() {
     let bench = bench("");
-    let Some(_mount) = Mount::new(bench.at("store"), &["-t", "tmpfs", "-o", "size=200k", "pagefold-test"]) else {
+    let Some(_mount) =
+        Mount::new(bench.at("store"), &["-t", "tmpfs", "-o", "size=200k", "pagefold-test"])
+    else {
         return;
     };
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 3000)).expect("written");
     let (code, _, err) = run(&bench, NOW, &[]);
     assert_eq!(code, Some(74), "{err}");
-    assert!(err.contains("0.2 MB are free, this epoch may need 0.3 MB") && err.contains("--allow space"), "{err}");
+    assert!(
+        err.contains("0.2 MB are free, this epoch may need 0.3 MB")
+            && err.contains("--allow space"),
+        "{err}"
+    );
     assert!(!bench.at("store/attempt").exists() && !bench.at("store/data").exists());
     let (code, _, err) = run(&bench, NOW, &["--allow", "space"]);
     assert_eq!(code, Some(74), "{err}");
@@ -210,7 +242,8 @@ fn rebuild_obeys_another_identity() {
     let identity = ["--set", "simhash.k=2"];
     for (night, (from, n)) in [(0, 40), (20, 40), (50, 30)].into_iter().enumerate() {
         for bench in [&changed, &fresh] {
-            std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(from, n)).expect("written");
+            std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(from, n))
+                .expect("written");
         }
         assert_eq!(run(&changed, NOW + night as i64, &[]).0, Some(0));
         assert_eq!(run(&fresh, NOW + night as i64, &identity).0, Some(0));
@@ -248,8 +281,11 @@ fn rebuild(bench: &Bench, more: &[&str]) -> (Option<i32>, String) {
 fn rebuild_takes_again_what_was_taken() {
     let bench = bench("[pages]\nretain_days = 30\n");
     let at = |name: &str| bench.at(&format!("in/{name}"));
-    let dated = |date: u64, from: u64| pages(from, 1).replace("\"text\"", &format!("\"date\":{date},\"text\""));
-    std::fs::write(at("1.jsonl"), dated(2_000_000, 7).replace("/7\"", "/p\"") + &pages(0, 2)).expect("written");
+    let dated = |date: u64, from: u64| {
+        pages(from, 1).replace("\"text\"", &format!("\"date\":{date},\"text\""))
+    };
+    std::fs::write(at("1.jsonl"), dated(2_000_000, 7).replace("/7\"", "/p\"") + &pages(0, 2))
+        .expect("written");
     assert_eq!(run(&bench, NOW, &[]).0, Some(0));
     // The copy is dated later than what comes with it.
     std::fs::copy(at("1.jsonl"), at("9.jsonl")).expect("copied");
@@ -288,12 +324,17 @@ fn rebuild_goes_on_only_from_the_same() {
     let bench = bench("");
     for night in 1..=4 {
         let bad = if night == 3 { "{broken\n".repeat(5) } else { String::new() };
-        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 5) + &bad).expect("written");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 5) + &bad)
+            .expect("written");
         assert_eq!(run(&bench, NOW, &["--allow", "rejects"]).0, Some(0));
     }
     let replayed = |err: &str| -> Vec<u64> {
-        let lines = err.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-        lines.filter(|line| line["message"] == "replaying").filter_map(|line| line["epoch"].as_u64()).collect()
+        let lines =
+            err.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        lines
+            .filter(|line| line["message"] == "replaying")
+            .filter_map(|line| line["epoch"].as_u64())
+            .collect()
     };
     let (code, err) = rebuild(&bench, &[]);
     assert_eq!((code, replayed(&err)), (Some(65), vec![1, 2, 3]), "{err}");
@@ -303,7 +344,10 @@ fn rebuild_goes_on_only_from_the_same() {
     let before = contents(&bench);
     let (code, err) = rebuild(&bench, &[]);
     assert_eq!((code, replayed(&err)), (Some(0), vec![1]), "{err}");
-    assert_eq!((contents(&bench), bench.head().manifest.epoch, before.len()), (before.clone(), 5, 5));
+    assert_eq!(
+        (contents(&bench), bench.head().manifest.epoch, before.len()),
+        (before.clone(), 5, 5)
+    );
     assert!(run(&bench, NOW, &IDENTITY).1.contains("nothing due"));
     assert!(bench.pagefold("verify", &[&IDENTITY[..], &["--deep"]].concat()).status.success());
     let kept: String = rebuild(&bench, &[]).1;
@@ -316,7 +360,8 @@ fn rebuild_goes_on_only_from_the_same() {
 fn rebuild_is_the_way_up_from_older_formats() {
     let bench = bench("");
     for night in 1..=2 {
-        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 5)).expect("written");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 5))
+            .expect("written");
         assert_eq!(run(&bench, NOW, &[]).0, Some(0));
     }
     let before = contents(&bench);
@@ -324,7 +369,8 @@ fn rebuild_is_the_way_up_from_older_formats() {
     std::fs::create_dir(bench.at("disk")).expect("made");
     std::fs::rename(&store, bench.at("disk/real")).expect("renamed");
     std::os::unix::fs::symlink(bench.at("disk/real"), &store).expect("linked");
-    let mut format: serde_json::Value = json(&std::fs::read(store.join("FORMAT")).expect("readable"));
+    let mut format: serde_json::Value =
+        json(&std::fs::read(store.join("FORMAT")).expect("readable"));
     format["format"] = 2.into();
     std::fs::write(store.join("FORMAT"), format.to_string()).expect("written");
     for version in workers::store::manifest::versions(&store).expect("listed") {
@@ -337,7 +383,8 @@ fn rebuild_is_the_way_up_from_older_formats() {
                 assert!(consumed.remove(key).is_some(), "{key}");
             }
             let list = |digest: &str| store.join(format!("data/consumed/{digest}.jsonl"));
-            let text = std::fs::read_to_string(list(consumed["file"]["digest"].as_str().expect("text")));
+            let text =
+                std::fs::read_to_string(list(consumed["file"]["digest"].as_str().expect("text")));
             let mut lines = String::new();
             for line in text.expect("readable").lines() {
                 let mut line = json(line.as_bytes());
@@ -347,16 +394,21 @@ fn rebuild_is_the_way_up_from_older_formats() {
             }
             let digest = workers::store::digest::of_bytes(lines.as_bytes());
             std::fs::write(list(&digest), &lines).expect("written");
-            (consumed["file"]["digest"], consumed["file"]["bytes"]) = (digest.into(), lines.len().into());
+            (consumed["file"]["digest"], consumed["file"]["bytes"]) =
+                (digest.into(), lines.len().into());
         }
         let body = manifest.to_string();
         let digest = workers::store::digest::of_bytes(body.as_bytes());
-        std::fs::write(&path, format!("{{\"digest\":\"{digest}\",\"manifest\":{body}}}")).expect("written");
+        std::fs::write(&path, format!("{{\"digest\":\"{digest}\",\"manifest\":{body}}}"))
+            .expect("written");
     }
     for name in ["run", "export", "verify", "status", "gc"] {
         let output = bench.pagefold(name, &[]);
         let err = failure(&output.stderr);
-        assert!(output.status.code() == Some(78) && err.contains("`pagefold rebuild`"), "{name}: {err}");
+        assert!(
+            output.status.code() == Some(78) && err.contains("`pagefold rebuild`"),
+            "{name}: {err}"
+        );
     }
     let output = bench.pagefold("rebuild", &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -375,12 +427,16 @@ fn json(text: &[u8]) -> serde_json::Value {
 fn garbage_is_named_then_deleted() {
     let bench = bench("");
     for night in 0..9 {
-        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 20)).expect("written");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 20))
+            .expect("written");
         assert_eq!(run(&bench, NOW, &[]).0, Some(0));
     }
     std::fs::write(bench.at("store/data/pages/stray.txt"), "not ours").expect("written");
     let gc = |more: &[&str]| {
-        let output = bench.pagefold("gc", &[&["--keep-days", "0", "--keep-epochs", "2", "--json"], more].concat());
+        let output = bench.pagefold(
+            "gc",
+            &[&["--keep-days", "0", "--keep-epochs", "2", "--json"], more].concat(),
+        );
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON")
     };
@@ -410,7 +466,8 @@ fn garbage_is_named_then_deleted() {
 fn a_rollback_can_always_be_exported() {
     let bench = bench("");
     for night in 0..4 {
-        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 5, 5)).expect("written");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 5, 5))
+            .expect("written");
         assert_eq!(run(&bench, NOW, &[]).0, Some(0));
     }
     let succeeds = |name: &str, more: &[&str]| {
@@ -424,7 +481,8 @@ fn a_rollback_can_always_be_exported() {
     succeeds("export", &[]);
     assert!(bench.changes() == changes);
     let version = bench.head().manifest.version;
-    std::fs::remove_file(workers::store::manifest::path(&bench.at("store"), version - 1)).expect("removed");
+    std::fs::remove_file(workers::store::manifest::path(&bench.at("store"), version - 1))
+        .expect("removed");
     succeeds("export", &[]);
     assert_eq!((bench.lines("changes").len(), bench.lines("members").len()), (0, 10));
 }
@@ -436,8 +494,10 @@ fn sources_come_back_with_their_pages() {
     let bench = bench("");
     let read = |source: &str, from: u64, more: &[&str]| {
         std::fs::write(bench.at(&format!("in/{source}.jsonl")), pages(from, 3)).expect("written");
-        let sets = [format!("read.source=\"{source}\""), format!("read.inputs=[\"in/{source}.jsonl\"]")];
-        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).chain(more.iter().copied()).collect();
+        let sets =
+            [format!("read.source=\"{source}\""), format!("read.inputs=[\"in/{source}.jsonl\"]")];
+        let sets: Vec<&str> =
+            sets.iter().flat_map(|set| ["--set", set]).chain(more.iter().copied()).collect();
         let (code, out, err) = run(&bench, NOW, &sets);
         assert_eq!(code, Some(0), "{err}");
         (out.contains("nothing due"), bench.lines("members").len())
@@ -447,7 +507,8 @@ fn sources_come_back_with_their_pages() {
     back(&["1", "--forget-inputs"]);
     assert_eq!(read("c", 20, &[]), (false, 6));
     back(&["2"]);
-    let names: Vec<String> = bench.head().manifest.sources.into_iter().map(|source| source.name).collect();
+    let names: Vec<String> =
+        bench.head().manifest.sources.into_iter().map(|source| source.name).collect();
     assert_eq!(names, ["a", "b", "c"]);
     for source in ["a", "b", "c"] {
         let from = if source == "a" {
@@ -468,7 +529,8 @@ fn sources_come_back_with_their_pages() {
 fn forgotten_inputs_are_read_again() {
     let bench = bench("");
     for night in 0..2 {
-        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 10)).expect("written");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 10))
+            .expect("written");
         assert_eq!(run(&bench, NOW, &[]).0, Some(0));
     }
     for (more, left) in [(vec!["1"], 10), (vec!["1", "--forget-inputs"], 20)] {
@@ -488,20 +550,28 @@ fn the_unfinished_comes_first() {
         "store": bench.at("store"), "read": { "inputs": [bench.at("in")] }, "output": { "dir": bench.at("out") },
     }))
     .expect("a job");
-    let store = workers::store::Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
-    let plan = workers::plan::plan(&job, &store, None, NOW).expect("planned").expect("something new");
+    let store =
+        workers::store::Store::open_or_create(&job.store, &job.identity().expect("an identity"))
+            .expect("made");
+    let plan =
+        workers::plan::plan(&job, &store, None, NOW).expect("planned").expect("something new");
     let plan = plan.freeze(&job.store, 1).expect("frozen");
     std::fs::write(bench.at("in/2.jsonl"), pages(5, 10)).expect("written");
     let (code, out, err) = run(&bench, NOW + DAY, &["--json"]);
     assert_eq!(code, Some(0), "{err}");
-    let epochs: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let epochs: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let told: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
     assert_eq!(told, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
     // A plan that cannot be carried out any more is given up.
-    let other = workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };
+    let other =
+        workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };
     other.freeze(&job.store, 1).expect("frozen");
     assert!(run(&bench, NOW + DAY, &[]).1.contains("nothing due"));
-    assert!(std::fs::read_dir(bench.at("store/attempt")).is_ok_and(|mut attempts| attempts.next().is_none()));
+    assert!(
+        std::fs::read_dir(bench.at("store/attempt"))
+            .is_ok_and(|mut attempts| attempts.next().is_none())
+    );
 }
 
 /// What an epoch read counts again for retention after a rollback to it that undoes an earlier
@@ -519,6 +589,7 @@ fn a_rollback_forward_redoes() {
     }
     std::fs::write(bench.at("in/3.jsonl"), pages(3, 1)).expect("written");
     assert_eq!(run(&bench, NOW, &[]).0, Some(0));
-    let urls: Vec<String> = bench.lines("members").iter().map(|row| row["url"].to_string()).collect();
+    let urls: Vec<String> =
+        bench.lines("members").iter().map(|row| row["url"].to_string()).collect();
     assert_eq!(urls.len(), 2, "two epochs have read since the first page was seen: {urls:?}");
 }

@@ -9,8 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
-const GOOD: &str =
-    "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
+const GOOD: &str = "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note to anyone at all\"}\n";
 
 /// A bench of one good page, whose input a test extends.
 fn bench(more: &str) -> Bench {
@@ -23,7 +22,8 @@ fn bench(more: &str) -> Bench {
 /// Runs without the proxies of the tests' environment.
 fn run(bench: &Bench, arguments: &[&str]) -> Output {
     let mut command = bench.command(arguments);
-    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+    {
         command.env_remove(name);
     }
     command.output().expect("started")
@@ -74,7 +74,10 @@ fn parse(text: &str) -> BTreeMap<(String, String), f64> {
     for line in text.lines() {
         if let Some(help) = line.strip_prefix("# HELP ") {
             let (name, words) = help.split_once(' ').expect("a help");
-            assert!(is_name(name) && !words.is_empty() && !seen.contains(&name.to_owned()), "{line}");
+            assert!(
+                is_name(name) && !words.is_empty() && !seen.contains(&name.to_owned()),
+                "{line}"
+            );
             seen.push(name.to_owned());
             now = (name.to_owned(), false);
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
@@ -104,18 +107,23 @@ fn parse(text: &str) -> BTreeMap<(String, String), f64> {
 fn metrics() {
     let bench = bench("metrics = \"job.prom\"\n");
     let script = "umask 077; exec \"$0\" run job.toml --quiet";
-    let ran =
-        Command::new("/bin/sh").args(["-c", script, &crate::workbench::pagefold()]).current_dir(bench.at("")).output();
+    let ran = Command::new("/bin/sh")
+        .args(["-c", script, &crate::workbench::pagefold()])
+        .current_dir(bench.at(""))
+        .output();
     let ran = ran.expect("started");
     assert!(ran.status.success() && stderr(&ran).is_empty(), "{}", stderr(&ran));
     let file = bench.at("job.prom");
     assert_eq!(file.metadata().expect("there").permissions().mode() & 0o777, 0o644);
     let read = || parse(&std::fs::read_to_string(&file).expect("readable"));
     let of = |samples: &BTreeMap<(String, String), f64>, name: &str, label: &str| {
-        *samples.get(&(format!("pagefold_{name}"), label.to_owned())).unwrap_or_else(|| panic!("no {name} {label}"))
+        *samples
+            .get(&(format!("pagefold_{name}"), label.to_owned()))
+            .unwrap_or_else(|| panic!("no {name} {label}"))
     };
     let first = read();
-    let facts = [("epoch", 1.0), ("documents", 1.0), ("clusters", 0.0), ("epoch_records_read", 1.0)];
+    let facts =
+        [("epoch", 1.0), ("documents", 1.0), ("clusters", 0.0), ("epoch_records_read", 1.0)];
     for (name, value) in facts {
         assert_eq!(of(&first, name, ""), value, "{name}");
     }
@@ -125,16 +133,26 @@ fn metrics() {
     for stage in ["plan", "ingest", "pages", "pairs", "clusters", "commit", "export"] {
         assert!(of(&first, "epoch_stage_seconds", stage) >= 0.0);
     }
-    assert_eq!(of(&first, "last_success_timestamp_seconds", ""), of(&first, "last_run_timestamp_seconds", ""));
+    assert_eq!(
+        of(&first, "last_success_timestamp_seconds", ""),
+        of(&first, "last_run_timestamp_seconds", "")
+    );
 
     std::fs::write(bench.at("in/2.jsonl"), "{broken\n").expect("written");
     assert_eq!(bench.run(&["--quiet"]).status.code(), Some(65));
     let second = read();
     assert_eq!(of(&second, "last_run_exit_code", ""), 65.0);
-    assert_eq!([of(&second, "runs_total", "success"), of(&second, "runs_total", "failure")], [1.0, 1.0]);
+    assert_eq!(
+        [of(&second, "runs_total", "success"), of(&second, "runs_total", "failure")],
+        [1.0, 1.0]
+    );
     let stay = |samples: &BTreeMap<(String, String), f64>| {
         let is_of_run = |name: &str| name.contains("_last_run_") || name.contains("_runs_");
-        samples.iter().filter(|((name, _), _)| !is_of_run(name)).map(|(k, v)| (k.clone(), *v)).collect::<Vec<_>>()
+        samples
+            .iter()
+            .filter(|((name, _), _)| !is_of_run(name))
+            .map(|(k, v)| (k.clone(), *v))
+            .collect::<Vec<_>>()
     };
     assert_eq!(stay(&first), stay(&second));
 
@@ -142,7 +160,10 @@ fn metrics() {
     bench.run_well(&["--quiet"]);
     let third = read();
     assert_eq!([of(&third, "last_run_exit_code", ""), of(&third, "epoch", "")], [0.0, 1.0]);
-    assert_eq!([of(&third, "runs_total", "success"), of(&third, "runs_total", "failure")], [2.0, 1.0]);
+    assert_eq!(
+        [of(&third, "runs_total", "success"), of(&third, "runs_total", "failure")],
+        [2.0, 1.0]
+    );
     // The job cannot be read; the metrics file of the command line is written all the same.
     std::fs::write(bench.at("job.toml"), "store = ").expect("written");
     assert_eq!(bench.run(&["--metrics", "job.prom"]).status.code(), Some(78));
@@ -251,11 +272,18 @@ fn pings_that_fail() {
     assert!(heard.try_recv().is_err());
     let mute = TcpListener::bind("127.0.0.1:0").expect("a port");
     let gone = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    let urls = [format!("http://{}/secret", mute.local_addr().expect("an address")), format!("http://{gone}/secret")];
+    let urls = [
+        format!("http://{}/secret", mute.local_addr().expect("an address")),
+        format!("http://{gone}/secret"),
+    ];
     for url in urls {
         let ran = run(&bench, &["--ping", &url]);
         assert!(ran.status.success() && !ran.stdout.is_empty(), "{}", stderr(&ran));
-        assert!(stderr(&ran).contains("cannot ping") && !stderr(&ran).contains("secret"), "{}", stderr(&ran));
+        assert!(
+            stderr(&ran).contains("cannot ping") && !stderr(&ran).contains("secret"),
+            "{}",
+            stderr(&ran)
+        );
         assert!(!stderr(&ran).contains("id-of"));
     }
 }

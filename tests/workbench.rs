@@ -14,7 +14,9 @@ use std::process::{Command, Output, Stdio};
 pub fn failure(stderr: impl AsRef<[u8]>) -> String {
     let stderr = String::from_utf8_lossy(stderr.as_ref());
     let message = |line: &str| match serde_json::from_str::<serde_json::Value>(line) {
-        Ok(log) if log["exit_code"].is_u64() => Some(log["message"].as_str().expect("a message").to_owned()),
+        Ok(log) if log["exit_code"].is_u64() => {
+            Some(log["message"].as_str().expect("a message").to_owned())
+        }
         Ok(_) => None,
         Err(_) => Some(line.to_owned()),
     };
@@ -25,7 +27,9 @@ pub fn failure(stderr: impl AsRef<[u8]>) -> String {
 /// the tests. CI names the release that it has built already.
 pub fn pagefold() -> String {
     match std::env::var("PAGEFOLD_BINARY") {
-        Ok(path) => std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").display().to_string(),
+        Ok(path) => {
+            std::fs::canonicalize(path).expect("PAGEFOLD_BINARY names a file").display().to_string()
+        }
         Err(_) => env!("CARGO_BIN_EXE_pagefold").to_owned(),
     }
 }
@@ -39,15 +43,18 @@ fn without_history(path: &Path) -> Vec<u8> {
     let file = std::fs::File::open(path).expect("exported");
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
     let schema = reader.schema().clone();
-    let kept: Vec<usize> =
-        (0..schema.fields().len()).filter(|&at| !HISTORY.contains(&schema.field(at).name().as_str())).collect();
+    let kept: Vec<usize> = (0..schema.fields().len())
+        .filter(|&at| !HISTORY.contains(&schema.field(at).name().as_str()))
+        .collect();
     let projected = schema.project(&kept).expect("columns");
     let mut writer = ArrowWriter::try_new(Vec::new(), projected.into(), None).expect("a writer");
     for batch in reader.build().expect("a reader") {
         let batch = batch.expect("a batch").project(&kept).expect("columns");
         let relations = batch.column_by_name("relation").map(|column| column.as_string::<i32>());
         let is_gone = |relation: Option<&str>| relation == Some("gone");
-        let live = relations.and_then(|column| column.iter().position(is_gone)).unwrap_or(batch.num_rows());
+        let live = relations
+            .and_then(|column| column.iter().position(is_gone))
+            .unwrap_or(batch.num_rows());
         if live > 0 {
             writer.write(&batch.slice(0, live)).expect("in memory");
         }
@@ -74,7 +81,9 @@ impl Bench {
     fn within(folder: tempfile::TempDir, inputs: &Path, more: &str) -> Bench {
         let bench = Bench { folder };
         let inputs = toml::Value::String(inputs.to_str().expect("UTF-8").to_owned());
-        let job = format!("store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{more}");
+        let job = format!(
+            "store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{more}"
+        );
         std::fs::write(bench.at("job.toml"), job).expect("written");
         bench
     }
@@ -83,7 +92,8 @@ impl Bench {
     /// process leaves is the same.
     pub fn in_memory(inputs: &Path, more: &str) -> Bench {
         let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         Bench::within(folder.expect("a folder"), inputs, more)
     }
 
@@ -100,7 +110,12 @@ impl Bench {
     /// Another command of the job, ready to start.
     pub fn other(&self, name: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(pagefold());
-        command.arg(name).arg("job.toml").args(arguments).current_dir(self.folder.path()).env_remove("RUST_LOG");
+        command
+            .arg(name)
+            .arg("job.toml")
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("RUST_LOG");
         command
     }
 
@@ -137,7 +152,8 @@ impl Bench {
     /// Writes a cluster file of two hosts that are both this machine, and returns its name. Their
     /// workers are not child processes that end with the launcher.
     pub fn hosts(&self) -> String {
-        let start = "launch = \"ssh\"\nworkers = 1\nssh_command = [\"sh\", \"-c\", \"exec \\\"$@\\\"\"]\n";
+        let start =
+            "launch = \"ssh\"\nworkers = 1\nssh_command = [\"sh\", \"-c\", \"exec \\\"$@\\\"\"]\n";
         let hosts = "[[hosts]]\naddress = \"127.0.0.1\"\n[[hosts]]\naddress = \"127.0.0.2\"\n";
         std::fs::write(self.at("hosts.toml"), [start, hosts].concat()).expect("written");
         "hosts.toml".into()
@@ -150,13 +166,17 @@ impl Bench {
         let mut lines = Vec::new();
         for row in self.lines("members") {
             let serde_json::Value::Object(mut row) = row else { panic!("no object: {row}") };
-            HISTORY.iter().for_each(|name| assert!(row.remove(*name).is_some(), "no column {name}"));
+            HISTORY
+                .iter()
+                .for_each(|name| assert!(row.remove(*name).is_some(), "no column {name}"));
             lines.extend(serde_json::to_vec(&row).expect("JSON"));
             lines.push(b'\n');
         }
         tables.insert("members.jsonl".into(), lines);
         let redirects = std::fs::read_to_string(self.at("out/redirects.jsonl")).expect("exported");
-        let live = redirects.split_inclusive('\n').take_while(|line| !line.contains("\"relation\":\"gone\""));
+        let live = redirects
+            .split_inclusive('\n')
+            .take_while(|line| !line.contains("\"relation\":\"gone\""));
         tables.insert("redirects.jsonl".into(), live.collect::<String>().into_bytes());
         for name in ["members.parquet", "redirects.parquet"] {
             tables.insert(name.into(), without_history(&self.at("out").join(name)));
@@ -192,7 +212,8 @@ impl Bench {
     pub fn assert_same_tables(&self, other: &Bench, what: &str) {
         let (mine, others) = (self.tables(), other.tables());
         for (name, bytes) in &mine {
-            let (mine, theirs) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&others[name]));
+            let (mine, theirs) =
+                (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&others[name]));
             if name.ends_with("jsonl") && mine != theirs {
                 let first = mine.lines().zip(theirs.lines()).find(|(a, b)| a != b);
                 let counts = (mine.lines().count(), theirs.lines().count());
@@ -218,13 +239,15 @@ impl Bench {
 
     /// Lines of an exported table.
     pub fn lines(&self, table: &str) -> Vec<serde_json::Value> {
-        let text = std::fs::read_to_string(self.at("out").join(format!("{table}.jsonl"))).expect("exported");
+        let text = std::fs::read_to_string(self.at("out").join(format!("{table}.jsonl")))
+            .expect("exported");
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
     /// The summary.
     pub fn summary(&self) -> serde_json::Value {
-        serde_json::from_slice(&std::fs::read(self.at("out/summary.json")).expect("exported")).expect("JSON")
+        serde_json::from_slice(&std::fs::read(self.at("out/summary.json")).expect("exported"))
+            .expect("JSON")
     }
 
     /// Asserts that every record of the last epoch is accounted for: read = accepted + skipped +
@@ -234,14 +257,21 @@ impl Bench {
         let summary = self.summary();
         let counters = summary["counters"].as_object().expect("an object");
         let sum = |prefix: &str| -> u64 {
-            counters.iter().filter(|(name, _)| name.starts_with(prefix)).filter_map(|(_, n)| n.as_u64()).sum()
+            counters
+                .iter()
+                .filter(|(name, _)| name.starts_with(prefix))
+                .filter_map(|(_, n)| n.as_u64())
+                .sum()
         };
         assert!(sum("read") > 0, "{summary}");
         assert_eq!(sum("read"), sum("accepted") + sum("skipped.") + sum("rejected."), "{summary}");
         let rejects = self.lines("rejects");
         assert_eq!(rejects.len() as u64, sum("rejected."));
         for line in &rejects {
-            assert!(line["offset"].is_u64() && line["file"].is_string() && line["reason"].is_string(), "{line}");
+            assert!(
+                line["offset"].is_u64() && line["file"].is_string() && line["reason"].is_string(),
+                "{line}"
+            );
         }
         sum("rejected.")
     }
@@ -262,7 +292,11 @@ impl Bench {
             if table.rows > 0 {
                 sums.insert(name, (table.rows, table.multiset.to_string()));
             } else {
-                assert_eq!(table.multiset, workers::store::table::MultisetHash::default(), "{name}: no rows");
+                assert_eq!(
+                    table.multiset,
+                    workers::store::table::MultisetHash::default(),
+                    "{name}: no rows"
+                );
             }
         }
         sums
@@ -317,7 +351,8 @@ pub fn free_port(addresses: &[String]) -> u16 {
     for _ in 0..100 {
         let first = TcpListener::bind((addresses[0].as_str(), 0)).expect("a port");
         let port = first.local_addr().expect("an address").port();
-        if addresses[1..].iter().all(|address| TcpListener::bind((address.as_str(), port)).is_ok()) {
+        if addresses[1..].iter().all(|address| TcpListener::bind((address.as_str(), port)).is_ok())
+        {
             return port;
         }
     }

@@ -114,10 +114,13 @@ impl Live {
             if known.page.is_none() && known.gone < now - GONE_DAYS * DAY {
                 known.newest = None;
             }
-            let holds = |(_, date, says): &&&Record| says.is_some() && (date.is_none() || *date >= known.newest);
+            let holds = |(_, date, says): &&&Record| {
+                says.is_some() && (date.is_none() || *date >= known.newest)
+            };
             // The latest date wins, then a removal, then the greater digest; the order of records
             // does not matter.
-            let winner = records.iter().filter(holds).max_by_key(|(_, date, says)| (*date, says.clone()));
+            let winner =
+                records.iter().filter(holds).max_by_key(|(_, date, says)| (*date, says.clone()));
             match winner {
                 Some((_, date, Some(says))) => {
                     known.newest = known.newest.max(*date);
@@ -156,13 +159,15 @@ impl Live {
 
     /// The value of a setting as the job has it.
     fn says(&self, key: &str) -> Option<Vec<String>> {
-        let value = self.settings.iter().find_map(|set| set.strip_prefix(key)?.strip_prefix('='))?;
+        let value =
+            self.settings.iter().find_map(|set| set.strip_prefix(key)?.strip_prefix('='))?;
         Some(serde_json::from_str(value).expect("a list"))
     }
 
     /// The criteria of the keep rule.
     fn by(&self) -> Vec<String> {
-        self.says("keep.by").unwrap_or_else(|| ["https", "first_seen", "shortest_url"].map(str::to_owned).to_vec())
+        self.says("keep.by")
+            .unwrap_or_else(|| ["https", "first_seen", "shortest_url"].map(str::to_owned).to_vec())
     }
 
     /// The place of a live page by the keep rule, with the criteria `by`, read literally; the least
@@ -182,7 +187,9 @@ impl Live {
             "https" => 0,
             "first_seen" => page.first as i64,
             "shortest_url" => url.len() as i64,
-            "sources" => at(self.says("keep.sources").unwrap_or_default(), &|one| one == page.seen.2),
+            "sources" => {
+                at(self.says("keep.sources").unwrap_or_default(), &|one| one == page.seen.2)
+            }
             "score" => page.score.map_or(i64::MAX, |score| -score),
             "newest" => page.date.map_or(i64::MAX, |date| -date),
             "oldest" => page.date.unwrap_or(i64::MAX),
@@ -226,7 +233,10 @@ impl World {
     /// An empty world; the seed decides the first radius and keep rule.
     pub fn new(seed: u64) -> World {
         println!("seed {seed}");
-        let retain = format!("retain_epochs = {}\nretain_days = {}\ngone_days = {GONE_DAYS}", RETAIN.0, RETAIN.1);
+        let retain = format!(
+            "retain_epochs = {}\nretain_days = {}\ngone_days = {GONE_DAYS}",
+            RETAIN.0, RETAIN.1
+        );
         let more = format!("{CONFIRM}[pages]\n{retain}\n");
         let bench = Bench::new(Path::new("in"), &more);
         std::fs::create_dir(bench.at("in")).expect("made");
@@ -270,7 +280,11 @@ impl World {
     fn page(&mut self) -> Says {
         let text = text(self.random.below(12), self.random.below(5));
         let mut normal = String::new();
-        workers::text::normalize::normalize(&text, &workers::text::normalize::Options::default(), &mut normal);
+        workers::text::normalize::normalize(
+            &text,
+            &workers::text::normalize::Options::default(),
+            &mut normal,
+        );
         let score = (self.random.below(3) > 0).then(|| self.random.below(5) as i64 - 2);
         Says::Page(workers::document::Id::of(normal.as_bytes()), text, score)
     }
@@ -334,7 +348,8 @@ impl World {
             records.push((url, None, None));
         }
         self.put("warc", &archive, records);
-        let earlier: Vec<String> = self.delivered.keys().filter(|name| name.ends_with("jsonl")).cloned().collect();
+        let earlier: Vec<String> =
+            self.delivered.keys().filter(|name| name.ends_with("jsonl")).cloned().collect();
         let name = &earlier[self.random.below(earlier.len() as u64) as usize];
         let kind = match self.random.below(5) {
             0 => {
@@ -370,7 +385,8 @@ impl World {
         if due.is_empty() {
             self.live.expire(self.now);
         } else {
-            let records: Vec<Record> = due.iter().flat_map(|file| file.records.iter().cloned()).collect();
+            let records: Vec<Record> =
+                due.iter().flat_map(|file| file.records.iter().cloned()).collect();
             self.live.read(&records, source, self.now, None);
         }
         self.run(&[&format!("read.source=\"{source}\"")], &due);
@@ -399,12 +415,16 @@ impl World {
         }
         // The file keeps its name and gets other bytes, or is the next one.
         self.files += 1;
-        let folder = if self.keeps_files { format!("site/{:03}", self.files) } else { "site".into() };
+        let folder =
+            if self.keeps_files { format!("site/{:03}", self.files) } else { "site".into() };
         std::fs::create_dir_all(self.bench.at(&folder)).expect("made");
         std::fs::write(self.bench.at(&folder).join("all.jsonl"), lines).expect("written");
         self.live.read(&records, "site", self.now, (!unreadable).then_some("site"));
         let inputs = format!("read.inputs=[\"{folder}\"]");
-        self.run(&["read.source=\"site\"", "read.complete=true", &inputs, "read.rejects_max=1.0"], &[]);
+        self.run(
+            &["read.source=\"site\"", "read.complete=true", &inputs, "read.rejects_max=1.0"],
+            &[],
+        );
         if unreadable { "an unreadable snapshot" } else { "a complete snapshot" }
     }
 
@@ -442,7 +462,10 @@ impl World {
 
     /// Changes the radius for all later epochs.
     fn reach(&mut self) -> &'static str {
-        let others = ["0", "1", "2"].into_iter().filter(|radius| *radius != self.next_radius()).collect::<Vec<_>>();
+        let others = ["0", "1", "2"]
+            .into_iter()
+            .filter(|radius| *radius != self.next_radius())
+            .collect::<Vec<_>>();
         let radius = others[self.random.below(2) as usize];
         self.settings.retain(|set| !set.starts_with(RADIUS));
         self.settings.push(format!("{RADIUS}{radius}"));
@@ -453,7 +476,8 @@ impl World {
     /// Rolls back to another epoch. Whatever comes next builds on that.
     fn back(&mut self) -> &'static str {
         let current = self.bench.head().manifest.epoch;
-        let others: Vec<u64> = self.history.keys().copied().filter(|epoch| *epoch != current).collect();
+        let others: Vec<u64> =
+            self.history.keys().copied().filter(|epoch| *epoch != current).collect();
         if others.is_empty() {
             return self.night();
         }
@@ -472,7 +496,10 @@ impl World {
             }
             "a rollback"
         };
-        assert!(self.has_rebuilt || self.live.represented == self.represented(), "what represented does again");
+        assert!(
+            self.has_rebuilt || self.live.represented == self.represented(),
+            "what represented does again"
+        );
         self.live.represented = self.represented();
         self.note();
         kind
@@ -496,7 +523,9 @@ impl World {
             return "a night";
         }
         let is_first = !std::mem::replace(&mut self.has_rebuilt, true);
-        if (self.random.below(2) == 0 || is_first) && self.command("rebuild", &[]).status.code() == Some(65) {
+        if (self.random.below(2) == 0 || is_first)
+            && self.command("rebuild", &[]).status.code() == Some(65)
+        {
             return "an interrupted rebuild";
         }
         if !self.bench.at("store.before-rebuild").exists() {
@@ -536,7 +565,11 @@ impl World {
     /// The same for one that must succeed.
     fn succeed(&self, name: &str, arguments: &[&str]) {
         let output = self.command(name, arguments);
-        assert!(output.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{name} {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     /// Notes the model as that of the head, and forgets the epochs that cannot be restored any
@@ -545,7 +578,9 @@ impl World {
         let store = self.bench.at("store");
         self.history.insert(self.bench.head().manifest.epoch, self.live.clone());
         let versions = workers::store::manifest::versions(&store).expect("listed").into_iter();
-        let epoch = |version| workers::store::manifest::read(&store, version).expect("readable").manifest.epoch;
+        let epoch = |version| {
+            workers::store::manifest::read(&store, version).expect("readable").manifest.epoch
+        };
         let there: BTreeSet<u64> = versions.map(epoch).collect();
         self.history.retain(|epoch, _| there.contains(epoch));
     }
@@ -554,29 +589,42 @@ impl World {
     /// literally, of those whose text leads or has an accepted pair with each other one. Those that
     /// represent now are the incumbents of the next epoch.
     fn represent(&mut self) {
-        let text = |row: &serde_json::Value, name: &str| row[name].as_str().expect("text").to_owned();
-        let (members, mut clusters) = (self.bench.lines("members"), BTreeMap::<String, Vec<usize>>::new());
+        let text =
+            |row: &serde_json::Value, name: &str| row[name].as_str().expect("text").to_owned();
+        let (members, mut clusters) =
+            (self.bench.lines("members"), BTreeMap::<String, Vec<usize>>::new());
         for (at, row) in members.iter().enumerate() {
             clusters.entry(text(row, "cluster")).or_default().push(at);
         }
         let pairs = self.bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true);
-        let pairs: BTreeSet<[String; 2]> =
-            pairs.flat_map(|pair| [["a", "b"], ["b", "a"]].map(|names| names.map(|name| text(&pair, name)))).collect();
+        let pairs: BTreeSet<[String; 2]> = pairs
+            .flat_map(|pair| {
+                [["a", "b"], ["b", "a"]].map(|names| names.map(|name| text(&pair, name)))
+            })
+            .collect();
         let rows = self.table::<LeaderRow>();
         let led: BTreeMap<String, String> =
             rows.iter().map(|row| (row.content.to_string(), row.leader.to_string())).collect();
         let mut held = 0;
         for rows in clusters.values().filter(|rows| rows.len() > 1) {
-            let contents: BTreeSet<String> = rows.iter().map(|at| text(&members[*at], "content")).collect();
+            let contents: BTreeSet<String> =
+                rows.iter().map(|at| text(&members[*at], "content")).collect();
             let may_represent = |content: &String| {
                 let leads = led.get(content).is_none_or(|leader| leader == content);
                 let mut others = contents.iter().filter(|other| *other != content);
-                self.radius() == "0" || leads || others.all(|other| pairs.contains(&[content.clone(), other.clone()]))
+                self.radius() == "0"
+                    || leads
+                    || others.all(|other| pairs.contains(&[content.clone(), other.clone()]))
             };
-            let those = rows.iter().map(|at| &members[*at]).filter(|row| may_represent(&text(row, "content")));
+            let those = rows
+                .iter()
+                .map(|at| &members[*at])
+                .filter(|row| may_represent(&text(row, "content")));
             let by = self.live.by();
             let first = |by: &[String]| {
-                let place = |row: &&serde_json::Value| (self.live.place(&text(row, "url"), by), text(row, "doc"));
+                let place = |row: &&serde_json::Value| {
+                    (self.live.place(&text(row, "url"), by), text(row, "doc"))
+                };
                 those.clone().min_by_key(place).map(|row| text(row, "url"))
             };
             let shown = members[rows[0]]["representative"].as_str();
@@ -590,7 +638,8 @@ impl World {
 
     /// The pages that represent others or stand alone, and how many pages each represents.
     fn represented(&self) -> BTreeMap<String, u64> {
-        let members = self.bench.lines("members").into_iter().filter(|row| row["is_representative"] == true);
+        let members =
+            self.bench.lines("members").into_iter().filter(|row| row["is_representative"] == true);
         let url = |row: &serde_json::Value| row["url"].as_str().expect("a URL").to_owned();
         members.map(|row| (url(&row), row["cluster_size"].as_u64().expect("a number"))).collect()
     }
@@ -604,7 +653,8 @@ impl World {
         std::fs::create_dir(bench.at("in")).expect("made");
         let by = self.live.by();
         let reads = |criterion: &str| by.iter().any(|one| one == criterion);
-        let (by_first, by_source, by_incumbent) = (reads("first_seen"), reads("sources"), reads("incumbent"));
+        let (by_first, by_source, by_incumbent) =
+            (reads("first_seen"), reads("sources"), reads("incumbent"));
         assert!(!by_incumbent || !by_first && !by_source, "one order of epochs gives both");
         let mut epochs: BTreeMap<(usize, &str), String> = BTreeMap::new();
         for (url, Page { date, text, score, first, seen }) in self.live.pages() {
@@ -651,7 +701,8 @@ impl World {
 
     /// The rows of a table of the head.
     fn table<R: Row>(&self) -> Vec<R> {
-        let (folder, head) = (self.bench.at("store/data").join(R::NAME), self.bench.head().manifest);
+        let (folder, head) =
+            (self.bench.at("store/data").join(R::NAME), self.bench.head().manifest);
         let table: Table<R> = Table::open(&folder, head.tables.get(R::NAME)).expect("mapped");
         table.portions(1000).flatten().collect()
     }

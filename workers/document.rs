@@ -19,7 +19,9 @@ pub fn part_of_text(text: &str) -> &str {
 
 /// 128 bits of blake3: the `DocId` of a canonical URL or the `Digest` of a normalised text. Ids are
 /// ordered as their big-endian bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable,
+)]
 #[repr(C)]
 pub struct Id {
     /// The first eight bytes, which decide routing and sorting.
@@ -60,7 +62,9 @@ impl Id {
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(str::from_utf8([hex(self.high), hex(self.low)].as_flattened()).unwrap_or_default())
+        f.write_str(
+            str::from_utf8([hex(self.high), hex(self.low)].as_flattened()).unwrap_or_default(),
+        )
     }
 }
 
@@ -174,7 +178,10 @@ mod tests {
         assert!(!same("http://example.com/", "https://example.com/"));
         assert!(!same("http://example.com/?a=1", "http://example.com/?a=2"));
         assert_eq!(canonical_url("corpus/12#3").canonical, "corpus/12#3");
-        assert_eq!(canonical_url("http://例子.example/").host, canonical_url("http://xn--fsqu00a.example/x").host);
+        assert_eq!(
+            canonical_url("http://例子.example/").host,
+            canonical_url("http://xn--fsqu00a.example/x").host
+        );
     }
 
     /// Ownership is monotone and covers every worker, and its ranges start at `range_start`.

@@ -65,7 +65,9 @@ impl Kind {
             Kind::Internal => "a fault in pagefold",
             Kind::Output => "the output cannot be written",
             Kind::Io => "reading or writing failed",
-            Kind::TryAgain => "try again: another run is at work, a process was lost, a signal stopped the run",
+            Kind::TryAgain => {
+                "try again: another run is at work, a process was lost, a signal stopped the run"
+            }
             Kind::Protocol => "a process was refused",
             Kind::Permission => "the system denied access",
             Kind::Config => "the job file, the cluster file or the store's format is wrong",
@@ -199,7 +201,8 @@ mod tests {
         };
         assert_eq!(kinds(ErrorKind::NotFound), [Kind::Io, Kind::NoInput]);
         assert_eq!(kinds(ErrorKind::PermissionDenied), [Kind::Permission; 2]);
-        let denied = Error::io("create", Path::new("out"), IoError::from(ErrorKind::PermissionDenied));
+        let denied =
+            Error::io("create", Path::new("out"), IoError::from(ErrorKind::PermissionDenied));
         assert_eq!(denied.with_kind(Kind::Output).kind(), Kind::Permission);
         assert_eq!(kinds(ErrorKind::StorageFull), [Kind::Io; 2]);
     }

@@ -55,7 +55,13 @@ mod tests {
     /// Shares are rounded to a tenth, and nothing is no share of nothing.
     #[test]
     fn shares() {
-        let cases = [(256, 389, "65.8 %"), (1, 2000, "0.1 %"), (1, 2001, "0.0 %"), (7, 7, "100.0 %"), (0, 0, "0.0 %")];
+        let cases = [
+            (256, 389, "65.8 %"),
+            (1, 2000, "0.1 %"),
+            (1, 2001, "0.0 %"),
+            (7, 7, "100.0 %"),
+            (0, 0, "0.0 %"),
+        ];
         cases.into_iter().for_each(|(part, whole, shown)| assert_eq!(percent(part, whole), shown));
         assert_eq!(percent(u64::MAX, u64::MAX), "100.0 %");
     }

@@ -23,7 +23,9 @@ pub fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     let outer = GUARDED.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(decode));
     GUARDED.set(outer);
-    outcome.map_err(|panic| format!("the decoder gave up: {}", message(panic.as_ref()).unwrap_or("no reason given")))
+    outcome.map_err(|panic| {
+        format!("the decoder gave up: {}", message(panic.as_ref()).unwrap_or("no reason given"))
+    })
 }
 
 /// The message of a panic, if it is a text.

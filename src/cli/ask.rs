@@ -95,7 +95,8 @@ pub struct Eval {
 }
 
 fn seconds(age: &str) -> Result<i64, String> {
-    let (number, unit) = age.split_at(age.len() - age.chars().next_back().map_or(0, char::len_utf8));
+    let (number, unit) =
+        age.split_at(age.len() - age.chars().next_back().map_or(0, char::len_utf8));
     let seconds = match unit {
         "s" => 1,
         "m" => 60,

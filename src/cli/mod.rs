@@ -77,7 +77,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  pagefold filter crawl.toml --to folded")]
     Filter(Filter),
     /// Say what a job's store holds.
-    #[command(after_help = "Examples:\n  pagefold status crawl.toml\n  pagefold status crawl.toml --max-age 26h")]
+    #[command(
+        after_help = "Examples:\n  pagefold status crawl.toml\n  pagefold status crawl.toml --max-age 26h"
+    )]
     Status(Status),
     /// Say why two pages are together or not: what each signature says, which rule decided and by
     /// how much, and what differs. Of one page: its cluster, why that has its representative, and
@@ -132,7 +134,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  pagefold lexicon crawl.toml --kind idf --out words.tsv")]
     Lexicon(Lexicon),
     /// Print what a shell reads to complete the command line.
-    #[command(after_help = "Example:\n  pagefold completions bash > /etc/bash_completion.d/pagefold")]
+    #[command(
+        after_help = "Example:\n  pagefold completions bash > /etc/bash_completion.d/pagefold"
+    )]
     Completions(Completions),
     /// Print the manual page of pagefold, or of one of its commands.
     #[command(after_help = "Examples:\n  pagefold man run\n  pagefold man > pagefold.1")]
@@ -151,7 +155,9 @@ impl Command {
     /// Whether the command is quiet, and its level of verbosity.
     pub fn verbosity(&self) -> (bool, u8) {
         match self {
-            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => (of.run.quiet, of.run.verbose),
+            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => {
+                (of.run.quiet, of.run.verbose)
+            }
             Command::Rebuild(of) => (of.quiet, of.verbose),
             _ => (false, 0),
         }
@@ -175,7 +181,8 @@ pub struct OfJob {
 pub fn visible() -> clap::Command {
     let all = Cli::command();
     let shown = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned();
-    let command = clap::Command::new("pagefold").version(env!("CARGO_PKG_VERSION")).after_help(exit_codes());
+    let command =
+        clap::Command::new("pagefold").version(env!("CARGO_PKG_VERSION")).after_help(exit_codes());
     command.about(all.get_about().cloned().unwrap_or_default()).subcommands(shown)
 }
 
@@ -187,9 +194,12 @@ fn no_such_command(error: &clap::Error) -> Option<String> {
         _ => return None,
     };
     let cli = Cli::command();
-    let names: Vec<&str> = cli.get_subcommands().filter(|of| !of.is_hide_set()).map(|of| of.get_name()).collect();
+    let names: Vec<&str> =
+        cli.get_subcommands().filter(|of| !of.is_hide_set()).map(|of| of.get_name()).collect();
     Some(match nearest(word, names.iter().copied()) {
-        _ if word.ends_with(".toml") => format!("{word}: a job needs a command; did you mean `pagefold run {word}`?"),
+        _ if word.ends_with(".toml") => {
+            format!("{word}: a job needs a command; did you mean `pagefold run {word}`?")
+        }
         _ if Path::new(word).exists() => format!(
             "{word}: no command; `pagefold run {word} --to DIR` folds it, `pagefold init {word}` makes a job for it"
         ),
@@ -227,7 +237,8 @@ mod tests {
         assert!(expected.is_sorted_by_key(|(code, _)| *code));
         let code = |number: &str| number.trim().parse::<u8>().ok();
         let readme = include_str!("../../jobs/README.md").lines().filter_map(|line| {
-            let (number, meaning) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
+            let (number, meaning) =
+                line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
             Some((code(number)?, meaning.to_owned()))
         });
         assert_eq!(readme.collect::<Vec<_>>(), expected);
@@ -246,12 +257,18 @@ mod tests {
     fn examples_are_understood() {
         for command in visible().get_subcommands() {
             let help = command.clone().render_help().to_string();
-            let (_, examples) = help.split_once("Example").unwrap_or_else(|| panic!("{}: {help}", command.get_name()));
+            let (_, examples) = help
+                .split_once("Example")
+                .unwrap_or_else(|| panic!("{}: {help}", command.get_name()));
             let mut count = 0;
             for line in examples.lines().filter_map(|line| line.strip_prefix("  pagefold ")) {
                 let words = line.split_whitespace().take_while(|word| !["<", ">"].contains(word));
                 let parsed = Cli::try_parse_from(["pagefold"].into_iter().chain(words));
-                assert!(parsed.is_ok(), "{line}: {}", parsed.err().map_or(String::new(), |error| error.to_string()));
+                assert!(
+                    parsed.is_ok(),
+                    "{line}: {}",
+                    parsed.err().map_or(String::new(), |error| error.to_string())
+                );
                 assert!(line.starts_with(command.get_name()), "{line}");
                 count += 1;
             }
@@ -262,10 +279,14 @@ mod tests {
     /// `--wait` takes its number only after `=`, so that it cannot swallow the job's name.
     #[test]
     fn wait() {
-        let wait = |words: &[&str]| match Cli::try_parse_from([&["pagefold", "run"], words].concat()).ok()?.command {
-            Command::Run(start) => Some(start.unattended.wait),
-            _ => None,
-        };
+        let wait =
+            |words: &[&str]| match Cli::try_parse_from([&["pagefold", "run"], words].concat())
+                .ok()?
+                .command
+            {
+                Command::Run(start) => Some(start.unattended.wait),
+                _ => None,
+            };
         assert_eq!(wait(&["job.toml"]), Some(None));
         assert_eq!(wait(&["--wait", "job.toml"]), Some(Some(None)));
         assert_eq!(wait(&["--wait=7", "job.toml"]), Some(Some(Some(7))));
@@ -281,8 +302,20 @@ mod tests {
         };
         assert!(line("job.toml").ends_with("did you mean `pagefold run job.toml`?"));
         assert!(line("stauts").ends_with("did you mean `pagefold status`?"));
-        assert!(line("fold").starts_with("fold: no such command; there are run, init, check, "), "{}", line("fold"));
-        assert!(line("src").starts_with("src: no command; `pagefold run src --to DIR` folds it"), "{}", line("src"));
-        assert!(Cli::try_parse_from(["pagefold", "run"]).err().is_some_and(|error| no_such_command(&error).is_none()));
+        assert!(
+            line("fold").starts_with("fold: no such command; there are run, init, check, "),
+            "{}",
+            line("fold")
+        );
+        assert!(
+            line("src").starts_with("src: no command; `pagefold run src --to DIR` folds it"),
+            "{}",
+            line("src")
+        );
+        assert!(
+            Cli::try_parse_from(["pagefold", "run"])
+                .err()
+                .is_some_and(|error| no_such_command(&error).is_none())
+        );
     }
 }

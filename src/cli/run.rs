@@ -8,7 +8,9 @@ use workers::job::Job;
 
 /// `pagefold run`: a job, or files that a job is made for.
 #[derive(Args)]
-#[command(override_usage = "pagefold run [OPTIONS] <JOB>\n       pagefold run [OPTIONS] <FILES>... --to <DIR>")]
+#[command(
+    override_usage = "pagefold run [OPTIONS] <JOB>\n       pagefold run [OPTIONS] <FILES>... --to <DIR>"
+)]
 pub struct Start {
     /// The run.
     #[command(flatten)]
@@ -69,7 +71,10 @@ impl Unattended {
         match self.max_inputs {
             Some(_) if job.read.complete => {
                 let why = "the pages of inputs that are left for later would be removed";
-                Err(Error::new(Kind::Usage, format!("--max-inputs: not with `[read] complete = true`: {why}")))
+                Err(Error::new(
+                    Kind::Usage,
+                    format!("--max-inputs: not with `[read] complete = true`: {why}"),
+                ))
             }
             Some(max) => Ok(max as usize),
             None => Ok(usize::MAX),

@@ -88,16 +88,22 @@ impl Allocation {
     /// `Usage`: a variable is missing or malformed.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Allocation> {
         let missing = |name| wrong(name, "is not set, which `worker JOB` needs");
-        let needed = |name| variable(name).filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(name));
+        let needed = |name| {
+            variable(name).filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(name))
+        };
         let list = needed(PEERS)?;
-        let split = list.split(|c: char| c == ',' || c.is_whitespace()).filter(|peer| !peer.is_empty());
+        let split =
+            list.split(|c: char| c == ',' || c.is_whitespace()).filter(|peer| !peer.is_empty());
         let peers: Vec<String> = split.map(str::to_owned).collect();
         if !(1..=PROCESSES_MAX).contains(&peers.len()) {
             return Err(wrong(PEERS, format!("{} are not 1 to {PROCESSES_MAX}", peers.len())));
         }
         let mut places = Vec::new();
         for peer in &peers {
-            places.push(host_and_port(peer).ok_or_else(|| wrong(PEERS, format!("{peer:?} is not host:port")))?);
+            places.push(
+                host_and_port(peer)
+                    .ok_or_else(|| wrong(PEERS, format!("{peer:?} is not host:port")))?,
+            );
         }
         if let Some((host, port)) = twice(&places) {
             return Err(wrong(PEERS, format!("{host}:{port} stands twice")));
@@ -107,7 +113,10 @@ impl Allocation {
         let rank = number(name, &text, 0, peers.len() as u64 - 1)? as usize;
         let (host, port) = places[rank];
         let ip = match (variable(BIND), host.parse::<IpAddr>()) {
-            (Some(bind), _) => bind.trim().parse().map_err(|_| wrong(BIND, format!("{bind:?} is no IP address")))?,
+            (Some(bind), _) => bind
+                .trim()
+                .parse()
+                .map_err(|_| wrong(BIND, format!("{bind:?} is no IP address")))?,
             (None, Ok(ip)) => ip,
             // The name may resolve to an address that is not local (a load balancer, NAT), or may
             // not resolve here yet.
@@ -163,7 +172,8 @@ pub fn read_key(path: &Path) -> Result<Key> {
     }
     let mut text = Vec::new();
     file.take(KEY_FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
-    Key::from_hex(text.trim_ascii()).ok_or_else(|| Error::config(path, "not a key of 64 hex digits"))
+    Key::from_hex(text.trim_ascii())
+        .ok_or_else(|| Error::config(path, "not a key of 64 hex digits"))
 }
 
 #[cfg(test)]
@@ -173,9 +183,12 @@ mod tests {
 
     fn of(set: &[(&str, &str)]) -> Result<Allocation> {
         let usual = [(PEERS, "a:1,b:2"), (KEY_FILE, "/k"), (WORKERS, "3"), ("PAGEFOLD_RANK", "1")];
-        let find =
-            |list: &[(&str, &str)], name: &str| list.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string());
-        Allocation::of(|name| find(set, name).or_else(|| find(&usual, name)).filter(|text| text != "unset"))
+        let find = |list: &[(&str, &str)], name: &str| {
+            list.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string())
+        };
+        Allocation::of(|name| {
+            find(set, name).or_else(|| find(&usual, name)).filter(|text| text != "unset")
+        })
     }
 
     /// The rank comes from our own variable, then Slurm's, then Kubernetes'. The process listens on
@@ -183,15 +196,26 @@ mod tests {
     #[test]
     fn places() {
         let place = of(&[("SLURM_PROCID", "0")]).expect("a place");
-        assert_eq!((place.rank, place.bind, place.encrypt), (1, "0.0.0.0:2".parse().expect("an address"), true));
+        assert_eq!(
+            (place.rank, place.bind, place.encrypt),
+            (1, "0.0.0.0:2".parse().expect("an address"), true)
+        );
         let unset = ("PAGEFOLD_RANK", "unset");
-        assert_eq!(of(&[unset, ("SLURM_PROCID", "0"), ("JOB_COMPLETION_INDEX", "1")]).expect("a place").rank, 0);
+        assert_eq!(
+            of(&[unset, ("SLURM_PROCID", "0"), ("JOB_COMPLETION_INDEX", "1")])
+                .expect("a place")
+                .rank,
+            0
+        );
         assert_eq!(of(&[unset, ("JOB_COMPLETION_INDEX", "1")]).expect("a place").rank, 1);
         let place = of(&[(PEERS, " 127.0.0.1:7 ,\n[::1]:8 ")]).expect("a place");
         assert_eq!((place.bind, place.encrypt), ("[::1]:8".parse().expect("an address"), false));
         let place = of(&[(PEERS, "127.0.0.1:7 127.0.0.2:8"), (BIND, "0.0.0.0")]).expect("a place");
         assert!(place.encrypt && place.bind.ip().is_unspecified());
-        assert_eq!(of(&[(SILENCE_TIMEOUT, "2")]).expect("a place").silence_timeout, Duration::from_secs(2));
+        assert_eq!(
+            of(&[(SILENCE_TIMEOUT, "2")]).expect("a place").silence_timeout,
+            Duration::from_secs(2)
+        );
     }
 
     /// Every mistake is a `Usage` error of one line that names the variable.
@@ -220,7 +244,10 @@ mod tests {
         ];
         for (name, text) in cases {
             let error = of(&[(name, text)]).expect_err(text);
-            assert!(error.kind() == Kind::Usage && error.to_string().starts_with(&format!("{name}: ")), "{error}");
+            assert!(
+                error.kind() == Kind::Usage && error.to_string().starts_with(&format!("{name}: ")),
+                "{error}"
+            );
         }
     }
 
@@ -242,13 +269,24 @@ mod tests {
         );
         for mode in [0o640, 0o604, 0o622, 0o644] {
             let error = write(&hex, mode).expect_err("readable by others");
-            assert!(error.kind() == Kind::Config && error.to_string().contains("chmod 600"), "{error}");
+            assert!(
+                error.kind() == Kind::Config && error.to_string().contains("chmod 600"),
+                "{error}"
+            );
         }
         for text in ["", &hex[1..], &hex.replace('F', "g"), &hex.repeat(9)] {
             let error = write(text, 0o600).expect_err("no key");
             assert!(error.kind() == Kind::Config && !error.to_string().contains("0a"), "{error}");
         }
-        assert!(is_secret(0o100_440, 0, 1000) && !is_secret(0o100_440, 0, 0) && !is_secret(0o100_440, 1000, 1000));
-        assert!(!is_secret(0o100_444, 0, 1000) && !is_secret(0o100_600, 7, 1000) && is_secret(0o100_400, 7, 7));
+        assert!(
+            is_secret(0o100_440, 0, 1000)
+                && !is_secret(0o100_440, 0, 0)
+                && !is_secret(0o100_440, 1000, 1000)
+        );
+        assert!(
+            !is_secret(0o100_444, 0, 1000)
+                && !is_secret(0o100_600, 7, 1000)
+                && is_secret(0o100_400, 7, 7)
+        );
     }
 }

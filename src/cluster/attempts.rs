@@ -118,7 +118,8 @@ fn remaining(hosts: &[Host], blames: &BTreeMap<String, u32>, hosts_min: usize) -
 /// Does the work of `plan` in the processes of `topology`.
 pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Work> {
     let digest = own_digest()?;
-    let task = Task { job: job.clone(), attempt: plan.attempt(&job.store), threads: topology.workers };
+    let task =
+        Task { job: job.clone(), attempt: plan.attempt(&job.store), threads: topology.workers };
     let mut hosts = topology.hosts.clone();
     let mut blames: BTreeMap<String, u32> = BTreeMap::new();
     let mut attempts = Vec::new();
@@ -151,12 +152,14 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Wo
             return Err(Error::new(error.kind(), line));
         }
         attempt.failure = Some(error.to_string());
-        attempt.blamed = blamed.and_then(|process| hosts.get(process)).map(|host| host.name.clone());
+        attempt.blamed =
+            blamed.and_then(|process| hosts.get(process)).map(|host| host.name.clone());
         if let Some(name) = &attempt.blamed {
             *blames.entry(name.clone()).or_default() += 1;
         }
         let pause = pause(topology.backoff, number);
-        let gone = may_live_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+        let gone = may_live_until
+            .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let pause = pause.max(gone);
         let (attempt_number, blamed) = (number, attempt.blamed.as_deref().unwrap_or("nobody"));
         tracing::warn!(attempt = attempt_number, %error, blamed, next_in_s = pause.as_secs_f64(), "an attempt failed");
@@ -222,6 +225,9 @@ mod tests {
     #[test]
     fn pauses() {
         let second = Duration::from_secs(1);
-        assert_eq!([1, 2, 3].map(|attempt| pause(second, attempt)), [second, 5 * second, 25 * second]);
+        assert_eq!(
+            [1, 2, 3].map(|attempt| pause(second, attempt)),
+            [second, 5 * second, 25 * second]
+        );
     }
 }

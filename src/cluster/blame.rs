@@ -54,7 +54,10 @@ pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
     });
     peers.clone().for_each(|(peer, _)| *votes.entry(peer).or_default() += 1);
     let most = votes.values().max().copied().unwrap_or(0);
-    peers.into_iter().find(|(peer, _)| votes[peer] == most).map(|(peer, problem)| (problem, Some(peer)))
+    peers
+        .into_iter()
+        .find(|(peer, _)| votes[peer] == most)
+        .map(|(peer, problem)| (problem, Some(peer)))
 }
 
 /// The kind of failure of a process that ended before its first message, from the exit `code` of
@@ -74,11 +77,18 @@ mod tests {
     use super::*;
 
     fn problem(process: usize, symptom: Symptom) -> Problem {
-        Problem { process: Some(process), symptom, kind: Kind::TryAgain, line: String::new(), mends: true }
+        Problem {
+            process: Some(process),
+            symptom,
+            kind: Kind::TryAgain,
+            line: String::new(),
+            mends: true,
+        }
     }
 
     fn blamed(problems: &[(usize, Symptom)]) -> Option<usize> {
-        let problems: Vec<_> = problems.iter().map(|(process, symptom)| problem(*process, symptom.clone())).collect();
+        let problems: Vec<_> =
+            problems.iter().map(|(process, symptom)| problem(*process, symptom.clone())).collect();
         cause(&problems).and_then(|(_, blamed)| blamed)
     }
 

@@ -97,11 +97,19 @@ impl Checker<'_> {
         Error::new(Kind::Config, format!("{}:{line}: {why}", self.path.display()))
     }
 
-    fn number(&self, key: &str, value: &Option<Spanned<u64>>, default: u64, max: u64) -> Result<u64> {
+    fn number(
+        &self,
+        key: &str,
+        value: &Option<Spanned<u64>>,
+        default: u64,
+        max: u64,
+    ) -> Result<u64> {
         let Some(value) = value else { return Ok(default) };
         let n = *value.get_ref();
         if !(1..=max).contains(&n) {
-            return Err(self.wrong(value.span().start, format!("{key}: {n} is not within 1 to {max}")));
+            return Err(
+                self.wrong(value.span().start, format!("{key}: {n} is not within 1 to {max}"))
+            );
         }
         Ok(n)
     }
@@ -112,9 +120,13 @@ impl Checker<'_> {
         let word = value.get_ref();
         let fits = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
         let why = match word.chars().find(|c| !fits(*c)) {
-            _ if word.is_empty() || word.len() > WORD_BYTES_MAX => format!("not of 1 to {WORD_BYTES_MAX} bytes"),
+            _ if word.is_empty() || word.len() > WORD_BYTES_MAX => {
+                format!("not of 1 to {WORD_BYTES_MAX} bytes")
+            }
             _ if word.starts_with('-') => "begins with `-`".into(),
-            Some(c) => format!("{c:?} is none of the characters allowed here: letters, digits, {marks}"),
+            Some(c) => {
+                format!("{c:?} is none of the characters allowed here: letters, digits, {marks}")
+            }
             None => return Ok(word.clone()),
         };
         Err(self.wrong(value.span().start, format!("{key}: {why}")))
@@ -136,8 +148,8 @@ const PATH_MARKS: &str = "/._-+=@,";
 pub fn read(path: &Path) -> Result<Topology> {
     let text = text_of(path)?;
     let written = written(path, &text)?;
-    let binary =
-        std::env::current_exe().map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
+    let binary = std::env::current_exe()
+        .map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
     check(&Checker { path, text: &text }, &written, &binary)
 }
 
@@ -147,13 +159,16 @@ fn written(path: &Path, text: &str) -> Result<Written> {
     if !mistakes.is_empty() {
         return Err(config::error(path, &[], mistakes));
     }
-    toml::from_str(text)
-        .map_err(|e| Error::internal(format!("a key of the cluster file is described wrongly: {}", e.message())))
+    toml::from_str(text).map_err(|e| {
+        Error::internal(format!("a key of the cluster file is described wrongly: {}", e.message()))
+    })
 }
 
 /// The topology of `written` for a launcher whose binary is at `binary`.
 fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topology> {
-    let seconds = |key, value, default| checker.number(key, value, default, SECONDS_MAX).map(Duration::from_secs);
+    let seconds = |key, value, default| {
+        checker.number(key, value, default, SECONDS_MAX).map(Duration::from_secs)
+    };
     let (hosts, workers) = match written.launch {
         Launch::Local => (local(checker, written, binary)?, written.workers.clone()),
         Launch::Ssh => remote(checker, written, binary)?,
@@ -161,16 +176,23 @@ fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topo
     if workers.is_none() {
         return Err(checker.wrong(0, "workers is missing: the threads of each process"));
     }
-    let hosts_min = checker.number("hosts_min", &written.hosts_min, hosts.len() as u64, hosts.len() as u64)?;
+    let hosts_min =
+        checker.number("hosts_min", &written.hosts_min, hosts.len() as u64, hosts.len() as u64)?;
     let backoff_s = written.backoff_s.as_ref().map_or(1.0, |seconds| *seconds.get_ref());
     if !(0.0..=3600.0).contains(&backoff_s) {
         let at = written.backoff_s.as_ref().map_or(0, |seconds| seconds.span().start);
         return Err(checker.wrong(at, format!("backoff_s: {backoff_s} is not within 0 to 3600")));
     }
     let loopback = hosts.iter().all(Host::is_loopback);
-    let encrypt = written.encrypt.as_ref().map_or(!loopback && !written.plaintext, |encrypt| *encrypt.get_ref());
-    if let (false, false, false, Some(at)) = (encrypt, loopback, written.plaintext, &written.encrypt) {
-        let why = "encrypt: not every host is loopback; data in the clear needs plaintext = true as well";
+    let encrypt = written
+        .encrypt
+        .as_ref()
+        .map_or(!loopback && !written.plaintext, |encrypt| *encrypt.get_ref());
+    if let (false, false, false, Some(at)) =
+        (encrypt, loopback, written.plaintext, &written.encrypt)
+    {
+        let why =
+            "encrypt: not every host is loopback; data in the clear needs plaintext = true as well";
         return Err(checker.wrong(at.span().start, why));
     }
     Ok(Topology {
@@ -178,7 +200,8 @@ fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topo
         workers: checker.number("workers", &workers, 1, WORKERS_MAX)? as usize,
         hosts_min: hosts_min as usize,
         hosts,
-        attempts_max: checker.number("attempts_max", &written.attempts_max, 4, ATTEMPTS_MAX)? as u32,
+        attempts_max: checker.number("attempts_max", &written.attempts_max, 4, ATTEMPTS_MAX)?
+            as u32,
         backoff: Duration::from_secs_f64(backoff_s),
         start_timeout: seconds("start_timeout_s", &written.start_timeout_s, 60)?,
         silence_timeout: seconds("silence_timeout_s", &written.silence_timeout_s, 10)?,
@@ -201,31 +224,38 @@ fn local(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Vec<
     let Some(processes) = &written.processes else {
         return Err(checker.wrong(0, "processes is missing: how many to start"));
     };
-    let processes = checker.number("processes", &Some(processes.clone()), 1, PROCESSES_MAX as u64)? as usize;
+    let processes =
+        checker.number("processes", &Some(processes.clone()), 1, PROCESSES_MAX as u64)? as usize;
     let port = written.port.as_ref().map_or(0, |port| *port.get_ref());
     if port > 0 && usize::from(port) + processes > 65_536 {
         let at = written.port.as_ref().map_or(0, |port| port.span().start);
         return Err(checker.wrong(at, format!("port: {port} leaves no port for each process")));
     }
-    let binary = binary.to_str().ok_or_else(|| checker.wrong(0, "the path of pagefold is not UTF-8"))?;
+    let binary =
+        binary.to_str().ok_or_else(|| checker.wrong(0, "the path of pagefold is not UTF-8"))?;
     let port = |process: usize| if port == 0 { 0 } else { port + process as u16 };
-    Ok((0..processes).map(|process| Host::local(process, port(process), binary.to_owned())).collect())
+    Ok((0..processes)
+        .map(|process| Host::local(process, port(process), binary.to_owned()))
+        .collect())
 }
 
 type Remote = (Vec<Host>, Option<Spanned<u64>>);
 
 fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Remote> {
     if let Some(processes) = &written.processes {
-        return Err(
-            checker.wrong(processes.span().start, "processes: launch = \"ssh\" starts one on each of [[hosts]]")
-        );
+        return Err(checker.wrong(
+            processes.span().start,
+            "processes: launch = \"ssh\" starts one on each of [[hosts]]",
+        ));
     }
     let Some(listed) = &written.hosts else {
         return Err(checker.wrong(0, "missing [[hosts]], which launch = \"ssh\" needs"));
     };
     let (at, listed) = (listed.span().start, listed.get_ref());
     if !(1..=PROCESSES_MAX).contains(&listed.len()) {
-        return Err(checker.wrong(at, format!("hosts: {} are not 1 to {PROCESSES_MAX}", listed.len())));
+        return Err(
+            checker.wrong(at, format!("hosts: {} are not 1 to {PROCESSES_MAX}", listed.len()))
+        );
     }
     let command = ssh_command(checker, written)?;
     let port = written.port.as_ref().map_or(0, |port| *port.get_ref());
@@ -235,7 +265,9 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
         let address = checker.word("address", &listed.address, NAME_MARKS)?;
         let at = listed.address.span().start;
         if address.contains('@') || (address.contains(':') && address.parse::<IpAddr>().is_err()) {
-            return Err(checker.wrong(at, format!("address: {address:?} is no IP address or host name")));
+            return Err(
+                checker.wrong(at, format!("address: {address:?} is no IP address or host name"))
+            );
         }
         if !addresses.insert(address.clone()) {
             let why = format!(
@@ -250,7 +282,8 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
                 return Err(checker.wrong(own.span().start, why));
             }
         }
-        let folder = listed.folder.as_ref().map(|folder| checker.path("folder", folder)).transpose()?;
+        let folder =
+            listed.folder.as_ref().map(|folder| checker.path("folder", folder)).transpose()?;
         let binary = match (&listed.binary, &folder) {
             (Some(binary), _) => checker.path("binary", binary)?,
             (None, Some(folder)) => folder.join("pagefold"),
@@ -277,9 +310,12 @@ fn remote(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Rem
 fn ssh_command(checker: &Checker<'_>, written: &Written) -> Result<Vec<String>> {
     let Some(command) = &written.ssh_command else { return Ok(process::default_ssh_command()) };
     let (at, words) = (command.span().start, command.get_ref());
-    let fits = |word: &String| !word.is_empty() && word.len() <= WORD_BYTES_MAX && !word.contains('\0');
+    let fits =
+        |word: &String| !word.is_empty() && word.len() <= WORD_BYTES_MAX && !word.contains('\0');
     if !(1..=COMMAND_WORDS_MAX).contains(&words.len()) || !words.iter().all(fits) {
-        let why = format!("ssh_command: not a list of 1 to {COMMAND_WORDS_MAX} words of 1 to {WORD_BYTES_MAX} bytes");
+        let why = format!(
+            "ssh_command: not a list of 1 to {COMMAND_WORDS_MAX} words of 1 to {WORD_BYTES_MAX} bytes"
+        );
         return Err(checker.wrong(at, why));
     }
     Ok(words.clone())
@@ -303,7 +339,10 @@ mod tests {
     #[test]
     fn defaults() {
         let local = topology(LOCAL).expect("a topology");
-        assert_eq!((local.hosts.len(), local.workers, local.encrypt, local.attempts_max), (2, 1, false, 4));
+        assert_eq!(
+            (local.hosts.len(), local.workers, local.encrypt, local.attempts_max),
+            (2, 1, false, 4)
+        );
         let two = topology(SSH_TWO).expect("a topology");
         assert!(two.encrypt && two.hosts_min == 2);
         let words = |host: usize| two.hosts[host].command.join(" ");
@@ -315,7 +354,10 @@ mod tests {
             other("ssh_command = [\"ip\", \"netns\", \"exec\"]").hosts[0].command[..4],
             ["ip", "netns", "exec", "10.0.0.1"]
         );
-        assert!(!other("plaintext = true").encrypt && !other("plaintext = true\nencrypt = false").encrypt);
+        assert!(
+            !other("plaintext = true").encrypt
+                && !other("plaintext = true\nencrypt = false").encrypt
+        );
         assert!(other("plaintext = true\nencrypt = true").encrypt);
     }
 
@@ -324,14 +366,29 @@ mod tests {
     fn mistakes() {
         let twice = "[[hosts]]\naddress = \"10.0.0.1\"\n";
         for (text, from, to, expected) in [
-            (LOCAL, "processes", "proceses", "cluster.toml:2: proceses: no such key; did you mean `processes`?"),
+            (
+                LOCAL,
+                "processes",
+                "proceses",
+                "cluster.toml:2: proceses: no such key; did you mean `processes`?",
+            ),
             (LOCAL, "= 2", "= 0", "cluster.toml:2: processes = 0: a whole number from 1 to"),
-            (LOCAL, "local", "mars", "cluster.toml:1: launch = \"mars\": \"local\" or \"ssh\" is wanted"),
+            (
+                LOCAL,
+                "local",
+                "mars",
+                "cluster.toml:1: launch = \"mars\": \"local\" or \"ssh\" is wanted",
+            ),
             (LOCAL, "= 1", "= 1\nport = 65535", "cluster.toml:4: port: 65535"),
             (LOCAL, "workers = 1", "", "cluster.toml:1: workers is missing"),
             (LOCAL, "processes = 2", "", "cluster.toml:1: processes is missing"),
             (LOCAL, "= 1", "= 1\nhosts_min = 1", "cluster.toml:4: hosts_min: only with"),
-            (LOCAL, "= 1", "= 1\nbackoff_s = -1.0", "cluster.toml:4: backoff_s = -1.0: a number from 0 to 3600"),
+            (
+                LOCAL,
+                "= 1",
+                "= 1\nbackoff_s = -1.0",
+                "cluster.toml:4: backoff_s = -1.0: a number from 0 to 3600",
+            ),
             (
                 LOCAL,
                 "= 1",
@@ -345,13 +402,33 @@ mod tests {
             (SSH_TWO, "/srv/fold", "srv", "cluster.toml:8: folder: not an absolute"),
             (SSH_TWO, "b.example", "a:b", "cluster.toml:6: address: \"a:b\""),
             (SSH_TWO, "b.example", "10.0.0.1", "cluster.toml:6: address: 10.0.0.1 stands twice"),
-            (SSH_TWO, "folder", "workers = 3\nfolder", "cluster.toml:8: workers: the exchange needs the same"),
+            (
+                SSH_TWO,
+                "folder",
+                "workers = 3\nfolder",
+                "cluster.toml:8: workers: the exchange needs the same",
+            ),
             (SSH_TWO, "workers = 4", "workers = 4\nencrypt = false", "cluster.toml:3: encrypt: "),
             (SSH_TWO, "workers = 4", "workers = 4\nhosts_min = 3", "cluster.toml:3: hosts_min: 3"),
-            (SSH_TWO, "workers = 4", "workers = 4\nssh_command = []", "cluster.toml:3: ssh_command: "),
+            (
+                SSH_TWO,
+                "workers = 4",
+                "workers = 4\nssh_command = []",
+                "cluster.toml:3: ssh_command: ",
+            ),
             (SSH_TWO, "folder", "binary = \"/a b\"\nfolder", "cluster.toml:8: binary: ' '"),
-            (SSH_TWO, "workers = 4", "workers = 4\nbind = \"here\"", "cluster.toml:3: bind = \"here\": an IP address"),
-            (twice, "[[hosts]]", "launch = \"local\"\nprocesses = 1\nworkers = 1\n[[hosts]]", ":4: hosts: only with"),
+            (
+                SSH_TWO,
+                "workers = 4",
+                "workers = 4\nbind = \"here\"",
+                "cluster.toml:3: bind = \"here\": an IP address",
+            ),
+            (
+                twice,
+                "[[hosts]]",
+                "launch = \"local\"\nprocesses = 1\nworkers = 1\n[[hosts]]",
+                ":4: hosts: only with",
+            ),
         ] {
             let text = text.replacen(from, to, 1);
             let error = topology(&text).expect_err(expected);

@@ -160,7 +160,12 @@ impl Message {
     /// The message for `error`. Another attempt may succeed if `mends` says so or a peer was lost.
     pub fn failed(error: &Error, mends: bool) -> Message {
         let (code, line, peer) = (error.kind().exit_code(), error.to_string(), error.peer());
-        Message::Failed { code, line, peer, mends: error.kind() == Kind::TryAgain && (mends || peer.is_some()) }
+        Message::Failed {
+            code,
+            line,
+            peer,
+            mends: error.kind() == Kind::TryAgain && (mends || peer.is_some()),
+        }
     }
 }
 
@@ -173,7 +178,8 @@ pub fn kind_of(code: u8) -> Kind {
 pub fn memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let kibibytes =
+        line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kibibytes.unwrap_or(0) * 1024
 }
 
@@ -183,6 +189,7 @@ pub fn own_digest() -> workers::error::Result<String> {
     if running.exists() {
         return digest::of_file(running);
     }
-    let path = std::env::current_exe().map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
+    let path = std::env::current_exe()
+        .map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
     digest::of_file(&path)
 }

@@ -74,9 +74,15 @@ pub fn wait_for(path: &Path, expected: &str) -> Result<()> {
         }
         match std::fs::read_to_string(path) {
             Ok(text) if text == expected => return Ok(()),
-            Ok(_) => failed = Error::new(Kind::Config, format!("{}: has other bytes here", path.display())),
+            Ok(_) => {
+                failed =
+                    Error::new(Kind::Config, format!("{}: has other bytes here", path.display()))
+            }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                failed = Error::new(Kind::Config, format!("{}: not visible, so not shared", path.display()));
+                failed = Error::new(
+                    Kind::Config,
+                    format!("{}: not visible, so not shared", path.display()),
+                );
             }
             Err(e) => return Err(Error::io("read", path, e)),
         }
@@ -89,13 +95,16 @@ pub fn wait_for(path: &Path, expected: &str) -> Result<()> {
 pub fn try_link(path: &Path) -> Result<()> {
     let link = path.with_extension("link");
     // A file system without hard links says that they are not permitted.
-    let failed = |e| Error::new(Kind::Config, format!("cannot make a hard link {}", link.display())).caused_by(e);
+    let failed = |e| {
+        Error::new(Kind::Config, format!("cannot make a hard link {}", link.display())).caused_by(e)
+    };
     std::fs::hard_link(path, &link).map_err(failed)?;
     match std::fs::hard_link(path, &link) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        _ => {
-            Err(Error::new(Kind::Config, format!("{}: a link can be made twice: commits are not safe", link.display())))
-        }
+        _ => Err(Error::new(
+            Kind::Config,
+            format!("{}: a link can be made twice: commits are not safe", link.display()),
+        )),
     }
 }
 
@@ -120,7 +129,10 @@ pub fn try_lock(folder: &Path) -> Result<()> {
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(()),
         Ok(()) => {
-            let line = format!("{}: a lock that the launcher holds can be taken; mount it with locks", path.display());
+            let line = format!(
+                "{}: a lock that the launcher holds can be taken; mount it with locks",
+                path.display()
+            );
             Err(Error::new(Kind::Config, line))
         }
         Err(e) => Err(Error::io("lock", &path, e.into()).with_kind(Kind::Config)),
@@ -152,7 +164,8 @@ fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         let here = Input::stat(path)?.bytes;
         if here != *bytes {
-            let why = format!("{}: {here} bytes here, {bytes} where the launcher runs", path.display());
+            let why =
+                format!("{}: {here} bytes here, {bytes} where the launcher runs", path.display());
             return Err(Error::new(Kind::Config, why));
         }
     }
@@ -167,7 +180,10 @@ pub fn try_peers(mesh: Mesh, listener: std::net::TcpListener) -> Finding {
     let (peers, encrypt) = (mesh.addresses.len() - 1, mesh.encrypt);
     let met = mesh::execute(1, Some((mesh, Some(listener))), |_| {}, |_| ());
     let way = if encrypt { "encrypted" } else { "in the clear" };
-    Finding::of("peers", met.map(|_| format!("{peers} others reached and known by their key, {way}")))
+    Finding::of(
+        "peers",
+        met.map(|_| format!("{peers} others reached and known by their key, {way}")),
+    )
 }
 
 #[cfg(test)]
@@ -193,7 +209,11 @@ mod tests {
         std::fs::write(folder.path().join("launcher"), "token").expect("written");
         let launcher = hold(folder.path()).expect("locked");
         assert_eq!(codes(&probe(2, &input), 0), [0, 0, 0, 0]);
-        assert_eq!(wait_for(&answer_path(folder.path(), 0), &answer("token", 0)).map_err(|e| e.to_string()), Ok(()));
+        assert_eq!(
+            wait_for(&answer_path(folder.path(), 0), &answer("token", 0))
+                .map_err(|e| e.to_string()),
+            Ok(())
+        );
         assert_eq!(codes(&probe(3, &input), 1), [0, 0, 0, 78]);
         assert_eq!(codes(&probe(2, &folder.path().join("gone")), 2), [0, 0, 0, 66]);
         drop(launcher);

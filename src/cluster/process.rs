@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::locks::lock;
 
-const SSH: [&str; 7] = ["ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"];
+const SSH: [&str; 7] =
+    ["ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"];
 
 /// The command that reaches a host unless the cluster file has an `ssh_command`; the host's name
 /// follows it.
@@ -96,7 +97,8 @@ impl Process {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| {
             // Other causes are limits of this host: open files (`ulimit -n`), processes or memory.
-            let kind = if e.kind() == std::io::ErrorKind::NotFound { Kind::Config } else { Kind::Io };
+            let kind =
+                if e.kind() == std::io::ErrorKind::NotFound { Kind::Config } else { Kind::Io };
             Error::new(kind, format!("{}: cannot run {program}", host.name)).caused_by(e)
         })?;
         let (Some(mut stdin), Some(stdout), Some(stderr)) =
@@ -127,7 +129,8 @@ impl Process {
 
     /// Queues `order`.
     pub fn send(&self, order: &Order) -> Result<()> {
-        let text = serde_json::to_string(order).map_err(|e| Error::internal("cannot write an order").caused_by(e))?;
+        let text = serde_json::to_string(order)
+            .map_err(|e| Error::internal("cannot write an order").caused_by(e))?;
         if let Some(orders) = &self.orders {
             // If the queue is full, the process has stopped or ended, which shows as silence.
             let _ = orders.try_send(text + "\n");
@@ -187,7 +190,8 @@ impl Process {
         }
         // ssh ends with 255 when it has lost its host, and by a signal when it was killed. In both
         // cases the remote process may be alive.
-        let is_reported = by_itself.and_then(|status| status.code()).is_some_and(|code| code != 255);
+        let is_reported =
+            by_itself.and_then(|status| status.code()).is_some_and(|code| code != 255);
         End { is_certain: is_reported || (!self.is_remote && is_gone) }
     }
 }
@@ -218,9 +222,9 @@ fn read_messages(stdout: impl Read, emit: impl Fn(ProcessEvent) -> bool) {
                 noise += 1;
                 continue;
             }
-            Err(_) => {
-                ProcessEvent::Noise(String::from_utf8_lossy(&line[..line.len().min(KEPT_BYTES_MAX)]).into_owned())
-            }
+            Err(_) => ProcessEvent::Noise(
+                String::from_utf8_lossy(&line[..line.len().min(KEPT_BYTES_MAX)]).into_owned(),
+            ),
         };
         if !emit(event) {
             return;
@@ -254,8 +258,7 @@ mod tests {
     #[test]
     fn events_of_a_process() {
         let (events, received) = channel();
-        let script =
-            "echo Welcome; echo '{\"hello\":{\"digest\":\"d\",\"pid\":7}}'; echo junk; echo no luck >&2; exit 3";
+        let script = "echo Welcome; echo '{\"hello\":{\"digest\":\"d\",\"pid\":7}}'; echo junk; echo no luck >&2; exit 3";
         let mut process = Process::start(5, &host(script), true, &events).expect("started");
         let next = || received.recv_timeout(Duration::from_secs(60)).expect("heard");
         assert!(
@@ -274,12 +277,16 @@ mod tests {
     fn a_process_that_ignores_orders_is_killed() {
         for is_remote in [true, false] {
             let (events, received) = channel();
-            let mut process = Process::start(0, &host("exec sleep 600"), is_remote, &events).expect("started");
+            let mut process =
+                Process::start(0, &host("exec sleep 600"), is_remote, &events).expect("started");
             let orders: Vec<String> = vec!["x".repeat(1 << 20); ORDERS_MAX + 9];
             // More than the pipe holds; `send` must not block.
             process.send(&Order::Peers(orders)).expect("said");
             assert_eq!(process.end(Instant::now()).is_certain, !is_remote);
-            assert!(matches!(received.recv_timeout(Duration::from_secs(60)), Ok((0, ProcessEvent::Closed))));
+            assert!(matches!(
+                received.recv_timeout(Duration::from_secs(60)),
+                Ok((0, ProcessEvent::Closed))
+            ));
         }
     }
 }

@@ -137,13 +137,27 @@ impl Ranks {
         let digest = own_digest()?;
         let listener = mesh::listen(allocation.bind)?;
         let silence = allocation.silence_timeout.as_secs().to_string();
-        let prologue = ["ranks", &digest, &worker::job_digest(job)?, &silence].join("/").into_bytes();
+        let prologue =
+            ["ranks", &digest, &worker::job_digest(job)?, &silence].join("/").into_bytes();
         let assignment = assignment(&allocation, &key, allocation.start_timeout)?;
         let mesh = worker::mesh(&assignment, allocation.peers.clone(), prologue, &listener)?;
-        tracing::info!(rank = allocation.rank, ranks = allocation.peers.len(), "waiting for the other ranks");
-        let control =
-            ControlChannel::begin(&mesh, allocation.workers, &listener, move |lost| signals::end(lost, json))?;
-        Ok(Ranks { allocation, key, listener, digest, control: RefCell::new(control), refused: mesh.refused, json })
+        tracing::info!(
+            rank = allocation.rank,
+            ranks = allocation.peers.len(),
+            "waiting for the other ranks"
+        );
+        let control = ControlChannel::begin(&mesh, allocation.workers, &listener, move |lost| {
+            signals::end(lost, json)
+        })?;
+        Ok(Ranks {
+            allocation,
+            key,
+            listener,
+            digest,
+            control: RefCell::new(control),
+            refused: mesh.refused,
+            json,
+        })
     }
 
     /// A process for each rank, with so many worker threads.
@@ -185,8 +199,13 @@ impl Ranks {
     }
 
     /// Returns the answers, unless another rank failed or this one did with the error `own`.
-    fn check_answers(&self, own: Option<&Error>, answers: Vec<RankMessage>) -> Result<Vec<RankMessage>> {
-        let mut failures: Vec<Error> = own.map(|own| Error::new(own.kind(), own.to_string())).into_iter().collect();
+    fn check_answers(
+        &self,
+        own: Option<&Error>,
+        answers: Vec<RankMessage>,
+    ) -> Result<Vec<RankMessage>> {
+        let mut failures: Vec<Error> =
+            own.map(|own| Error::new(own.kind(), own.to_string())).into_iter().collect();
         for (message, peer) in answers.iter().zip(&self.allocation.peers[1..]) {
             if let RankMessage::Failed { code, line } = message {
                 failures.push(Error::new(kind_of(*code), format!("{peer}: {line}")));
@@ -204,10 +223,14 @@ impl Ranks {
 
     /// The next answer of every other rank, in order of rank.
     fn answers(&self) -> Result<Vec<RankMessage>> {
-        let mut answers: Vec<Option<RankMessage>> = self.allocation.peers[1..].iter().map(|_| None).collect();
+        let mut answers: Vec<Option<RankMessage>> =
+            self.allocation.peers[1..].iter().map(|_| None).collect();
         while answers.iter().any(Option::is_none) {
             let (peer, message) = self.receive()?;
-            let place = peer.checked_sub(1).and_then(|at| answers.get_mut(at)).filter(|place| place.is_none());
+            let place = peer
+                .checked_sub(1)
+                .and_then(|at| answers.get_mut(at))
+                .filter(|place| place.is_none());
             match place {
                 Some(place) => *place = Some(message),
                 None => return Err(out_of_turn(peer, &message)),
@@ -219,7 +242,9 @@ impl Ranks {
     fn receive(&self) -> Result<(usize, RankMessage)> {
         let (peer, text) = self.control.borrow().receive()?;
         let message = serde_json::from_slice(&text).map_err(|e| {
-            Error::new(Kind::Protocol, format!("rank {peer} says what is no message")).blaming(peer).caused_by(e)
+            Error::new(Kind::Protocol, format!("rank {peer} says what is no message"))
+                .blaming(peer)
+                .caused_by(e)
         })?;
         Ok((peer, message))
     }
@@ -237,7 +262,8 @@ impl Ranks {
                     Err(error) => failed(&error),
                 },
                 (0, RankMessage::Go) => {
-                    let (folder, prepared, nonce) = task.take().ok_or_else(|| out_of_turn(0, &RankMessage::Go))?;
+                    let (folder, prepared, nonce) =
+                        task.take().ok_or_else(|| out_of_turn(0, &RankMessage::Go))?;
                     let progress = Arc::new(Progress::default());
                     match self.do_share(job, folder, prepared, &nonce, progress.clone()) {
                         Ok(done) => RankMessage::Done {
@@ -286,10 +312,12 @@ impl Ranks {
         progress: Arc<Progress>,
     ) -> Result<Message> {
         let cloned = self.listener.try_clone();
-        let listener = cloned.map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;
+        let listener = cloned
+            .map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;
         let assignment = assignment(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
         let peers = self.allocation.peers.clone();
-        let mut share = worker::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
+        let mut share =
+            worker::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
         if let Some((mesh, _)) = &mut share.mesh {
             mesh.refused = self.refused.clone();
         }
@@ -316,7 +344,8 @@ impl Ranks {
 
 /// The assignment of this rank for links under `key`.
 fn assignment(allocation: &Allocation, key: &Key, start_timeout: Duration) -> Result<Assignment> {
-    let folder = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
+    let folder = std::env::current_dir()
+        .map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
     Ok(Assignment {
         process: allocation.rank,
         processes: allocation.peers.len(),
@@ -356,7 +385,8 @@ mod tests {
     #[test]
     fn causes() {
         let reported = |kinds: &[Kind]| {
-            let failures = kinds.iter().enumerate().map(|(n, kind)| Error::new(*kind, n.to_string()));
+            let failures =
+                kinds.iter().enumerate().map(|(n, kind)| Error::new(*kind, n.to_string()));
             first_cause(failures.collect()).map(|error| error.to_string())
         };
         assert_eq!(reported(&[]), None);

@@ -97,13 +97,27 @@ impl<'a> Supervisor<'a> {
             });
         }
         drop(sender);
-        let mut supervisor = Supervisor { topology, hosts, observed, digest, processes, events, problems: Vec::new() };
+        let mut supervisor = Supervisor {
+            topology,
+            hosts,
+            observed,
+            digest,
+            processes,
+            events,
+            problems: Vec::new(),
+        };
         let outcome = supervisor.watch(order);
         let may_live_until = supervisor.end();
         outcome?;
         match cause(&supervisor.problems) {
-            None => Ok(supervisor.processes.into_iter().filter_map(|supervised| supervised.final_message).collect()),
-            Some((problem, blamed)) => Err(AttemptFailure { may_live_until, ..supervisor.failure(problem, blamed) }),
+            None => Ok(supervisor
+                .processes
+                .into_iter()
+                .filter_map(|supervised| supervised.final_message)
+                .collect()),
+            Some((problem, blamed)) => {
+                Err(AttemptFailure { may_live_until, ..supervisor.failure(problem, blamed) })
+            }
         }
     }
 
@@ -134,7 +148,9 @@ impl<'a> Supervisor<'a> {
                 // This process itself was stopped for a while; that must not count as the silence
                 // of others.
                 let stalled = now - ticked;
-                self.processes.iter_mut().for_each(|supervised| supervised.last_message_at += stalled);
+                self.processes
+                    .iter_mut()
+                    .for_each(|supervised| supervised.last_message_at += stalled);
             }
             ticked = now;
             if now - last_beat >= SEND_INTERVAL {
@@ -174,7 +190,8 @@ impl<'a> Supervisor<'a> {
 
     /// How long reports are collected: longer while all of them only name other processes.
     fn settle(&self) -> Duration {
-        let is_secondhand = |problem: &Problem| matches!(problem.symptom, Symptom::Peer(_) | Symptom::Vague);
+        let is_secondhand =
+            |problem: &Problem| matches!(problem.symptom, Symptom::Peer(_) | Symptom::Vague);
         match self.problems.iter().all(is_secondhand) {
             true => SETTLE.max(settle(self.topology.silence_timeout)),
             false => SETTLE,
@@ -194,7 +211,8 @@ impl<'a> Supervisor<'a> {
     /// The first order of each process.
     fn orders(&self, order: &dyn Fn(Assignment) -> Order) -> Result<Vec<Order>> {
         let key = Key::random()?;
-        let here = std::env::current_dir().map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
+        let here = std::env::current_dir()
+            .map_err(|e| Error::new(Kind::Io, "no working folder").caused_by(e))?;
         let assignment = |(process, host): (usize, &Host)| Assignment {
             process,
             processes: self.hosts.len(),
@@ -212,12 +230,24 @@ impl<'a> Supervisor<'a> {
         Ok(self.hosts.iter().enumerate().map(|host| order(assignment(host))).collect())
     }
 
-    fn report(&mut self, process: Option<usize>, symptom: Symptom, kind: Kind, line: String, mends: bool) {
+    fn report(
+        &mut self,
+        process: Option<usize>,
+        symptom: Symptom,
+        kind: Kind,
+        line: String,
+        mends: bool,
+    ) {
         tracing::debug!(?process, sign = ?symptom, line, "something is wrong");
         self.problems.push(Problem { process, symptom, kind, line, mends });
     }
 
-    fn handle_event(&mut self, process: usize, event: ProcessEvent, orders: &[Order]) -> Result<()> {
+    fn handle_event(
+        &mut self,
+        process: usize,
+        event: ProcessEvent,
+        orders: &[Order],
+    ) -> Result<()> {
         let has_problem = self.has_problem(process);
         let Some(supervised) = self.processes.get_mut(process) else { return Ok(()) };
         supervised.last_message_at = Instant::now();
@@ -231,9 +261,15 @@ impl<'a> Supervisor<'a> {
                 supervised.is_closed = true;
                 if supervised.final_message.is_none() && !has_problem {
                     let (how, code) = supervised.process.describe_exit();
-                    let kind = if supervised.sent_hello { Kind::TryAgain } else { start_failure(code, &how) };
+                    let kind = if supervised.sent_hello {
+                        Kind::TryAgain
+                    } else {
+                        start_failure(code, &how)
+                    };
                     let line = match kind {
-                        Kind::Config => format!("cannot run {}: {how}", self.hosts[process].command.join(" ")),
+                        Kind::Config => {
+                            format!("cannot run {}: {how}", self.hosts[process].command.join(" "))
+                        }
                         _ => how,
                     };
                     self.report(Some(process), Symptom::Death, kind, line, kind == Kind::TryAgain);
@@ -274,7 +310,10 @@ impl<'a> Supervisor<'a> {
                     observed.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
                 }
                 for (worker, turns) in turns {
-                    let last = supervised.turns.entry(worker).or_insert((turns, supervised.last_message_at));
+                    let last = supervised
+                        .turns
+                        .entry(worker)
+                        .or_insert((turns, supervised.last_message_at));
                     if last.0 != turns {
                         *last = (turns, supervised.last_message_at);
                     }
@@ -288,7 +327,9 @@ impl<'a> Supervisor<'a> {
                 let symptom = match (peer, kind) {
                     (Some(peer), _) => Symptom::Peer(peer),
                     // For instance, its port is taken; it is not connected to the others yet.
-                    (None, Kind::TryAgain) if mends && supervised.address.is_none() => Symptom::Still,
+                    (None, Kind::TryAgain) if mends && supervised.address.is_none() => {
+                        Symptom::Still
+                    }
                     (None, Kind::TryAgain) if mends => Symptom::Vague,
                     _ => Symptom::Own,
                 };
@@ -305,11 +346,20 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Finds processes that are missing, silent or stuck.
-    fn check_timeouts(&mut self, now: Instant, began: Instant, is_meshed: bool, last_change: &mut (u64, Instant)) {
+    fn check_timeouts(
+        &mut self,
+        now: Instant,
+        began: Instant,
+        is_meshed: bool,
+        last_change: &mut (u64, Instant),
+    ) {
         let limits = self.topology;
         let mut found = Vec::new();
-        for (process, supervised) in
-            self.processes.iter().enumerate().filter(|(_, supervised)| supervised.final_message.is_none())
+        for (process, supervised) in self
+            .processes
+            .iter()
+            .enumerate()
+            .filter(|(_, supervised)| supervised.final_message.is_none())
         {
             if supervised.is_closed {
                 continue;
@@ -318,8 +368,12 @@ impl<'a> Supervisor<'a> {
             if supervised.sent_hello && still > limits.silence_timeout {
                 found.push((process, format!("silent for {:.1} s", still.as_secs_f64())));
             } else if supervised.address.is_none() && now - began > limits.start_timeout {
-                let what = if supervised.sent_hello { "it has no socket open" } else { "it never called" };
-                found.push((process, format!("missing after {} s: {what}", limits.start_timeout.as_secs())));
+                let what =
+                    if supervised.sent_hello { "it has no socket open" } else { "it never called" };
+                found.push((
+                    process,
+                    format!("missing after {} s: {what}", limits.start_timeout.as_secs()),
+                ));
             }
             let stuck = supervised
                 .turns
@@ -327,7 +381,10 @@ impl<'a> Supervisor<'a> {
                 .find(|(_, (_, at))| now.saturating_duration_since(*at) > limits.progress_timeout);
             if let Some((worker, _)) = stuck {
                 let seconds = limits.progress_timeout.as_secs();
-                found.push((process, format!("stuck: worker {worker} has been in one operator for {seconds} s")));
+                found.push((
+                    process,
+                    format!("stuck: worker {worker} has been in one operator for {seconds} s"),
+                ));
             }
         }
         for (process, line) in found {
@@ -342,7 +399,8 @@ impl<'a> Supervisor<'a> {
         if work != last_change.0 || !is_meshed {
             *last_change = (work, now);
         } else if self.problems.is_empty() && now - last_change.1 > limits.progress_timeout {
-            let line = format!("no worker had anything to do for {} s", limits.progress_timeout.as_secs());
+            let line =
+                format!("no worker had anything to do for {} s", limits.progress_timeout.as_secs());
             self.report(None, Symptom::Vague, Kind::TryAgain, line, true);
         }
     }
@@ -351,7 +409,10 @@ impl<'a> Supervisor<'a> {
     fn end(&mut self) -> Option<Instant> {
         self.processes.iter_mut().for_each(|supervised| supervised.process.close_stdin());
         let cut = Instant::now();
-        let ends = self.processes.iter_mut().map(|supervised| supervised.process.end(cut + GRACE).is_certain);
+        let ends = self
+            .processes
+            .iter_mut()
+            .map(|supervised| supervised.process.end(cut + GRACE).is_certain);
         let all_certain = ends.fold(true, |all, is_certain| all & is_certain);
         // A process ends by itself after that much silence; the rest allows for its polling
         // interval.
@@ -367,7 +428,12 @@ impl<'a> Supervisor<'a> {
             (Some(process), _) => format!("{}: {}", name(process), problem.line),
             (None, _) => problem.line.clone(),
         };
-        AttemptFailure { error: Error::new(problem.kind, line), blamed, mends: problem.mends, may_live_until: None }
+        AttemptFailure {
+            error: Error::new(problem.kind, line),
+            blamed,
+            mends: problem.mends,
+            may_live_until: None,
+        }
     }
 }
 
@@ -379,8 +445,7 @@ mod tests {
     const HELLO: &str = r#"echo '{"hello":{"digest":"d","pid":1}}'; read task;"#;
     const LISTENING: &str = r#"echo '{"listening":{"address":"127.0.0.1:9"}}'; read peers;"#;
     const PROBED: &str = r#"echo '{"probed":{"findings":[]}}';"#;
-    const STEP: &str =
-        r#"{"progress":{"bytes":0,"records":0,"stage":0,"memory_bytes":1,"turns":[[3,TURNS]],"busy_turns":BUSY}}"#;
+    const STEP: &str = r#"{"progress":{"bytes":0,"records":0,"stage":0,"memory_bytes":1,"turns":[[3,TURNS]],"busy_turns":BUSY}}"#;
 
     fn steps(turns: &str, busy: &str) -> String {
         let step = STEP.replace("TURNS", turns).replace("BUSY", busy);
@@ -391,7 +456,10 @@ mod tests {
     }
 
     /// Runs an attempt with simulated workers, each a shell script.
-    fn attempt(launch: Launch, scripts: &[&str]) -> std::result::Result<Vec<Message>, AttemptFailure> {
+    fn attempt(
+        launch: Launch,
+        scripts: &[&str],
+    ) -> std::result::Result<Vec<Message>, AttemptFailure> {
         let second = Duration::from_secs(1);
         let host = |(n, script): (usize, &&str)| Host {
             name: format!("host {n}"),
@@ -403,8 +471,14 @@ mod tests {
         };
         let hosts = scripts.iter().enumerate().map(host).collect();
         let (start_timeout, silence_timeout, progress_timeout) = (2 * second, 2 * second, second);
-        let topology =
-            Topology { launch, hosts, start_timeout, silence_timeout, progress_timeout, ..Topology::single(1) };
+        let topology = Topology {
+            launch,
+            hosts,
+            start_timeout,
+            silence_timeout,
+            progress_timeout,
+            ..Topology::single(1)
+        };
         let observed: Vec<Arc<ObservedProcess>> =
             topology.hosts.iter().map(|host| Arc::new(ObservedProcess::new(&host.name))).collect();
         Supervisor::work(&topology, &topology.hosts, &observed, "d", &|assignment| {
@@ -424,7 +498,8 @@ mod tests {
     fn failures_are_noticed() {
         let good = format!("{HELLO} {LISTENING} {PROBED} cat > /dev/null");
         let slow = steps("$n", "$n");
-        let ended = attempt(Launch::Local, &[&good, &good]).map_err(|failure| failure.error.to_string());
+        let ended =
+            attempt(Launch::Local, &[&good, &good]).map_err(|failure| failure.error.to_string());
         assert_eq!(ended.map(|messages| messages.len()), Ok(2));
         let own = r#"echo '{"failed":{"code":74,"line":"a full disk","peer":null,"mends":false}}'"#;
         let peer = r#"echo '{"failed":{"code":75,"line":"lost process 0","peer":0,"mends":true}}'"#;
@@ -432,18 +507,40 @@ mod tests {
             (format!("{HELLO} {LISTENING} kill -9 $$"), 1, true, "host 1: was killed by signal 9"),
             ("echo no route to it >&2; exit 255".into(), 1, true, "exit code 255: no route to it"),
             ("exit 127".into(), 1, false, "host 1: cannot run"),
-            ("echo 'Host key verification failed.' >&2; exit 255".into(), 1, false, "Host key verification failed"),
-            ("echo 'u@h: Permission denied (publickey).' >&2; exit 255".into(), 1, false, "Permission denied"),
+            (
+                "echo 'Host key verification failed.' >&2; exit 255".into(),
+                1,
+                false,
+                "Host key verification failed",
+            ),
+            (
+                "echo 'u@h: Permission denied (publickey).' >&2; exit 255".into(),
+                1,
+                false,
+                "Permission denied",
+            ),
             (format!("{HELLO} {LISTENING} exec sleep 60"), 1, true, "host 1: silent for 2"),
             ("exec sleep 60".into(), 1, true, "host 1: missing after 2 s: it never called"),
-            (HELLO.replace("\"d\"", "\"e\"") + "cat", 1, false, "host 1: its pagefold is another build"),
+            (
+                HELLO.replace("\"d\"", "\"e\"") + "cat",
+                1,
+                false,
+                "host 1: its pagefold is another build",
+            ),
             (steps("7", "$n"), 1, true, "host 1: stuck: worker 3 has been in one operator for 1 s"),
             (format!("{HELLO} {LISTENING} {own}"), 1, false, "host 1: a full disk"),
             (format!("{HELLO} {LISTENING} {peer}"), 0, true, "host 0: host 1 says: lost process 0"),
-            (format!("{HELLO} echo junk; cat"), 1, true, "host 1: says what is no message: \"junk\""),
+            (
+                format!("{HELLO} echo junk; cat"),
+                1,
+                true,
+                "host 1: says what is no message: \"junk\"",
+            ),
         ];
         let judge = |script: &str, blamed: usize, mends: bool, expected: &str| {
-            let Err(failure) = attempt(Launch::Local, &[&slow, script]) else { panic!("{expected}: no failure") };
+            let Err(failure) = attempt(Launch::Local, &[&slow, script]) else {
+                panic!("{expected}: no failure")
+            };
             let line = failure.error.to_string();
             assert!(line.contains(expected), "{line}\nis not\n{expected}");
             assert_eq!((failure.blamed, failure.mends), (Some(blamed), mends), "{line}");
@@ -456,7 +553,11 @@ mod tests {
         });
         let idle = steps("$n", "7");
         let Err(failure) = attempt(Launch::Local, &[&idle, &idle]) else { panic!("no failure") };
-        assert!(failure.error.to_string().contains("no worker had anything to do"), "{}", failure.error);
+        assert!(
+            failure.error.to_string().contains("no worker had anything to do"),
+            "{}",
+            failure.error
+        );
         assert!(failure.mends && failure.blamed.is_none());
     }
 

@@ -3,7 +3,9 @@
 //! It sends hello, reads its orders from stdin, does its part, and sends progress and receipts on
 //! stdout. It ends when its launcher ends or is silent for the silence timeout.
 
-use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, Task, memory_bytes, own_digest, settle};
+use crate::cluster::control::{
+    Assignment, Message, Order, SEND_INTERVAL, Task, memory_bytes, own_digest, settle,
+};
 use crate::cluster::probe::{self, Probe};
 use crate::signals;
 use crate::terminal::logging;
@@ -52,9 +54,14 @@ static HAS_LOST_PEER: AtomicBool = AtomicBool::new(false);
 fn send_failure(error: &Error) {
     let code = i32::from(error.kind().exit_code());
     // timely's threads may fail because of the same loss, and do not know the peer.
-    let is_loss = error.peer().is_some() || (HAS_LOST_PEER.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
+    let is_loss = error.peer().is_some()
+        || (HAS_LOST_PEER.load(Ordering::SeqCst) && error.kind() == Kind::TryAgain);
     HAS_LOST_PEER.fetch_or(is_loss, Ordering::SeqCst);
-    let linger = if is_loss { *LINGER.get().unwrap_or(&FINAL_MESSAGE_TIMEOUT) } else { FINAL_MESSAGE_TIMEOUT };
+    let linger = if is_loss {
+        *LINGER.get().unwrap_or(&FINAL_MESSAGE_TIMEOUT)
+    } else {
+        FINAL_MESSAGE_TIMEOUT
+    };
     // A launcher that does not read must not keep this process alive.
     thread::spawn(move || {
         thread::sleep(linger);
@@ -109,7 +116,9 @@ impl Launcher {
                     Ok(Order::Beat { silence_timeout }) => lock(&received).1 = silence_timeout,
                     // If the receiver is dropped, this process is ending.
                     Ok(order) => drop(sender.send(order)),
-                    Err(_) if has_orders => halt(&Error::new(Kind::Usage, "the launcher says what is no order")),
+                    Err(_) if has_orders => {
+                        halt(&Error::new(Kind::Usage, "the launcher says what is no order"))
+                    }
                     Err(_) => return,
                 }
                 has_orders = true;
@@ -168,11 +177,24 @@ fn run() -> Result<()> {
     let outcome = match launcher.order()? {
         Order::Task(order) => {
             let (assignment, task) = *order;
-            work(&assignment, task, &digest, open_or_halt(&assignment, &launcher), &launcher, progress)
+            work(
+                &assignment,
+                task,
+                &digest,
+                open_or_halt(&assignment, &launcher),
+                &launcher,
+                progress,
+            )
         }
         Order::Probe(order) => {
             let (assignment, probe) = *order;
-            probe_host(&assignment, &probe, &digest, open_or_halt(&assignment, &launcher), &launcher)
+            probe_host(
+                &assignment,
+                &probe,
+                &digest,
+                open_or_halt(&assignment, &launcher),
+                &launcher,
+            )
         }
         Order::Peers(_) | Order::Beat { .. } => return Err(no_task()),
     };
@@ -212,25 +234,31 @@ fn open(assignment: &Assignment, launcher: &Launcher) -> Result<TcpListener> {
     LINGER.get_or_init(|| settle(assignment.silence_timeout) + FINAL_MESSAGE_TIMEOUT);
     if assignment.is_child {
         // If this fails, the end of stdin still ends the process.
-        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        let _ =
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     }
-    std::env::set_current_dir(&assignment.folder)
-        .map_err(|e| Error::io("work in the folder", &assignment.folder, e).with_kind(Kind::Config))?;
+    std::env::set_current_dir(&assignment.folder).map_err(|e| {
+        Error::io("work in the folder", &assignment.folder, e).with_kind(Kind::Config)
+    })?;
     let addresses: Vec<SocketAddr> = match assignment.bind {
         Some(ip) => vec![SocketAddr::new(ip, assignment.port)],
         None => {
             let resolved = (assignment.address.as_str(), assignment.port).to_socket_addrs();
-            let named =
-                |e| Error::new(Kind::Config, format!("address {} is unknown here", assignment.address)).caused_by(e);
+            let named = |e| {
+                Error::new(Kind::Config, format!("address {} is unknown here", assignment.address))
+                    .caused_by(e)
+            };
             resolved.map_err(named)?.collect()
         }
     };
-    let mut failed = Error::new(Kind::Config, format!("the name {} has no address here", assignment.address));
+    let mut failed =
+        Error::new(Kind::Config, format!("the name {} has no address here", assignment.address));
     for address in addresses {
         match mesh::listen(address) {
             Ok(listener) => {
-                let address =
-                    listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?;
+                let address = listener
+                    .local_addr()
+                    .map_err(|e| Error::internal("a socket has no address").caused_by(e))?;
                 send(&Message::Listening { address });
                 return Ok(listener);
             }
@@ -275,14 +303,16 @@ pub fn prepare(task: &Task, digest: &str) -> Result<Prepared> {
     if head.as_ref().map_or("", |head| &head.digest) != plan.previous {
         return Err(Error::new(Kind::TryAgain, "the store has moved on since the plan was made"));
     }
-    let agreed = [plan.store.as_str(), &plan.digest, &plan.config, &job_digest(&task.job)?, digest].join("/");
+    let agreed = [plan.store.as_str(), &plan.digest, &plan.config, &job_digest(&task.job)?, digest]
+        .join("/");
     let before = head.map(|head| head.manifest.tables).unwrap_or_default();
     Ok(Prepared { plan, before, agreed })
 }
 
 /// The digest of the whole job, in hex.
 pub fn job_digest(job: &Job) -> Result<String> {
-    let job = serde_json::to_value(job).map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
+    let job = serde_json::to_value(job)
+        .map_err(|e| Error::internal("cannot write a job").caused_by(e))?;
     Ok(digest_of(&job))
 }
 
@@ -355,7 +385,9 @@ pub fn mesh(
     Ok(Mesh {
         index: assignment.process,
         addresses,
-        bind: listener.local_addr().map_err(|e| Error::internal("a socket has no address").caused_by(e))?,
+        bind: listener
+            .local_addr()
+            .map_err(|e| Error::internal("a socket has no address").caused_by(e))?,
         key: assignment.key.clone(),
         prologue,
         encrypt: assignment.encrypt,

@@ -36,14 +36,20 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
     let mut found = |host: &str, finding| lines.push(Line { host: host.to_owned(), finding });
-    found("launcher", Finding::of("job", Ok(format!("{} can be read", arguments.of.job.display()))));
+    found(
+        "launcher",
+        Finding::of("job", Ok(format!("{} can be read", arguments.of.job.display()))),
+    );
     let (inputs, finding) = match look_at_inputs(&job) {
         Ok((inputs, line)) => (inputs, Ok(line)),
         Err(error) => (Vec::new(), Err(error)),
     };
     found("launcher", Finding::of("inputs", finding));
     found("launcher", Finding::of("identity", try_identity(&job)));
-    found("launcher", Finding::of("output", try_folder(&job.output.dir).map(|_| writable(&job.output.dir))));
+    found(
+        "launcher",
+        Finding::of("output", try_folder(&job.output.dir).map(|_| writable(&job.output.dir))),
+    );
     match try_folder(&job.store) {
         Err(error) => found("launcher", Finding::of("store", Err(error))),
         Ok(place) => {
@@ -103,7 +109,11 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         looked_at.push((path.clone(), Input::stat(path)?.bytes));
     }
-    let left_out = if left_out == LeftOut::default() { String::new() } else { format!("; left out: {left_out}") };
+    let left_out = if left_out == LeftOut::default() {
+        String::new()
+    } else {
+        format!("; left out: {left_out}")
+    };
     Ok((looked_at, format!("{}{left_out}", counted(found.len() as u64, "file"))))
 }
 
@@ -167,9 +177,13 @@ fn try_hosts(
     let mut findings = Vec::new();
     let (shared_probe, shared_digest) = (&probe, digest.as_str());
     let alone = thread::scope(|scope| {
-        let tried = |host| scope.spawn(move || try_alone(topology, host, shared_probe, shared_digest));
+        let tried =
+            |host| scope.spawn(move || try_alone(topology, host, shared_probe, shared_digest));
         let tried: Vec<_> = topology.hosts.iter().map(tried).collect();
-        tried.into_iter().map(|host| host.join().map_err(|_| Error::internal("a check panicked"))).collect::<Vec<_>>()
+        tried
+            .into_iter()
+            .map(|host| host.join().map_err(|_| Error::internal("a check panicked")))
+            .collect::<Vec<_>>()
     });
     for (host, found) in topology.hosts.iter().zip(alone) {
         findings.extend(found?.into_iter().map(|finding| (host.name.clone(), finding)));
@@ -180,7 +194,8 @@ fn try_hosts(
     let order = |assignment| Order::Probe(Box::new((assignment, probe.clone())));
     match Supervisor::work(topology, &topology.hosts, &[], &digest, &order) {
         Err(failure) => {
-            let host = failure.blamed.map_or("launcher", |process| topology.hosts[process].name.as_str());
+            let host =
+                failure.blamed.map_or("launcher", |process| topology.hosts[process].name.as_str());
             findings.push((host.to_owned(), Finding::of("peers", Err(failure.error))));
         }
         Ok(final_messages) => {
@@ -207,17 +222,25 @@ fn try_alone(topology: &Topology, host: &Host, probe: &Probe, digest: &str) -> V
     };
     let probe = Probe { folder: own, ..probe.clone() };
     let order = |assignment| Order::Probe(Box::new((assignment, probe.clone())));
-    let mut final_messages = match Supervisor::work(topology, slice::from_ref(host), &[], digest, &order) {
-        Err(failure) => return vec![Finding::of("start", Err(failure.error))],
-        Ok(final_messages) => final_messages,
-    };
+    let mut final_messages =
+        match Supervisor::work(topology, slice::from_ref(host), &[], digest, &order) {
+            Err(failure) => return vec![Finding::of("start", Err(failure.error))],
+            Ok(final_messages) => final_messages,
+        };
     let Some(Message::Probed { findings: found }) = final_messages.pop() else {
-        return vec![Finding::of("start", Err(Error::internal("a worker did not say what it found")))];
+        return vec![Finding::of(
+            "start",
+            Err(Error::internal("a worker did not say what it found")),
+        )];
     };
     let line = "started by the launcher, the same binary, its port open".to_owned();
     let mut findings = vec![Finding::of("start", Ok(line))];
     findings.extend(found.into_iter().filter(|finding| finding.check != "peers"));
-    let back = probe::wait_for(&probe::answer_path(&probe.folder, 0), &probe::answer(&probe.token, 0));
-    findings.push(Finding::of("shared", back.map(|()| "the launcher reads what was written there".to_owned())));
+    let back =
+        probe::wait_for(&probe::answer_path(&probe.folder, 0), &probe::answer(&probe.token, 0));
+    findings.push(Finding::of(
+        "shared",
+        back.map(|()| "the launcher reads what was written there".to_owned()),
+    ));
     findings
 }

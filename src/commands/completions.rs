@@ -8,6 +8,7 @@ use workers::error::{Error, Result};
 pub fn command(arguments: &cli::Completions) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut cli::visible(), "pagefold", &mut script);
-    let text = String::from_utf8(script).map_err(|e| Error::internal("cannot write completions").caused_by(e))?;
+    let text = String::from_utf8(script)
+        .map_err(|e| Error::internal("cannot write completions").caused_by(e))?;
     show(&text)
 }

@@ -30,7 +30,11 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let (clock, topology) = (clock(arguments)?, topology(arguments, None)?);
     let identity = job.identity()?;
     let is_there = job.store.join("FORMAT").exists();
-    let store = if is_there { Store::open(&job.store, Some(&identity))? } else { Store::to_be_made(&job.store) };
+    let store = if is_there {
+        Store::open(&job.store, Some(&identity))?
+    } else {
+        Store::to_be_made(&job.store)
+    };
     let head = if is_there { store.head()? } else { None };
     let attempts = plan::all_attempts(store.root())?;
     let unfinished = attempts.iter().find(|attempt| plan::is_resumable(attempt, head.as_ref()));
@@ -40,7 +44,9 @@ pub fn command(start: &cli::Start) -> Result<()> {
     };
     let Some(plan) = plan else {
         return match arguments.json {
-            true => print_json(&json!({ "due": false, "inputs": 0, "input_bytes": 0, "splits": 0 })),
+            true => {
+                print_json(&json!({ "due": false, "inputs": 0, "input_bytes": 0, "splits": 0 }))
+            }
             false => show("nothing due: every input is consumed\n"),
         };
     };
@@ -55,8 +61,11 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
     let space = check_space(existing, bytes, &arguments.allow).err().map(|error| error.to_string());
     if arguments.json {
-        let inputs: Vec<_> =
-            plan.inputs.iter().map(|input| json!({ "path": input.path, "bytes": input.bytes })).collect();
+        let inputs: Vec<_> = plan
+            .inputs
+            .iter()
+            .map(|input| json!({ "path": input.path, "bytes": input.bytes }))
+            .collect();
         return print_json(&json!({
             "due": true,
             "epoch": plan.epoch,
@@ -77,7 +86,8 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "files": inputs,
         }));
     }
-    let mut out = text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
+    let mut out =
+        text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
     out.extend(forecast.map(|forecast| costs(&forecast)));
     show(&out)
 }
@@ -86,10 +96,20 @@ pub fn command(start: &cli::Start) -> Result<()> {
 fn costs(forecast: &Forecast) -> String {
     let Forecast { elapsed_ms, memory_bytes, store_bytes, .. } = *forecast;
     let (time, memory, store) = (time(elapsed_ms), size(memory_bytes), size(store_bytes));
-    format!("{:<11}about {time}, {memory} of memory, {store} of store, as `pagefold estimate` says\n", "costs")
+    format!(
+        "{:<11}about {time}, {memory} of memory, {store} of store, as `pagefold estimate` says\n",
+        "costs"
+    )
 }
 
-fn text(plan: &Plan, bytes: u64, splits: usize, workers: usize, resumes: bool, space: Option<&str>) -> String {
+fn text(
+    plan: &Plan,
+    bytes: u64,
+    splits: usize,
+    workers: usize,
+    resumes: bool,
+    space: Option<&str>,
+) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
     let what = if resumes { "would take up the unfinished epoch" } else { "would make epoch" };

@@ -44,11 +44,19 @@ pub fn command(arguments: &cli::Estimate) -> Result<()> {
 fn text(load: &Load, machines: Machines, forecast: &Forecast) -> String {
     let line = |name: &str, text: String| format!("{name:<11}{text}\n");
     let Machines { hosts, workers } = machines;
-    let mut out = line("load", format!("{}, {} of text", counted(load.pages, "page"), size(load.text_bytes)));
+    let mut out =
+        line("load", format!("{}, {} of text", counted(load.pages, "page"), size(load.text_bytes)));
     out += &line("on", format!("{} of {}", counted(hosts, "host"), counted(workers, "worker")));
-    let alone = format!("{}, of which {} one process alone", time(forecast.elapsed_ms), time(forecast.alone_ms));
+    let alone = format!(
+        "{}, of which {} one process alone",
+        time(forecast.elapsed_ms),
+        time(forecast.alone_ms)
+    );
     out += &line("time", alone);
-    out += &line("memory", format!("{} on the first host, mapped files aside", size(forecast.memory_bytes)));
+    out += &line(
+        "memory",
+        format!("{} on the first host, mapped files aside", size(forecast.memory_bytes)),
+    );
     out += &line(
         "disk",
         format!(

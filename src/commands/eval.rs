@@ -56,8 +56,13 @@ fn as_text(report: &Report) -> String {
     let labels = &report.labels;
     let score = &report.score;
     // Writing to a string cannot fail.
-    let _ =
-        writeln!(out, "labels     {} rows of {} URLs ({})", grouped(labels.rows), grouped(labels.urls), labels.form);
+    let _ = writeln!(
+        out,
+        "labels     {} rows of {} URLs ({})",
+        grouped(labels.rows),
+        grouped(labels.urls),
+        labels.form
+    );
     if labels.unknown.urls > 0 {
         let _ = writeln!(
             out,
@@ -70,7 +75,11 @@ fn as_text(report: &Report) -> String {
     let (pages, texts) = (grouped(score.pages), grouped(score.texts));
     let _ = writeln!(out, "pages      {pages} of epoch {}, {texts} distinct texts", report.epoch);
     let (same, verified) = (grouped(score.all.pair.same), score.signatures.last());
-    let _ = writeln!(out, "same       {same} page pairs, {} pairs of distinct texts", grouped(score.true_text_pairs));
+    let _ = writeln!(
+        out,
+        "same       {same} page pairs, {} pairs of distinct texts",
+        grouped(score.true_text_pairs)
+    );
     let _ = writeln!(
         out,
         "verified   {} pairs of texts, {} for each true one",
@@ -86,7 +95,8 @@ fn as_text(report: &Report) -> String {
     if let Some(sweep) = &report.sweep {
         swept(&mut out, sweep);
     }
-    for (name, examples) in [("joined, not the same", &report.false_accepts), ("the same, not joined", &report.misses)]
+    for (name, examples) in
+        [("joined, not the same", &report.false_accepts), ("the same, not joined", &report.misses)]
     {
         listed(&mut out, name, examples);
     }
@@ -106,8 +116,9 @@ fn levels(out: &mut String, score: &Score) {
     both("all", &score.all);
     both("not identical", &score.distinct);
     for class in &score.by_length {
-        let name =
-            class.chars_below.map_or(format!("{} chars up", class.chars_min), |below| format!("< {below} chars"));
+        let name = class
+            .chars_below
+            .map_or(format!("{} chars up", class.chars_min), |below| format!("< {below} chars"));
         both(&name, &class.levels);
     }
     both("one host", &score.same_host);
@@ -116,7 +127,11 @@ fn levels(out: &mut String, score: &Score) {
 
 fn signatures(out: &mut String, score: &Score) {
     let _ = writeln!(out, "\n{:<36}| {:<25} | as confirmed", "", "if all were joined");
-    let _ = writeln!(out, "{:<16} {:>10} {:>8}| {MEASURE} | {MEASURE}", "signature", "verified", "per true");
+    let _ = writeln!(
+        out,
+        "{:<16} {:>10} {:>8}| {MEASURE} | {MEASURE}",
+        "signature", "verified", "per true"
+    );
     for of in &score.signatures {
         let _ = writeln!(
             out,
@@ -130,7 +145,11 @@ fn signatures(out: &mut String, score: &Score) {
     }
     let _ = writeln!(out, "\n{:<18} {VERDICT}", "rule");
     for of in &score.reasons {
-        let _ = writeln!(out, "{}", verdict(of.reason, of.accepted, [of.text_pairs, of.page_pairs, of.right]));
+        let _ = writeln!(
+            out,
+            "{}",
+            verdict(of.reason, of.accepted, [of.text_pairs, of.page_pairs, of.right])
+        );
     }
 }
 
@@ -148,7 +167,11 @@ fn differences(out: &mut String, found: &Differences) {
     let (read, all) = (grouped(found.read), grouped(found.text_pairs));
     let _ = writeln!(out, "\n{:<18} {VERDICT}", "what differs");
     for of in &found.rows {
-        let _ = writeln!(out, "{}", verdict(of.difference, of.accepted, [of.text_pairs, of.page_pairs, of.right]));
+        let _ = writeln!(
+            out,
+            "{}",
+            verdict(of.difference, of.accepted, [of.text_pairs, of.page_pairs, of.right])
+        );
     }
     let _ = writeln!(
         out,
@@ -167,8 +190,10 @@ fn of_kinds(out: &mut String, kinds: &[OfKind]) {
     );
     for of in kinds {
         let Levels { pair, cluster } = of.levels;
-        let joined = [pair, cluster].map(|of_level| share(score::share(of_level.joined - of_level.right, of.differ)));
-        let wrong: Vec<String> = of.wrong.iter().map(|(rule, pairs)| format!("{rule} {}", grouped(*pairs))).collect();
+        let joined = [pair, cluster]
+            .map(|of_level| share(score::share(of_level.joined - of_level.right, of.differ)));
+        let wrong: Vec<String> =
+            of.wrong.iter().map(|(rule, pairs)| format!("{rule} {}", grouped(*pairs))).collect();
         let _ = writeln!(
             out,
             "{:<width$} {:>10} {:>7} {:>11} | {:>10} {:>7} {:>11} | {}",
@@ -214,6 +239,12 @@ fn listed(out: &mut String, name: &str, examples: &[Example]) {
     }
     for example in examples {
         let Example { a, b, page_pairs, similarity, reason } = example;
-        let _ = writeln!(out, "{:>7} {reason:<18} {:>6}  {a}\n{:>36}{b}", share(*similarity), grouped(*page_pairs), "");
+        let _ = writeln!(
+            out,
+            "{:>7} {reason:<18} {:>6}  {a}\n{:>36}{b}",
+            share(*similarity),
+            grouped(*page_pairs),
+            ""
+        );
     }
 }

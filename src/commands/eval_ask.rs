@@ -66,7 +66,10 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
             None => {
                 if known.as_ref().is_some_and(|known| !known.is_judged()) || is_compressed(path) {
                     let why = "no answer can be added to it: give plain JSON lines with a, b and same, or a new file";
-                    return Err(Error::new(Kind::Usage, format!("--labels {}: {why}", path.display())));
+                    return Err(Error::new(
+                        Kind::Usage,
+                        format!("--labels {}: {why}", path.display()),
+                    ));
                 }
                 asking.insert((Index::open(&job, &store, &head)?, to_add(path)?))
             }
@@ -77,7 +80,8 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
             answer => {
                 let same = answer == Answer::Same;
                 let row = json!({ "a": question.a.0, "b": question.b.0, "same": same });
-                writeln!(file, "{row}").map_err(|e| Error::io("write", path, e).with_kind(Kind::Output))?;
+                writeln!(file, "{row}")
+                    .map_err(|e| Error::io("write", path, e).with_kind(Kind::Output))?;
                 survey.answer(&question, Some(same));
             }
         }
@@ -93,7 +97,8 @@ fn is_compressed(path: &Path) -> bool {
 /// The file of answers, at the start of a new line.
 fn to_add(path: &Path) -> Result<File> {
     let output = |e: std::io::Error| Error::io("write", path, e).with_kind(Kind::Output);
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(output)?;
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).open(path).map_err(output)?;
     if file.metadata().map_err(output)?.len() > 0 {
         let mut last = [0];
         file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(output)?;
@@ -105,7 +110,12 @@ fn to_add(path: &Path) -> Result<File> {
 }
 
 /// Shows a pair and reads the answer. The end of stdin stops.
-fn ask(index: &Index, question: &Question, (number, of): (u64, u64), is_json: bool) -> Result<Answer> {
+fn ask(
+    index: &Index,
+    question: &Question,
+    (number, of): (u64, u64),
+    is_json: bool,
+) -> Result<Answer> {
     let found = [&question.a.0, &question.b.0].map(|url| page::find(index, url));
     let [a, b] = found;
     let (a, b) = (a?, b?);
@@ -117,7 +127,10 @@ fn ask(index: &Index, question: &Question, (number, of): (u64, u64), is_json: bo
         }))?;
     } else {
         let begins = [begins[0].as_deref(), begins[1].as_deref()];
-        show(&format!("\n{}", explained::question(&explained, begins, Paint::stdout(ColorChoice::Auto))))?;
+        show(&format!(
+            "\n{}",
+            explained::question(&explained, begins, Paint::stdout(ColorChoice::Auto))
+        ))?;
     }
     let stdin = std::io::stdin();
     loop {
@@ -147,22 +160,31 @@ fn as_text(findings: &Findings) -> String {
     let mut out = String::new();
     let share = |of: Option<Interval>| match of {
         None => "-".to_owned(),
-        Some(of) => format!("{:.4}, from {:.4} to {:.4} in 95 of 100 samples", of.value, of.low, of.high),
+        Some(of) => {
+            format!("{:.4}, from {:.4} to {:.4} in 95 of 100 samples", of.value, of.low, of.high)
+        }
     };
     // Writing to a string cannot fail.
-    let _ =
-        writeln!(out, "\npairs      {} of distinct texts accepted, {} refused", grouped(*accepted), grouped(*refused));
+    let _ = writeln!(
+        out,
+        "\npairs      {} of distinct texts accepted, {} refused",
+        grouped(*accepted),
+        grouped(*refused)
+    );
     let _ = writeln!(out, "answers    {}, {} skipped", grouped(*answers), grouped(*skipped));
     match estimate {
         None => {
             let missing = strata.iter().filter(|of| of.answers == 0).count() as u64;
-            let _ = writeln!(out, "too few    {} without an answer yet", counted(missing, "stratum"));
+            let _ =
+                writeln!(out, "too few    {} without an answer yet", counted(missing, "stratum"));
         }
         Some(of) => {
             let _ = writeln!(out, "precision  {}", share(of.precision));
             let _ = writeln!(out, "recall     {}", share(of.recall));
-            let _ =
-                writeln!(out, "           of the pairs that were compared; what no signature proposes is not asked");
+            let _ = writeln!(
+                out,
+                "           of the pairs that were compared; what no signature proposes is not asked"
+            );
         }
     }
     let _ = writeln!(out, "\nverdict   similarity           pairs    answers       same");

@@ -12,8 +12,10 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let path = &arguments.labels;
     // Answers of a person may stand in it.
     if path.exists() {
-        let line =
-            format!("--labels {}: is there already; name another file, or leave out --canonical", path.display());
+        let line = format!(
+            "--labels {}: is there already; name another file, or leave out --canonical",
+            path.display()
+        );
         return Err(Error::new(Kind::Usage, line));
     }
     let (job, store, head) = jobs::open(&arguments.of)?;
@@ -22,7 +24,9 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         let line = format!("{}; nothing was written", told(&found));
         return Err(Error::new(Kind::NoInput, line));
     }
-    let row = |Pair { a, b, by }: &Pair| format!("{}\n", json!({ "a": a, "b": b, "same": true, "by": by }));
+    let row = |Pair { a, b, by }: &Pair| {
+        format!("{}\n", json!({ "a": a, "b": b, "same": true, "by": by }))
+    };
     let rows: String = found.pairs.iter().map(row).collect();
     let output = |e: Error| e.with_kind(Kind::Output);
     let whole = std::path::absolute(path).map_err(|e| output(Error::io("find", path, e)))?;
@@ -30,7 +34,12 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     if arguments.of.json {
         return print_json(&json!({ "file": path, "rows": found.pairs.len(), "hints": found }));
     }
-    show(&format!("{}: {}: {}\n", path.display(), counted(found.pairs.len() as u64, "row"), told(&found)))
+    show(&format!(
+        "{}: {}: {}\n",
+        path.display(),
+        counted(found.pairs.len() as u64, "row"),
+        told(&found)
+    ))
 }
 
 fn told(found: &Hints) -> String {
@@ -40,8 +49,12 @@ fn told(found: &Hints) -> String {
                 let pages = counted(found.html_pages, "HTML page");
                 ("canonical", format!("{} of {pages} name another address", grouped(counts.named)))
             }
-            By::Redirect => ("redirect", format!("{} lead to another", counted(counts.named, "URL"))),
-            By::Revisit => ("revisit", format!("{} had the bytes of another", counted(counts.named, "URL"))),
+            By::Redirect => {
+                ("redirect", format!("{} lead to another", counted(counts.named, "URL")))
+            }
+            By::Revisit => {
+                ("revisit", format!("{} had the bytes of another", counted(counts.named, "URL")))
+            }
         };
         format!("{} by {kind} ({what}{})", grouped(counts.pairs), left_out(counts))
     });

@@ -15,7 +15,8 @@ pub fn command(arguments: &cli::Explain) -> Result<()> {
     let head = committed(&store, head)?;
     let index = Index::open(&job, &store, &head)?;
     let paint = Paint::stdout(arguments.color);
-    let found = arguments.urls.iter().map(|url| page::find(&index, url)).collect::<Result<Vec<_>>>()?;
+    let found =
+        arguments.urls.iter().map(|url| page::find(&index, url)).collect::<Result<Vec<_>>>()?;
     match &found[..] {
         [a, b] => {
             let pair = pair::explain(&index, [a, b])?;

@@ -17,7 +17,9 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
             return print_json(&json!({ "since": since, "epoch": epoch, "rows": rows }));
         }
         let (rows, dir) = (counted(rows, "row"), job.output.dir.display());
-        return show(&format!("exported the changes after epoch {since} up to {epoch} to {dir}: {rows}\n"));
+        return show(&format!(
+            "exported the changes after epoch {since} up to {epoch} to {dir}: {rows}\n"
+        ));
     }
     let exported = export::export(&job, &store, &head)?;
     if of.json {

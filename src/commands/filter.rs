@@ -22,7 +22,9 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
         let undone = filter::undo(to, removed, &originals)?;
         if arguments.of.json {
-            return print_json(&json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }));
+            return print_json(
+                &json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }),
+            );
         }
         return show(&format!(
             "made {} again in {}, {}: {} byte for byte, {} compressed anew\n",
@@ -48,7 +50,11 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
         return Err(Error::new(Kind::Usage, line));
     }
     let outcome = filter::filter(&job, &store, &head, &options)?;
-    if arguments.of.json { print_json(&as_json(&outcome)) } else { show(&as_text(&outcome, &options)) }
+    if arguments.of.json {
+        print_json(&as_json(&outcome))
+    } else {
+        show(&as_text(&outcome, &options))
+    }
 }
 
 fn as_json(outcome: &Outcome) -> serde_json::Value {
@@ -77,7 +83,11 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         0 => String::new(),
         n => format!(", {} finished before", grouped(n as u64)),
     };
-    let mut text = format!("epoch      {}\nfiles      {}{before}\n", outcome.epoch, grouped(outcome.files as u64));
+    let mut text = format!(
+        "epoch      {}\nfiles      {}{before}\n",
+        outcome.epoch,
+        grouped(outcome.files as u64)
+    );
     for verdict in Verdict::ALL {
         if let n @ 1.. = totals.of(verdict) {
             // Writing to a string cannot fail.
@@ -85,7 +95,8 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         }
     }
     if totals.revisits > 0 {
-        let _ = writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
+        let _ =
+            writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
     }
     if options.to.is_some() {
         let share = 100.0 * totals.bytes_kept as f64 / (totals.bytes_in.max(1)) as f64;
@@ -96,25 +107,38 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             megabytes(totals.bytes_in)
         );
     }
-    let left_out = |saved: Saved| format!("{}, {}", counted(saved.records, "record"), megabytes(saved.bytes));
+    let left_out =
+        |saved: Saved| format!("{}, {}", counted(saved.records, "record"), megabytes(saved.bytes));
     for (name, saved) in totals.sources.iter().filter(|(_, saved)| saved.records > 0) {
         let _ = writeln!(text, "left out   {} of source {name}", left_out(*saved));
     }
-    let mut hosts: Vec<(&String, &Saved)> = totals.hosts.iter().filter(|(host, _)| !host.is_empty()).collect();
-    hosts.sort_by(|(a, one), (b, other)| (other.bytes, other.records, a).cmp(&(one.bytes, one.records, b)));
+    let mut hosts: Vec<(&String, &Saved)> =
+        totals.hosts.iter().filter(|(host, _)| !host.is_empty()).collect();
+    hosts.sort_by(|(a, one), (b, other)| {
+        (other.bytes, other.records, a).cmp(&(one.bytes, one.records, b))
+    });
     for (host, saved) in hosts.into_iter().take(HOSTS_SHOWN) {
         let _ = writeln!(text, "           {} of {host}", left_out(*saved));
     }
     if outcome.recoded > 0 {
         let files = counted(outcome.recoded as u64, "file");
-        let _ = writeln!(text, "anew       {files} compressed anew, as records share a stream or a row group");
+        let _ = writeln!(
+            text,
+            "anew       {files} compressed anew, as records share a stream or a row group"
+        );
     }
     for path in &outcome.whole {
-        let _ = writeln!(text, "whole      {path}: damaged, or of no known format; copied with all that folds");
+        let _ = writeln!(
+            text,
+            "whole      {path}: damaged, or of no known format; copied with all that folds"
+        );
     }
     if outcome.pages_elsewhere > 0 {
         let pages = counted(outcome.pages_elsewhere, "page");
-        let _ = writeln!(text, "elsewhere  {pages} whose records are in files that the job does not name now");
+        let _ = writeln!(
+            text,
+            "elsewhere  {pages} whose records are in files that the job does not name now"
+        );
     }
     text
 }

@@ -17,7 +17,8 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
     if arguments.delete {
         gc::delete(&store, &found)?;
     }
-    let (commits, files, attempts) = (found.manifests.len(), found.files.len(), found.attempts.len());
+    let (commits, files, attempts) =
+        (found.manifests.len(), found.files.len(), found.attempts.len());
     if arguments.of.json {
         return print_json(&json!({
             "deleted": arguments.delete,

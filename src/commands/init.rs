@@ -21,7 +21,9 @@ pub fn command(arguments: &cli::Init) -> Result<()> {
 /// Writes the job that `run FILES --to DIR` uses, and returns its path. A job of other words that
 /// is there already stays.
 pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathBuf> {
-    if let Some(job) = files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml")) {
+    if let Some(job) =
+        files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml"))
+    {
         let why = format!("a job has its own places; without --to: pagefold run {}", job.display());
         return Err(Error::new(Kind::Usage, format!("--to {}: {why}", folder.display())));
     }
@@ -31,7 +33,9 @@ pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathB
         Ok(there) if there == text => {}
         Ok(_) => {
             let shown = path.display();
-            let why = format!("another job is there already: run it (pagefold run {shown}), or name another folder");
+            let why = format!(
+                "another job is there already: run it (pagefold run {shown}), or name another folder"
+            );
             return Err(Error::new(Kind::Output, format!("{shown}: {why}")));
         }
         Err(_) => write(&path, &text)?,

@@ -55,7 +55,8 @@ struct Content {
 
 /// The header lines: what made the file.
 fn head(job: &Job, content: &Content) -> Result<Vec<String>> {
-    let extract = json!({ "main_text": job.extract.main_text, "html_bytes_max": job.extract.html_bytes_max });
+    let extract =
+        json!({ "main_text": job.extract.main_text, "html_bytes_max": job.extract.html_bytes_max });
     let options = serde_json::to_string(&json!({ "extract": extract, "normalize": job.normalize }))
         .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
     let sample = match content.one_in {
@@ -72,14 +73,26 @@ fn head(job: &Job, content: &Content) -> Result<Vec<String>> {
             normalize::VERSION,
             features::VERSION
         ),
-        format!("of {} {distinct}, {sample}: {n} {words} of {docs_min} {texts} or more", content.texts),
+        format!(
+            "of {} {distinct}, {sample}: {n} {words} of {docs_min} {texts} or more",
+            content.texts
+        ),
     ])
 }
 
 /// Counts the words of the inputs.
-fn words(arguments: &cli::Lexicon, job: &Job, inputs: &Inputs, threads: usize, progress: &Progress) -> Result<Content> {
+fn words(
+    arguments: &cli::Lexicon,
+    job: &Job,
+    inputs: &Inputs,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Content> {
     let limits = Limits::default();
-    let limits = Limits { texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize), ..limits };
+    let limits = Limits {
+        texts_max: arguments.sample.map_or(limits.texts_max, |sample| sample as usize),
+        ..limits
+    };
     let (counter, records) = lexicon::count(job, inputs, threads, limits, progress)?;
     let docs_min = docs_min(arguments, counter.texts());
     let words = counter.words(docs_min);
@@ -88,19 +101,31 @@ fn words(arguments: &cli::Lexicon, job: &Job, inputs: &Inputs, threads: usize, p
         _ => (Form::Frequencies, "in how many distinct texts each word is"),
     };
     let mut lines = Vec::new();
-    write(form, &[], counter.texts(), &words, &mut lines).map_err(|e| Error::io("write", &arguments.out, e))?;
-    let (texts, one_in, of_what) = (counter.texts(), counter.one_in(), ["words", "texts", "distinct texts"]);
+    write(form, &[], counter.texts(), &words, &mut lines)
+        .map_err(|e| Error::io("write", &arguments.out, e))?;
+    let (texts, one_in, of_what) =
+        (counter.texts(), counter.one_in(), ["words", "texts", "distinct texts"]);
     Ok(Content { what, of_what, lines, words: words.len(), texts, one_in, docs_min, records })
 }
 
 /// Counts the lines that hosts repeat.
-fn lines(arguments: &cli::Lexicon, job: &Job, inputs: &Inputs, threads: usize, progress: &Progress) -> Result<Content> {
+fn lines(
+    arguments: &cli::Lexicon,
+    job: &Job,
+    inputs: &Inputs,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Content> {
     let limits = furniture::Limits::default();
     let contexts_max = arguments.sample.map_or(limits.contexts_max, |sample| sample as usize);
     let (limits, docs_min) = (furniture::Limits { contexts_max, ..limits }, docs_min(arguments, 0));
-    let (counter, records) = lexicon::furniture(job, inputs, threads, (limits, docs_min), progress)?;
+    let (counter, records) =
+        lexicon::furniture(job, inputs, threads, (limits, docs_min), progress)?;
     let found = counter.found();
-    let lines: String = found.iter().map(|line| format!("{}\t{}\t{}\n", line.host, line.pages, line.line)).collect();
+    let lines: String = found
+        .iter()
+        .map(|line| format!("{}\t{}\t{}\n", line.host, line.pages, line.line))
+        .collect();
     Ok(Content {
         what: "lines that stand on most pages of their host",
         of_what: ["lines", "pages", "pages of different articles"],
@@ -116,7 +141,8 @@ fn lines(arguments: &cli::Lexicon, job: &Job, inputs: &Inputs, threads: usize, p
 /// `pagefold lexicon`.
 pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
-    let out = std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
+    let out =
+        std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
     if out.is_dir() {
         let line = format!("--out {}: is a folder; name a file", arguments.out.display());
         return Err(Error::new(Kind::Usage, line));
@@ -138,7 +164,10 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let Content { of_what: [words, texts, distinct], words: n, texts: all, docs_min, .. } = content;
     if n == 0 {
         let line = match all {
-            0 => format!("{}: the inputs have no text; nothing was written", arguments.of.job.display()),
+            0 => format!(
+                "{}: the inputs have no text; nothing was written",
+                arguments.of.job.display()
+            ),
             all => format!(
                 "no {} is in {docs_min} of {all} {texts} or more: lower --docs-min; nothing was written",
                 &words[..words.len() - 1]
@@ -146,7 +175,8 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
         };
         return Err(Error::new(Kind::NoInput, line));
     }
-    let mut bytes: Vec<u8> = head(&job, &content)?.iter().flat_map(|line| format!("# {line}\n").into_bytes()).collect();
+    let mut bytes: Vec<u8> =
+        head(&job, &content)?.iter().flat_map(|line| format!("# {line}\n").into_bytes()).collect();
     bytes.extend(&content.lines);
     durable::write(&out, &bytes).map_err(output)?;
     if arguments.of.json {

@@ -23,7 +23,10 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
     if let Some(url) = &arguments.url {
         let found = page::find(&index, url)?;
         let answer = index.ask_page(found.doc, arguments.all).ok_or_else(|| {
-            Error::new(Kind::NoInput, format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url))
+            Error::new(
+                Kind::NoInput,
+                format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url),
+            )
         })?;
         return told(arguments, &answer);
     }
@@ -46,7 +49,10 @@ impl Input {
         match path {
             Some(path) => {
                 let file = std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
-                Ok(Input { name: path.display().to_string(), bytes: Box::new(BufReader::new(file)) })
+                Ok(Input {
+                    name: path.display().to_string(),
+                    bytes: Box::new(BufReader::new(file)),
+                })
             }
             None => Ok(Input { name: "stdin".into(), bytes: Box::new(std::io::stdin().lock()) }),
         }
@@ -75,15 +81,19 @@ impl Input {
         let read = (&mut self.bytes).take(max as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.failed(error))?;
         if bytes.len() > max {
-            let line = format!("{}: more than {max} bytes, [read.limits] record_bytes_max", self.name);
+            let line =
+                format!("{}: more than {max} bytes, [read.limits] record_bytes_max", self.name);
             return Err(Error::new(Kind::Data, line));
         }
         if let Some(what) = jobs::crawl(&bytes).filter(|what| *what != "JSON") {
-            let wanted = "query takes a text, an HTML page or JSON lines; `pagefold run` reads crawls";
+            let wanted =
+                "query takes a text, an HTML page or JSON lines; `pagefold run` reads crawls";
             return Err(Error::new(Kind::Data, format!("{}: {what}; {wanted}", self.name)));
         }
         let name = self.name.to_ascii_lowercase();
-        if [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending)) || is_html(&bytes) {
+        if [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending))
+            || is_html(&bytes)
+        {
             return Ok(Body::Html { bytes, charset: None });
         }
         Ok(match String::from_utf8(bytes) {
@@ -113,8 +123,10 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
         }
         number += 1;
         if line.len() > line_bytes_max {
-            let line =
-                format!("{}:{number}: more than {line_bytes_max} bytes, [read.limits] line_bytes_max", input.name);
+            let line = format!(
+                "{}:{number}: more than {line_bytes_max} bytes, [read.limits] line_bytes_max",
+                input.name
+            );
             return Err(Error::new(Kind::Data, line));
         }
         let row = line.trim_ascii();
@@ -140,14 +152,19 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
         };
         wrong += 1;
         if arguments.of.json {
-            print_json(&json!({ "line": number, "verdict": "rejected", "reason": reason, "detail": detail }))?;
+            print_json(
+                &json!({ "line": number, "verdict": "rejected", "reason": reason, "detail": detail }),
+            )?;
         } else {
             show(&format!("rejected   line {number}: {reason}: {}\n", plain(&detail)))?;
         }
     }
     match wrong {
         0 => Ok(()),
-        _ => Err(Error::new(Kind::Data, format!("{}: {} rejected", input.name, counted(wrong, "row")))),
+        _ => Err(Error::new(
+            Kind::Data,
+            format!("{}: {} rejected", input.name, counted(wrong, "row")),
+        )),
     }
 }
 
@@ -159,7 +176,8 @@ fn told(arguments: &cli::Query, answer: &Answer) -> Result<()> {
 fn short(answer: &Answer) -> String {
     let url = plain(answer.url.as_deref().unwrap_or("-"));
     let provisional = if answer.provisional { " (provisional)" } else { "" };
-    let with = answer.representative.as_ref().map_or(String::new(), |with| format!(" -> {}", plain(with)));
+    let with =
+        answer.representative.as_ref().map_or(String::new(), |with| format!(" -> {}", plain(with)));
     let similarity = answer.similarity.map_or("-".into(), |similarity| format!("{similarity:.4}"));
     format!("{:<10} {similarity:>6}  {url}{with}{provisional}\n", answer.verdict.name())
 }
@@ -168,7 +186,11 @@ fn short(answer: &Answer) -> String {
 fn long(answer: &Answer) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: &str| _ = writeln!(out, "{name:<11}{}", plain(text));
-    let notes = if answer.notes.is_empty() { String::new() } else { format!(" ({})", answer.notes.join(", ")) };
+    let notes = if answer.notes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", answer.notes.join(", "))
+    };
     line(answer.verdict.name(), &format!("{}{notes}", counted(answer.chars.into(), "character")));
     if answer.pages > 0 {
         let such_as = if answer.pages > answer.urls.len() as u64 { ", such as" } else { ":" };
@@ -176,7 +198,10 @@ fn long(answer: &Answer) -> String {
     }
     answer.urls.iter().for_each(|url| line("", &format!("  {url}")));
     if let (Some(representative), Some(pages)) = (&answer.representative, answer.cluster_pages) {
-        line("cluster", &format!("{}, represented by {representative}", counted(pages.into(), "page")));
+        line(
+            "cluster",
+            &format!("{}, represented by {representative}", counted(pages.into(), "page")),
+        );
     }
     for (name, list) in [("accepted", &answer.matches), ("refused", &answer.refused)] {
         for (at, found) in list.iter().enumerate() {
@@ -198,7 +223,9 @@ fn has(pages: u64) -> String {
 /// Why the next epoch may see it otherwise.
 fn provisional(why: &str) -> &'static str {
     match why {
-        because::PIVOTS => "it moves ranks in a large group, so that other texts are compared than now",
+        because::PIVOTS => {
+            "it moves ranks in a large group, so that other texts are compared than now"
+        }
         because::LIMIT => "a run would compare it with more texts of a large group",
         because::JOINS => "it joins several clusters",
         because::RADIUS => "with [clusters] radius a run makes the cluster anew",

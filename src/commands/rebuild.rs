@@ -61,8 +61,12 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     if arguments.quiet {
         return Ok(());
     }
-    let epochs = rebuilt.as_ref().map_or("the store".into(), |(_, epochs)| counted(*epochs as u64, "epoch"));
-    show(&format!("rebuilt {epochs}; the store as it was is {}, delete it at leisure\n", folders.kept.display()))
+    let epochs =
+        rebuilt.as_ref().map_or("the store".into(), |(_, epochs)| counted(*epochs as u64, "epoch"));
+    show(&format!(
+        "rebuilt {epochs}; the store as it was is {}, delete it at leisure\n",
+        folders.kept.display()
+    ))
 }
 
 /// Builds the new store beside the old one. Returns its lock and the number of epochs replayed.
@@ -80,12 +84,15 @@ fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, us
     let lock = Store::lock(&folders.new)?;
     let identity = job.identity()?;
     if let Found::Unfinished(noted) = folders.find()? {
-        let epoch = match Store::open(&folders.new, Some(&identity)).and_then(|store| store.head()) {
+        let epoch = match Store::open(&folders.new, Some(&identity)).and_then(|store| store.head())
+        {
             Ok(head) => head.map(|head| head.manifest.epoch),
             Err(_) => Some(0),
         };
         if epoch.is_some_and(|epoch| !replay.goes_on(&noted, epoch)) {
-            tracing::info!("an unfinished rebuild is given up: something else is to be replayed now");
+            tracing::info!(
+                "an unfinished rebuild is given up: something else is to be replayed now"
+            );
             folders.clear()?;
         }
     }
@@ -136,7 +143,12 @@ fn take_again(
     job.read.complete = step.complete;
     job.output.export = When::OnDemand;
     let again = replay.again(old, step)?;
-    tracing::info!(epoch = step.epoch, source = job.read.source, inputs = again.inputs.len(), "replaying");
+    tracing::info!(
+        epoch = step.epoch,
+        source = job.read.source,
+        inputs = again.inputs.len(),
+        "replaying"
+    );
     let peers = run::topology(arguments, None)?.peers();
     let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), peers)?;
     // The store holds what these guards let pass then.

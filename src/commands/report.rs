@@ -23,7 +23,9 @@ pub fn command(arguments: &cli::Report) -> Result<()> {
     let whole = std::path::absolute(&path).map_err(|e| output(Error::io("find", &path, e)))?;
     durable::write(&whole, page.as_bytes()).map_err(output)?;
     match arguments.of.json {
-        true => print_json(&json!({ "epoch": head.manifest.epoch, "file": path, "bytes": page.len() })),
+        true => {
+            print_json(&json!({ "epoch": head.manifest.epoch, "file": path, "bytes": page.len() }))
+        }
         false => show(&format!("report of epoch {}: {}\n", head.manifest.epoch, path.display())),
     }
 }

@@ -131,7 +131,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
                 // What other options of reading made due comes epoch by epoch, and so do very many
                 // inputs.
-                again = inputs_max == usize::MAX && (plan.again || plan.inputs.len() == plan::INPUTS_MAX);
+                again = inputs_max == usize::MAX
+                    && (plan.again || plan.inputs.len() == plan::INPUTS_MAX);
                 if !again {
                     return Ok(());
                 }
@@ -189,8 +190,10 @@ pub fn epoch(
     drop(bar);
     // The commit, the export and the merge are this process's.
     let memory_bytes = memory_bytes.max(control::memory_bytes());
-    let counted = |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
-    let (missing_kept, superseded) = (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
+    let counted =
+        |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
+    let (missing_kept, superseded) =
+        (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
     let outcome = Outcome {
         barren: History::read(job, store, Some(&head))?.barren(),
         missing_kept,
@@ -219,9 +222,14 @@ pub fn epoch(
 /// The time of the run.
 pub fn clock(arguments: &cli::Run) -> Result<Clock> {
     let system = now();
-    let clock = Clock { now: arguments.now.unwrap_or(system), is_given: arguments.now.is_some(), system };
+    let clock =
+        Clock { now: arguments.now.unwrap_or(system), is_given: arguments.now.is_some(), system };
     if clock.now > clock.latest() {
-        let line = format!("--now {}: more than {} h ahead of the clock", clock.now, AHEAD_SECONDS_MAX / 3600);
+        let line = format!(
+            "--now {}: more than {} h ahead of the clock",
+            clock.now,
+            AHEAD_SECONDS_MAX / 3600
+        );
         return Err(Error::new(Kind::Usage, line));
     }
     Ok(clock)
@@ -251,7 +259,13 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
 }
 
 /// Does the work in threads of this process.
-fn threads(job: &Job, plan: &Plan, head: Option<&Head>, topology: &Topology, bar: &Bar) -> Result<Work> {
+fn threads(
+    job: &Job,
+    plan: &Plan,
+    head: Option<&Head>,
+    topology: &Topology,
+    bar: &Bar,
+) -> Result<Work> {
     let began = Instant::now();
     let observed = Arc::new(ObservedProcess::new("process 0"));
     bar.follow(vec![observed.clone()]);

@@ -45,7 +45,8 @@ fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String>
     // cron, to MAILTO.
     let command = format!("{} >>{log} 2>&1 || tail -n 1 {log}", words.join(" "));
     if command.len() > COMMAND_BYTES_MAX {
-        let line = format!("a command of {} bytes; a crontab takes {COMMAND_BYTES_MAX}", command.len());
+        let line =
+            format!("a command of {} bytes; a crontab takes {COMMAND_BYTES_MAX}", command.len());
         return Err(Error::new(Kind::Usage, line));
     }
     let field = |of: &Option<Vec<u32>>| match of {
@@ -64,7 +65,9 @@ fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String>
 pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let binary = match &arguments.binary {
         Some(binary) => absolute(binary)?,
-        None => absolute(&std::env::current_exe().map_err(|e| Error::internal("who am I").caused_by(e))?)?,
+        None => absolute(
+            &std::env::current_exe().map_err(|e| Error::internal("who am I").caused_by(e))?,
+        )?,
     };
     let job = absolute(&arguments.job)?;
     let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
@@ -84,7 +87,10 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
         cluster_file::read(path)?;
     }
     if arguments.cron {
-        let log = arguments.log.clone().unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
+        let log = arguments
+            .log
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
         return show(&crontab(&command, &absolute(&log)?, &moments)?);
     }
     let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
@@ -105,7 +111,9 @@ mod tests {
         assert_eq!(every("15m"), Some(Every::Minutes(15)));
         assert_eq!(every("6h"), Some(Every::Hours(6)));
         assert_eq!(every("1d"), Some(Every::Day));
-        for wrong in ["7m", "0m", "60m", "5h", "24h", "2d", "h", "+1h", "-1h", "1 h", "", "15", "好"] {
+        for wrong in
+            ["7m", "0m", "60m", "5h", "24h", "2d", "h", "+1h", "-1h", "1 h", "", "15", "好"]
+        {
             assert_eq!(every(wrong), None, "{wrong}");
         }
         let at = |text: &str| text.parse::<TimeOfDay>().ok();
@@ -119,16 +127,23 @@ mod tests {
     #[test]
     fn even_moments() {
         let at = TimeOfDay { hour: 17, minute: 50 };
-        let everies =
-            [1, 5, 30].map(Every::Minutes).into_iter().chain([1, 2, 12].map(Every::Hours)).chain([Every::Day]);
+        let everies = [1, 5, 30]
+            .map(Every::Minutes)
+            .into_iter()
+            .chain([1, 2, 12].map(Every::Hours))
+            .chain([Every::Day]);
         for every in everies {
             let of = moments(at, every);
             let hours = of.hours.unwrap_or((0..24).collect());
             let minutes = of.minutes.unwrap_or((0..60).collect());
-            let mut all: Vec<u32> = hours.iter().flat_map(|h| minutes.iter().map(move |m| h * 60 + m)).collect();
+            let mut all: Vec<u32> =
+                hours.iter().flat_map(|h| minutes.iter().map(move |m| h * 60 + m)).collect();
             assert!(all.contains(&(17 * 60 + 50)), "{every:?}");
             all.push(all[0] + 1440);
-            assert!(all.windows(2).all(|pair| (pair[1] - pair[0]) * 60 == of.interval_s), "{every:?}: {all:?}");
+            assert!(
+                all.windows(2).all(|pair| (pair[1] - pair[0]) * 60 == of.interval_s),
+                "{every:?}: {all:?}"
+            );
         }
     }
 
@@ -150,7 +165,8 @@ mod tests {
 
     /// The words that a shell makes of `command`.
     fn shell(command: &str) -> String {
-        let output = Command::new("/bin/sh").arg("-c").arg(format!("printf '%s\\n' {command}")).output();
+        let output =
+            Command::new("/bin/sh").arg("-c").arg(format!("printf '%s\\n' {command}")).output();
         String::from_utf8(output.expect("a shell").stdout).expect("UTF-8")
     }
 

@@ -29,11 +29,16 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 pub fn command(arguments: &cli::Send) -> Result<()> {
     let name = arguments.file.as_deref().unwrap_or(Path::new("stdin")).to_owned();
     let mut input: Box<dyn BufRead> = match &arguments.file {
-        Some(path) => Box::new(BufReader::new(File::open(path).map_err(|e| Error::input("read", path, e))?)),
+        Some(path) => {
+            Box::new(BufReader::new(File::open(path).map_err(|e| Error::input("read", path, e))?))
+        }
         None => Box::new(std::io::stdin().lock()),
     };
     let token = arguments.token_file.as_deref().map(token_of).transpose()?;
-    let agent = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build();
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(TIMEOUT))
+        .build();
     let agent = ureq::Agent::new_with_config(agent);
     let to = To { agent, url: &arguments.url, token };
     let (mut batch, mut rows, mut rejected) = (Vec::new(), 0, 0);
@@ -47,7 +52,8 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
         rows += usize::from(!batch[before..].trim_ascii().is_empty());
         if rows > 0 && (ended || rows >= BATCH_ROWS || batch.len() >= BATCH_BYTES) {
             let answers = to.send(&batch)?;
-            rejected += answers.lines().filter(|line| line.contains("\"verdict\":\"rejected\"")).count();
+            rejected +=
+                answers.lines().filter(|line| line.contains("\"verdict\":\"rejected\"")).count();
             show(&answers)?;
             batch.clear();
             rows = 0;
@@ -58,7 +64,10 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
     }
     match rejected {
         0 => Ok(()),
-        _ => Err(Error::new(Kind::Data, format!("{}: {} not taken", name.display(), counted(rejected as u64, "row")))),
+        _ => Err(Error::new(
+            Kind::Data,
+            format!("{}: {} not taken", name.display(), counted(rejected as u64, "row")),
+        )),
     }
 }
 
@@ -75,7 +84,8 @@ impl To<'_> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {why}", self.url));
         let mut refused = String::new();
         for _ in 0..TRIES {
-            let mut request = self.agent.post(self.url).header("Content-Type", "application/x-ndjson");
+            let mut request =
+                self.agent.post(self.url).header("Content-Type", "application/x-ndjson");
             if let Some(token) = &self.token {
                 request = request.header("Authorization", format!("Bearer {token}"));
             }
@@ -94,12 +104,16 @@ impl To<'_> {
             match response.status() {
                 StatusCode::OK => return Ok(body),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                    let after =
-                        response.headers().get("retry-after").and_then(|after| after.to_str().ok()?.parse().ok());
+                    let after = response
+                        .headers()
+                        .get("retry-after")
+                        .and_then(|after| after.to_str().ok()?.parse().ok());
                     sleep(Duration::from_secs(after.unwrap_or(1)));
                     refused = body;
                 }
-                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(failed(Kind::Permission, &body)),
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                    return Err(failed(Kind::Permission, &body));
+                }
                 status if status.is_server_error() => return Err(failed(Kind::TryAgain, &body)),
                 _ => return Err(failed(Kind::Usage, &body)),
             }

@@ -5,5 +5,8 @@ use workers::error::{Error, Kind, Result};
 
 /// `pagefold send`.
 pub fn command(_arguments: &cli::Send) -> Result<()> {
-    Err(Error::new(Kind::Usage, "this pagefold was built without its server and client (feature `serve`)"))
+    Err(Error::new(
+        Kind::Usage,
+        "this pagefold was built without its server and client (feature `serve`)",
+    ))
 }

@@ -25,7 +25,11 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     if let Some(table) = &arguments.files {
         return show(&files(&store, &head.manifest, table)?);
     }
-    let read = if arguments.pivots { Some(large_buckets::report(&store, &head, &job.bands()?)?) } else { None };
+    let read = if arguments.pivots {
+        Some(large_buckets::report(&store, &head, &job.bands()?)?)
+    } else {
+        None
+    };
     let (read, largest) = read.unzip();
     let left = read.unwrap_or_else(|| head.manifest.unexamined.clone());
     let age = now().saturating_sub(head.manifest.logical_time);
@@ -39,7 +43,11 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
         }
         text.extend(unexamined(&left).into_iter().map(|line| line + "\n"));
         text.extend(largest.iter().flatten().map(|(name, Largest { key, contents, url })| {
-            format!("{name}: the largest bucket, {key}, has {} texts, as {}\n", grouped(*contents), plain(url))
+            format!(
+                "{name}: the largest bucket, {key}, has {} texts, as {}\n",
+                grouped(*contents),
+                plain(url)
+            )
         }));
         show(&text)?;
     }
@@ -50,7 +58,10 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
 fn files(store: &Store, manifest: &Manifest, name: &str) -> Result<String> {
     let table = manifest.tables.get(name).ok_or_else(|| {
         let names: Vec<&str> = manifest.tables.keys().map(String::as_str).collect();
-        Error::new(Kind::Usage, format!("--files {name}: no such table; there are {}", names.join(", ")))
+        Error::new(
+            Kind::Usage,
+            format!("--files {name}: no such table; there are {}", names.join(", ")),
+        )
     })?;
     let folder = store.data().join(name);
     Ok(table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect())
@@ -59,7 +70,9 @@ fn files(store: &Store, manifest: &Manifest, name: &str) -> Result<String> {
 /// Fails if the last epoch is older than `max` seconds, or its time is far ahead of the clock.
 fn check_age(store: &Path, age: i64, max: i64) -> Result<()> {
     let why = match age {
-        _ if age < -AHEAD_SECONDS_MAX => format!("the last epoch's time is {} s ahead of the clock", -age),
+        _ if age < -AHEAD_SECONDS_MAX => {
+            format!("the last epoch's time is {} s ahead of the clock", -age)
+        }
         _ if age > max => format!("the last epoch is {age} s old, more than {max} s"),
         _ => return Ok(()),
     };
@@ -104,7 +117,10 @@ fn as_text(state: &State, age: i64) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
     let kept = state.pages.saturating_sub(state.folded);
-    line("pages", format!("{}, {}", grouped(state.pages), counted(state.contents, "distinct text")));
+    line(
+        "pages",
+        format!("{}, {}", grouped(state.pages), counted(state.contents, "distinct text")),
+    );
     line("kept", grouped(kept));
     line("folded", format!("{} in {}", grouped(state.folded), counted(state.clusters, "cluster")));
     let last = &state.last;
@@ -112,7 +128,11 @@ fn as_text(state: &State, age: i64) -> String {
         Op::Epoch | Op::Merge => "committed",
         Op::Rollback => "rolled back to",
     };
-    let ago = if age < 0 { format!("{} ahead of the clock", period(-age)) } else { format!("{} ago", period(age)) };
+    let ago = if age < 0 {
+        format!("{} ahead of the clock", period(-age))
+    } else {
+        format!("{} ago", period(age))
+    };
     line("last", format!("epoch {}, {how}, planned {ago}", last.epoch));
     line(
         "",
@@ -140,13 +160,23 @@ fn as_text(state: &State, age: i64) -> String {
     }
     match (&state.inputs, &state.inputs_error) {
         (Some(inputs), _) => {
-            let bytes = if inputs.waiting > 0 { format!(" ({})", size(inputs.waiting_bytes)) } else { String::new() };
-            line("waiting", format!("{} of {}{bytes}", grouped(inputs.waiting), counted(inputs.files, "input")));
+            let bytes = if inputs.waiting > 0 {
+                format!(" ({})", size(inputs.waiting_bytes))
+            } else {
+                String::new()
+            };
+            line(
+                "waiting",
+                format!("{} of {}{bytes}", grouped(inputs.waiting), counted(inputs.files, "input")),
+            );
         }
-        (None, why) => line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default())),
+        (None, why) => {
+            line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default()))
+        }
     }
     let free = state.gc_bytes.filter(|bytes| *bytes > 0);
-    let free = free.map_or(String::new(), |bytes| format!("; gc --delete would free {}", size(bytes)));
+    let free =
+        free.map_or(String::new(), |bytes| format!("; gc --delete would free {}", size(bytes)));
     line("disk", size(state.disk_bytes) + &free);
     if let Some(expiry) = state.expiry {
         expires(&mut line, expiry);
@@ -160,7 +190,10 @@ fn expires(line: &mut impl FnMut(&str, String), expiry: Expiry) {
             over @ ..=0 => format!("{} ago; the next run removes them", period(-over)),
             left => format!("in {}", period(left)),
         };
-        line("expiry", format!("of {} {when}, unless seen before", counted(expiry.next_pages, "page")));
+        line(
+            "expiry",
+            format!("of {} {when}, unless seen before", counted(expiry.next_pages, "page")),
+        );
     }
     if expiry.next_reading_pages > 0 {
         let pages = counted(expiry.next_reading_pages, "page");

@@ -33,7 +33,12 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             let _ = writeln!(text, "{}: {}", finding.path.display(), finding.what);
         }
         let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
-        let _ = writeln!(text, "{}{read}: {} wrong", counted(report.files as u64, "file"), report.findings.len());
+        let _ = writeln!(
+            text,
+            "{}{read}: {} wrong",
+            counted(report.files as u64, "file"),
+            report.findings.len()
+        );
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
             None if report.findings.is_empty() && report.head.is_none() => {
@@ -60,9 +65,13 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
 }
 
 fn as_json(report: &verify::Report, deep: Option<&verify::Deep>) -> serde_json::Value {
-    let findings: Vec<serde_json::Value> =
-        report.findings.iter().map(|finding| json!({ "path": finding.path, "what": finding.what })).collect();
-    let row = |row: &verify::RowFinding| json!({ "table": row.table, "key": row.key, "what": row.what });
+    let findings: Vec<serde_json::Value> = report
+        .findings
+        .iter()
+        .map(|finding| json!({ "path": finding.path, "what": finding.what }))
+        .collect();
+    let row =
+        |row: &verify::RowFinding| json!({ "table": row.table, "key": row.key, "what": row.what });
     let check = |check: &verify::Check| {
         let findings: Vec<serde_json::Value> = check.findings.iter().map(row).collect();
         json!({ "check": check.name, "found": check.found, "findings": findings })
@@ -95,7 +104,12 @@ fn as_text(deep: &verify::Deep) -> String {
             let _ = writeln!(text, "{}: {} more", check.name, grouped(more));
         }
     }
-    let _ = writeln!(text, "{} checks: {} wrong or missing", deep.checks.len(), counted(deep.found(), "row"));
+    let _ = writeln!(
+        text,
+        "{} checks: {} wrong or missing",
+        deep.checks.len(),
+        counted(deep.found(), "row")
+    );
     match deep.recall {
         Some(recall) => {
             let _ = writeln!(
@@ -107,7 +121,9 @@ fn as_text(deep: &verify::Deep) -> String {
                 grouped(recall.stored)
             );
         }
-        None => text.push_str("the other checks were not made: tables whose rows do not add up cannot be compared\n"),
+        None => text.push_str(
+            "the other checks were not made: tables whose rows do not add up cannot be compared\n",
+        ),
     }
     text
 }

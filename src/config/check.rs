@@ -10,7 +10,8 @@ use std::net::IpAddr;
 /// The values of `table`, and every mistake in it. What is mistaken is left out of the values.
 pub fn checked(table: &Table, keys: &[Key]) -> (toml::Table, Vec<Mistake>) {
     let mut walk = Walk { keys, mistakes: Vec::new() };
-    let values = walk.table(table, &Place { path: String::new(), heading: String::new(), at: None });
+    let values =
+        walk.table(table, &Place { path: String::new(), heading: String::new(), at: None });
     (values, walk.mistakes)
 }
 
@@ -45,13 +46,22 @@ impl Walk<'_> {
             let label = format!("{}{name}", place.heading);
             let value = match (key, &node.value) {
                 // A key may be a switch and a table, such as `simhash`.
-                (Some(key), value) if !is_table || !matches!(value, Value::Table(_)) => self.value(key, node, &label),
+                (Some(key), value) if !is_table || !matches!(value, Value::Table(_)) => {
+                    self.value(key, node, &label)
+                }
                 (_, Value::Table(inner)) if is_table => {
-                    let place = Place { path: format!("{dotted}."), heading: format!("[{dotted}] "), at: None };
+                    let place = Place {
+                        path: format!("{dotted}."),
+                        heading: format!("[{dotted}] "),
+                        at: None,
+                    };
                     Some(toml::Value::Table(self.table(inner, &place)))
                 }
                 (_, value) if is_table => {
-                    let why = format!("{label} = {}: [{dotted}] is a table, with lines `key = value`", value.shown());
+                    let why = format!(
+                        "{label} = {}: [{dotted}] is a table, with lines `key = value`",
+                        value.shown()
+                    );
                     self.wrong(node.at, why);
                     None
                 }
@@ -68,11 +78,20 @@ impl Walk<'_> {
             let Some(rest) = key.name.strip_prefix(&place.path) else { continue };
             let (table_name, name) = rest.rsplit_once('.').unwrap_or(("", rest));
             let first = rest.split('.').next().unwrap_or(rest);
-            let in_list =
-                self.keys.iter().any(|list| list.name == format!("{}{first}", place.path) && list.name != key.name);
+            let in_list = self
+                .keys
+                .iter()
+                .any(|list| list.name == format!("{}{first}", place.path) && list.name != key.name);
             if !table.contains_key(first) && !in_list && !meant.contains(&first) {
-                let heading = if table_name.is_empty() { place.heading.clone() } else { format!("[{table_name}] ") };
-                self.wrong(place.at, format!("{heading}{name} is missing: {} is wanted", key.takes.wanted()));
+                let heading = if table_name.is_empty() {
+                    place.heading.clone()
+                } else {
+                    format!("[{table_name}] ")
+                };
+                self.wrong(
+                    place.at,
+                    format!("{heading}{name} is missing: {} is wanted", key.takes.wanted()),
+                );
             }
         }
         values
@@ -96,7 +115,11 @@ impl Walk<'_> {
         // A key of another table, written under the wrong heading.
         let lists = || self.keys.iter().filter(|key| matches!(key.takes, Takes::Tables(_)));
         let elsewhere = self.keys.iter().find_map(|key| match key.name.rsplit_once('.') {
-            Some((table, last)) if last == name && !lists().any(|list| table.starts_with(list.name)) => Some(table),
+            Some((table, last))
+                if last == name && !lists().any(|list| table.starts_with(list.name)) =>
+            {
+                Some(table)
+            }
             None if key.name == name => Some(""),
             _ => None,
         });
@@ -111,7 +134,8 @@ impl Walk<'_> {
     /// The keys and tables directly under `path`.
     fn names(&self, path: &str) -> Vec<&'static str> {
         let rests = self.keys.iter().filter_map(|key| key.name.strip_prefix(path));
-        let mut names: Vec<&'static str> = rests.map(|rest| rest.split('.').next().unwrap_or(rest)).collect();
+        let mut names: Vec<&'static str> =
+            rests.map(|rest| rest.split('.').next().unwrap_or(rest)).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -119,16 +143,23 @@ impl Walk<'_> {
 
     fn value(&mut self, key: Key, node: &Node, label: &str) -> Option<toml::Value> {
         let not_wanted = |walk: &mut Self, node: &Node| {
-            walk.wrong(node.at, format!("{label} = {}: {} is wanted", node.value.shown(), key.takes.wanted()));
+            walk.wrong(
+                node.at,
+                format!("{label} = {}: {} is wanted", node.value.shown(), key.takes.wanted()),
+            );
             None
         };
         match key.takes {
-            Takes::Address if text(node).is_none_or(|text| text.parse::<IpAddr>().is_err()) => not_wanted(self, node),
+            Takes::Address if text(node).is_none_or(|text| text.parse::<IpAddr>().is_err()) => {
+                not_wanted(self, node)
+            }
             Takes::List if !matches!(node.value, Value::List(_)) => not_wanted(self, node),
-            Takes::Text | Takes::Address | Takes::Path | Takes::Place | Takes::Word(_) => match text(node) {
-                Some(text) => self.text(key, node, label, text),
-                None => not_wanted(self, node),
-            },
+            Takes::Text | Takes::Address | Takes::Path | Takes::Place | Takes::Word(_) => {
+                match text(node) {
+                    Some(text) => self.text(key, node, label, text),
+                    None => not_wanted(self, node),
+                }
+            }
             Takes::Texts | Takes::List | Takes::Paths | Takes::Words(..) => {
                 let list = match &node.value {
                     Value::List(list) => list.as_slice(),
@@ -162,10 +193,16 @@ impl Walk<'_> {
                     Value::Number(n) => n,
                     _ => f64::NAN,
                 };
-                if (least..=most).contains(&n) { Some(toml::Value::Float(n)) } else { not_wanted(self, node) }
+                if (least..=most).contains(&n) {
+                    Some(toml::Value::Float(n))
+                } else {
+                    not_wanted(self, node)
+                }
             }
             Takes::Share(least, most) => match share(&node.value) {
-                Some(share) if (least..=most).contains(&share) => Some(toml::Value::Integer(share.into())),
+                Some(share) if (least..=most).contains(&share) => {
+                    Some(toml::Value::Integer(share.into()))
+                }
                 _ => not_wanted(self, node),
             },
             Takes::Tables(kinds) => match &node.value {
@@ -178,7 +215,13 @@ impl Walk<'_> {
     }
 
     /// An entry of a list of tables.
-    fn entry(&mut self, key: Key, kinds: Option<&[&str]>, item: &Node, label: &str) -> Option<toml::Value> {
+    fn entry(
+        &mut self,
+        key: Key,
+        kinds: Option<&[&str]>,
+        item: &Node,
+        label: &str,
+    ) -> Option<toml::Value> {
         let Value::Table(table) = &item.value else {
             self.wrong(item.at, format!("{label} = {}: a table is wanted", item.value.shown()));
             return None;
@@ -198,8 +241,9 @@ impl Walk<'_> {
                 Some(toml::Value::Table(values))
             }
             _ => {
-                let (given, at) = named
-                    .map_or((" is missing".into(), item.at), |node| (format!(" = {}", node.value.shown()), node.at));
+                let (given, at) = named.map_or((" is missing".into(), item.at), |node| {
+                    (format!(" = {}", node.value.shown()), node.at)
+                });
                 self.wrong(at, format!("{list}kind{given}: {} is wanted", listed(kinds, "or")));
                 None
             }
@@ -267,7 +311,11 @@ mod tests {
         Key { name: "simhash.k", takes: Takes::Whole(0, 8), needed: false },
         Key { name: "confirm.least", takes: Takes::Share(5000, 10_000), needed: false },
         Key { name: "keep.by", takes: Takes::Words(&["https", "newest"], 1), needed: false },
-        Key { name: "signatures", takes: Takes::Tables(Some(&["minhash", "spotsigs"])), needed: false },
+        Key {
+            name: "signatures",
+            takes: Takes::Tables(Some(&["minhash", "spotsigs"])),
+            needed: false,
+        },
         Key { name: "signatures.minhash.bins", takes: Takes::Whole(1, 128), needed: false },
         Key { name: "signatures.spotsigs.chain", takes: Takes::Whole(1, 16), needed: true },
     ];
@@ -319,8 +367,11 @@ mod tests {
     #[test]
     fn values() {
         let text = "store = \"s\"\nsimhash = false\n[read]\ninputs = \"in\"\n[confirm]\nleast = ";
-        for (written, share) in [("0.8", 8000), ("8000", 8000), ("1", 10_000), ("1.0", 10_000), ("0.67", 6700)] {
-            let (values, mistakes) = checked(&tree::parse(&format!("{text}{written}")).expect("TOML"), &KEYS);
+        for (written, share) in
+            [("0.8", 8000), ("8000", 8000), ("1", 10_000), ("1.0", 10_000), ("0.67", 6700)]
+        {
+            let (values, mistakes) =
+                checked(&tree::parse(&format!("{text}{written}")).expect("TOML"), &KEYS);
             assert_eq!(mistakes, []);
             assert_eq!(values["confirm"]["least"].as_integer(), Some(share), "{written}");
             assert_eq!(values["read"]["inputs"].as_array().map(Vec::len), Some(1));

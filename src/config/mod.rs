@@ -49,7 +49,9 @@ pub fn error(path: &Path, sets: &[String], mut mistakes: Vec<Mistake>) -> Error 
         .iter()
         .map(|Mistake { at, why }| match at {
             Some(At::Line(line)) => format!("{}:{line}: {why}", path.display()),
-            Some(At::Set(set)) => format!("--set {}: {why}", sets.get(*set).map_or("", String::as_str)),
+            Some(At::Set(set)) => {
+                format!("--set {}: {why}", sets.get(*set).map_or("", String::as_str))
+            }
             None => format!("{}: {why}", path.display()),
         })
         .collect();

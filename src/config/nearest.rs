@@ -7,7 +7,8 @@
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().count();
     let most = (letters / 4).clamp(1, 3);
-    let far = |name: &str| match name.len() > word.len() && word.len() > 2 && name.starts_with(word) {
+    let far = |name: &str| match name.len() > word.len() && word.len() > 2 && name.starts_with(word)
+    {
         true => 1,
         false => distance(word, name),
     };

@@ -15,7 +15,9 @@ pub fn reading(path: &str) -> Option<String> {
         "http" | "https" | "ftp" => "copy it first (curl -O)",
         _ => "copy it first, or mount it",
     };
-    scheme(path).map(|of| format!("only local files are read; {}", remedy(&of))).or_else(|| unexpanded(path))
+    scheme(path)
+        .map(|of| format!("only local files are read; {}", remedy(&of)))
+        .or_else(|| unexpanded(path))
 }
 
 /// Why nothing can be written at `path`, with the remedy.
@@ -24,26 +26,31 @@ pub fn writing(path: &str) -> Option<String> {
         "file" => "write the path alone, without file:",
         _ => "name a local folder, and copy it after the run",
     };
-    scheme(path).map(|of| format!("only local files are written; {}", remedy(&of))).or_else(|| unexpanded(path))
+    scheme(path)
+        .map(|of| format!("only local files are written; {}", remedy(&of)))
+        .or_else(|| unexpanded(path))
 }
 
 fn scheme(path: &str) -> Option<String> {
     let (scheme, rest) = path.split_once(':')?;
     let scheme = scheme.to_ascii_lowercase();
-    let fits = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let fits = scheme.len() > 1
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     (fits && (rest.starts_with("//") || SCHEMES.contains(&scheme.as_str()))).then_some(scheme)
 }
 
 fn unexpanded(path: &str) -> Option<String> {
     if let Some(rest) = path.strip_prefix('~') {
-        let home =
-            std::env::var("HOME").ok().filter(|home| rest.is_empty() || (rest.starts_with('/') && !home.is_empty()));
-        let remedy = home.map_or("write the folder out".into(), |home| format!("write {home}{rest}"));
+        let home = std::env::var("HOME")
+            .ok()
+            .filter(|home| rest.is_empty() || (rest.starts_with('/') && !home.is_empty()));
+        let remedy =
+            home.map_or("write the folder out".into(), |home| format!("write {home}{rest}"));
         return Some(format!("~ is not expanded here; {remedy}"));
     }
-    let variable = path
-        .match_indices('$')
-        .any(|(at, _)| path[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || "_{(".contains(c)));
+    let variable = path.match_indices('$').any(|(at, _)| {
+        path[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || "_{(".contains(c))
+    });
     variable.then(|| {
         "variables are not expanded here; write the path out, or give it by --set, where the shell expands it".into()
     })
@@ -68,10 +75,24 @@ mod tests {
             ("$HOME/out", "variables are not expanded"),
             ("/data/${DAY}/x", "variables are not expanded"),
         ] {
-            assert!(reading(path).is_some_and(|why| why.contains(word)), "{path}: {:?}", reading(path));
+            assert!(
+                reading(path).is_some_and(|why| why.contains(word)),
+                "{path}: {:?}",
+                reading(path)
+            );
             assert!(writing(path).is_some(), "{path}");
         }
-        for path in ["", ".", "a:b.jsonl", "c:/x", "2026-05-01T10:00/x.gz", "a~", "./~", "cost$.jsonl", "5$ 1"] {
+        for path in [
+            "",
+            ".",
+            "a:b.jsonl",
+            "c:/x",
+            "2026-05-01T10:00/x.gz",
+            "a~",
+            "./~",
+            "cost$.jsonl",
+            "5$ 1",
+        ] {
             assert_eq!((reading(path), writing(path)), (None, None), "{path}");
         }
     }

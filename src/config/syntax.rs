@@ -17,7 +17,8 @@ fn why(written: &str, message: &str) -> String {
     let shown: String = written.chars().take(80).collect();
     let value = written.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
     let is_bare = |value: &str| {
-        value.starts_with(|c: char| c.is_alphabetic() || "/~.$".contains(c)) && !value.contains(['"', '\'', '[', '{'])
+        value.starts_with(|c: char| c.is_alphabetic() || "/~.$".contains(c))
+            && !value.contains(['"', '\'', '[', '{'])
     };
     match value {
         Some((key, "")) => format!("`{key}` has no value"),

@@ -60,9 +60,13 @@ impl Takes {
             Takes::Whole(least, u64::MAX) => format!("a whole number from {least} up"),
             Takes::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Takes::Number(least, most) => format!("a number from {least} to {most}"),
-            Takes::Share(least, most) => format!("a share from {} to {}", tenths(least), tenths(most)),
+            Takes::Share(least, most) => {
+                format!("a share from {} to {}", tenths(least), tenths(most))
+            }
             Takes::Word(words) => listed(words, "or"),
-            Takes::Words(words, most) => format!("a list of at most {most} of {}", listed(words, "and")),
+            Takes::Words(words, most) => {
+                format!("a list of at most {most} of {}", listed(words, "and"))
+            }
             Takes::Tables(_) => "a list of tables".into(),
         }
     }

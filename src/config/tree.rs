@@ -52,7 +52,9 @@ impl Value {
             Value::Number(n) => format!("{n:?}"),
             Value::Switch(on) => on.to_string(),
             Value::Date(date) => date.clone(),
-            Value::List(list) => format!("[{}]", list.iter().map(|n| n.value.shown()).collect::<Vec<_>>().join(", ")),
+            Value::List(list) => {
+                format!("[{}]", list.iter().map(|n| n.value.shown()).collect::<Vec<_>>().join(", "))
+            }
             Value::Table(_) => "a table".into(),
         };
         match whole.char_indices().nth(SHOWN_CHARS_MAX) {
@@ -70,7 +72,10 @@ pub fn parse(text: &str) -> std::result::Result<Table, Mistake> {
 
 fn table_of(table: &DeTable<'_>, at: &dyn Fn(usize) -> At) -> Table {
     // A table's line is its heading's; the span of its key says that for dotted keys as well.
-    table.iter().map(|(key, value)| (key.get_ref().to_string(), node(value, key.span().start, at))).collect()
+    table
+        .iter()
+        .map(|(key, value)| (key.get_ref().to_string(), node(value, key.span().start, at)))
+        .collect()
 }
 
 fn node(value: &Spanned<DeValue<'_>>, start: usize, at: &dyn Fn(usize) -> At) -> Node {
@@ -78,9 +83,9 @@ fn node(value: &Spanned<DeValue<'_>>, start: usize, at: &dyn Fn(usize) -> At) ->
     let of = match value.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         // A number of more digits than any key takes is out of every range.
-        DeValue::Integer(n) => {
-            Value::Whole(i128::from_str_radix(&n.as_str().replace('_', ""), n.radix()).unwrap_or(i128::MAX))
-        }
+        DeValue::Integer(n) => Value::Whole(
+            i128::from_str_radix(&n.as_str().replace('_', ""), n.radix()).unwrap_or(i128::MAX),
+        ),
         DeValue::Float(n) => Value::Number(n.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(on) => Value::Switch(*on),
         DeValue::Datetime(date) => Value::Date(date.to_string()),
@@ -98,7 +103,8 @@ fn node(value: &Spanned<DeValue<'_>>, start: usize, at: &dyn Fn(usize) -> At) ->
 /// `Usage` if it has no key or no value.
 pub fn set(table: &mut Table, set: &str, index: usize) -> Result<()> {
     let usage = |why: &str| Error::new(Kind::Usage, format!("--set {set}: {why}"));
-    let (key, value) = set.split_once('=').ok_or_else(|| usage("not KEY=VALUE, such as `simhash.k=2`"))?;
+    let (key, value) =
+        set.split_once('=').ok_or_else(|| usage("not KEY=VALUE, such as `simhash.k=2`"))?;
     let mut node = match DeTable::parse(&format!("value = {value}")) {
         Ok(table) if table.get_ref().len() == 1 => {
             let mut table = table_of(table.get_ref(), &|_| At::Set(index));
@@ -108,7 +114,10 @@ pub fn set(table: &mut Table, set: &str, index: usize) -> Result<()> {
     };
     node.raw = Some(value.trim().to_owned());
     let mut keys: Vec<&str> = key.split('.').map(str::trim).collect();
-    let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(|| usage("no key; wanted is KEY=VALUE"))?;
+    let last = keys
+        .pop()
+        .filter(|key| !key.is_empty())
+        .ok_or_else(|| usage("no key; wanted is KEY=VALUE"))?;
     let mut table = table;
     for key in keys {
         let empty = || Node { at: At::Set(index), value: Value::Table(Table::new()), raw: None };

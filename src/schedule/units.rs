@@ -61,30 +61,50 @@ fn escaped(name: &str) -> String {
 /// results and the metrics. They may not exist yet. None of them is inside another.
 fn folders(job: &Job) -> Result<Vec<String>> {
     let mut folders: Vec<PathBuf> = Vec::new();
-    for path in [Some(&job.store), Some(&job.output.dir), job.output.metrics.as_ref()].into_iter().flatten() {
+    for path in
+        [Some(&job.store), Some(&job.output.dir), job.output.metrics.as_ref()].into_iter().flatten()
+    {
         let path = PathBuf::from(absolute(path)?);
         let around = path.parent().filter(|parent| parent.parent().is_some()).map(Path::to_owned);
         folders.push(around.unwrap_or(path));
     }
     folders.sort();
     folders.dedup();
-    let outer = |folder: &&PathBuf| !folders.iter().any(|other| folder != &other && folder.starts_with(other));
+    let outer = |folder: &&PathBuf| {
+        !folders.iter().any(|other| folder != &other && folder.starts_with(other))
+    };
     folders.iter().filter(outer).map(|folder| absolute(folder)).collect()
 }
 
 /// The service and the timer; `job` is `None` for a template.
-pub fn units(command: &RunCommand, job: Option<&Job>, user: Option<&str>, moments: &Moments) -> Result<Vec<Unit>> {
+pub fn units(
+    command: &RunCommand,
+    job: Option<&Job>,
+    user: Option<&str>,
+    moments: &Moments,
+) -> Result<Vec<Unit>> {
     let is_template = job.is_none();
-    let name = if is_template { "pagefold@".to_owned() } else { format!("pagefold-{}", escaped(command.name())) };
+    let name = if is_template {
+        "pagefold@".to_owned()
+    } else {
+        format!("pagefold-{}", escaped(command.name()))
+    };
     if name.len() + ".service".len() > NAME_BYTES_MAX {
-        return Err(Error::new(Kind::Usage, format!("{}: too long a name for a unit", command.job)));
+        return Err(Error::new(
+            Kind::Usage,
+            format!("{}: too long a name for a unit", command.job),
+        ));
     }
-    if let Some(user) = user.filter(|user| !user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))) {
+    if let Some(user) =
+        user.filter(|user| !user.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b)))
+    {
         return Err(Error::new(Kind::Usage, format!("--user {user:?}: no name of a user")));
     }
     if command.binary.contains(['\\', '"', '\'']) {
-        let line =
-            format!("--binary {}: systemd starts no command with a quote or a backslash in its path", command.binary);
+        let line = format!(
+            "--binary {}: systemd starts no command with a quote or a backslash in its path",
+            command.binary
+        );
         return Err(Error::new(Kind::Usage, line));
     }
     let title = if is_template { INSTANCE.to_owned() } else { plain(command.name(), false) };
@@ -94,7 +114,12 @@ pub fn units(command: &RunCommand, job: Option<&Job>, user: Option<&str>, moment
     ])
 }
 
-fn service(command: &RunCommand, job: Option<&Job>, user: Option<&str>, title: &str) -> Result<String> {
+fn service(
+    command: &RunCommand,
+    job: Option<&Job>,
+    user: Option<&str>,
+    title: &str,
+) -> Result<String> {
     let is_template = job.is_none();
     // In a command's arguments `$` starts a variable; in its path it does not.
     let words = command.words().into_iter().enumerate().map(|(at, word)| match at {
@@ -102,10 +127,11 @@ fn service(command: &RunCommand, job: Option<&Job>, user: Option<&str>, title: &
         _ => quoted(&word.replace('$', "$$"), is_template),
     });
     let exec_start = words.collect::<Vec<_>>().join(" ");
-    let network = match command.cluster.is_some() || job.is_some_and(|job| job.output.ping.is_some()) {
-        true => "Wants=network-online.target\nAfter=network-online.target\n",
-        false => "",
-    };
+    let network =
+        match command.cluster.is_some() || job.is_some_and(|job| job.output.ping.is_some()) {
+            true => "Wants=network-online.target\nAfter=network-online.target\n",
+            false => "",
+        };
     let user = user.map_or(String::new(), |user| format!("User={user}\n"));
     let success = match command.cluster {
         None => {
@@ -127,9 +153,13 @@ fn service(command: &RunCommand, job: Option<&Job>, user: Option<&str>, title: &
         ),
         Some(job) => {
             let folders = folders(job)?;
-            let inputs = job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
-            let is_temporary = |path: &&String| ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
-            let temporary = folders.iter().chain(&inputs).chain([&command.job]).find(is_temporary).is_none();
+            let inputs =
+                job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
+            let is_temporary = |path: &&String| {
+                ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp))
+            };
+            let temporary =
+                folders.iter().chain(&inputs).chain([&command.job]).find(is_temporary).is_none();
             let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
             let list = list.join(" ");
             // A disk that is not mounted must not look like a missing store.
@@ -195,7 +225,8 @@ fn timer(title: &str, moments: &Moments) -> String {
 /// Prints `units`, each under its file name, or writes them to `folder`.
 pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<()> {
     let Some(folder) = folder else {
-        let text: Vec<String> = units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
+        let text: Vec<String> =
+            units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
         return show(&text.join("\n"));
     };
     for unit in units {

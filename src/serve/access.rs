@@ -41,18 +41,25 @@ impl Access {
     /// Fails unless the request may be answered.
     pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Outcome<()> {
         if let Some(token) = &self.token {
-            let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+            let shown = headers
+                .get(header::AUTHORIZATION)
+                .and_then(|value| value.to_str().ok()?.split_once(' '));
             let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
             // The comparison of two hashes takes the same time wherever they differ.
-            return match shown.is_some_and(|(_, shown)| blake3::hash(shown.trim().as_bytes()) == *token) {
+            return match shown
+                .is_some_and(|(_, shown)| blake3::hash(shown.trim().as_bytes()) == *token)
+            {
                 true => Ok(()),
-                false => {
-                    Err(Problem::new(StatusCode::UNAUTHORIZED, "the header `Authorization: Bearer TOKEN` is wanted"))
-                }
+                false => Err(Problem::new(
+                    StatusCode::UNAUTHORIZED,
+                    "the header `Authorization: Bearer TOKEN` is wanted",
+                )),
             };
         }
-        let host =
-            headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(|of| of.as_str()));
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok())
+            .or(uri.authority().map(|of| of.as_str()));
         match headers.contains_key(header::ORIGIN) || !host.is_some_and(is_local) {
             true => Err(Problem::new(
                 StatusCode::FORBIDDEN,
@@ -78,7 +85,9 @@ pub fn token_of(path: &Path) -> Result<String> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::input("read", path, e))?;
     let token = text.trim();
     if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let why = format!("a token of {TOKEN_BYTES_MIN} or more letters and digits is wanted, without spaces");
+        let why = format!(
+            "a token of {TOKEN_BYTES_MIN} or more letters and digits is wanted, without spaces"
+        );
         return Err(Error::config(path, why));
     }
     Ok(token.to_owned())
@@ -90,7 +99,8 @@ fn is_local(host: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -106,13 +116,17 @@ mod tests {
     /// origin, or its own host.
     #[test]
     fn pages_of_browsers_are_refused() {
-        let access = Access::new("127.0.0.1:80".parse().expect("an address"), None).expect("loopback");
+        let access =
+            Access::new("127.0.0.1:80".parse().expect("an address"), None).expect("loopback");
         let allowed = |list: &[(header::HeaderName, &'static str)]| {
             access.check(&headers(list), &Uri::from_static("/check")).is_ok()
         };
         for host in ["127.0.0.1:7311", "localhost:7311", "LOCALHOST", "[::1]:7311", "127.9.9.9"] {
             assert!(allowed(&[(header::HOST, host)]), "{host}");
-            assert!(!allowed(&[(header::HOST, host), (header::ORIGIN, "http://site.example")]), "{host}");
+            assert!(
+                !allowed(&[(header::HOST, host), (header::ORIGIN, "http://site.example")]),
+                "{host}"
+            );
         }
         for host in ["site.example:7311", "localhost.site.example", "10.0.0.1", ""] {
             assert!(!allowed(&[(header::HOST, host)]), "{host}");
@@ -128,13 +142,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("token");
         std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").expect("written");
-        let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set");
+        let mode = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set")
+        };
         mode(0o640);
-        assert_eq!(Access::new(outside, Some(&path)).err().map(|e| e.kind()), Some(Kind::Permission));
+        assert_eq!(
+            Access::new(outside, Some(&path)).err().map(|e| e.kind()),
+            Some(Kind::Permission)
+        );
         mode(0o600);
         let access = Access::new(outside, Some(&path)).expect("a token");
         let status = |value: &'static str| {
-            let outcome = access.check(&headers(&[(header::AUTHORIZATION, value)]), &Uri::from_static("/check"));
+            let outcome = access
+                .check(&headers(&[(header::AUTHORIZATION, value)]), &Uri::from_static("/check"));
             outcome.err().map(|problem| problem.status)
         };
         assert_eq!(status("Bearer 0123456789abcdef0123456789abcdef"), None);

@@ -136,7 +136,8 @@ struct Token;
 
 impl Modify for Token {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
-        let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+        let scheme =
+            SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
         openapi.components.get_or_insert_default().add_security_scheme("token", scheme);
         openapi.security = Some(vec![utoipa::openapi::SecurityRequirement::new("token", [""; 0])]);
     }

@@ -51,8 +51,9 @@ impl Held {
     fn draw(&mut self, bytes: usize) -> Outcome<()> {
         let held = &self.budget.held;
         let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= BODIES_BYTES_MAX);
-        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
-            .map_err(|_| Problem::busy("the bodies of other requests take all the memory for them"))?;
+        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).map_err(|_| {
+            Problem::busy("the bodies of other requests take all the memory for them")
+        })?;
         self.drawn += bytes;
         Ok(())
     }
@@ -65,8 +66,15 @@ impl Drop for Held {
 }
 
 /// The body of a request, at most `bytes_max` long.
-pub async fn read(headers: &HeaderMap, body: Body, bytes_max: usize, budget: &Arc<Budget>) -> Outcome<Held> {
-    let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+pub async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    bytes_max: usize,
+    budget: &Arc<Budget>,
+) -> Outcome<Held> {
+    let stated = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if stated.is_some_and(|stated| stated > bytes_max as u64) {
         return Err(too_large(bytes_max));
     }
@@ -82,7 +90,8 @@ pub async fn read(headers: &HeaderMap, body: Body, bytes_max: usize, budget: &Ar
 
 async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Held> {
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Problem::bad(format!("the body ended early: {error}")))?;
+        let frame =
+            frame.map_err(|error| Problem::bad(format!("the body ended early: {error}")))?;
         let Ok(bytes) = frame.into_data() else { continue };
         if held.bytes.len() + bytes.len() > bytes_max {
             return Err(too_large(bytes_max));
@@ -107,7 +116,8 @@ fn answer_within(time: Duration, form: &'static str, held: Held, place: &Arc<Pla
             place.upgrade().inspect(|place| place.give_up());
         }
     });
-    ([(header::CONTENT_TYPE, form)], Bytes::from_owner(Sent { held, _taken: taken })).into_response()
+    ([(header::CONTENT_TYPE, form)], Bytes::from_owner(Sent { held, _taken: taken }))
+        .into_response()
 }
 
 /// The body of an answer. The sender goes with it, which tells that it was taken.
@@ -137,9 +147,11 @@ mod tests {
     /// that does not take one loses its connection.
     #[test]
     fn answers_are_held() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
-            let place = Arc::new(Places::new(1)).take(IpAddr::V4(Ipv4Addr::LOCALHOST)).expect("a place");
+            let place =
+                Arc::new(Places::new(1)).take(IpAddr::V4(Ipv4Addr::LOCALHOST)).expect("a place");
             let budget = Arc::default();
             let held = |bytes: usize| {
                 let mut held = Held::new(&budget);
@@ -147,7 +159,12 @@ mod tests {
                 held.drawn().map(|()| held)
             };
             let hour = Duration::from_secs(3600);
-            let first = answer_within(hour, "text/plain", held(BODIES_BYTES_MAX - 1).expect("room"), &place);
+            let first = answer_within(
+                hour,
+                "text/plain",
+                held(BODIES_BYTES_MAX - 1).expect("room"),
+                &place,
+            );
             assert_eq!(held(2).err().map(|problem| problem.status), Some(429));
             let last = answer_within(Duration::ZERO, "text/plain", held(1).expect("room"), &place);
             assert!(held(1).is_err());

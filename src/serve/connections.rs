@@ -43,7 +43,11 @@ const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncon
     {\"title\":\"Too Many Requests\",\"status\":429,\"detail\":\"too many connections are open\"}";
 
 /// Serves `router` on `listener` until `stop` becomes true, and then until what is under way ends.
-pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    mut stop: watch::Receiver<bool>,
+) -> io::Result<()> {
     let places = Arc::new(Places::new(connections_max()));
     while !*stop.borrow_and_update() {
         let accepted = tokio::select! {
@@ -158,6 +162,7 @@ fn connections_max() -> usize {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), ..before });
     }
     let limit = getrlimit(Resource::Nofile).current;
-    let files = limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHER_FILES).max(OTHER_FILES / 2));
+    let files =
+        limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHER_FILES).max(OTHER_FILES / 2));
     usize::try_from(files).unwrap_or(usize::MAX).min(CONNECTIONS_MAX)
 }

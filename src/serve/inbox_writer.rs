@@ -34,7 +34,10 @@ pub struct Waiter {
 }
 
 /// Starts to write the inbox of `online`. If that fails, `fail` is called, which stops the server.
-pub fn start(online: &Arc<Online>, fail: impl FnOnce() + Send + 'static) -> Result<(Writer, Waiter)> {
+pub fn start(
+    online: &Arc<Online>,
+    fail: impl FnOnce() + Send + 'static,
+) -> Result<(Writer, Waiter)> {
     let (tell, durable) = watch::channel(Some(0));
     let ends = Arc::new(AtomicBool::new(false));
     let (shared, ended) = (online.clone(), ends.clone());
@@ -63,7 +66,9 @@ impl Writer {
     pub fn end(self) -> Result<()> {
         self.ends.store(true, Ordering::SeqCst);
         self.thread.thread().unpark();
-        self.thread.join().unwrap_or_else(|payload| Err(damage::of_thread(payload, "the writer of the inbox")))?;
+        self.thread
+            .join()
+            .unwrap_or_else(|payload| Err(damage::of_thread(payload, "the writer of the inbox")))?;
         self.online.commit(true).map(drop)
     }
 }
@@ -80,7 +85,8 @@ impl Waiter {
         match reached.is_ok_and(|now| now.is_some()) {
             true => Ok(()),
             false => {
-                let detail = "the inbox cannot be written; what was sent may be lost: send it again";
+                let detail =
+                    "the inbox cannot be written; what was sent may be lost: send it again";
                 Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
             }
         }

@@ -16,7 +16,8 @@ const CLASSES: usize = 5;
 /// What becomes of a record.
 const BECAME: [&str; 5] = ["new", "identical", "near", "removed", "rejected"];
 /// Upper bounds of the buckets of times, in microseconds.
-const BUCKETS_US: [u64; 10] = [500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000];
+const BUCKETS_US: [u64; 10] =
+    [500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000];
 
 /// Counters of a server.
 #[derive(Default)]
@@ -73,11 +74,20 @@ impl Metrics {
 
     /// All figures. `waiting` requests are under way, and `is_behind` if the newest head is not
     /// asked.
-    pub fn text(&self, figures: &Figures, waiting: usize, is_behind: bool, memory_bytes: u64) -> String {
+    pub fn text(
+        &self,
+        figures: &Figures,
+        waiting: usize,
+        is_behind: bool,
+        memory_bytes: u64,
+    ) -> String {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, f64)>| {
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "# HELP pagefold_serve_{name} {help}\n# TYPE pagefold_serve_{name} {kind}");
+            let _ = writeln!(
+                out,
+                "# HELP pagefold_serve_{name} {help}\n# TYPE pagefold_serve_{name} {kind}"
+            );
             for (labels, value) in samples {
                 let _ = writeln!(out, "pagefold_serve_{name}{labels} {value}");
             }
@@ -86,7 +96,10 @@ impl Metrics {
         let mut requests = Vec::new();
         for (path, classes) in paths().zip(&self.requests) {
             for (class, count) in classes.iter().enumerate().filter(|(_, count)| read(count) > 0) {
-                requests.push((format!("{{path=\"{path}\",status=\"{}xx\"}}", class + 1), read(count) as f64));
+                requests.push((
+                    format!("{{path=\"{path}\",status=\"{}xx\"}}", class + 1),
+                    read(count) as f64,
+                ));
             }
         }
         family("requests_total", "counter", "Requests, by path and status.", requests);
@@ -95,7 +108,9 @@ impl Metrics {
             let mut within = 0;
             for (at, count) in of.buckets.iter().enumerate() {
                 within += read(count);
-                let bound = BUCKETS_US.get(at).map_or("+Inf".into(), |bound| (*bound as f64 / 1e6).to_string());
+                let bound = BUCKETS_US
+                    .get(at)
+                    .map_or("+Inf".into(), |bound| (*bound as f64 / 1e6).to_string());
                 times.push((format!("_bucket{{path=\"{path}\",le=\"{bound}\"}}"), within as f64));
             }
             times.push((format!("_sum{{path=\"{path}\"}}"), read(&of.sum_us) as f64 / 1e6));
@@ -103,16 +118,43 @@ impl Metrics {
         }
         family("request_seconds", "histogram", "How long requests took, with their bodies.", times);
         let records = BECAME.iter().zip(&self.records);
-        let records = records.map(|(became, count)| (format!("{{became=\"{became}\"}}"), read(count) as f64));
+        let records =
+            records.map(|(became, count)| (format!("{{became=\"{became}\"}}"), read(count) as f64));
         family("records_total", "counter", "Records, by what became of them.", records.collect());
-        let mut one = |name, kind, help, value: f64| family(name, kind, help, vec![(String::new(), value)]);
-        one("inserted_total", "counter", "Records that were inserted.", read(&self.inserted) as f64);
-        one("requests_under_way", "gauge", "Requests that are answered or wait for it.", waiting as f64);
+        let mut one =
+            |name, kind, help, value: f64| family(name, kind, help, vec![(String::new(), value)]);
+        one(
+            "inserted_total",
+            "counter",
+            "Records that were inserted.",
+            read(&self.inserted) as f64,
+        );
+        one(
+            "requests_under_way",
+            "gauge",
+            "Requests that are answered or wait for it.",
+            waiting as f64,
+        );
         one("epoch", "gauge", "The epoch that is asked.", figures.epoch as f64);
-        one("epoch_timestamp_seconds", "gauge", "The time by which it counts.", figures.epoch_time as f64);
+        one(
+            "epoch_timestamp_seconds",
+            "gauge",
+            "The time by which it counts.",
+            figures.epoch_time as f64,
+        );
         one("documents", "gauge", "Live pages of that epoch.", figures.pages as f64);
-        one("behind", "gauge", "1 if a newer head cannot be asked.", f64::from(u8::from(is_behind)));
-        one("inbox_records", "gauge", "Records that no epoch has taken yet.", figures.inbox_records as f64);
+        one(
+            "behind",
+            "gauge",
+            "1 if a newer head cannot be asked.",
+            f64::from(u8::from(is_behind)),
+        );
+        one(
+            "inbox_records",
+            "gauge",
+            "Records that no epoch has taken yet.",
+            figures.inbox_records as f64,
+        );
         one("inbox_bytes", "gauge", "Memory of these, about.", figures.inbox_bytes as f64);
         one("memory_max_bytes", "gauge", "Greatest resident memory.", memory_bytes as f64);
         out

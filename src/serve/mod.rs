@@ -74,13 +74,20 @@ impl Server {
     /// Its figures in Prometheus's text format.
     fn figures(&self) -> Result<String> {
         let is_behind = lock(&self.behind).is_some();
-        Ok(self.metrics.text(&self.online.figures()?, self.queue.waiting(), is_behind, memory_bytes()))
+        Ok(self.metrics.text(
+            &self.online.figures()?,
+            self.queue.waiting(),
+            is_behind,
+            memory_bytes(),
+        ))
     }
 
     fn check_ready(&self) -> Outcome<()> {
         match *lock(&self.behind) {
             // This route needs no token, so the answer does not say why.
-            Some(_) => Err(Problem::unavailable("the newest head cannot be asked; the server's log says why")),
+            Some(_) => Err(Problem::unavailable(
+                "the newest head cannot be asked; the server's log says why",
+            )),
             None => Ok(()),
         }
     }
@@ -109,9 +116,14 @@ impl Server {
 ///
 /// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is
 /// taken, or if the inbox cannot be written.
-pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr) -> Result<()>) -> Result<()> {
+pub fn serve(
+    options: &Options,
+    online: Online,
+    announce: impl FnOnce(SocketAddr) -> Result<()>,
+) -> Result<()> {
     let handed = handed()?;
-    let at = handed.as_ref().and_then(|listener| listener.local_addr().ok()).unwrap_or(options.bind);
+    let at =
+        handed.as_ref().and_then(|listener| listener.local_addr().ok()).unwrap_or(options.bind);
     let access = Access::new(at, options.token.as_deref())?;
     let (stop, stopping) = watch::channel(false);
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
@@ -133,7 +145,8 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
     let runtime = runtime.worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
     let outcome = runtime.block_on(async {
-        let failed = |e| Error::new(Kind::Io, format!("cannot listen on {}", options.bind)).caused_by(e);
+        let failed =
+            |e| Error::new(Kind::Io, format!("cannot listen on {}", options.bind)).caused_by(e);
         let listener = match handed {
             Some(listener) => TcpListener::from_std(listener).map_err(failed)?,
             None => TcpListener::bind(options.bind).await.map_err(failed)?,
@@ -151,7 +164,9 @@ pub fn serve(options: &Options, online: Online, announce: impl FnOnce(SocketAddr
 
 /// The socket that systemd listens on for this process, if it was started so (sd_listen_fds(3)).
 fn handed() -> Result<Option<std::net::TcpListener>> {
-    let failed = |e| Error::new(Kind::Usage, "the socket that was handed over is no TCP socket").caused_by(e);
+    let failed = |e| {
+        Error::new(Kind::Usage, "the socket that was handed over is no TCP socket").caused_by(e)
+    };
     let listener = ListenFd::from_env().take_tcp_listener(0).map_err(failed)?;
     if let Some(listener) = &listener {
         listener.set_nonblocking(true).map_err(failed)?;

@@ -43,7 +43,10 @@ impl Problem {
 
     /// The server has as much to do as it takes on.
     pub fn busy(detail: impl Into<String>) -> Problem {
-        Problem { retry: Some(RETRY_SECONDS), ..Problem::new(StatusCode::TOO_MANY_REQUESTS, detail) }
+        Problem {
+            retry: Some(RETRY_SECONDS),
+            ..Problem::new(StatusCode::TOO_MANY_REQUESTS, detail)
+        }
     }
 
     /// Tells the client to come again after so many seconds.
@@ -53,7 +56,10 @@ impl Problem {
 
     /// The server cannot answer for now.
     pub fn unavailable(detail: impl Into<String>) -> Problem {
-        Problem { retry: Some(RETRY_SECONDS), ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+        Problem {
+            retry: Some(RETRY_SECONDS),
+            ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+        }
     }
 
     /// Names the reason of a rejected record.
@@ -66,12 +72,17 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         match error.kind() {
             Kind::NoInput => Problem::new(StatusCode::NOT_FOUND, error.to_string()),
-            Kind::Data | Kind::Usage => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            Kind::Data | Kind::Usage => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+            }
             Kind::TryAgain => Problem::unavailable(error.to_string()),
             _ => {
                 // The line may name paths of this machine, which are for the log alone.
                 tracing::error!(%error, "a request failed");
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed; its log says why")
+                Problem::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "the server failed; its log says why",
+                )
             }
         }
     }
@@ -81,12 +92,15 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self).unwrap_or_default();
-        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let mut response =
+            (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         if let Some(seconds) = self.retry {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }

@@ -34,7 +34,8 @@ pub struct Queue {
 impl Queue {
     /// A queue before so many threads for single answers, and as many for batches.
     pub fn new(threads: usize) -> Queue {
-        let [places, singles, batches] = [REQUESTS_MAX, threads, threads].map(|of| Arc::new(Semaphore::new(of)));
+        let [places, singles, batches] =
+            [REQUESTS_MAX, threads, threads].map(|of| Arc::new(Semaphore::new(of)));
         Queue { places, singles, batches }
     }
 
@@ -61,7 +62,10 @@ impl Queue {
         match done.await {
             Ok(outcome) => outcome?,
             // The hook of panics has logged it. Other requests are answered.
-            Err(_) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault in pagefold; its log says where")),
+            Err(_) => Err(Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "a fault in pagefold; its log says where",
+            )),
         }
     }
 }
@@ -75,14 +79,20 @@ mod tests {
     /// hold places are answered.
     #[test]
     fn a_full_queue_refuses() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .expect("a runtime");
         runtime.block_on(async {
             let queue = Arc::new(Queue::new(1));
             let (go, wait) = mpsc::channel::<()>();
             let first = tokio::spawn({
                 let queue = queue.clone();
                 async move {
-                    queue.answer(Work::Single, move || Ok(wait.recv().is_ok())).await.is_ok_and(|answered| answered)
+                    queue
+                        .answer(Work::Single, move || Ok(wait.recv().is_ok()))
+                        .await
+                        .is_ok_and(|answered| answered)
                 }
             });
             let others: Vec<_> = (1..REQUESTS_MAX)
@@ -111,7 +121,10 @@ mod tests {
     /// their threads, it is answered.
     #[test]
     fn a_single_record_passes_batches() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .expect("a runtime");
         runtime.block_on(async {
             let queue = Arc::new(Queue::new(1));
             let (go, wait) = mpsc::channel::<()>();
@@ -134,11 +147,16 @@ mod tests {
     /// Work that panics is one failed request.
     #[test]
     fn a_panic_fails_one_request() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .expect("a runtime");
         runtime.block_on(async {
             let queue = Queue::new(1);
-            let failed =
-                queue.answer(Work::Single, || -> Outcome<()> { panic!("a fault") }).await.expect_err("a panic");
+            let failed = queue
+                .answer(Work::Single, || -> Outcome<()> { panic!("a fault") })
+                .await
+                .expect_err("a panic");
             assert_eq!(failed.status, 500);
             assert!(queue.answer(Work::Single, || Ok(())).await.is_ok());
         });

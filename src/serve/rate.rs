@@ -27,7 +27,8 @@ pub struct Rate {
 impl Rate {
     /// So many records a second of each client, or any number.
     pub fn new(per_second: Option<u32>) -> Rate {
-        let buckets = per_second.map(|per_second| Mutex::new(Buckets::new(per_second, CLIENTS_MAX)));
+        let buckets =
+            per_second.map(|per_second| Mutex::new(Buckets::new(per_second, CLIENTS_MAX)));
         Rate { buckets, begun: Instant::now() }
     }
 
@@ -78,7 +79,8 @@ impl Buckets {
             self.swept_at = now;
         }
         let has_place = self.full_at.len() < self.clients_max || self.full_at.contains_key(&client);
-        let known = if has_place { self.full_at.get(&client).copied() } else { Some(self.others_full_at) };
+        let known =
+            if has_place { self.full_at.get(&client).copied() } else { Some(self.others_full_at) };
         let full_at = known.unwrap_or(0).max(now);
         if full_at - now >= SECOND {
             return Err(full_at - now - SECOND + 1);

@@ -28,7 +28,8 @@ pub enum Form {
 
 /// The form and the charset that `headers` state.
 pub fn form(headers: &HeaderMap) -> Outcome<(Form, Option<String>)> {
-    let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let stated =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut parts = stated.split(';').map(str::trim);
     let form = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
         "application/json" => Form::Json,
@@ -60,7 +61,9 @@ impl Query {
             Some((name, _)) if known.is_empty() => {
                 Err(Problem::bad(format!("{name:?}: nothing is wanted after the ?")))
             }
-            Some((name, _)) => Err(Problem::bad(format!("{name:?}: wanted after the ? are {}", known.join(", ")))),
+            Some((name, _)) => {
+                Err(Problem::bad(format!("{name:?}: wanted after the ? are {}", known.join(", "))))
+            }
             None => Ok(Query(pairs)),
         }
     }
@@ -106,7 +109,11 @@ impl Named {
         };
         let date = match query.one("date")? {
             Some(text) => {
-                let wrong = || Problem::bad(format!("date={text}: a date such as 2026-05-01T12:00:00Z is wanted"));
+                let wrong = || {
+                    Problem::bad(format!(
+                        "date={text}: a date such as 2026-05-01T12:00:00Z is wanted"
+                    ))
+                };
                 Some(date::parse(&text).ok_or_else(wrong)?)
             }
             None => None,
@@ -142,7 +149,8 @@ impl Alone {
 }
 
 /// What is wrong with a row that is no JSON; other rows are, and say too little.
-const NO_JSON: [&str; 6] = ["bad_json", "bad_utf8", "nul", "too_deep", "bad_escape", "duplicate_field"];
+const NO_JSON: [&str; 6] =
+    ["bad_json", "bad_utf8", "nul", "too_deep", "bad_escape", "duplicate_field"];
 
 /// The problem of a row that is no record.
 pub fn rejected(item: &Item) -> Problem {

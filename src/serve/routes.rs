@@ -39,7 +39,9 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(middleware::from_fn_with_state(server.clone(), access));
     // Programs that watch the server need no token.
     let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
-    open.merge(guarded).layer(middleware::from_fn_with_state(server.clone(), counted)).with_state(server)
+    open.merge(guarded)
+        .layer(middleware::from_fn_with_state(server.clone(), counted))
+        .with_state(server)
 }
 
 type Server_ = State<Arc<Server>>;
@@ -61,7 +63,10 @@ async fn counted(State(server): Server_, request: Request, next: Next) -> Respon
 }
 
 async fn no_route(uri: Uri) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, format!("{}: /openapi.json lists what there is", uri.path()))
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        format!("{}: /openapi.json lists what there is", uri.path()),
+    )
 }
 
 async fn no_method(uri: Uri) -> Problem {
@@ -87,7 +92,13 @@ async fn no_method(uri: Uri) -> Problem {
         (status = "5XX", description = "The server failed", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn check(State(server): Server_, from: From_, uri: Uri, headers: HeaderMap, body: Body) -> Outcome<Response> {
+pub async fn check(
+    State(server): Server_,
+    from: From_,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Outcome<Response> {
     posted(server, from, Action::Check, &uri, &headers, body).await
 }
 
@@ -204,7 +215,11 @@ async fn posted(
     let answered = server.queue.answer(Work::Single, move || {
         let answered = match form {
             Some(Form::Text | Form::Html) => {
-                let body = record::body(form == Some(Form::Html), charset, std::mem::take(&mut held.bytes));
+                let body = record::body(
+                    form == Some(Form::Html),
+                    charset,
+                    std::mem::take(&mut held.bytes),
+                );
                 text(&online, action, always, named, body)
             }
             Some(_) => row(&online, action, always, held.bytes.trim_ascii()),
@@ -221,7 +236,13 @@ async fn posted(
 }
 
 /// Answers a batch: a line for each row, in their order.
-async fn batch(server: Arc<Server>, place: &Arc<Place>, action: Action, always: bool, held: Held) -> Outcome<Response> {
+async fn batch(
+    server: Arc<Server>,
+    place: &Arc<Place>,
+    action: Action,
+    always: bool,
+    held: Held,
+) -> Outcome<Response> {
     let rows = record::rows(&held.bytes)?;
     server.rate.take(place.address, rows.len().saturating_sub(1))?;
     let shared = server.clone();
@@ -271,7 +292,13 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
 }
 
 /// Does what is wanted with a text or a page alone.
-fn text(online: &Online, action: Action, always: bool, named: Named, body: record::Alone) -> Answered {
+fn text(
+    online: &Online,
+    action: Action,
+    always: bool,
+    named: Named,
+    body: record::Alone,
+) -> Answered {
     let Named { url, date } = named;
     match (action, url) {
         (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?)),
@@ -283,7 +310,10 @@ fn text(online: &Online, action: Action, always: bool, named: Named, body: recor
             let row = online.rows().made(&url, date, body.says())?;
             online.insert(&row, always).map(decided)
         }
-        (_, _) => Err(Refused::Row(Item::reject("no_url", "`?url=` is wanted: what is inserted is a page"))),
+        (_, _) => Err(Refused::Row(Item::reject(
+            "no_url",
+            "`?url=` is wanted: what is inserted is a page",
+        ))),
     }
 }
 
@@ -314,7 +344,9 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Row(item) => record::rejected(&item),
             Refused::Full => Problem::unavailable(FULL).with_reason("inbox_full"),
-            Refused::NoInbox => Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason("no_inbox"),
+            Refused::NoInbox => {
+                Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason("no_inbox")
+            }
             Refused::Failed(error) => Problem::from(error),
         }
     }
@@ -332,7 +364,9 @@ impl From<Refused> for Problem {
 )]
 pub async fn pages(State(server): Server_, from: From_, uri: Uri) -> Outcome<Response> {
     let urls = Query::parse(uri.query(), &["url"])?.all("url");
-    let [url] = &urls[..] else { return Err(Problem::bad("/pages?url=URL is wanted, with one URL")) };
+    let [url] = &urls[..] else {
+        return Err(Problem::bad("/pages?url=URL is wanted, with one URL"));
+    };
     explained(server, from, vec![url.clone()]).await
 }
 
@@ -354,13 +388,20 @@ pub async fn explain(State(server): Server_, from: From_, uri: Uri) -> Outcome<R
     explained(server, from, urls).await
 }
 
-async fn explained(server: Arc<Server>, Extension(place): From_, urls: Vec<String>) -> Outcome<Response> {
+async fn explained(
+    server: Arc<Server>,
+    Extension(place): From_,
+    urls: Vec<String>,
+) -> Outcome<Response> {
     server.rate.take(place.address, 1)?;
     let _work = place.work();
     let opened = server.online.opened()?;
     let server_ = server.clone();
     let explained = server.queue.answer(Work::Single, move || {
-        let found = urls.iter().map(|url| page::find(&opened.index, url)).collect::<Result<Vec<_>, Error>>()?;
+        let found = urls
+            .iter()
+            .map(|url| page::find(&opened.index, url))
+            .collect::<Result<Vec<_>, Error>>()?;
         let value = match &found[..] {
             [a, b] => serde_json::to_value(pair::explain(&opened.index, [a, b])?),
             _ => {

@@ -46,7 +46,9 @@ impl ObservedProcess {
 
     /// Records the figures of its final message.
     pub fn record_end(&self, final_message: &Message) {
-        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = final_message {
+        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } =
+            final_message
+        {
             self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
             self.progress.splits_done.store(*splits_done, Ordering::Relaxed);
             self.progress.splits_resumed.store(*splits_resumed, Ordering::Relaxed);
@@ -61,7 +63,12 @@ impl ObservedProcess {
     fn line(&self) -> String {
         let records = self.progress.records.load(Ordering::Relaxed);
         let megabytes = self.memory_bytes.load(Ordering::Relaxed) / 1_000_000;
-        format!("{:>10} {}: {} documents, {megabytes} MB", self.stage(), self.name, grouped(records))
+        format!(
+            "{:>10} {}: {} documents, {megabytes} MB",
+            self.stage(),
+            self.name,
+            grouped(records)
+        )
     }
 }
 
@@ -83,7 +90,14 @@ impl Shown {
         let (bytes, records, stage) = sum(&processes(&self.followed));
         let (bytes_total, exports) = (self.bytes_total, self.exports);
         let step = self.after.load(Ordering::Relaxed).max(stage);
-        Reached { step, bytes, bytes_total, records, exports, seconds: started.elapsed().as_secs_f64() }
+        Reached {
+            step,
+            bytes,
+            bytes_total,
+            records,
+            exports,
+            seconds: started.elapsed().as_secs_f64(),
+        }
     }
 }
 
@@ -134,14 +148,19 @@ impl Drop for Bar {
 
 /// The columns of the terminal. The last one stays free: some terminals wrap a line that fills it.
 fn columns() -> usize {
-    Term::stderr().size_checked().map_or(COLUMNS, |(_, columns)| columns.into()).saturating_sub(1).max(1)
+    Term::stderr()
+        .size_checked()
+        .map_or(COLUMNS, |(_, columns)| columns.into())
+        .saturating_sub(1)
+        .max(1)
 }
 
 /// Draws a bar for all processes and, if there are several, a line for each.
 fn draw(shown: &Shown, over: &AtomicBool) {
     let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
     let line = || {
-        let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style = ProgressStyle::with_template("{msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
         ProgressBar::new_spinner().with_style(style)
     };
     let bar = all.add(line());
@@ -154,7 +173,8 @@ fn draw(shown: &Shown, over: &AtomicBool) {
         bar.set_message(shown.reached(started).line(columns));
         let is_working = shown.after.load(Ordering::Relaxed) == 0;
         let processes = processes(&shown.followed);
-        let wanted = if processes.len() > 1 && is_working { processes.len().min(LINES_MAX) } else { 0 };
+        let wanted =
+            if processes.len() > 1 && is_working { processes.len().min(LINES_MAX) } else { 0 };
         while lines.len() < wanted {
             lines.push(all.add(line()));
         }
@@ -213,6 +233,7 @@ fn sum(processes: &[Arc<ObservedProcess>]) -> (u64, u64, usize) {
     let sum = |of: fn(&Progress) -> &AtomicU64| {
         processes.iter().map(|process| of(&process.progress).load(Ordering::Relaxed)).sum::<u64>()
     };
-    let least = processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
+    let least =
+        processes.iter().map(|process| process.progress.stage.load(Ordering::Relaxed)).min();
     (sum(|p| &p.bytes), sum(|p| &p.records), (least.unwrap_or(0) as usize).min(STAGES.len() - 1))
 }

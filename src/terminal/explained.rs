@@ -40,7 +40,8 @@ impl Lines {
 /// What differs between the URL that was asked for and the page that is told about.
 fn differs(lines: &mut Lines, differs_by: &[&str], url: &str) {
     if !differs_by.is_empty() {
-        let line = format!("the store lacks it; the nearest page differs by {}", differs_by.join(" and "));
+        let line =
+            format!("the store lacks it; the nearest page differs by {}", differs_by.join(" and "));
         let asked = lines.url(url);
         lines.line("asked", &format!("{asked}: {line}"));
     }
@@ -76,8 +77,12 @@ pub fn page(page: &Page, paint: Paint) -> String {
         None => lines.line("text", "none"),
         Some(text) => {
             let mut line = text.content.clone();
-            let _ = text.chars.map(|chars| write!(line, ", {}", counted(chars.into(), "character")));
-            let _ = text.fingerprint.as_ref().map(|fingerprint| write!(line, ", fingerprint {fingerprint}"));
+            let _ =
+                text.chars.map(|chars| write!(line, ", {}", counted(chars.into(), "character")));
+            let _ = text
+                .fingerprint
+                .as_ref()
+                .map(|fingerprint| write!(line, ", fingerprint {fingerprint}"));
             if text.too_short {
                 line.push_str("; too few words to be compared: it folds with identical texts only");
             } else if text.gathered {
@@ -174,7 +179,11 @@ fn side(lines: &mut Lines, name: &str, side: &Side) {
     };
     if side.cluster.pages > 1 {
         let url = lines.url(&side.cluster.representative);
-        let _ = write!(line, ", in a cluster of {}, represented by {url}", counted(side.cluster.pages.into(), "page"));
+        let _ = write!(
+            line,
+            ", in a cluster of {}, represented by {url}",
+            counted(side.cluster.pages.into(), "page")
+        );
     } else {
         line.push_str(", in no cluster");
     }
@@ -185,17 +194,25 @@ fn side(lines: &mut Lines, name: &str, side: &Side) {
 fn together(pair: &Pair) -> String {
     match (pair.relation, pair.together) {
         (Relation::SamePage, _) => "yes: they are one page".into(),
-        (Relation::Identical | Relation::Near, false) if pair.a.says_little || pair.b.says_little => {
+        (Relation::Identical | Relation::Near, false)
+            if pair.a.says_little || pair.b.says_little =>
+        {
             "no: a text says too little to tell pages by ([clusters] letters_min)".into()
         }
         (Relation::Identical, _) => "yes: their texts are identical".into(),
         (Relation::Near, true) => "yes: their texts are near-duplicates".into(),
         (Relation::Near, false) => {
-            "no: their texts are near-duplicates, but [clusters] radius puts them in two clusters".into()
+            "no: their texts are near-duplicates, but [clusters] radius puts them in two clusters"
+                .into()
         }
-        (Relation::Chain, _) if pair.chain_is_cut => "yes: other texts join them, by a very long chain".into(),
+        (Relation::Chain, _) if pair.chain_is_cut => {
+            "yes: other texts join them, by a very long chain".into()
+        }
         (Relation::Chain, _) => {
-            format!("yes: a chain of {} joins them", counted(pair.chain.len() as u64, "accepted pair"))
+            format!(
+                "yes: a chain of {} joins them",
+                counted(pair.chain.len() as u64, "accepted pair")
+            )
         }
         (Relation::Apart, true) => "yes".into(),
         (Relation::Apart, false) if !pair.chain.is_empty() => {
@@ -214,7 +231,9 @@ fn not_compared(why: &str) -> &'static str {
         why::EMPTY => "a page without text folds with none",
         why::TOO_SHORT => "a text with too few words folds with identical ones only",
         why::GATHERED => "a text that was gathered from whole pages folds with identical ones only",
-        why::NOT_PROPOSED => "no signature proposes them: the fingerprints are too far apart, and no key is equal",
+        why::NOT_PROPOSED => {
+            "no signature proposes them: the fingerprints are too far apart, and no key is equal"
+        }
         why::PIVOT_RULE => "the pivot rule leaves them out: very many texts share what they share",
         why::NEAR_RULE => "the near rule leaves them out: very many fingerprints are near theirs",
         _ => "a rule compares them, but their pair is not stored; run `pagefold verify --deep`",
@@ -222,7 +241,8 @@ fn not_compared(why: &str) -> &'static str {
 }
 
 fn verdict(lines: &Lines, rule: &Rule) -> String {
-    let (colour, word) = if rule.accepted { (Colour::Green, "accepted") } else { (Colour::Red, "refused") };
+    let (colour, word) =
+        if rule.accepted { (Colour::Green, "accepted") } else { (Colour::Red, "refused") };
     format!("{} by {}: {}", lines.paint.of(colour, word), rule.reason, rule.says)
 }
 
@@ -266,8 +286,10 @@ pub fn pair(pair: &Pair, paint: Paint) -> String {
             let url = lines.url(&link.from);
             lines.line("chain", &url);
         }
-        let (url, rule) =
-            (lines.url(&link.to), lines.faint(&format!("{:.4} {}", link.rule.similarity, link.rule.reason)));
+        let (url, rule) = (
+            lines.url(&link.to),
+            lines.faint(&format!("{:.4} {}", link.rule.similarity, link.rule.reason)),
+        );
         lines.line("", &format!("{rule} {url}"));
     }
     differences(&mut lines, pair);
@@ -303,7 +325,11 @@ fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
     let bits = counted(of.distance.into(), "bit");
     lines.line(
         "simhash",
-        &format!("differ in {bits}, {within} k = {}; {equal} of {} bands equal{left_out}", of.k, of.bands.len()),
+        &format!(
+            "differ in {bits}, {within} k = {}; {equal} of {} bands equal{left_out}",
+            of.k,
+            of.bands.len()
+        ),
     );
     let number = |hex: &str| u64::from_str_radix(hex, 16).unwrap_or_default();
     let (a, b) = (number(&of.a), number(&of.b));
@@ -330,7 +356,10 @@ fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
         row(&|mask| bit(b, mask, Colour::Green)),
         row(&|mask| if (a ^ b) & mask == 0 { " " } else { "^" }.to_owned()),
     ];
-    rows.iter().map(|row| row.trim_end()).filter(|row| !row.is_empty()).for_each(|row| lines.line("", row));
+    rows.iter()
+        .map(|row| row.trim_end())
+        .filter(|row| !row.is_empty())
+        .for_each(|row| lines.line("", row));
 }
 
 fn differences(lines: &mut Lines, pair: &Pair) {
@@ -343,9 +372,15 @@ fn differences(lines: &mut Lines, pair: &Pair) {
         }
         return;
     };
-    let counts = PartKind::ALL.map(|kind| (kind, parts.iter().filter(|part| part.kind == kind).count() as u64));
-    let counts: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| named(*n, *kind)).collect();
-    let counts = if counts.is_empty() { "nothing but marks and spaces".to_owned() } else { counts.join(", ") };
+    let counts = PartKind::ALL
+        .map(|kind| (kind, parts.iter().filter(|part| part.kind == kind).count() as u64));
+    let counts: Vec<String> =
+        counts.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| named(*n, *kind)).collect();
+    let counts = if counts.is_empty() {
+        "nothing but marks and spaces".to_owned()
+    } else {
+        counts.join(", ")
+    };
     lines.line("differ in", &counts);
     for part in parts.iter().take(PARTS_SHOWN) {
         let line = part_line(lines, part);

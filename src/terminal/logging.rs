@@ -67,7 +67,13 @@ pub fn print_failure(error: &Error) {
         return print_plain(&message);
     }
     let (exit_code, guard) = (error.kind().exit_code(), error.guard());
-    write(&json_line(&Failure { timestamp: timestamp(), level: "ERROR", message, exit_code, guard }));
+    write(&json_line(&Failure {
+        timestamp: timestamp(),
+        level: "ERROR",
+        message,
+        exit_code,
+        guard,
+    }));
 }
 
 /// Prints what is wrong for people, wherever stderr goes: a line, or several of equal rank.
@@ -158,10 +164,16 @@ mod tests {
     fn lines_of_other_processes() {
         let warning = r#"{"timestamp":"2025-01-01T00:00:00.000000Z","level":"WARN","message":"refused","total":2,"why":"a \"key\""}"#;
         assert_eq!(forwarded(warning, false), (format!("{warning}\n"), None));
-        assert_eq!(forwarded(warning, true), (" WARN refused total=2 why=\"a \\\"key\\\"\"\n".into(), None));
+        assert_eq!(
+            forwarded(warning, true),
+            (" WARN refused total=2 why=\"a \\\"key\\\"\"\n".into(), None)
+        );
         let failure = r#"{"timestamp":"2025-01-01T00:00:00.000000Z","level":"ERROR","message":"one\ntwo","exit_code":70,"guard":null}"#;
         let explains = Some("one\ntwo".to_owned());
-        assert_eq!(forwarded(failure, true), ("pagefold: one\npagefold: two\n".into(), explains.clone()));
+        assert_eq!(
+            forwarded(failure, true),
+            ("pagefold: one\npagefold: two\n".into(), explains.clone())
+        );
         let read = |shown: &str| serde_json::from_str::<LogLine>(shown).expect("a line of the log");
         let (shown, told) = forwarded(failure, false);
         let log = read(&shown);

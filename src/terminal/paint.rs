@@ -57,7 +57,9 @@ impl Paint {
 /// `text` with every control character, and every mark that turns the direction of what follows,
 /// replaced.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c })
+        .collect()
 }
 
 #[cfg(test)]
@@ -69,7 +71,10 @@ mod tests {
     fn hostile_texts_are_plain() {
         let hostile = "a\x1b[2J\x1b]0;title\x07\u{9b}31m\u{202e}b\r\n";
         let shown = Paint { on: true }.of(Colour::Red, hostile);
-        let inner = shown.strip_prefix("\x1b[31m").and_then(|rest| rest.strip_suffix("\x1b[0m")).expect("painted");
+        let inner = shown
+            .strip_prefix("\x1b[31m")
+            .and_then(|rest| rest.strip_suffix("\x1b[0m"))
+            .expect("painted");
         assert!(!inner.contains(|c: char| c.is_control() || c == '\u{202e}'), "{inner:?}");
         assert!(!Paint { on: false }.of(Colour::Red, hostile).contains('\x1b'));
     }

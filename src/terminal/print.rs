@@ -14,7 +14,8 @@ pub fn print_failure(error: &Error) {
 
 /// Prints `value` as one line of JSON.
 pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string(value).map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
+    let text = serde_json::to_string(value)
+        .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
     show(&format!("{text}\n"))
 }
 

@@ -73,8 +73,10 @@ pub struct WorkerSpans {
 
 /// What each worker did, in the order of their numbers.
 pub fn spans(receipts: &[Receipt]) -> Vec<WorkerSpans> {
-    let mut all: Vec<WorkerSpans> =
-        receipts.iter().map(|one| WorkerSpans { worker: one.worker, spans: one.spans.clone() }).collect();
+    let mut all: Vec<WorkerSpans> = receipts
+        .iter()
+        .map(|one| WorkerSpans { worker: one.worker, spans: one.spans.clone() })
+        .collect();
     all.sort_unstable_by_key(|one| one.worker);
     all
 }
@@ -151,7 +153,8 @@ pub fn table(workers: &[WorkerSpans], times: &Times) -> String {
         }
         for StageFigures { stage, seconds, skew, volume, .. } in stages(workers) {
             let [rows_in, rows_out] = [volume.rows_in, volume.rows_out].map(grouped);
-            let [mb_in, mb_written] = [volume.bytes_in, volume.bytes_written].map(|bytes| bytes as f64 / 1e6);
+            let [mb_in, mb_written] =
+                [volume.bytes_in, volume.bytes_written].map(|bytes| bytes as f64 / 1e6);
             let _ = writeln!(
                 out,
                 "{stage:<10} {seconds:>9.3} {skew:>6.2} {rows_in:>15} {rows_out:>15} {mb_in:>11.1} {mb_written:>11.1}"
@@ -195,12 +198,16 @@ mod tests {
     fn figures_of_a_stage() {
         let first = vec![span("ingest", 0, 1_000_000), span("keys.touched", 1_000_000, 1_500_000)];
         let second = vec![span("ingest", 0, 3_000_000), span("keys", 3_500_000, 4_000_000)];
-        let workers = [first, second].into_iter().enumerate().map(|(worker, spans)| WorkerSpans { worker, spans });
+        let workers = [first, second]
+            .into_iter()
+            .enumerate()
+            .map(|(worker, spans)| WorkerSpans { worker, spans });
         let workers: Vec<WorkerSpans> = workers.collect();
         let figures = stages(&workers);
         assert_eq!(figures.iter().map(|one| one.stage).collect::<Vec<_>>(), STAGES);
         let volume = Volume { rows_in: 4, rows_out: 2, bytes_in: 32, bytes_written: 10 };
-        let ingest = StageFigures { stage: "ingest", seconds: 3.0, seconds_mean: 2.0, skew: 1.5, volume };
+        let ingest =
+            StageFigures { stage: "ingest", seconds: 3.0, seconds_mean: 2.0, skew: 1.5, volume };
         assert_eq!(figures[0], ingest);
         let keys = figures.iter().find(|one| one.stage == "keys").expect("there");
         assert_eq!((keys.seconds, keys.skew, keys.volume), (0.5, 1.0, volume));

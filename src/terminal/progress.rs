@@ -28,7 +28,8 @@ impl After {
 
 /// The name of step `number`: the stages, then what comes after them.
 pub fn step_name(number: usize) -> &'static str {
-    let after = number.checked_sub(STAGES.len()).map(|at| After::ALL[at.min(After::ALL.len() - 1)].name());
+    let after =
+        number.checked_sub(STAGES.len()).map(|at| After::ALL[at.min(After::ALL.len() - 1)].name());
     after.unwrap_or_else(|| STAGES[number])
 }
 
@@ -88,7 +89,8 @@ impl Reached {
         if self.bytes_total > 0 && self.step == 0 {
             // Of few megabytes a tenth is seen to move.
             let digits = usize::from(self.bytes_total < 10_000_000);
-            let [read, all] = [self.bytes, self.bytes_total].map(|bytes| format!("{:.digits$}", megabytes(bytes)));
+            let [read, all] = [self.bytes, self.bytes_total]
+                .map(|bytes| format!("{:.digits$}", megabytes(bytes)));
             figures.push((1, format!("{read}/{all} MB")));
         }
         if self.records > 0 {
@@ -110,9 +112,12 @@ impl Reached {
                 Some(last) if taken > width => drop(figures.remove(last)),
                 _ if taken > width => return label.trim().chars().take(width).collect(),
                 _ => {
-                    return format!("{label}[{}] {text}", bar(self.share(), width - taken + BAR_LEAST))
-                        .trim_end()
-                        .into();
+                    return format!(
+                        "{label}[{}] {text}",
+                        bar(self.share(), width - taken + BAR_LEAST)
+                    )
+                    .trim_end()
+                    .into();
                 }
             }
         }
@@ -166,12 +171,24 @@ mod tests {
             }
         }
         let of = reached(0, 25_680_000, 5.0);
-        assert_eq!(of.line(80), "    ingest [=>                   ] 26/265 MB, 25,680 records, 5,136/s, 84 s left");
+        assert_eq!(
+            of.line(80),
+            "    ingest [=>                   ] 26/265 MB, 25,680 records, 5,136/s, 84 s left"
+        );
         assert_eq!(of.line(40), "    ingest [>     ] 26/265 MB, 84 s left");
         assert_eq!(of.line(24), "    ingest [>         ]");
         assert_eq!(of.line(10), "ingest");
-        let small = Reached { bytes: 120_000, bytes_total: 400_000, records: 80, seconds: 0.5, ..Reached::default() };
-        assert_eq!(small.line(80), "    ingest [=======>                             ] 0.1/0.4 MB, 80 records, 160/s");
+        let small = Reached {
+            bytes: 120_000,
+            bytes_total: 400_000,
+            records: 80,
+            seconds: 0.5,
+            ..Reached::default()
+        };
+        assert_eq!(
+            small.line(80),
+            "    ingest [=======>                             ] 0.1/0.4 MB, 80 records, 160/s"
+        );
         let exporting = reached(step_after(After::Export), 264_950_000, 40.0);
         assert_eq!(exporting.line(40), "    export [==============>   ] 9 s left");
     }
@@ -185,9 +202,11 @@ mod tests {
         assert!((65.0..75.0).contains(&reading), "{reading}");
         let exporting = left(reached(step_after(After::Export), 264_950_000, 82.0));
         assert!((15.0..22.0).contains(&exporting), "{exporting}");
-        let none = Reached { exports: false, ..reached(step_after(After::Export), 264_950_000, 82.0) };
+        let none =
+            Reached { exports: false, ..reached(step_after(After::Export), 264_950_000, 82.0) };
         assert!(left(none) < 1.0);
-        let shares: Vec<f64> = (0..SHARES.len()).map(|step| reached(step, 264_950_000, 1.0).share()).collect();
+        let shares: Vec<f64> =
+            (0..SHARES.len()).map(|step| reached(step, 264_950_000, 1.0).share()).collect();
         assert!(shares.is_sorted() && shares[SHARES.len() - 1] < 1.0, "{shares:?}");
         let reads_nothing = Reached { step: 1, exports: true, seconds: 9.0, ..Reached::default() };
         assert!(reads_nothing.left().is_none(), "nothing is done yet");
@@ -197,6 +216,9 @@ mod tests {
     /// Times are in the unit that says enough.
     #[test]
     fn times() {
-        assert_eq!([0.2, 99.0, 101.0, 5999.0, 7260.0].map(time), ["0 s", "99 s", "2 min", "100 min", "2 h 1 min"]);
+        assert_eq!(
+            [0.2, 99.0, 101.0, 5999.0, 7260.0].map(time),
+            ["0 s", "99 s", "2 min", "100 min", "2 h 1 min"]
+        );
     }
 }

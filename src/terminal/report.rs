@@ -146,14 +146,23 @@ impl Outcome<'_> {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "{head:<10} {rest}");
         };
-        line(&mut out, "epoch", format!("{} committed to {}", self.plan.epoch, self.job.store.display()));
+        line(
+            &mut out,
+            "epoch",
+            format!("{} committed to {}", self.plan.epoch, self.job.store.display()),
+        );
         let inputs = self.plan.inputs.len() - self.left.len();
         let megabytes = self.counts.bytes as f64 / 1e6;
         if let Some(name) = self.job.single_signature() {
-            line(&mut out, "signatures", format!("{name} alone proposes pairs, as the job leaves all others out"));
+            line(
+                &mut out,
+                "signatures",
+                format!("{name} alone proposes pairs, as the job leaves all others out"),
+            );
         }
         if inputs > 0 {
-            let (records, files) = (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
+            let (records, files) =
+                (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
             line(&mut out, "read", format!("{records} of {files}, {megabytes:.1} MB"));
             if let Some(rest) = undivided(self.plan, processes * workers) {
                 line(&mut out, "uneven", rest);
@@ -165,7 +174,9 @@ impl Outcome<'_> {
         if let Some(first) = self.left.first() {
             let rest = match self.left.len() - 1 {
                 0 => format!("{first} changed while it was read; the next run reads it"),
-                more => format!("{first} and {more} more changed while they were read; the next run reads them"),
+                more => format!(
+                    "{first} and {more} more changed while they were read; the next run reads them"
+                ),
             };
             line(&mut out, "left", rest);
         }
@@ -173,19 +184,27 @@ impl Outcome<'_> {
             line(&mut out, if at == 0 { "passed by" } else { "" }, passed);
         }
         if !self.barren.is_empty() {
-            line(&mut out, "due", format!("{}; they stay due until they or [read] change", barren(&self.barren)));
+            line(
+                &mut out,
+                "due",
+                format!("{}; they stay due until they or [read] change", barren(&self.barren)),
+            );
         }
         if self.missing_kept > 0 {
-            let (pages, unreadable) = (counted(self.missing_kept, "page"), grouped(self.counts.unreadable));
+            let (pages, unreadable) =
+                (counted(self.missing_kept, "page"), grouped(self.counts.unreadable));
             let why = format!("{unreadable} bad records do not say which page they are about");
             line(&mut out, "kept", format!("{pages} that the snapshot lacks: {why}"));
         }
-        for (head, reasons) in
-            [("skipped", &self.counts.skipped), ("rejected", &self.counts.rejected), ("noted", &self.counts.noted)]
-        {
+        for (head, reasons) in [
+            ("skipped", &self.counts.skipped),
+            ("rejected", &self.counts.rejected),
+            ("noted", &self.counts.noted),
+        ] {
             if !reasons.is_empty() {
                 let total = grouped(reasons.values().sum());
-                let list: Vec<String> = reasons.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
+                let list: Vec<String> =
+                    reasons.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
                 line(&mut out, head, format!("{total:<8} {}", list.join(", ")));
             }
         }
@@ -197,7 +216,8 @@ impl Outcome<'_> {
                 PageKey::Field(name) => format!("`{name}`"),
                 PageKey::Url | PageKey::Row => "URL".into(),
             };
-            let rest = format!("{:<8} by another record of the same {key}", grouped(self.superseded));
+            let rest =
+                format!("{:<8} by another record of the same {key}", grouped(self.superseded));
             line(&mut out, "superseded", rest);
         }
         if let Some(Exported { summary, largest }) = &self.exported {
@@ -205,7 +225,11 @@ impl Outcome<'_> {
             line(
                 &mut out,
                 "pages",
-                format!("{:<8} {}", grouped(summary.pages), counted(summary.contents, "distinct text")),
+                format!(
+                    "{:<8} {}",
+                    grouped(summary.pages),
+                    counted(summary.contents, "distinct text")
+                ),
             );
             line(&mut out, "kept", grouped(summary.kept));
             line(
@@ -232,8 +256,13 @@ impl Outcome<'_> {
             for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "pivots" } else { "" }, left);
             }
-            let names = summary.files.keys().map(String::as_str).chain(["summary.json", "run.json"]);
-            line(&mut out, "output", format!("{}: {}", self.job.output.dir.display(), by_stem(names)));
+            let names =
+                summary.files.keys().map(String::as_str).chain(["summary.json", "run.json"]);
+            line(
+                &mut out,
+                "output",
+                format!("{}: {}", self.job.output.dir.display(), by_stem(names)),
+            );
         }
         let memory = self.memory_bytes as f64 / 1e6;
         let layout = format!("{processes} x {}", counted(workers as u64, "worker"));
@@ -274,11 +303,18 @@ const WARNED_MAX: usize = 3;
 
 /// Warns of large clusters on stderr: a line for each, and one with the number of the others.
 fn warn_of_large_clusters(large: &LargeClusters) {
-    large.clusters.iter().take(WARNED_MAX).for_each(|cluster| tracing::warn!("{}", warning(cluster)));
+    large
+        .clusters
+        .iter()
+        .take(WARNED_MAX)
+        .for_each(|cluster| tracing::warn!("{}", warning(cluster)));
     let more = large.found.saturating_sub(WARNED_MAX as u64);
     if more > 0 {
         let pages = grouped(large.pages_warn.into());
-        tracing::warn!("{} more clusters of more than {pages} pages: see summary.json", grouped(more));
+        tracing::warn!(
+            "{} more clusters of more than {pages} pages: see summary.json",
+            grouped(more)
+        );
     }
 }
 
@@ -291,11 +327,16 @@ fn warning(cluster: &LargeCluster) -> String {
         Some(host) => text.push_str(&format!("all of {host}")),
         None => text.push_str(&counted(cluster.hosts.into(), "host")),
     }
-    text.push_str(&format!(", {} to {} characters", grouped(chars.least.into()), grouped(chars.greatest.into())));
+    text.push_str(&format!(
+        ", {} to {} characters",
+        grouped(chars.least.into()),
+        grouped(chars.greatest.into())
+    ));
     if let Some(similarity) = cluster.similarity {
         let share = |n: u32| f64::from(n) / 10_000.0;
         let list = |shares: &[PairCount]| -> String {
-            let each = shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
+            let each =
+                shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
             each.collect::<Vec<String>>().join(", ")
         };
         text.push_str(&format!(
@@ -326,7 +367,8 @@ fn little(little: &LittleTexts) -> Vec<String> {
     let (pages, all) = (counted(little.pages, "page"), grouped(little.texts));
     let first = format!("{pages} of {all} {texts} too little stay apart, the largest:");
     let line = |text: &LittleText| {
-        let what = if text.notice { "a notice".into() } else { counted(text.letters.into(), "letter") };
+        let what =
+            if text.notice { "a notice".into() } else { counted(text.letters.into(), "letter") };
         format!("{}, {what}  {}", counted(text.pages, "page"), plain(&text.url))
     };
     std::iter::once(first).chain(little.largest.iter().take(LITTLE_NAMED_MAX).map(line)).collect()
@@ -370,13 +412,23 @@ fn undivided(plan: &Plan, workers: usize) -> Option<String> {
     }
     let input = &plan.inputs[largest.parts.first()?.input];
     let megabytes = largest.bytes() as f64 / 1e6;
-    Some(format!("{} ({megabytes:.0} MB) cannot be divided: one of {workers} workers read it", input.shown()))
+    Some(format!(
+        "{} ({megabytes:.0} MB) cannot be divided: one of {workers} workers read it",
+        input.shown()
+    ))
 }
 
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record.
-pub fn nothing_due(job: &Job, head: &Head, not_consumed: &[String], arguments: &cli::Run) -> Result<()> {
+pub fn nothing_due(
+    job: &Job,
+    head: &Head,
+    not_consumed: &[String],
+    arguments: &cli::Run,
+) -> Result<()> {
     if arguments.json {
-        return print_json(&json!({ "epoch": head.manifest.epoch, "due": false, "inputs_not_consumed": not_consumed }));
+        return print_json(
+            &json!({ "epoch": head.manifest.epoch, "due": false, "inputs_not_consumed": not_consumed }),
+        );
     }
     if arguments.quiet {
         return Ok(());
@@ -385,7 +437,9 @@ pub fn nothing_due(job: &Job, head: &Head, not_consumed: &[String], arguments: &
         [] => "every input is consumed".to_owned(),
         paths => format!("{}, until they or [read] change", barren(paths)),
     };
-    let alone = job.single_signature().map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
+    let alone = job
+        .single_signature()
+        .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
     show(&format!("nothing due: {inputs}; the store is at epoch {}{alone}\n", head.manifest.epoch))
 }
 
@@ -432,7 +486,14 @@ mod tests {
              middle (shingles 4,000, sketch 500; by minhash 4,400), diameter 14: http://a.example/1; a chain: [clusters] radius = 1 \
              would part it"
         );
-        let copies = LargeCluster { contents: 1, hosts: 7, host: None, similarity: None, advice: None, ..chain };
+        let copies = LargeCluster {
+            contents: 1,
+            hosts: 7,
+            host: None,
+            similarity: None,
+            advice: None,
+            ..chain
+        };
         assert_eq!(
             warning(&copies),
             "a cluster of 12,000 pages, 1 text, 7 hosts, 90 to 9,000 characters: http://a.example/1"
@@ -443,10 +504,17 @@ mod tests {
     #[test]
     fn what_is_unexamined() {
         let left = [("minhash", 2, 1234), ("simhash", 1, 1), ("simhash_near", 3, 4000)];
-        let left = left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
+        let left =
+            left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
         let lines = unexamined(&left.into_iter().collect());
-        assert_eq!(lines[0], "minhash: 2 buckets have more than 64 texts; 1,234 pairs of them are not examined");
-        assert_eq!(lines[1], "simhash: 1 bucket has more than 64 texts; 1 pair of them is not examined");
+        assert_eq!(
+            lines[0],
+            "minhash: 2 buckets have more than 64 texts; 1,234 pairs of them are not examined"
+        );
+        assert_eq!(
+            lines[1],
+            "simhash: 1 bucket has more than 64 texts; 1 pair of them is not examined"
+        );
         assert_eq!(
             lines[2],
             "simhash: 3 fingerprints have more than 63 others within k bits; 4,000 pairs are not examined"

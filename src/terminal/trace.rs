@@ -18,7 +18,8 @@ pub const FILE: &str = "profile.json";
 /// Checks before the run that the folder of the trace is there.
 pub fn check_place(arguments: &cli::Run) -> Result<()> {
     let Some(Some(path)) = &arguments.profile else { return Ok(()) };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if folder.is_dir() && !path.is_dir() {
         return Ok(());
     }
@@ -28,7 +29,8 @@ pub fn check_place(arguments: &cli::Run) -> Result<()> {
 
 /// Writes `trace` as `path`.
 pub fn write(path: &Path, trace: &Value) -> Result<()> {
-    let text = serde_json::to_vec(trace).map_err(|e| Error::internal("cannot write the profile").caused_by(e))?;
+    let text = serde_json::to_vec(trace)
+        .map_err(|e| Error::internal("cannot write the profile").caused_by(e))?;
     let path = std::path::absolute(path).map_err(|e| Error::io("write", path, e))?;
     durable::write(&path, &text).map_err(|e| e.with_kind(Kind::Output))
 }
@@ -36,7 +38,8 @@ pub fn write(path: &Path, trace: &Value) -> Result<()> {
 /// The trace of a run whose processes are `hosts`, with so many `threads` each.
 pub fn trace(workers: &[WorkerSpans], threads: usize, hosts: &[&str], times: &Times) -> Value {
     let threads = threads.max(1);
-    let mut events = vec![name("process_name", 0, 0, "launcher"), name("thread_name", 0, 0, "launcher")];
+    let mut events =
+        vec![name("process_name", 0, 0, "launcher"), name("thread_name", 0, 0, "launcher")];
     for (process, host) in hosts.iter().enumerate() {
         events.push(name("process_name", process + 1, 0, host));
     }
@@ -66,7 +69,12 @@ pub fn trace(workers: &[WorkerSpans], threads: usize, hosts: &[&str], times: &Ti
 
 /// When the workers began, by the launcher's clock.
 fn offset_us(workers: &[WorkerSpans], times: &Times) -> u64 {
-    let ended = workers.iter().flat_map(|worker| &worker.spans).map(|span| span.ended_us).max().unwrap_or(0);
+    let ended = workers
+        .iter()
+        .flat_map(|worker| &worker.spans)
+        .map(|span| span.ended_us)
+        .max()
+        .unwrap_or(0);
     let work = times.laps().iter().find(|lap| lap.name == "work");
     work.map_or(0, |lap| lap.ended_us.saturating_sub(ended).max(lap.began_us))
 }

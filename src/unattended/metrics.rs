@@ -50,7 +50,11 @@ const FAMILIES: [Family; 15] = [
     (CLUSTERS, "gauge", "Clusters of two pages or more."),
     (STORE, "gauge", "Bytes of the tables of the store."),
     (READ, "gauge", "Records that the last epoch read."),
-    (RECORDS, "gauge", "What became of the records that the last epoch read: accepted, skipped or rejected."),
+    (
+        RECORDS,
+        "gauge",
+        "What became of the records that the last epoch read: accepted, skipped or rejected.",
+    ),
     (INPUT, "gauge", "Bytes of the inputs of the last epoch."),
     (MEMORY, "gauge", "Greatest resident memory in the last epoch, summed over its processes."),
     (STAGE, "gauge", "How long each stage of the last epoch took, on its last worker."),
@@ -69,7 +73,13 @@ impl Ended {
     /// A run of `job` that began at `started` and ends now with this exit code.
     pub fn with_code(job: &str, started: Instant, code: u8) -> Ended {
         let how = if code == 0 { "success" } else { "failure" };
-        Ended { job: job.to_owned(), at: now(), duration_s: started.elapsed().as_secs_f64(), code, how }
+        Ended {
+            job: job.to_owned(),
+            at: now(),
+            duration_s: started.elapsed().as_secs_f64(),
+            code,
+            how,
+        }
     }
 
     /// A run that a signal ends now.
@@ -91,7 +101,12 @@ fn facts(job: &Job) -> Result<Samples> {
     let manifest = head.manifest;
     let counters = |group: &str| -> f64 {
         let prefix = format!("{group}.");
-        manifest.counters.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(_, n)| *n as f64).sum()
+        manifest
+            .counters
+            .iter()
+            .filter(|(name, _)| name.starts_with(&prefix))
+            .map(|(_, n)| *n as f64)
+            .sum()
     };
     let counter = |name: &str| manifest.counters.get(name).copied().unwrap_or(0) as f64;
     let rows = |table: &str| manifest.tables.get(table).map_or(0, |table| table.rows) as f64;
@@ -151,13 +166,16 @@ fn escaped(value: &str) -> String {
 }
 
 fn line(name: &str, job: &str, label: Option<(&str, &str)>, value: f64) -> String {
-    let label = label.map_or(String::new(), |(name, value)| format!(",{name}=\"{}\"", escaped(value)));
+    let label =
+        label.map_or(String::new(), |(name, value)| format!(",{name}=\"{}\"", escaped(value)));
     format!("{name}{{job=\"{}\"{label}}} {value}", escaped(job))
 }
 
 /// The lines of `before` with values of the metric `name`.
 fn lines_of<'a>(before: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
-    before.lines().filter(move |line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{')))
+    before
+        .lines()
+        .filter(move |line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{')))
 }
 
 /// The text of the file after a run; `facts` are given if it succeeded, and `before` is the
@@ -171,11 +189,18 @@ fn text(before: &str, ended: &Ended, facts: Option<&Samples>) -> String {
             (LAST_RUN, _) | (LAST_SUCCESS, Some(_)) => one(name, ended.at as f64),
             (DURATION, _) => one(name, ended.duration_s),
             (EXIT_CODE, _) => one(name, ended.code.into()),
-            (RUNS, _) => ["success", "failure", "stopped"].map(|how| runs(before, ended, how)).to_vec(),
+            (RUNS, _) => {
+                ["success", "failure", "stopped"].map(|how| runs(before, ended, how)).to_vec()
+            }
             (_, Some(facts)) => {
                 let samples = facts.get(name).into_iter().flatten();
                 let text = |(label, value): &Sample| {
-                    line(name, job, label.as_ref().map(|(name, value)| (*name, value.as_str())), *value)
+                    line(
+                        name,
+                        job,
+                        label.as_ref().map(|(name, value)| (*name, value.as_str())),
+                        *value,
+                    )
                 };
                 samples.map(text).collect()
             }
@@ -183,7 +208,8 @@ fn text(before: &str, ended: &Ended, facts: Option<&Samples>) -> String {
         };
         if !lines.is_empty() {
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{}", lines.join("\n"));
+            let _ =
+                writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{}", lines.join("\n"));
         }
     }
     out
@@ -194,7 +220,9 @@ fn runs(before: &str, ended: &Ended, how: &str) -> String {
     let label = Some(("result", how));
     let zero = line(RUNS, &ended.job, label, 0.0);
     let head = zero.trim_end_matches('0');
-    let so_far = lines_of(before, RUNS).find_map(|line| line.strip_prefix(head)?.parse::<u32>().ok()).unwrap_or(0);
+    let so_far = lines_of(before, RUNS)
+        .find_map(|line| line.strip_prefix(head)?.parse::<u32>().ok())
+        .unwrap_or(0);
     line(RUNS, &ended.job, label, f64::from(so_far.saturating_add(u32::from(how == ended.how))))
 }
 
@@ -215,7 +243,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 fn before(path: &Path) -> Result<String> {
     match path.metadata() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Ok(of) if !of.is_file() || of.len() > FILE_BYTES_MAX => Err(Error::config(path, "no file of metrics")),
+        Ok(of) if !of.is_file() || of.len() > FILE_BYTES_MAX => {
+            Err(Error::config(path, "no file of metrics"))
+        }
         _ => std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e)),
     }
 }
@@ -260,7 +290,10 @@ mod tests {
     /// counters count.
     #[test]
     fn failures_keep_the_last_success() {
-        let facts = Samples::from([(EPOCH, vec![(None, 7.0)]), (STAGE, vec![(Some(("stage", "plan".into())), 0.25)])]);
+        let facts = Samples::from([
+            (EPOCH, vec![(None, 7.0)]),
+            (STAGE, vec![(Some(("stage", "plan".into())), 0.25)]),
+        ]);
         let first = text("", &ended(0, 100), Some(&facts));
         let second = text(&first, &ended(74, 200), None);
         let third = text(&second, &ended(74, 300), None);
@@ -273,7 +306,9 @@ mod tests {
         assert_eq!(value(&third, EXIT_CODE, ""), 74.0);
         assert_eq!(value(&third, EPOCH, ""), 7.0);
         assert_eq!([value(&third, RUNS, "success"), value(&third, RUNS, "failure")], [1.0, 2.0]);
-        assert!(third.contains(r#"pagefold_epoch_stage_seconds{job="a \"b\"\\c",stage="plan"} 0.25"#));
+        assert!(
+            third.contains(r#"pagefold_epoch_stage_seconds{job="a \"b\"\\c",stage="plan"} 0.25"#)
+        );
         assert!(!text("", &ended(74, 1), None).contains(LAST_SUCCESS));
     }
 }

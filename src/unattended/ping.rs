@@ -36,7 +36,10 @@ fn host(url: &str) -> &str {
 
 /// The text that a failed run sends.
 fn body(code: u8, line: &str) -> String {
-    let end = (0..=LINE_BYTES_MAX.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
+    let end = (0..=LINE_BYTES_MAX.min(line.len()))
+        .rev()
+        .find(|end| line.is_char_boundary(*end))
+        .unwrap_or(0);
     format!("exit code {code}: {}", &line[..end])
 }
 
@@ -49,7 +52,9 @@ impl Ping {
     /// Reports the start of the run, from a thread of its own.
     pub fn start(&mut self) {
         let url = with_ending(&self.url, "start");
-        let starting = thread::Builder::new().name("ping".into()).spawn(move || request(&url, host(&url), None));
+        let starting = thread::Builder::new()
+            .name("ping".into())
+            .spawn(move || request(&url, host(&url), None));
         // Without a thread only the end is reported.
         self.starting = starting.ok();
     }
@@ -81,7 +86,10 @@ mod tests {
     #[test]
     fn urls() {
         assert_eq!(with_ending("https://h.example/id", "start"), "https://h.example/id/start");
-        assert_eq!(with_ending("https://h.example/id/?a=/b", "fail"), "https://h.example/id/fail?a=/b");
+        assert_eq!(
+            with_ending("https://h.example/id/?a=/b", "fail"),
+            "https://h.example/id/fail?a=/b"
+        );
         assert_eq!(with_ending("https://h.example/id?a", ""), "https://h.example/id?a");
         assert_eq!(host("https://user:word@h.example:8/id"), "h.example:8");
         assert_eq!(host("http://h.example?id"), "h.example");

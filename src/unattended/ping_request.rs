@@ -9,7 +9,8 @@ use ureq::{Agent, Error};
 /// The limit for one try, from the name lookup to the last byte.
 const TRY: Duration = Duration::from_secs(3);
 /// The pause before each try.
-const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_millis(750)];
+const PAUSES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(250), Duration::from_millis(750)];
 
 /// Whether another try may succeed.
 fn may_pass(error: &Error) -> bool {

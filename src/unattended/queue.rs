@@ -19,7 +19,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// `TryAgain` if another run still holds it when `--wait` is over, or at once without `--wait`.
 pub fn lock(root: &Path, unattended: &cli::Unattended) -> Result<Option<Lock>> {
     let Some(wait) = unattended.wait else {
-        return if unattended.skip_if_running { Store::try_lock(root) } else { Store::lock(root).map(Some) };
+        return if unattended.skip_if_running {
+            Store::try_lock(root)
+        } else {
+            Store::lock(root).map(Some)
+        };
     };
     let started = Instant::now();
     let mut is_logged = false;
@@ -37,7 +41,11 @@ pub fn lock(root: &Path, unattended: &cli::Unattended) -> Result<Option<Lock>> {
             None => POLL_INTERVAL,
         };
         if left.is_zero() {
-            let line = format!("{}: another run is still at work after {} s", root.display(), waited.as_secs());
+            let line = format!(
+                "{}: another run is still at work after {} s",
+                root.display(),
+                waited.as_secs()
+            );
             return Err(Error::new(Kind::TryAgain, line));
         }
         thread::sleep(left.min(POLL_INTERVAL));

@@ -15,7 +15,9 @@ use workers::plan::inputs::Input;
 
 /// A crawl of `n` sound pages.
 fn sound(host: &str, n: u64) -> String {
-    (0..n).map(|n| line(&format!("http://{host}.example/{n}"), json!({ "text": text(n) }))).collect()
+    (0..n)
+        .map(|n| line(&format!("http://{host}.example/{n}"), json!({ "text": text(n) })))
+        .collect()
 }
 
 /// A Parquet file of these columns.
@@ -56,7 +58,8 @@ fn fails(bench: &Bench, arguments: &[&str], code: i32) -> String {
 fn rows() {
     let words = text(1);
     let urls = [Some("http://a.example/0"), None, Some("http://a.example/2"), Some("")];
-    let bytes = parquet(&[("url", &urls), ("text", &[Some(&words), Some(&words), None, Some(&words)])]);
+    let bytes =
+        parquet(&[("url", &urls), ("text", &[Some(&words), Some(&words), None, Some(&words)])]);
     let account = account(&crawl(&[("a.parquet", &bytes)], ""));
     assert_eq!(account.rejects_of("a.parquet"), [(1, "no_url"), (2, "no_text"), (3, "no_url")]);
     assert_eq!(account.pages.len(), 1);
@@ -122,12 +125,18 @@ fn companions() {
         ("csv", "python3"),
         ("pages.jsonl", "list of pages"),
     ] {
-        let line = report.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {report}"));
+        let line = report
+            .lines()
+            .find(|line| line.contains(name))
+            .unwrap_or_else(|| panic!("{name}: {report}"));
         assert!(line.contains(remedy), "{line}");
     }
     assert!(bench.run_well(&[]).contains("nothing due"));
     let stderr = fails(&bench, &["--set", "read.inputs=[\"in/a.zip\"]"], 65);
-    assert!(stderr.contains("in/a.zip is a zip archive") && stderr.contains("run unzip"), "{stderr}");
+    assert!(
+        stderr.contains("in/a.zip is a zip archive") && stderr.contains("run unzip"),
+        "{stderr}"
+    );
 }
 
 /// A named file that is not a crawl stops the run with a message, and nothing is committed.
@@ -159,8 +168,11 @@ fn the_first_reject_is_named() {
 /// limits give other records.
 #[test]
 fn a_corrected_job_reads_again() {
-    let lines: String =
-        (0..5).map(|n| format!("{}\n", json!({ "link": format!("http://a.example/{n}"), "text": text(n) }))).collect();
+    let lines: String = (0..5)
+        .map(|n| {
+            format!("{}\n", json!({ "link": format!("http://a.example/{n}"), "text": text(n) }))
+        })
+        .collect();
     let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
     fails(&bench, &[], 65);
     bench.run_well(&["--set", "read.fields.url=[\"link\"]"]);
@@ -182,7 +194,11 @@ fn changed_inputs() {
     planned.check_unchanged().expect("as it was");
     let set_time = |seconds: u64| {
         let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
-        std::fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(time)).expect("set");
+        std::fs::File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|file| file.set_modified(time))
+            .expect("set");
     };
     set_time(1_000_000);
     assert_eq!(planned.check_unchanged().expect_err("another time").kind(), Kind::TryAgain);
@@ -266,7 +282,10 @@ fn no_regular_files_by_pattern() {
 #[test]
 fn very_many_bad_records() {
     let lists = ["1", "4"].map(|threads| {
-        let bench = crawl(&[("a.jsonl", &b"no record\n".repeat(130_000)), ("b.jsonl", b"none either\n")], "");
+        let bench = crawl(
+            &[("a.jsonl", &b"no record\n".repeat(130_000)), ("b.jsonl", b"none either\n")],
+            "",
+        );
         bench.run_well(&[&TOLERANT[..], &["--threads", threads]].concat());
         assert_eq!(bench.summary()["counters"]["noted.rejects_unnamed"], 30_000);
         assert_eq!(bench.summary()["counters"]["rejected.bad_json"], 130_001);

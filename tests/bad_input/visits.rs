@@ -28,7 +28,11 @@ fn what_a_visit_does() {
         status(99, "404 Not Found"),
         warc("revisit", &url(98), "", b""),
     ];
-    let rows = [(11, json!({ "deleted": true })), (12, json!({ "op": "remove" })), (13, json!({ "text": 7 }))];
+    let rows = [
+        (11, json!({ "deleted": true })),
+        (12, json!({ "op": "remove" })),
+        (13, json!({ "text": 7 })),
+    ];
     let rows: String = rows.into_iter().map(|(n, more)| line(&url(n), more)).collect();
     add(&bench, &[("2.warc", &second.concat()), ("3.jsonl", rows.as_bytes())]);
     let after = account(&bench);
@@ -48,7 +52,8 @@ fn what_a_visit_does() {
 fn flags_have_no_history() {
     let broken = "gut \u{fffd}\u{fffd} ".repeat(60);
     let row = line("http://a.example/1", json!({ "text": broken }));
-    let served = response("http://a.example/2", "200 OK", "", format!("<p>{broken}</p>").as_bytes());
+    let served =
+        response("http://a.example/2", "200 OK", "", format!("<p>{broken}</p>").as_bytes());
     let bench = crawl(&[("1.jsonl", row.as_bytes())], "");
     bench.run_well(&[]);
     add(&bench, &[("2.warc", &served)]);
@@ -58,7 +63,9 @@ fn flags_have_no_history() {
     let scratch = crawl(&[("2.warc", &served)], "");
     scratch.run_well(&[]);
     assert_eq!(bench.tables(), scratch.tables());
-    let rows = |bench: &Bench| bench.multisets().into_iter().filter(|(_, (rows, _))| *rows > 0).collect::<Vec<_>>();
+    let rows = |bench: &Bench| {
+        bench.multisets().into_iter().filter(|(_, (rows, _))| *rows > 0).collect::<Vec<_>>()
+    };
     assert_eq!(rows(&bench), rows(&scratch));
 }
 
@@ -66,7 +73,8 @@ fn flags_have_no_history() {
 /// guard against a source that folds into few clusters speaks, and passes when it is allowed.
 #[test]
 fn one_text_many_times() {
-    let mirror = |n: u64| line(&format!("http://h{}.example/{n}", n % 10), json!({ "text": text(1) }));
+    let mirror =
+        |n: u64| line(&format!("http://h{}.example/{n}", n % 10), json!({ "text": text(1) }));
     let lines: String = (0..20_000).map(mirror).collect();
     let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
     let refused = bench.run(&[]);
@@ -76,7 +84,10 @@ fn one_text_many_times() {
     bench.run_well(&["--allow", "source_folded"]);
     let (summary, clusters) = (bench.summary(), bench.lines("clusters"));
     let count = |name: &str| summary[name].as_u64();
-    assert_eq!((count("pages"), count("contents"), count("pairs")), (Some(20_000), Some(1), Some(0)));
+    assert_eq!(
+        (count("pages"), count("contents"), count("pairs")),
+        (Some(20_000), Some(1), Some(0))
+    );
     assert_eq!((count("kept"), count("folded_identical")), (Some(1), Some(19_999)));
     assert_eq!(clusters.len(), 1);
     for (name, n) in [("pages", 20_000), ("contents", 1), ("hosts", 10), ("diameter", 0)] {
@@ -114,15 +125,21 @@ fn twice_in_an_epoch() {
         .iter()
         .enumerate()
         .filter(|(_, (_, newer))| newer["deleted"].is_null())
-        .map(|(n, (_, newer))| line(&format!("http://c.example/{n}"), json!({ "text": newer["text"] })))
+        .map(|(n, (_, newer))| {
+            line(&format!("http://c.example/{n}"), json!({ "text": newer["text"] }))
+        })
         .collect();
-    let files = [("1.jsonl", one.as_bytes()), ("2.jsonl", other.as_bytes()), ("3.jsonl", wins.as_bytes())];
+    let files =
+        [("1.jsonl", one.as_bytes()), ("2.jsonl", other.as_bytes()), ("3.jsonl", wins.as_bytes())];
     let account = account(&crawl(&files, ""));
     for n in [0, 1, 2, 3, 5, 6] {
         let content = |host: &str| account.content(&format!("http://{host}.example/{n}"));
         assert_eq!((content("a"), content("b")), (content("c"), content("c")), "{n}");
     }
-    assert!(!account.pages.contains_key("http://a.example/4") && !account.pages.contains_key("http://b.example/4"));
+    assert!(
+        !account.pages.contains_key("http://a.example/4")
+            && !account.pages.contains_key("http://b.example/4")
+    );
     assert_eq!(account.content("http://a.example/tie"), account.content("http://b.example/tie"));
 }
 
@@ -130,7 +147,8 @@ fn twice_in_an_epoch() {
 /// the page.
 #[test]
 fn dates_ahead() {
-    let row = |date: &str, n: u64| line("http://a.example/", json!({ "date": date, "text": text(n) }));
+    let row =
+        |date: &str, n: u64| line("http://a.example/", json!({ "date": date, "text": text(n) }));
     let bench = crawl(&[("1.jsonl", row("2999-01-01", 1).as_bytes())], "");
     let first = account(&bench);
     assert_eq!(first.noted.get("future_date"), Some(&1), "{:?}", first.noted);
@@ -144,16 +162,31 @@ fn dates_ahead() {
 /// join them all. One without any word is too short to be compared.
 #[test]
 fn short_texts() {
-    let texts = ["", " \n\u{200b}", "", "alpha", "beta", "gamma", "alpha beta gamma", "Alpha", "!?", "一"];
+    let texts =
+        ["", " \n\u{200b}", "", "alpha", "beta", "gamma", "alpha beta gamma", "Alpha", "!?", "一"];
     let url = |n: usize| format!("http://a.example/{n}");
-    let lines: String = texts.iter().enumerate().map(|(n, text)| line(&url(n), json!({ "text": text }))).collect();
+    let lines: String =
+        texts.iter().enumerate().map(|(n, text)| line(&url(n), json!({ "text": text }))).collect();
     let empty = [
         response("http://b.example/0", "200 OK", "", b""),
-        response("http://b.example/1", "200 OK", "", b"<html><head><title>t</title></head><body></body></html>"),
-        response("http://b.example/2", "200 OK", "", b"<html><body><script>load()</script><img src=x></body></html>"),
+        response(
+            "http://b.example/1",
+            "200 OK",
+            "",
+            b"<html><head><title>t</title></head><body></body></html>",
+        ),
+        response(
+            "http://b.example/2",
+            "200 OK",
+            "",
+            b"<html><body><script>load()</script><img src=x></body></html>",
+        ),
     ];
-    let menu = |items: &str| format!("<html><body><div class=nav><ul>{items}</ul></div></body></html>");
-    let item = |n: u64| format!("<li><a href=/{n}>{}</a></li>", text(n).split(' ').next().unwrap_or_default());
+    let menu =
+        |items: &str| format!("<html><body><div class=nav><ul>{items}</ul></div></body></html>");
+    let item = |n: u64| {
+        format!("<li><a href=/{n}>{}</a></li>", text(n).split(' ').next().unwrap_or_default())
+    };
     let menus = [(3, 0..5), (4, 1..6)].map(|(n, range): (u64, std::ops::Range<u64>)| {
         let items: String = range.map(item).collect();
         response(&format!("http://b.example/{n}"), "200 OK", "", menu(&items).as_bytes())

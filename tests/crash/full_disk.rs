@@ -9,7 +9,10 @@ const PLENTY: &str = "size=64m,nr_inodes=10000";
 /// The use of the file system at `folder`: KiB, and files.
 fn used(folder: &Path) -> [u64; 2] {
     let of = |column: &str| {
-        let output = std::process::Command::new("df").args(["-k", &format!("--output={column}")]).arg(folder).output();
+        let output = std::process::Command::new("df")
+            .args(["-k", &format!("--output={column}")])
+            .arg(folder)
+            .output();
         let text = String::from_utf8(output.expect("started").stdout).expect("UTF-8");
         text.lines().last().and_then(|number| number.trim().parse().ok()).expect("a number")
     };
@@ -27,7 +30,8 @@ fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize>
     for (what, limit, step) in [(0, "size", 4), (1, "nr_inodes", 1)] {
         for room in 0.. {
             let bench = scene.empty_bench();
-            let mount = Mount::new(bench.at(folder), &["-t", "tmpfs", "-o", PLENTY, "pagefold-test"])?;
+            let mount =
+                Mount::new(bench.at(folder), &["-t", "tmpfs", "-o", PLENTY, "pagefold-test"])?;
             scene.fill(&bench);
             let limited = used(&bench.at(folder))[what] + room * step;
             let unit = if what == 0 { "k" } else { "" };
@@ -44,11 +48,16 @@ fn filled(scene: &Scene, folder: &str, code: i32, epoch: usize) -> Option<usize>
             assert_eq!(output.status.code(), Some(code), "{what}");
             let line = failure(stderr);
             assert!(line.lines().count() == 1, "{what}");
-            assert!(line.starts_with("cannot ") && line.contains("No space left on device"), "{what}");
+            assert!(
+                line.starts_with("cannot ") && line.contains("No space left on device"),
+                "{what}"
+            );
             let named = line.split([' ', ':']).find(|word| word.starts_with(&format!("{folder}/")));
             let named = named.unwrap_or_else(|| panic!("no file is named: {what}"));
             // Some names contain the process's id.
-            files.insert(named.split('.').filter(|part| part.parse::<u32>().is_err()).collect::<String>());
+            files.insert(
+                named.split('.').filter(|part| part.parse::<u32>().is_err()).collect::<String>(),
+            );
             assert_eq!(scene.epoch(&bench, &what), epoch, "{what}");
             mount.change(PLENTY);
             scene.run_again(&bench, &what);

@@ -39,7 +39,8 @@ fn killed_at_any_moment() {
             let way = killed % 3;
             let delay_us = random.below(undisturbed_us[way as usize] * 12 / 10);
             let what = format!("kill {killed}, way {way}, after {delay_us} us");
-            let mut command = bench.command(&arguments(way, &cluster).each_ref().map(String::as_str));
+            let mut command =
+                bench.command(&arguments(way, &cluster).each_ref().map(String::as_str));
             let stderr = File::create(bench.at("stderr")).expect("created");
             let mut child = command.stdout(Stdio::null()).stderr(stderr).spawn().expect("started");
             std::thread::sleep(Duration::from_micros(delay_us));
@@ -69,7 +70,8 @@ fn killed_at_any_moment() {
 /// holds the launcher's lock on the store, and must not be stopped.
 fn children(id: u32) -> Vec<u32> {
     let program = |id: u32| std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    let children =
+        std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
     let children = children.split_whitespace().filter_map(|child| child.parse().ok());
     children.filter(|child| program(*child) != program(id)).collect()
 }
@@ -88,7 +90,8 @@ impl Stopped {
     fn signal(&self, signal: &str) {
         for id in &self.0 {
             // A process that has ended needs no signal.
-            let _ = Command::new("kill").args([signal, &id.to_string()]).stderr(Stdio::null()).status();
+            let _ =
+                Command::new("kill").args([signal, &id.to_string()]).stderr(Stdio::null()).status();
         }
     }
 }
@@ -119,10 +122,14 @@ fn workers_left_behind() {
         // it.
         let cluster = bench.hosts();
         let mut command = bench.command(&["--cluster", &cluster]);
-        let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+        let mut launcher =
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
         let began = Instant::now();
         while children(launcher.id()).is_empty() && launcher.try_wait().expect("asked").is_none() {
-            assert!(began.elapsed() < Duration::from_secs(30), "round {round}: the launcher starts no worker");
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "round {round}: the launcher starts no worker"
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_millis(random.below(40)));

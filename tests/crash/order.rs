@@ -51,21 +51,27 @@ impl Volatile {
 
     /// The part of the file at `path` that is not durable, if any; the names of its folders count.
     fn of(&self, path: &str) -> Option<&String> {
-        let mut names = std::iter::successors(Some(path), |path| Some(folder_of(path)).filter(|path| !path.is_empty()));
+        let mut names = std::iter::successors(Some(path), |path| {
+            Some(folder_of(path)).filter(|path| !path.is_empty())
+        });
         self.bytes.get(path).or_else(|| names.find_map(|path| self.names.get(path)))
     }
 }
 
 /// All files that the head of `bench` refers to.
 fn referenced(bench: &Bench) -> Vec<String> {
-    let head = workers::store::manifest::head(&bench.at("store")).expect("readable").expect("committed").manifest;
-    let segments = head
-        .tables
-        .iter()
-        .flat_map(|(table, state)| state.segments().map(move |segment| format!("{table}/{}.arrow", segment.digest)));
+    let head = workers::store::manifest::head(&bench.at("store"))
+        .expect("readable")
+        .expect("committed")
+        .manifest;
+    let segments = head.tables.iter().flat_map(|(table, state)| {
+        state.segments().map(move |segment| format!("{table}/{}.arrow", segment.digest))
+    });
     let rejects = head.rejects.iter().map(|file| format!("rejects/{}.jsonl", file.digest));
-    let consumed = head.consumed.iter().map(|consumed| format!("consumed/{}.jsonl", consumed.file.digest));
-    let data = segments.chain(rejects).chain(consumed).map(|path| format!("{{folder}}/store/data/{path}"));
+    let consumed =
+        head.consumed.iter().map(|consumed| format!("consumed/{}.jsonl", consumed.file.digest));
+    let data =
+        segments.chain(rejects).chain(consumed).map(|path| format!("{{folder}}/store/data/{path}"));
     data.chain(["{folder}/store/FORMAT".to_owned()]).collect()
 }
 
@@ -81,16 +87,25 @@ fn check_order(bench: &Bench, mut volatile: Volatile, calls: &[Call], what: &str
     let commit = calls.iter().position(is_commit).expect("a commit");
     calls[..commit].iter().for_each(|call| volatile.take(call));
     for file in referenced(bench) {
-        assert_eq!(volatile.of(&file), None, "{what}: {file} can be lost though the manifest names it");
+        assert_eq!(
+            volatile.of(&file),
+            None,
+            "{what}: {file} can be lost though the manifest names it"
+        );
     }
     assert!(
         !volatile.bytes.contains(&calls[commit].path),
         "{what}: the manifest has its name before its bytes are durable"
     );
     volatile.take(&calls[commit]);
-    let acknowledged = calls[commit..].iter().position(|call| call.path.ends_with(STDERR)).expect("a log");
+    let acknowledged =
+        calls[commit..].iter().position(|call| call.path.ends_with(STDERR)).expect("a log");
     calls[commit + 1..commit + acknowledged].iter().for_each(|call| volatile.take(call));
-    assert_eq!(volatile.of(&calls[commit].to), None, "{what}: acknowledged though the manifest can be lost");
+    assert_eq!(
+        volatile.of(&calls[commit].to),
+        None,
+        "{what}: acknowledged though the manifest can be lost"
+    );
 }
 
 /// On any file system that follows POSIX, a power cut loses no acknowledged epoch and leaves no
@@ -104,11 +119,15 @@ fn names_are_durable_in_order() {
         return;
     }
     let scene = Scene::new();
-    for (store, make) in [("a new store", Scene::empty_bench as fn(&Scene) -> Bench), ("a store", Scene::bench)] {
+    for (store, make) in
+        [("a new store", Scene::empty_bench as fn(&Scene) -> Bench), ("a store", Scene::bench)]
+    {
         let bench = make(&scene);
         let calls = strace::calls(&bench);
         check_order(&bench, Volatile::default(), &calls, store);
-        let head = workers::store::manifest::head(&bench.at("store")).expect("readable").expect("committed");
+        let head = workers::store::manifest::head(&bench.at("store"))
+            .expect("readable")
+            .expect("committed");
         let plan = head.manifest.plan;
         let mut volatile = Volatile::default();
         let mut fsyncs = 0;
@@ -117,7 +136,10 @@ fn names_are_durable_in_order() {
             // A new store has a random id, and so has its plan.
             let is_there_again = store == "a store" || !call.aim.contains(&plan);
             if call.name.starts_with("fsync") && !call.is_hidden && is_there_again {
-                let what = format!("{store} after a kill at {} of {} no. {}", call.name, call.aim, call.nth);
+                let what = format!(
+                    "{store} after a kill at {} of {} no. {}",
+                    call.name, call.aim, call.nth
+                );
                 let bench = make(&scene);
                 let status = strace::struck(&bench, call, "signal=SIGKILL");
                 assert_eq!(status.code(), None, "{what}: not killed");

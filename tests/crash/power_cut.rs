@@ -72,7 +72,8 @@ fn power_cuts() {
         } else {
             let delay_us = random.below(run_us);
             let mut command = bench.command(&["--threads", "2"]);
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+            let mut child =
+                command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
             std::thread::sleep(Duration::from_micros(delay_us));
             stop(child.id());
             copy(&bench.at("disk.img"), &after.at("disk.img"));

@@ -8,8 +8,7 @@ use std::process::{Command, Output, Stdio};
 /// Character n-grams need no dictionary, whose loading would take most of so small a run. The
 /// numeral veto is off because the words of these texts are numbered. Who represented a cluster
 /// before counts, so that an attempt that took what another one left for the past would show.
-const JOB: &str =
-    "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n[keep]\nby = [\"incumbent\", \"newest\"]\n";
+const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n[keep]\nby = [\"incumbent\", \"newest\"]\n";
 
 /// A store of one epoch, the input of a second one, and what an undisturbed second epoch leaves.
 pub struct Scene {
@@ -34,9 +33,11 @@ fn first_night() -> String {
 
 /// Pages disappear, change, appear and become copies of others; one record of 25 is bad.
 fn second_night() -> String {
-    let mut lines: String = (1..70).step_by(5).map(|n| page(n, 200 + n, &text((n + 3) / 5, n % 4))).collect();
+    let mut lines: String =
+        (1..70).step_by(5).map(|n| page(n, 200 + n, &text((n + 3) / 5, n % 4))).collect();
     for n in (0..60).step_by(6) {
-        writeln!(lines, "{{\"url\":\"{}\",\"date\":{},\"deleted\":true}}", url(n), 200 + n).expect("a string");
+        writeln!(lines, "{{\"url\":\"{}\",\"date\":{},\"deleted\":true}}", url(n), 200 + n)
+            .expect("a string");
     }
     lines + "{broken\n"
 }
@@ -55,7 +56,9 @@ impl Scene {
         after.run_well(&["--threads", "2"]);
         let (multisets, results) = ([first, after.multisets()], after.results());
         assert!(
-            multisets[0] != multisets[1] && !results["rejects.jsonl"].is_empty() && !results["pairs.jsonl"].is_empty()
+            multisets[0] != multisets[1]
+                && !results["rejects.jsonl"].is_empty()
+                && !results["pairs.jsonl"].is_empty()
         );
         let blind = Bench::in_memory(inputs.path(), JOB);
         copy_folder(&after.at("store"), &blind.at("store"));
@@ -86,7 +89,9 @@ impl Scene {
     pub fn epoch(&self, bench: &Bench, what: &str) -> usize {
         let verify = bench.pagefold("verify", &["--full"]);
         assert!(verify.status.success(), "{what}: {}", told(&verify));
-        let head = workers::store::manifest::head(&bench.at("store")).expect("readable").expect("the first epoch");
+        let head = workers::store::manifest::head(&bench.at("store"))
+            .expect("readable")
+            .expect("the first epoch");
         let epoch = head.manifest.epoch as usize;
         assert!(epoch == 1 || epoch == 2, "{what}: epoch {epoch}");
         assert_eq!(bench.multisets(), self.multisets[epoch - 1], "{what}: epoch {epoch}");
@@ -124,14 +129,18 @@ impl Mount {
         let output = Command::new("mount").args(arguments).arg(&folder).output();
         let mounted = output.as_ref().is_ok_and(|output| output.status.success());
         if !mounted {
-            skip(&format!("cannot mount: {}", output.map_or_else(|e| e.to_string(), |output| told(&output))));
+            skip(&format!(
+                "cannot mount: {}",
+                output.map_or_else(|e| e.to_string(), |output| told(&output))
+            ));
         }
         mounted.then_some(Mount(folder))
     }
 
     /// Mounts it again with other `options`.
     pub fn change(&self, options: &str) {
-        let status = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status();
+        let status =
+            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status();
         assert!(status.expect("started").success(), "cannot remount with {options}");
     }
 }
@@ -139,7 +148,8 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         let unmounted = |lazily: &[&str]| {
-            let status = Command::new("umount").args(lazily).arg(&self.0).stderr(Stdio::null()).status();
+            let status =
+                Command::new("umount").args(lazily).arg(&self.0).stderr(Stdio::null()).status();
             status.is_ok_and(|status| status.success())
         };
         // A lazy unmount takes effect when its last user has gone.

@@ -38,7 +38,18 @@ pub struct Call {
 /// Whether strace is installed and may trace; if not, the test is skipped.
 pub fn is_allowed() -> bool {
     let mut strace = Command::new("strace");
-    strace.args(["-D", "-f", "-qqq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "-P", "/", "true"]);
+    strace.args([
+        "-D",
+        "-f",
+        "-qqq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "inject=fsync:error=EIO",
+        "-P",
+        "/",
+        "true",
+    ]);
     let allowed = strace.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
     if !allowed {
         skip("strace is missing or may not trace");
@@ -53,7 +64,11 @@ pub fn is_allowed() -> bool {
 fn run(bench: &Bench, script: &str, aim: &str, options: &[&str]) -> ExitStatus {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, aim]).args(options);
-    shell.arg(crate::workbench::pagefold()).arg("run").arg(bench.at("job.toml")).args(["--threads", "1"]);
+    shell
+        .arg(crate::workbench::pagefold())
+        .arg("run")
+        .arg(bench.at("job.toml"))
+        .args(["--threads", "1"]);
     let file = |name: &str| File::create(bench.at(name)).expect("created");
     shell.stdin(Stdio::null()).stdout(file(STDOUT)).stderr(file(STDERR)).env_remove("RUST_LOG");
     shell.status().expect("started")
@@ -74,12 +89,18 @@ pub fn struck(bench: &Bench, call: &Call, fault: &str) -> ExitStatus {
 pub fn calls(bench: &Bench) -> Vec<Call> {
     let log = bench.at("strace.log");
     let path = log.to_str().expect("UTF-8");
-    let status = run(bench, "exec strace \"$@\"", "sh", &["-f", "-y", "-s", "0", "-qqq", "-o", path, "-e", CHANGES]);
+    let status = run(
+        bench,
+        "exec strace \"$@\"",
+        "sh",
+        &["-f", "-y", "-s", "0", "-qqq", "-o", path, "-e", CHANGES],
+    );
     assert!(status.success(), "{}", std::fs::read_to_string(bench.at(STDERR)).expect("readable"));
     let log = std::fs::read_to_string(log).expect("readable");
     let main = log.split_whitespace().next().expect("a call").to_owned();
     let folder = folder(bench);
-    let place = |text: &str| text.replace(&folder, "{folder}").replace(&format!(".{main}."), ".{pid}.");
+    let place =
+        |text: &str| text.replace(&folder, "{folder}").replace(&format!(".{main}."), ".{pid}.");
     let mut counts: BTreeMap<(String, String, String), usize> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     let mut calls = Vec::new();
@@ -87,7 +108,8 @@ pub fn calls(bench: &Bench) -> Vec<Call> {
         let Some((thread, line)) = line.split_once(' ') else { continue };
         let Some(mut call) = call(&place(line.trim_start())) else { continue };
         if call.path.starts_with("{folder}") {
-            let nth = counts.entry((thread.to_owned(), call.name.clone(), call.aim.clone())).or_default();
+            let nth =
+                counts.entry((thread.to_owned(), call.name.clone(), call.aim.clone())).or_default();
             *nth += 1;
             (call.nth, call.is_main) = (*nth, thread == main);
             let is_first = seen.insert((call.name.clone(), call.aim.clone(), *nth));

@@ -93,13 +93,18 @@ fn syscalls_fail() {
     }
     let scene = Scene::new();
     let calls = strace::calls(&scene.bench());
-    let committed = calls.iter().position(|call| call.name.starts_with("link") && call.to.contains("/manifest/"));
+    let committed = calls
+        .iter()
+        .position(|call| call.name.starts_with("link") && call.to.contains("/manifest/"));
     let first = calls.iter().position(|call| call.path.starts_with("{folder}/store/data/"));
     let window = first.expect("segments")..=committed.expect("a commit");
     let sites = calls.iter().enumerate().filter(|(_, call)| !call.is_hidden);
-    let all = sites.flat_map(|(at, call)| faults(call).into_iter().map(move |fault| (at, call, fault)));
+    let all =
+        sites.flat_map(|(at, call)| faults(call).into_iter().map(move |fault| (at, call, fault)));
     let is_first = |(at, call, fault): &(usize, &Call, Fault)| {
-        window.contains(at) && is_of(call, &["fsync", "fdatasync", "link", "rename"]) && *fault != Fault::FullDisk
+        window.contains(at)
+            && is_of(call, &["fsync", "fdatasync", "link", "rename"])
+            && *fault != Fault::FullDisk
     };
     let (mut strikes, others): (Vec<_>, Vec<_>) = all.partition(is_first);
     let strikes_all = match std::env::var("PAGEFOLD_SYSCALLS").as_deref() {
@@ -130,10 +135,17 @@ fn syscalls_fail() {
         }
     });
     println!("{} calls, {} strikes", calls.len(), strikes.len());
-    println!("{:10} {:8} {:>5} {:>6} {:>5} {:>5}", "call", "fault", "runs", "before", "after", "wrong");
+    println!(
+        "{:10} {:8} {:>5} {:>6} {:>5} {:>5}",
+        "call", "fault", "runs", "before", "after", "wrong"
+    );
     let left = left.into_inner().expect("no panic");
     for ((name, fault), [runs, before, after, wrong]) in &left {
         println!("{name:10} {:8} {runs:5} {before:6} {after:5} {wrong:5}", format!("{fault:?}"));
     }
-    assert_eq!(left.values().map(|row| row[3]).sum::<u64>(), 0, "strikes that went wrong, see above");
+    assert_eq!(
+        left.values().map(|row| row[3]).sum::<u64>(),
+        0,
+        "strikes that went wrong, see above"
+    );
 }

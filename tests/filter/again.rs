@@ -13,11 +13,13 @@ fn it_goes_on_where_it_was() {
     let bench = Bench::new(Path::new("in"), "");
     crawl(&bench.at("in"));
     bench.run_well(&["--set", "read.rejects_max=1"]);
-    let arguments =
-        |dir: &str| ["--to".to_owned(), format!("{dir}/kept"), "--removed".into(), format!("{dir}/removed")];
+    let arguments = |dir: &str| {
+        ["--to".to_owned(), format!("{dir}/kept"), "--removed".into(), format!("{dir}/removed")]
+    };
     let run = |dir: &str, more: &[&str]| {
         let arguments = arguments(dir);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> =
+            arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
         filter(&bench, &arguments)
     };
     let first = run("one", &["--threads", "1"]);
@@ -59,8 +61,17 @@ fn killed_at_any_moment() {
     crawl(&bench.at("in"));
     bench.run_well(&["--set", "read.rejects_max=1"]);
     let arguments = |dir: &str| {
-        let [to, removed, records] = ["kept", "removed", "records"].map(|name| format!("{dir}/{name}"));
-        ["--to".into(), to, "--removed".into(), removed, "--records".into(), records, "--revisits".into()]
+        let [to, removed, records] =
+            ["kept", "removed", "records"].map(|name| format!("{dir}/{name}"));
+        [
+            "--to".into(),
+            to,
+            "--removed".into(),
+            removed,
+            "--records".into(),
+            records,
+            "--revisits".into(),
+        ]
     };
     let undisturbed = arguments("whole");
     let started = std::time::Instant::now();

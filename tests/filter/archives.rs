@@ -15,7 +15,8 @@ pub fn headers(archive: &[u8]) -> Vec<BTreeMap<String, String>> {
         let end = rest.windows(4).position(|part| part == b"\r\n\r\n").expect("a header") + 4;
         let header = std::str::from_utf8(&rest[..end]).expect("UTF-8");
         let fields = header.lines().filter_map(|line| line.split_once(": "));
-        let fields: BTreeMap<String, String> = fields.map(|(name, value)| (name.into(), value.into())).collect();
+        let fields: BTreeMap<String, String> =
+            fields.map(|(name, value)| (name.into(), value.into())).collect();
         let body: usize = fields["Content-Length"].parse().expect("a length");
         rest = rest[end + body..].strip_prefix(b"\r\n\r\n").expect("the end of a record");
         records.push(fields);
@@ -48,12 +49,21 @@ fn archives_are_sound_for_warcio() {
             for part in [&kept, &removed] {
                 let path = bench.at(part).join(name);
                 let records = headers(&std::fs::read(&path).expect("written"));
-                found += records.iter().filter(|fields| !fields.contains_key("WARC-Refers-To")).count();
+                found +=
+                    records.iter().filter(|fields| !fields.contains_key("WARC-Refers-To")).count();
                 let (index, check) = (warcio("index", &path), warcio("check", &path));
                 for output in [&index, &check] {
-                    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+                    assert!(
+                        output.status.success(),
+                        "{name}: {}",
+                        String::from_utf8_lossy(&output.stdout)
+                    );
                 }
-                assert_eq!(String::from_utf8(index.stdout).expect("UTF-8").lines().count(), records.len(), "{name}");
+                assert_eq!(
+                    String::from_utf8(index.stdout).expect("UTF-8").lines().count(),
+                    records.len(),
+                    "{name}"
+                );
             }
             assert_eq!(found, originals, "{name}");
         }
@@ -93,7 +103,8 @@ fn records_of_a_wacz() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
     let members = |file| records(file).iter().flat_map(|record| gzip(record)).collect::<Vec<u8>>();
     let (a, b, c) = (members(3), records(4).concat(), gzip(&records(5).concat()));
-    let bytes = zip(&[("archive/a.warc.gz", &a), ("archive/b.warc", &b), ("archive/c.warc.gz", &c)]);
+    let bytes =
+        zip(&[("archive/a.warc.gz", &a), ("archive/b.warc", &b), ("archive/c.warc.gz", &c)]);
     std::fs::create_dir(bench.at("in")).expect("made");
     std::fs::write(bench.at("in/x.wacz"), &bytes).expect("written");
     bench.run_well(&[]);
@@ -106,10 +117,13 @@ fn records_of_a_wacz() {
     assert_rows_are_members(&bench, &rows, (3..6).map(|file| records(file).len() as u64).sum());
     let mut alone = 0;
     for row in rows.iter().filter(|row| row["warc_record_offset"].is_u64()) {
-        let [offset, length] =
-            ["warc_record_offset", "warc_record_length"].map(|n| row[n].as_u64().expect("n") as usize);
+        let [offset, length] = ["warc_record_offset", "warc_record_length"]
+            .map(|n| row[n].as_u64().expect("n") as usize);
         let record = String::from_utf8(decoded(&bytes[offset..offset + length])).expect("UTF-8");
-        assert!(record.starts_with("WARC/1.0") && record.contains(word(row, "warc_record_id")), "{row}: {record}");
+        assert!(
+            record.starts_with("WARC/1.0") && record.contains(word(row, "warc_record_id")),
+            "{row}: {record}"
+        );
         assert_eq!(record.matches("WARC/1.0").count(), 1, "{row}");
         alone += 1;
     }

@@ -18,7 +18,9 @@ fn page(url: &str, date: &str, text: &str) -> Vec<u8> {
 
 /// The record of a crawler for which `url` had the bytes that `of` had on `of_date`.
 fn mirror(url: &str, of: &str, of_date: Option<&str>) -> Vec<u8> {
-    let date = of_date.map(|date| format!("WARC-Refers-To-Date: {date}T00:00:00Z\r\n")).unwrap_or_default();
+    let date = of_date
+        .map(|date| format!("WARC-Refers-To-Date: {date}T00:00:00Z\r\n"))
+        .unwrap_or_default();
     let fields = format!("WARC-Refers-To-Target-URI: {of}\r\n{date}");
     warc("revisit", url, "2024-03-01", 2, &fields, b"")
 }
@@ -63,7 +65,8 @@ fn revisits_of_other_urls_are_mirrors() {
         ("http://self.example/", ("seen", "")),
     ]);
     let members = bench.lines("members");
-    let member = |url: &str| members.iter().find(|member| word(member, "url") == url).expect("a member");
+    let member =
+        |url: &str| members.iter().find(|member| word(member, "url") == url).expect("a member");
     for url in [FRONT, "http://copy.example/"] {
         let is_shown = member(url)["is_representative"] == true;
         expected.insert(url, (if is_shown { "kept" } else { "folded" }, ""));

@@ -18,7 +18,9 @@ fn revisits_stand_for_what_folds() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
     crawl(&bench.at("in"));
     // Archives alone, so that most clusters are represented by one of their records.
-    for name in files(&bench.at("in")).into_keys().filter(|name| !name.to_string_lossy().contains(".warc")) {
+    for name in
+        files(&bench.at("in")).into_keys().filter(|name| !name.to_string_lossy().contains(".warc"))
+    {
         std::fs::remove_file(bench.at("in").join(name)).expect("there");
     }
     std::fs::write(bench.at("in/z.jsonl"), lines(20)).expect("written");
@@ -37,8 +39,11 @@ fn revisits_stand_for_what_folds() {
         .filter(|row| is_warc(row) && word(row, "verdict") == "folded")
         .filter_map(|row| {
             let of = shown.get(word(row, "representative"))?;
-            Some(["warc_filename", "url"].map(|name| word(row, name).to_owned()))
-                .map(|[file, url]| [file, url, word(of, "url").into(), word(of, "warc_record_id").into()])
+            Some(["warc_filename", "url"].map(|name| word(row, name).to_owned())).map(
+                |[file, url]| {
+                    [file, url, word(of, "url").into(), word(of, "warc_record_id").into()]
+                },
+            )
         })
         .collect();
     let mut found = Vec::new();
@@ -49,15 +54,26 @@ fn revisits_stand_for_what_folds() {
             if let Some(of) = fields.get("WARC-Refers-To") {
                 let field = |name: &str| fields[name].clone();
                 assert_eq!(fields["WARC-Type"], "revisit");
-                assert!(fields["WARC-Profile"].starts_with("urn:pagefold:"), "no digest says that it is identical");
+                assert!(
+                    fields["WARC-Profile"].starts_with("urn:pagefold:"),
+                    "no digest says that it is identical"
+                );
                 assert_eq!(fields["Content-Type"], "application/http; msgtype=response");
                 assert_eq!(fields["WARC-Date"].len(), fields["WARC-Refers-To-Date"].len());
                 let name = name.to_str().expect("UTF-8").to_owned();
-                found.push([name, field("WARC-Target-URI"), field("WARC-Refers-To-Target-URI"), of.clone()]);
+                found.push([
+                    name,
+                    field("WARC-Target-URI"),
+                    field("WARC-Refers-To-Target-URI"),
+                    of.clone(),
+                ]);
             }
         }
     }
-    assert!(found.iter().all(|[.., of]| ids.get(of) == Some(&1)), "a revisit refers to a record that is kept");
+    assert!(
+        found.iter().all(|[.., of]| ids.get(of) == Some(&1)),
+        "a revisit refers to a record that is kept"
+    );
     expected.sort();
     found.sort();
     assert_eq!(found, expected);

@@ -24,7 +24,11 @@ fn items(file: u64) -> Vec<Item> {
         let url = format!("http://h{}.example/{}", n % 3, (file * 17 + n) % 40);
         items.push((url.clone(), "2024-01-01", Some(text(n % 9, n % 4))));
         match n % 5 {
-            0 => items.push((url.replace(".example/", ".example:80/") + "#top", "2024-01-02", Some(text(n % 9, 0)))),
+            0 => items.push((
+                url.replace(".example/", ".example:80/") + "#top",
+                "2024-01-02",
+                Some(text(n % 9, 0)),
+            )),
             1 => items.push((url, "2023-01-01", Some(text(n, 9)))),
             2 => items.push((format!("http://h{}.example/x{n}", n % 3), "2024-02-01", None)),
             _ => {}
@@ -91,22 +95,31 @@ fn arc(file: u64) -> Vec<Vec<u8>> {
         let date = date.replace('-', "") + "000000";
         format!("{url} 192.0.2.1 {date} text/plain {}\n{body}\n", body.len()).into_bytes()
     };
-    let head = b"filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n".to_vec();
-    std::iter::once(head).chain(items(file).into_iter().filter(|item| item.2.is_some()).map(page)).collect()
+    let head =
+        b"filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n".to_vec();
+    std::iter::once(head)
+        .chain(items(file).into_iter().filter(|item| item.2.is_some()).map(page))
+        .collect()
 }
 
 /// A table with nested columns and nulls, in row groups of seven rows.
 fn table(file: u64, compression: Compression) -> Vec<u8> {
     let items = items(file);
-    let texts = |of: fn(&Item) -> Option<&str>| Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef;
+    let texts = |of: fn(&Item) -> Option<&str>| {
+        Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef
+    };
     let mut tags = ListBuilder::new(StringBuilder::new());
     for n in 0..items.len() {
-        (0..n % 4).for_each(|tag| tags.values().append_option((tag != 2).then(|| format!("tag {tag} of {n}"))));
+        (0..n % 4).for_each(|tag| {
+            tags.values().append_option((tag != 2).then(|| format!("tag {tag} of {n}")))
+        });
         tags.append(n % 5 != 0);
     }
-    let deleted = items.iter().map(|item| Some(i64::from(item.2.is_none()))).collect::<Int64Array>();
+    let deleted =
+        items.iter().map(|item| Some(i64::from(item.2.is_none()))).collect::<Int64Array>();
     let scores = (0..items.len()).map(|n| (n % 3 != 0).then_some(n as i64)).collect::<Int64Array>();
-    let inner = [("tags", Arc::new(tags.finish()) as ArrayRef), ("score", Arc::new(scores) as ArrayRef)];
+    let inner =
+        [("tags", Arc::new(tags.finish()) as ArrayRef), ("score", Arc::new(scores) as ArrayRef)];
     let meta = StructArray::try_from(inner.to_vec()).expect("a struct");
     let batch = RecordBatch::try_from_iter([
         ("url", texts(|item| Some(&item.0))),
@@ -121,7 +134,8 @@ fn table(file: u64, compression: Compression) -> Vec<u8> {
         .set_max_row_group_row_count(Some(7))
         .set_key_value_metadata(Some(vec![KeyValue::new("owner".to_owned(), "a test".to_owned())]))
         .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("in memory");
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("in memory");
     writer.write(&batch).expect("in memory");
     writer.into_inner().expect("in memory")
 }
@@ -137,7 +151,9 @@ pub fn crawl(folder: &Path) {
     put("deep/b.jsonl.gz", gzip(lines(1).as_bytes()));
     put("deep/er/c.jsonl.zst", zstd(lines(2).as_bytes()));
     put("copy of a.jsonl", lines(0).into_bytes());
-    let each = |pack: fn(&[u8]) -> Vec<u8>, records: Vec<Vec<u8>>| records.iter().flat_map(|of| pack(of)).collect();
+    let each = |pack: fn(&[u8]) -> Vec<u8>, records: Vec<Vec<u8>>| {
+        records.iter().flat_map(|of| pack(of)).collect()
+    };
     put("d.warc", records(3).concat());
     put("e.warc.gz", each(gzip, records(4)));
     put("f.warc.gz", gzip(&records(5).concat()));

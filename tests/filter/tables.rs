@@ -16,7 +16,9 @@ use std::sync::Arc;
 fn rows_get_their_cluster() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
     crawl(&bench.at("in"));
-    for name in ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "i.arc.gz", "l.warc.lz4"] {
+    for name in
+        ["d.warc", "e.warc.gz", "f.warc.gz", "g.warc.gz", "h.warc.zst", "i.arc.gz", "l.warc.lz4"]
+    {
         std::fs::remove_file(bench.at("in").join(name)).expect("there");
     }
     bench.run_well(&["--set", "read.rejects_max=1"]);
@@ -27,22 +29,31 @@ fn rows_get_their_cluster() {
         let (originals, labelled) = (files(&bench.at("in")), files(&bench.at(dir)));
         for (name, bytes) in &labelled {
             let shown = name.to_str().expect("UTF-8");
-            let clusters: Vec<&Value> =
-                rows.iter().filter(|row| word(row, "warc_filename") == shown).map(|row| &row["cluster"]).collect();
+            let clusters: Vec<&Value> = rows
+                .iter()
+                .filter(|row| word(row, "warc_filename") == shown)
+                .map(|row| &row["cluster"])
+                .collect();
             if shown.ends_with(".parquet") {
                 let before = content(&bench.at("in").join(name)).2;
                 let after = content(&bench.at(dir).join(name)).2;
                 let columns = before[0].num_columns();
                 assert_eq!(after[0].schema().field(columns).name(), cluster);
                 assert_eq!(after[0].num_columns(), columns + 3);
-                let found: Vec<Value> =
-                    after.iter().flat_map(|batch| batch[cluster].as_string::<i32>().iter()).map(|c| json!(c)).collect();
+                let found: Vec<Value> = after
+                    .iter()
+                    .flat_map(|batch| batch[cluster].as_string::<i32>().iter())
+                    .map(|c| json!(c))
+                    .collect();
                 assert!(found.iter().collect::<Vec<_>>() == clusters, "{shown}");
                 let left: Vec<RecordBatch> = after
                     .iter()
                     .map(|batch| batch.project(&(0..columns).collect::<Vec<_>>()).expect("columns"))
                     .collect();
-                assert!(left.iter().zip(&before).all(|(a, b)| a.columns() == b.columns()), "{shown}");
+                assert!(
+                    left.iter().zip(&before).all(|(a, b)| a.columns() == b.columns()),
+                    "{shown}"
+                );
                 continue;
             }
             let text = |bytes: &[u8]| String::from_utf8(decoded(bytes)).expect("UTF-8");
@@ -50,7 +61,8 @@ fn rows_get_their_cluster() {
             assert_eq!(before.lines().count(), after.lines().count(), "{shown}");
             let pairs = before.lines().zip(after.lines()).filter(|(before, _)| !before.is_empty());
             for ((before, after), of) in pairs.zip(&clusters) {
-                let Ok(row) = serde_json::from_str::<Value>(after.trim_start_matches('\u{feff}')) else {
+                let Ok(row) = serde_json::from_str::<Value>(after.trim_start_matches('\u{feff}'))
+                else {
                     assert_eq!(before, after, "what is no row stays as it is");
                     continue;
                 };
@@ -84,7 +96,8 @@ fn refused_tables_are_copied_whole() {
     let batch = RecordBatch::try_from_iter([("url", nulls()), ("text", nulls())]).expect("a batch");
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
     writer.write(&batch).expect("in memory");
-    std::fs::write(bench.at("in/a.parquet"), writer.into_inner().expect("in memory")).expect("written");
+    std::fs::write(bench.at("in/a.parquet"), writer.into_inner().expect("in memory"))
+        .expect("written");
     std::fs::write(bench.at("in/b.jsonl"), lines(0)).expect("written");
     bench.run_well(&["--set", "read.rejects_max=1"]);
     for (dir, more) in [("kept", &[][..]), ("labelled", &["--annotate"])] {
@@ -103,7 +116,9 @@ fn tables_of_records_in_any_folder() {
     std::fs::create_dir(bench.at("in")).expect("made");
     std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
     bench.run_well(&["--set", "read.rejects_max=1"]);
-    let run = |records: &str| filter(&bench, &["--to", "kept", "--records", records])["files_before"].clone();
+    let run = |records: &str| {
+        filter(&bench, &["--to", "kept", "--records", records])["files_before"].clone()
+    };
     assert_eq!((run("one"), run("two")), (json!(0), json!(0)));
     let whole = files(&bench.at("one"));
     assert!(!whole.is_empty() && files(&bench.at("two")) == whole);
@@ -115,7 +130,10 @@ fn tables_of_records_in_any_folder() {
     for to in ["kept", "new"] {
         let refused = bench.pagefold("filter", &["--to", to, "--records", "three"]);
         let stderr = failure(&refused.stderr);
-        assert!(refused.status.code() == Some(73) && stderr.contains("not written by this filter"), "{stderr}");
+        assert!(
+            refused.status.code() == Some(73) && stderr.contains("not written by this filter"),
+            "{stderr}"
+        );
         assert_eq!(std::fs::read(bench.at("three/a.jsonl.parquet")).expect("there"), b"not ours");
     }
 }

@@ -66,7 +66,8 @@ impl Fault {
     }
 
     fn strike(self, lan: &Lan, host: usize, run: &mut Run) {
-        let worker = |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
+        let worker =
+            |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
         match self {
             Killed => worker("KILL"),
             Frozen => worker("STOP"),
@@ -89,7 +90,8 @@ fn faults() -> usize {
 /// is then random, and the host that is cut off may complain first.
 fn drift(lan: &Lan, random: &mut Random) {
     for host in 0..3 {
-        let worker = |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
+        let worker =
+            |name: &str| lan.workers(host).iter().for_each(|id| signal(name, &id.to_string()));
         worker("STOP");
         std::thread::sleep(Duration::from_millis(100 + random.below(700)));
         worker("CONT");
@@ -137,7 +139,12 @@ fn trial(
     let at = noticed.unwrap_or_else(|| panic!("{what}: noticed late: {}", run.log()));
     let failure = attempts[0]["failure"].as_str().unwrap_or_default();
     assert!(fault.reasons().iter().any(|reason| failure.contains(reason)), "{what}: {told}");
-    assert!(attempts.len() == 2, "{what}: one fault cost {} attempts: {told}\n{}", attempts.len(), run.log());
+    assert!(
+        attempts.len() == 2,
+        "{what}: one fault cost {} attempts: {told}\n{}",
+        attempts.len(),
+        run.log()
+    );
     if fault.is_certain() {
         assert_eq!(attempts[0]["blamed"], lan.address(host), "{what}: {told}\n{}", run.log());
     }
@@ -152,7 +159,9 @@ fn faults_at_any_moment() {
     let mut random = Random::seeded();
     let (mut struck, mut late) = (0, 0);
     let only = std::env::var("PAGEFOLD_HOST_FAULT").ok();
-    let chosen = FAULTS.into_iter().filter(|(fault, _)| only.as_ref().is_none_or(|name| *name == format!("{fault:?}")));
+    let chosen = FAULTS
+        .into_iter()
+        .filter(|(fault, _)| only.as_ref().is_none_or(|name| *name == format!("{fault:?}")));
     for (n, (fault, host)) in chosen.cycle().take(faults()).enumerate() {
         let host = host.unwrap_or(random.below(3) as usize);
         let (splits, delay) = (random.below(FILES - 4), Duration::from_millis(random.below(200)));
@@ -206,11 +215,14 @@ fn a_wedged_worker() {
     let process = scene.at_work(1, 4, &mut run).expect("at work");
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("alive").flatten();
     let is_worker = |thread: &std::fs::DirEntry| {
-        std::fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("timely:work"))
+        std::fs::read_to_string(thread.path().join("comm"))
+            .is_ok_and(|name| name.starts_with("timely:work"))
     };
     let thread = threads.into_iter().find(is_worker).expect("a worker's thread").file_name();
     let mut strace = Command::new("strace");
-    strace.args(["-qqq", "-o", "/dev/null", "-e", "inject=all:delay_enter=100000000", "-p"]).arg(thread);
+    strace
+        .args(["-qqq", "-o", "/dev/null", "-e", "inject=all:delay_enter=100000000", "-p"])
+        .arg(thread);
     let began = Instant::now();
     let mut strace = strace.stderr(Stdio::null()).spawn().expect("started");
     let noticed = run.says("an attempt failed", Duration::from_secs(4) + GENEROUS);
@@ -220,6 +232,9 @@ fn a_wedged_worker() {
     let told = run.succeeded(&scene, 2);
     let attempt = &told["attempts"][0];
     assert_eq!(attempt["blamed"], lan.address(1), "{told}");
-    assert!(attempt["failure"].as_str().is_some_and(|line| line.contains("stuck: worker 1 ")), "{told}");
+    assert!(
+        attempt["failure"].as_str().is_some_and(|line| line.contains("stuck: worker 1 ")),
+        "{told}"
+    );
     println!("noticed after {:.1} s: {}", (noticed - began).as_secs_f64(), attempt["failure"]);
 }

@@ -28,7 +28,11 @@ fn run(program: &str, arguments: &[&str]) -> Result<Output, String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     match output {
         Ok(output) if output.status.success() => Ok(output),
-        Ok(output) => Err(format!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr))),
+        Ok(output) => Err(format!(
+            "{program} {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        )),
         Err(error) => Err(format!("{program}: {error}")),
     }
 }
@@ -46,7 +50,8 @@ fn text(output: Output) -> String {
 fn sweep() {
     let listed = ip("netns list").map(text).unwrap_or_default();
     for name in listed.lines().filter_map(|line| line.split_whitespace().next()) {
-        let id = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        let id =
+            name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         if id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
             remove(name);
         }
@@ -86,7 +91,8 @@ impl Lan {
             }
         }
         sweep();
-        let name = format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let lan = Lan { name, hosts: 0, _one: one };
         match lan.build(hosts) {
             Ok(lan) => Some(lan),
@@ -106,7 +112,9 @@ impl Lan {
             let name = self.host(host);
             ip(&format!("netns add {name}"))?;
             self.hosts = host + 1;
-            ip(&format!("link add port{host} netns {switch} type veth peer name eth0 netns {name}"))?;
+            ip(&format!(
+                "link add port{host} netns {switch} type veth peer name eth0 netns {name}"
+            ))?;
             ip(&format!("-n {switch} link set port{host} master lan up"))?;
             ip(&format!("-n {name} address add {}/24 dev eth0", self.address(host)))?;
             ip(&format!("-n {name} link set eth0 up"))?;

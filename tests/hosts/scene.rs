@@ -34,7 +34,8 @@ fn crawl() -> PathBuf {
 
 /// The tables that one process exports for these inputs; made once.
 fn expected(inputs: &Path) -> BTreeMap<String, Vec<u8>> {
-    static EXPECTED: Mutex<BTreeMap<PathBuf, BTreeMap<String, Vec<u8>>>> = Mutex::new(BTreeMap::new());
+    static EXPECTED: Mutex<BTreeMap<PathBuf, BTreeMap<String, Vec<u8>>>> =
+        Mutex::new(BTreeMap::new());
     let mut known = EXPECTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     known.entry(inputs.to_owned()).or_insert_with(|| alone(inputs).tables()).clone()
 }
@@ -57,14 +58,19 @@ impl<'a> Scene<'a> {
         let inputs = inputs.unwrap_or_else(crawl);
         let bench = Bench::new(&inputs, JOB);
         let port = free_port(&["127.0.0.1".to_owned()]);
-        let start = if more.contains("ssh_command") { "" } else { "ssh_command = [\"ip\", \"netns\", \"exec\"]\n" };
+        let start = if more.contains("ssh_command") {
+            ""
+        } else {
+            "ssh_command = [\"ip\", \"netns\", \"exec\"]\n"
+        };
         let mut cluster = format!(
             "launch = \"ssh\"\nworkers = 1\nport = {port}\nbackoff_s = 0.01\nsilence_timeout_s = {}\n{start}{more}\n",
             SILENCE.as_secs()
         );
         for host in 0..3 {
             let name = if more.contains("\"ssh\"") { lan.address(host) } else { lan.host(host) };
-            write!(cluster, "[[hosts]]\naddress = \"{}\"\nssh = \"{name}\"\n", lan.address(host)).expect("a string");
+            write!(cluster, "[[hosts]]\naddress = \"{}\"\nssh = \"{name}\"\n", lan.address(host))
+                .expect("a string");
         }
         std::fs::write(bench.at("hosts.toml"), cluster).expect("written");
         Scene { lan, bench, port, inputs }
@@ -77,22 +83,28 @@ impl<'a> Scene<'a> {
 
     /// The content of `run.json`.
     pub fn run_json(&self) -> serde_json::Value {
-        serde_json::from_slice(&std::fs::read(self.bench.at("out/run.json")).expect("written")).expect("JSON")
+        serde_json::from_slice(&std::fs::read(self.bench.at("out/run.json")).expect("written"))
+            .expect("JSON")
     }
 
     /// Asserts that the results are those of one process.
     pub fn same_bytes(&self, what: &str) {
         let (mine, expected) = (self.bench.tables(), expected(&self.inputs));
-        let differ: Vec<&String> = mine.keys().filter(|name| mine.get(*name) != expected.get(*name)).collect();
+        let differ: Vec<&String> =
+            mine.keys().filter(|name| mine.get(*name) != expected.get(*name)).collect();
         assert!(differ.is_empty(), "{what}: {differ:?} differ");
     }
 
     /// The number of finished splits.
     pub fn splits(&self) -> u64 {
-        let attempts = std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
-        let splits = attempts
-            .flat_map(|attempt| std::fs::read_dir(attempt.path().join("split")).into_iter().flatten().flatten());
-        splits.filter(|split| split.path().extension().is_some_and(|extension| extension == "json")).count() as u64
+        let attempts =
+            std::fs::read_dir(self.bench.at("store/attempt")).into_iter().flatten().flatten();
+        let splits = attempts.flat_map(|attempt| {
+            std::fs::read_dir(attempt.path().join("split")).into_iter().flatten().flatten()
+        });
+        splits
+            .filter(|split| split.path().extension().is_some_and(|extension| extension == "json"))
+            .count() as u64
     }
 
     /// Waits until so many splits are finished, and returns the worker on `host`; none if the run
@@ -140,7 +152,9 @@ impl Run {
         let deadline = Instant::now() + within;
         let mut looked_at = 0;
         loop {
-            if let Some((at, _)) = self.heard[looked_at..].iter().find(|(_, line)| line.contains(word)) {
+            if let Some((at, _)) =
+                self.heard[looked_at..].iter().find(|(_, line)| line.contains(word))
+            {
                 return Some(*at);
             }
             looked_at = self.heard.len();
@@ -179,7 +193,12 @@ impl Run {
         let status = self.ended();
         assert!(status.success(), "{status}: {}", self.log());
         let told = scene.run_json();
-        assert_eq!(told["attempts"].as_array().map(Vec::len), Some(attempts), "{told}\n{}", self.log());
+        assert_eq!(
+            told["attempts"].as_array().map(Vec::len),
+            Some(attempts),
+            "{told}\n{}",
+            self.log()
+        );
         scene.same_bytes("the run");
         scene.lan.no_worker_left(GENEROUS, "the run");
         told

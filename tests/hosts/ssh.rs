@@ -18,14 +18,19 @@ struct Daemons<'a> {
 
 fn keygen(path: &Path) -> Option<()> {
     let mut command = Command::new("ssh-keygen");
-    command.args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"]).arg(path).stdin(Stdio::null());
+    command
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+        .arg(path)
+        .stdin(Stdio::null());
     command.status().is_ok_and(|status| status.success()).then_some(())
 }
 
 impl<'a> Daemons<'a> {
     /// None, and the test is skipped, without ssh or sshd.
     fn start(lan: &'a Lan) -> Option<Daemons<'a>> {
-        let sshd = ["/usr/sbin/sshd", "/usr/bin/sshd", "/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
+        let sshd = ["/usr/sbin/sshd", "/usr/bin/sshd", "/sbin/sshd"]
+            .into_iter()
+            .find(|path| Path::new(path).exists());
         let Some(sshd) = sshd else {
             skip("sshd is missing");
             return None;
@@ -60,7 +65,11 @@ impl<'a> Daemons<'a> {
         let config = path("sshd_config");
         let start = |host| {
             let mut command = lan.command(host, sshd);
-            command.args(["-D", "-f", &config]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .args(["-D", "-f", &config])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             command.spawn().expect("started")
         };
         let children = (0..3).map(start).collect();
@@ -73,7 +82,8 @@ impl<'a> Daemons<'a> {
     /// Writes the file of known hosts with the key that the launcher expects of each.
     fn know(&self, keys: [&str; 3]) {
         let line = |(host, key): (usize, &str)| {
-            let key = std::fs::read_to_string(self.folder.path().join(format!("{key}.pub"))).expect("made");
+            let key = std::fs::read_to_string(self.folder.path().join(format!("{key}.pub")))
+                .expect("made");
             format!("[{}]:{} {key}", self.lan.address(host), self.port)
         };
         let lines: String = keys.into_iter().enumerate().map(line).collect();
@@ -88,7 +98,10 @@ impl<'a> Daemons<'a> {
         let began = Instant::now();
         loop {
             let mut ssh = self.lan.command(LAUNCHER, "ssh");
-            let output = ssh.args(["-F", &self.config(), &self.lan.address(host), "true"]).output().expect("started");
+            let output = ssh
+                .args(["-F", &self.config(), &self.lan.address(host), "true"])
+                .output()
+                .expect("started");
             if output.status.success() {
                 return;
             }
@@ -107,7 +120,9 @@ impl<'a> Daemons<'a> {
     /// Starts the run of `scene`, whose launcher is on a fourth host.
     fn run(&self, scene: &Scene<'_>) -> Run {
         let mut command = self.lan.command(LAUNCHER, &crate::workbench::pagefold());
-        command.args(["run", "job.toml", "--cluster", "hosts.toml"]).current_dir(scene.bench.at(""));
+        command
+            .args(["run", "job.toml", "--cluster", "hosts.toml"])
+            .current_dir(scene.bench.at(""));
         command.env_remove("RUST_LOG");
         Run::of(command)
     }
@@ -138,7 +153,10 @@ fn over_ssh() {
     let log = run.log();
     assert_eq!(status.code(), Some(76), "{log}");
     let last = failure(&log);
-    assert!(last.contains(&lan.address(1)) && last.contains("Host key verification failed"), "{log}");
+    assert!(
+        last.contains(&lan.address(1)) && last.contains("Host key verification failed"),
+        "{log}"
+    );
     assert!(!scene.bench.at("out/members.jsonl").exists());
     lan.no_worker_left(GENEROUS, "a wrong host key");
 }

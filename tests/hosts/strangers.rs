@@ -47,8 +47,10 @@ fn connect(address: SocketAddr) -> Option<TcpStream> {
 fn pester(address: SocketAddr, accepting: u32, connections: usize) -> usize {
     let other = [0xee; 32];
     // The digest of the job is no secret: every caller gets it.
-    let told = (0..100).find_map(|_| answer(&mut connect(address)?, &opening(&other, 2, accepting)));
-    let job: [u8; 32] = told.and_then(|reply| reply[20..HELLO_BYTES].try_into().ok()).expect("an answer");
+    let told =
+        (0..100).find_map(|_| answer(&mut connect(address)?, &opening(&other, 2, accepting)));
+    let job: [u8; 32] =
+        told.and_then(|reply| reply[20..HELLO_BYTES].try_into().ok()).expect("an answer");
     let (mut kept, mut made) = (VecDeque::new(), 0);
     for n in 0..connections {
         let Some(mut stream) = connect(address) else { continue };
@@ -77,11 +79,14 @@ fn the_stranger() {
     let order = std::env::var(ORDER).expect("orders");
     let (addresses, connections) = order.split_once(' ').expect("two words");
     let connections: usize = connections.parse().expect("a number");
-    let addresses: Vec<SocketAddr> = addresses.split(',').map(|address| address.parse().expect("an address")).collect();
+    let addresses: Vec<SocketAddr> =
+        addresses.split(',').map(|address| address.parse().expect("an address")).collect();
     let each = connections / addresses.len();
     let made: usize = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..).zip(addresses).map(|(n, address)| scope.spawn(move || pester(address, n, each))).collect();
+        let threads: Vec<_> = (0..)
+            .zip(addresses)
+            .map(|(n, address)| scope.spawn(move || pester(address, n, each)))
+            .collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
     });
     println!("connections made: {made}");
@@ -92,7 +97,10 @@ fn stranger(lan: &Lan, port: u16, connections: usize) -> Command {
     let mut command = lan.command(3, program.to_str().expect("UTF-8"));
     let addresses = format!("{}:{port},{}:{port}", lan.address(0), lan.address(1));
     command.args(["--exact", "--ignored", "--nocapture", "hosts::strangers::the_stranger"]);
-    command.env(ORDER, format!("{addresses} {connections}")).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+        .env(ORDER, format!("{addresses} {connections}"))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 
@@ -101,7 +109,8 @@ fn memory(lan: &Lan) -> Vec<u64> {
     let of = |host: usize| {
         let process = lan.workers(host).pop().expect("a worker");
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("alive");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux").trim();
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux").trim();
         line.trim_end_matches(" kB").parse().expect("a number")
     };
     [0, 1].map(of).into()
@@ -136,7 +145,8 @@ fn strangers_during_the_start() {
     let (scene, mut run) = held(&lan);
     let output = stranger(&lan, scene.port, CONNECTIONS).output().expect("started");
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
-    let made = words.lines().find_map(|line| line.split_once("connections made: ")).expect("a count").1;
+    let made =
+        words.lines().find_map(|line| line.split_once("connections made: ")).expect("a count").1;
     let made: u64 = made.trim().parse().expect("a number");
     let pestered = memory(&lan);
     let mut more = stranger(&lan, scene.port, MORE).stdout(Stdio::null()).spawn().expect("started");
@@ -149,12 +159,21 @@ fn strangers_during_the_start() {
     assert!(log.contains("refused a connection"), "{log}");
     let shares = told["process"].as_array().expect("a list");
     let counts: Vec<_> = shares.iter().map(|share| share["refused"].to_string()).collect();
-    println!("{made} connections; refused: {counts:?}; KiB undisturbed {calm:?}, pestered {pestered:?}");
+    println!(
+        "{made} connections; refused: {counts:?}; KiB undisturbed {calm:?}, pestered {pestered:?}"
+    );
     assert!(made >= CONNECTIONS as u64 * 99 / 100, "{made}");
     assert!(told["refused"].as_u64().is_some_and(|refused| refused >= made), "{told}");
-    assert!(told["refused"].as_u64().is_some_and(|refused| refused < made + MORE as u64), "the third host came last");
+    assert!(
+        told["refused"].as_u64().is_some_and(|refused| refused < made + MORE as u64),
+        "the third host came last"
+    );
     for word in ["stranger", "another_job", "wrong_key", "wrong_index"] {
-        assert!(shares[0]["refused"][word].as_u64().is_some_and(|n| n > 100), "{word}: {}", counts[0]);
+        assert!(
+            shares[0]["refused"][word].as_u64().is_some_and(|n| n > 100),
+            "{word}: {}",
+            counts[0]
+        );
     }
     for (calm, pestered) in calm.iter().zip(&pestered) {
         assert!(*pestered <= calm + MORE_KIB, "{pestered} KiB and not {calm}");

@@ -58,10 +58,12 @@ impl Server {
 
     fn of(mut command: Command, arguments: &[&str]) -> Server {
         command.args(["--json", "--bind", "127.0.0.1:0"]).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("started");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("started");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("readable");
-        let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        let said: Value =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
         let at = said["listening"].as_str().expect("an address").parse().expect("an address");
         Server { child, at, token: None }
     }
@@ -73,8 +75,17 @@ impl Server {
     }
 
     /// A request on a connection of its own; fails if the connection does.
-    pub fn try_send(&self, method: &str, target: &str, form: &str, body: &[u8]) -> std::io::Result<Reply> {
-        let token = self.token.as_ref().map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
+    pub fn try_send(
+        &self,
+        method: &str,
+        target: &str,
+        form: &str,
+        body: &[u8],
+    ) -> std::io::Result<Reply> {
+        let token = self
+            .token
+            .as_ref()
+            .map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
         send(self.at, method, target, &token, form, body)
     }
 
@@ -171,9 +182,17 @@ fn patient(stream: TcpStream) -> std::io::Result<TcpStream> {
 }
 
 /// A request to the server at `at` with more lines in its head; fails if the connection does.
-pub fn send(at: SocketAddr, method: &str, target: &str, more: &str, form: &str, body: &[u8]) -> std::io::Result<Reply> {
+pub fn send(
+    at: SocketAddr,
+    method: &str,
+    target: &str,
+    more: &str,
+    form: &str,
+    body: &[u8],
+) -> std::io::Result<Reply> {
     let mut stream = connect(at)?;
-    let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n{more}");
+    let mut head =
+        format!("{method} {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n{more}");
     if !form.is_empty() {
         head.push_str(&format!("Content-Type: {form}\r\n"));
     }
@@ -195,11 +214,14 @@ pub fn reply(mut stream: TcpStream) -> std::io::Result<Reply> {
         _ => {}
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let broken = || std::io::Error::new(std::io::ErrorKind::UnexpectedEof, format!("no answer: {text:?}"));
+    let broken =
+        || std::io::Error::new(std::io::ErrorKind::UnexpectedEof, format!("no answer: {text:?}"));
     let (head, body) = text.split_once("\r\n\r\n").ok_or_else(broken)?;
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
+    let status =
+        head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
     let head = head.to_ascii_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
     if length.is_some_and(|length| length != body.len()) {
         return Err(broken());
     }

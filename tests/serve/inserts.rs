@@ -29,8 +29,12 @@ fn unlike(number: u64) -> String {
 
 /// Whether a run finds a file in the inbox.
 fn has_sealed(bench: &Bench) -> bool {
-    let names = std::fs::read_dir(bench.at("inbox")).expect("there").map(|entry| entry.expect("an entry").file_name());
-    names.map(|name| name.to_string_lossy().into_owned()).any(|name| name.ends_with("jsonl") && !name.starts_with('.'))
+    let names = std::fs::read_dir(bench.at("inbox"))
+        .expect("there")
+        .map(|entry| entry.expect("an entry").file_name());
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .any(|name| name.ends_with("jsonl") && !name.starts_with('.'))
 }
 
 /// The exported pages by URL.
@@ -59,29 +63,48 @@ fn accepted(bench: &Bench) -> BTreeMap<String, Vec<(String, f64, String)>> {
 fn answers_are_those_of_the_next_epoch() {
     for radius in [0, 1] {
         let bench = bench(120, &format!("[clusters]\nradius = {radius}\n{INBOX}"));
-        let mut before: BTreeSet<String> = bench.lines("members").iter().map(|row| told(row, "content")).collect();
+        let mut before: BTreeSet<String> =
+            bench.lines("members").iter().map(|row| told(row, "content")).collect();
         let server = Server::start(&bench, &[]);
         // The first stored texts are left alone.
         let (alone, rows) = (asked(60), asked(60 + number("PAGEFOLD_ASKED", 260)).split_off(60));
-        let answers: Vec<Value> = rows.chunks(40).flat_map(|rows| server.batch("/insert?always=true", rows)).collect();
-        let last: Vec<Value> =
-            [&rows[..], &alone].concat().chunks(1000).flat_map(|rows| server.batch("/check", rows)).collect();
+        let answers: Vec<Value> =
+            rows.chunks(40).flat_map(|rows| server.batch("/insert?always=true", rows)).collect();
+        let last: Vec<Value> = [&rows[..], &alone]
+            .concat()
+            .chunks(1000)
+            .flat_map(|rows| server.batch("/check", rows))
+            .collect();
         assert!(server.stop().success());
         bench.run_well(&[]);
         let (members, accepted) = (members(&bench), accepted(&bench));
-        let (mut verdicts, mut provisional) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+        let (mut verdicts, mut provisional) =
+            (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
         for (answer, row) in answers.iter().zip(&rows) {
-            let member = members.get(&told(row, "url")).unwrap_or_else(|| panic!("{row} is not in the store"));
+            let member = members
+                .get(&told(row, "url"))
+                .unwrap_or_else(|| panic!("{row} is not in the store"));
             let content = told(answer, "content");
-            assert_eq!((&answer["inserted"], &member["content"]), (&json!(true), &answer["content"]), "{answer}");
-            let best = accepted.get(&content).into_iter().flatten().filter(|(other, ..)| before.contains(other));
+            assert_eq!(
+                (&answer["inserted"], &member["content"]),
+                (&json!(true), &answer["content"]),
+                "{answer}"
+            );
+            let best = accepted
+                .get(&content)
+                .into_iter()
+                .flatten()
+                .filter(|(other, ..)| before.contains(other));
             let best = best.max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
             let expected = match best {
                 _ if before.contains(&content) => ("identical".to_owned(), json!(1.0), Value::Null),
-                Some((_, similarity, reason)) => ("near".to_owned(), json!(similarity), json!(reason)),
+                Some((_, similarity, reason)) => {
+                    ("near".to_owned(), json!(similarity), json!(reason))
+                }
                 None => ("new".to_owned(), Value::Null, Value::Null),
             };
-            let verdict = (told(answer, "verdict"), answer["similarity"].clone(), answer["reason"].clone());
+            let verdict =
+                (told(answer, "verdict"), answer["similarity"].clone(), answer["reason"].clone());
             assert_eq!(verdict, expected, "radius {radius}: {answer}");
             if answer["provisional"] == true {
                 answer["because"].as_array().expect("words").iter().for_each(|why| {
@@ -91,17 +114,29 @@ fn answers_are_those_of_the_next_epoch() {
             *verdicts.entry(format!("{} {}", verdict.0, answer["provisional"])).or_default() += 1;
             before.insert(content);
         }
-        let clusters: BTreeMap<String, String> =
-            members.values().map(|row| (told(row, "cluster"), told(row, "representative"))).collect();
-        let held = last.iter().filter(|answer| answer["provisional"] == false && answer["verdict"] != "new");
+        let clusters: BTreeMap<String, String> = members
+            .values()
+            .map(|row| (told(row, "cluster"), told(row, "representative")))
+            .collect();
+        let held = last
+            .iter()
+            .filter(|answer| answer["provisional"] == false && answer["verdict"] != "new");
         for answer in held.clone() {
-            assert_eq!(clusters.get(&told(answer, "cluster")), Some(&told(answer, "representative")), "{answer}");
+            assert_eq!(
+                clusters.get(&told(answer, "cluster")),
+                Some(&told(answer, "representative")),
+                "{answer}"
+            );
         }
         let held = held.count();
         assert!(held > 0, "all are provisional");
         println!("{held} answers after the last record are not provisional");
         println!("radius {radius}: {verdicts:?}, provisional because of {provisional:?}");
-        assert!(["identical", "near", "new"].iter().all(|of| verdicts.keys().any(|key| key.starts_with(of))));
+        assert!(
+            ["identical", "near", "new"]
+                .iter()
+                .all(|of| verdicts.keys().any(|key| key.starts_with(of)))
+        );
     }
 }
 
@@ -115,32 +150,59 @@ fn what_is_not_new_is_not_inserted() {
     let near = row("http://near.example/", &text(700, 1));
     let same = row("http://same.example/", &text(700, 0));
     let first = server.post("/insert", &fresh).json();
-    assert_eq!((told(&first, "verdict"), &first["inserted"]), ("new".into(), &json!(true)), "{first}");
+    assert_eq!(
+        (told(&first, "verdict"), &first["inserted"]),
+        ("new".into(), &json!(true)),
+        "{first}"
+    );
     let first_page = server.post("/check", &fresh).json()["cluster"].clone();
     for (row, verdict) in [(&near, "near"), (&same, "identical"), (&fresh, "identical")] {
         for target in ["/check", "/insert"] {
             let answer = server.post(target, row).json();
-            assert_eq!((told(&answer, "verdict").as_str(), &answer["inserted"]), (verdict, &json!(false)), "{answer}");
+            assert_eq!(
+                (told(&answer, "verdict").as_str(), &answer["inserted"]),
+                (verdict, &json!(false)),
+                "{answer}"
+            );
             assert_eq!(told(&answer, "representative"), "http://fresh.example/", "{answer}");
-            assert_eq!((&answer["cluster"], &answer["provisional"]), (&first_page, &json!(true)), "{answer}");
+            assert_eq!(
+                (&answer["cluster"], &answer["provisional"]),
+                (&first_page, &json!(true)),
+                "{answer}"
+            );
         }
     }
     let html = format!("<html><body><p>{}</p></body></html>", text(701, 0));
-    let page = server.send("POST", "/insert?url=http://page.example/", "text/html", html.as_bytes()).json();
+    let page = server
+        .send("POST", "/insert?url=http://page.example/", "text/html", html.as_bytes())
+        .json();
     assert_eq!((told(&page, "verdict"), &page["inserted"]), ("new".into(), &json!(true)), "{page}");
     let nameless = server.send("POST", "/insert", "text/plain", b"some text");
     assert_eq!(problem(&nameless, 422)["reason"], "no_url");
     server.kill();
     let server = Server::start(&bench, &["--seal-seconds", "1"]);
     assert_eq!(told(&server.post("/insert", &same).json(), "verdict"), "identical");
-    assert_eq!(told(&server.post("/insert", &row("http://x.example/", &text(701, 0))).json(), "verdict"), "identical");
+    assert_eq!(
+        told(&server.post("/insert", &row("http://x.example/", &text(701, 0))).json(), "verdict"),
+        "identical"
+    );
     bench.run_well(&[]);
     server.wait("the new head", || server.get("/readyz").json()["epoch"] == 2);
     let answer = server.post("/check", &same).json();
-    let of_inbox = |answer: &Value| answer["because"].as_array().is_some_and(|why| why.contains(&json!("inbox")));
-    assert_eq!((told(&answer, "verdict"), of_inbox(&answer)), ("identical".into(), false), "{answer}");
-    let urls: BTreeSet<String> = members(&bench).into_keys().filter(|url| !url.starts_with("http://h")).collect();
-    assert_eq!(urls, BTreeSet::from(["http://fresh.example/".into(), "http://page.example/".into()]));
+    let of_inbox = |answer: &Value| {
+        answer["because"].as_array().is_some_and(|why| why.contains(&json!("inbox")))
+    };
+    assert_eq!(
+        (told(&answer, "verdict"), of_inbox(&answer)),
+        ("identical".into(), false),
+        "{answer}"
+    );
+    let urls: BTreeSet<String> =
+        members(&bench).into_keys().filter(|url| !url.starts_with("http://h")).collect();
+    assert_eq!(
+        urls,
+        BTreeSet::from(["http://fresh.example/".into(), "http://page.example/".into()])
+    );
     assert!(server.stop().success());
     assert!(String::from_utf8_lossy(&bench.run(&[]).stdout).contains("nothing due"));
 }
@@ -154,14 +216,30 @@ fn the_last_record_of_a_page_holds() {
     let url = "http://changes.example/";
     for article in 800..806 {
         let answer = server.post("/insert", &row(url, &text(article, 0))).json();
-        assert_eq!((told(&answer, "verdict"), &answer["inserted"]), ("new".into(), &json!(true)), "{answer}");
+        assert_eq!(
+            (told(&answer, "verdict"), &answer["inserted"]),
+            ("new".into(), &json!(true)),
+            "{answer}"
+        );
     }
     // The texts that the page had before are no page's.
-    assert_eq!(told(&server.post("/check", &row("http://x.example/", &text(800, 0))).json(), "verdict"), "new");
-    assert_eq!(told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"), "identical");
-    assert_eq!(server.post("/remove", &json!({ "url": url })).json(), json!({ "url": url, "removed": true }));
+    assert_eq!(
+        told(&server.post("/check", &row("http://x.example/", &text(800, 0))).json(), "verdict"),
+        "new"
+    );
+    assert_eq!(
+        told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
+        "identical"
+    );
+    assert_eq!(
+        server.post("/remove", &json!({ "url": url })).json(),
+        json!({ "url": url, "removed": true })
+    );
     assert_eq!(server.post("/remove", &json!({ "url": url })).json()["removed"], false);
-    assert_eq!(told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"), "new");
+    assert_eq!(
+        told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
+        "new"
+    );
     assert_eq!(server.post("/insert", &row(url, &text(806, 0))).json()["inserted"], true);
     // The only page of a stored text goes, by its URL alone, and another page gets the text.
     let stored = "http://h1.example/1";
@@ -170,12 +248,16 @@ fn the_last_record_of_a_page_holds() {
     let gone = format!("/remove?url={stored}");
     assert_eq!(server.send("POST", &gone, "text/plain;charset=UTF-8", b"").json()["removed"], true);
     assert_eq!(server.send("POST", &gone, "", b"").json()["removed"], false);
-    let moved = server.post("/insert?always=true", &row("http://moved.example/", &text(0, 3))).json();
+    let moved =
+        server.post("/insert?always=true", &row("http://moved.example/", &text(0, 3))).json();
     assert_ne!(told(&moved, "verdict"), "identical", "{moved}");
     // An older record than what is known does not hold, and the answer says so.
     let old = json!({ "url": "http://moved.example/", "text": text(807, 0), "date": "2001-01-01" });
     let outdated = server.post("/insert", &old).json();
-    assert!(outdated["because"].as_array().is_some_and(|why| why.contains(&json!("outdated"))), "{outdated}");
+    assert!(
+        outdated["because"].as_array().is_some_and(|why| why.contains(&json!("outdated"))),
+        "{outdated}"
+    );
     assert!(server.stop().success());
     bench.run_well(&[]);
     let (members, content) = (members(&bench), |value: &Value| told(value, "content"));
@@ -183,9 +265,16 @@ fn the_last_record_of_a_page_holds() {
     assert_eq!(content(&members["http://moved.example/"]), content(&moved));
     let server = Server::start(&bench, &[]);
     let last = server.post("/check", &row("http://x.example/", &text(806, 0))).json();
-    assert_eq!((told(&last, "verdict"), content(&last)), ("identical".into(), content(&members[url])), "{last}");
+    assert_eq!(
+        (told(&last, "verdict"), content(&last)),
+        ("identical".into(), content(&members[url])),
+        "{last}"
+    );
     let outdated = server.post("/check", &old).json();
-    assert_eq!((&outdated["provisional"], &outdated["because"]), (&json!(true), &json!(["replaces", "outdated"])));
+    assert_eq!(
+        (&outdated["provisional"], &outdated["because"]),
+        (&json!(true), &json!(["replaces", "outdated"]))
+    );
 }
 
 /// A date in the future would be cut by the epoch, so that an older record could hold and a newer
@@ -209,17 +298,24 @@ fn a_date_in_the_future_is_refused() {
 #[test]
 fn what_expires_is_inserted() {
     let bench = bench(8, &format!("[pages]\nretain_epochs = 1\n{INBOX}"));
-    let contents =
-        |bench: &Bench| members(bench).into_values().map(|row| told(&row, "content")).collect::<BTreeSet<_>>();
+    let contents = |bench: &Bench| {
+        members(bench).into_values().map(|row| told(&row, "content")).collect::<BTreeSet<_>>()
+    };
     let stored = contents(&bench);
     let server = Server::start(&bench, &[]);
-    let expires = |answer: &Value| answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")));
+    let expires = |answer: &Value| {
+        answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")))
+    };
     let copy = server.post("/insert", &row("http://copy.example/", &text(0, 0))).json();
     assert_eq!((told(&copy, "verdict"), expires(&copy)), ("identical".into(), true), "{copy}");
     assert_eq!((&copy["provisional"], &copy["inserted"]), (&json!(true), &json!(true)));
     // Now the text has a page that stays.
     let second = server.post("/insert", &row("http://second.example/", &text(0, 0))).json();
-    assert_eq!((told(&second, "verdict"), &second["inserted"]), ("identical".into(), &json!(false)), "{second}");
+    assert_eq!(
+        (told(&second, "verdict"), &second["inserted"]),
+        ("identical".into(), &json!(false)),
+        "{second}"
+    );
     let again = server.post("/insert", &row("http://h4.example/4", &text(1, 0))).json();
     assert_eq!(again["inserted"], true, "{again}");
     assert!(server.stop().success());
@@ -242,9 +338,16 @@ fn a_gathered_text_is_compared_now() {
     let server = Server::start(&bench, &[]);
     let answer = server.post("/check", &row("http://main.example/", &gathered)).json();
     assert_eq!(told(&answer, "verdict"), "identical", "{answer}");
-    assert!(answer["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))), "{answer}");
-    let same = server.post("/check", &json!({ "url": "http://other.example/", "html": html })).json();
-    assert!(!same["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))), "{same}");
+    assert!(
+        answer["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))),
+        "{answer}"
+    );
+    let same =
+        server.post("/check", &json!({ "url": "http://other.example/", "html": html })).json();
+    assert!(
+        !same["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))),
+        "{same}"
+    );
 }
 
 /// Sixteen clients send the same text at once, or texts that are all near each other, each under a
@@ -261,18 +364,24 @@ fn one_of_many_is_inserted() {
             let send = |client: u64| {
                 let words = unlike(1_000_000 + 2 * round + u64::from(near));
                 let more = if near { format!(" variant{client}") } else { String::new() };
-                let row = row(&format!("http://c{client}.example/{round}/{near}"), &format!("{words}{more} the end"));
+                let row = row(
+                    &format!("http://c{client}.example/{round}/{near}"),
+                    &format!("{words}{more} the end"),
+                );
                 gate.wait();
                 server.post("/insert", &row).json()
             };
             let answers: Vec<Value> = thread::scope(|scope| {
-                let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || send(client))).collect();
+                let clients: Vec<_> =
+                    (0..CLIENTS).map(|client| scope.spawn(move || send(client))).collect();
                 clients.into_iter().map(|client| client.join().expect("no panic")).collect()
             });
             let inserted = answers.iter().filter(|answer| answer["inserted"] == true).count();
             let others = if near { "near" } else { "identical" };
-            let rest =
-                answers.iter().filter(|answer| answer["verdict"] == others && answer["inserted"] == false).count();
+            let rest = answers
+                .iter()
+                .filter(|answer| answer["verdict"] == others && answer["inserted"] == false)
+                .count();
             assert_eq!((inserted, rest), (1, CLIENTS as usize - 1), "round {round}: {answers:#?}");
             let first = answers.iter().find(|answer| answer["inserted"] == true).expect("one");
             for answer in answers.iter().filter(|answer| answer["inserted"] == false) {
@@ -318,7 +427,8 @@ fn what_was_answered_survives() {
             }
             inserted
         };
-        let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(move || client(number))).collect();
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|number| scope.spawn(move || client(number))).collect();
         let mut server = Some(first);
         for kill in 0..kills {
             let running = server.take().expect("a server");
@@ -344,7 +454,8 @@ fn what_was_answered_survives() {
     }
     println!("{} inserts were answered", inserted.iter().map(Vec::len).sum::<usize>());
     assert!(inserted.iter().map(Vec::len).sum::<usize>() >= kills as usize * ANSWERS);
-    let contents: BTreeSet<String> = bench.lines("members").iter().map(|row| told(row, "content")).collect();
+    let contents: BTreeSet<String> =
+        bench.lines("members").iter().map(|row| told(row, "content")).collect();
     assert_eq!(contents.len(), urls.len(), "no text is there twice");
 }
 
@@ -354,14 +465,19 @@ fn what_was_answered_survives() {
 fn memory_is_bounded() {
     let bench = bench(8, INBOX);
     let server = Server::start(&bench, &["--inbox-mib", "1", "--seal-seconds", "1"]);
-    let rows: Vec<Value> = (0..1200).map(|n| row(&format!("http://many.example/{n}"), &unlike(n))).collect();
-    let answers: Vec<Value> = rows.chunks(300).flat_map(|rows| server.batch("/insert", rows)).collect();
+    let rows: Vec<Value> =
+        (0..1200).map(|n| row(&format!("http://many.example/{n}"), &unlike(n))).collect();
+    let answers: Vec<Value> =
+        rows.chunks(300).flat_map(|rows| server.batch("/insert", rows)).collect();
     let taken = answers.iter().filter(|answer| answer["inserted"] == true).count();
     let full = answers.iter().filter(|answer| answer["reason"] == "inbox_full").count();
     assert!(taken > 100 && full > 100 && taken + full == rows.len(), "{taken} and {full}");
     let refused = server.post("/insert", rows.last().expect("a row"));
     let said = problem(&refused, 503);
-    assert!(told(&said, "detail").contains("pagefold run") && refused.head.contains("retry-after"), "{refused:?}");
+    assert!(
+        told(&said, "detail").contains("pagefold run") && refused.head.contains("retry-after"),
+        "{refused:?}"
+    );
     assert_eq!(told(&server.post("/check", &rows[0]).json(), "verdict"), "identical");
     server.wait("the sealed file", || has_sealed(&bench));
     bench.run_well(&[]);
@@ -391,11 +507,17 @@ fn one_server_has_the_inbox() {
 fn a_store_begins_with_a_server() {
     let bench = Bench::new(Path::new("in"), INBOX);
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
-    std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"in\"]", "inputs = []")).expect("written");
+    std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"in\"]", "inputs = []"))
+        .expect("written");
     let server = Server::start(&bench, &["--seal-seconds", "1"]);
-    let rows: Vec<Value> = (0..40).map(|n| row(&format!("http://a.example/{n}"), &unlike(n / 2))).collect();
+    let rows: Vec<Value> =
+        (0..40).map(|n| row(&format!("http://a.example/{n}"), &unlike(n / 2))).collect();
     let answers = server.batch("/insert", &rows);
-    assert_eq!(answers.iter().filter(|answer| answer["inserted"] == true).count(), 20, "{answers:#?}");
+    assert_eq!(
+        answers.iter().filter(|answer| answer["inserted"] == true).count(),
+        20,
+        "{answers:#?}"
+    );
     server.wait("the sealed file", || has_sealed(&bench));
     bench.run_well(&[]);
     server.wait("the first epoch", || server.get("/readyz").json()["epoch"] == 1);
@@ -410,16 +532,23 @@ fn a_store_begins_with_a_server() {
 fn rows_are_sent_from_a_file() {
     let bench = bench(8, INBOX);
     std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
-    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600)).expect("set");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600))
+        .expect("set");
     let server = Server::start(&bench, &["--token-file", "token"]);
-    let rows: Vec<Value> = (0..1200).map(|n| row(&format!("http://sent.example/{n}"), &unlike(n))).collect();
+    let rows: Vec<Value> =
+        (0..1200).map(|n| row(&format!("http://sent.example/{n}"), &unlike(n))).collect();
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
     std::fs::write(bench.at("rows.jsonl"), text.trim_end()).expect("written");
     std::fs::write(bench.at("bad.jsonl"), format!("{}\n\nno json\n", rows[0])).expect("written");
     let url = |path: &str| format!("http://{}{path}", server.at);
     let send = |arguments: &[&str]| {
         let mut command = Command::new(crate::workbench::pagefold());
-        let output = command.arg("send").args(arguments).current_dir(bench.at("")).output().expect("started");
+        let output = command
+            .arg("send")
+            .args(arguments)
+            .current_dir(bench.at(""))
+            .output()
+            .expect("started");
         let lines: Vec<Value> = String::from_utf8_lossy(&output.stdout)
             .lines()
             .map(|line| serde_json::from_str(line).expect("JSON"))
@@ -430,7 +559,11 @@ fn rows_are_sent_from_a_file() {
         let (code, lines) = send(&[&url("/insert"), "rows.jsonl", "--token-file", "token"]);
         assert_eq!((code, lines.len()), (Some(0), rows.len()));
         for (line, row) in lines.iter().zip(&rows) {
-            assert_eq!((&line["url"], told(line, "verdict").as_str()), (&row["url"], expected), "{line}");
+            assert_eq!(
+                (&line["url"], told(line, "verdict").as_str()),
+                (&row["url"], expected),
+                "{line}"
+            );
         }
     }
     let (code, lines) = send(&[&url("/check"), "bad.jsonl", "--token-file", "token"]);

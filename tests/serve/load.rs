@@ -83,12 +83,17 @@ fn bytes(folder: &Path) -> u64 {
         // A run deletes what it needed for a while.
         Err(_) => 0,
     };
-    std::fs::read_dir(folder).map_or(0, |entries| entries.map(|entry| of(entry.expect("an entry"))).sum())
+    std::fs::read_dir(folder)
+        .map_or(0, |entries| entries.map(|entry| of(entry.expect("an entry"))).sum())
 }
 
 /// Asks, on one connection and at a steady pace, until `ends`. Returns what was answered, and the
 /// microseconds of each answer: from when it was due, if the one before it came late.
-fn ask(server: &Server, mut question: impl FnMut(u64) -> Value, mut ends: impl FnMut(u64) -> bool) -> Asked {
+fn ask(
+    server: &Server,
+    mut question: impl FnMut(u64) -> Value,
+    mut ends: impl FnMut(u64) -> bool,
+) -> Asked {
     let mut stream = server.connect().expect("accepted");
     stream.set_nodelay(true).expect("set");
     let mut reader = BufReader::new(stream.try_clone().expect("cloned"));
@@ -114,7 +119,9 @@ fn ask(server: &Server, mut question: impl FnMut(u64) -> Value, mut ends: impl F
         while line != "\r\n" {
             line.clear();
             assert!(reader.read_line(&mut line).expect("an answer") > 0, "the connection ended");
-            length = line.strip_prefix("content-length: ").map_or(length, |of| of.trim().parse().expect("a number"));
+            length = line
+                .strip_prefix("content-length: ")
+                .map_or(length, |of| of.trim().parse().expect("a number"));
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).expect("an answer");
@@ -149,8 +156,17 @@ impl Asked {
     fn times(&self) -> String {
         let mut micros = self.micros.clone();
         micros.sort_unstable();
-        let at = |of_1000: usize| micros.get((micros.len() * of_1000).div_ceil(1000).max(1) - 1).copied().unwrap_or(0);
-        format!("{} answers, us: p50 {}, p99 {}, p99.9 {}, most {}", micros.len(), at(500), at(990), at(999), at(1000))
+        let at = |of_1000: usize| {
+            micros.get((micros.len() * of_1000).div_ceil(1000).max(1) - 1).copied().unwrap_or(0)
+        };
+        format!(
+            "{} answers, us: p50 {}, p99 {}, p99.9 {}, most {}",
+            micros.len(),
+            at(500),
+            at(990),
+            at(999),
+            at(1000)
+        )
     }
 }
 
@@ -191,7 +207,8 @@ fn a_window_of_posts() {
     let job = "[pages]\nretain_days = 2\ngone_days = 2\n[guards]\nexpired_max = 0.5\n[confirm]\nfacts = \"off\"\n";
     let bench = Bench::new(Path::new("inbox"), &format!("export = \"on-demand\"\n{job}{INBOX}"));
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
-    std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"inbox\"]", "inputs = []")).expect("written");
+    std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"inbox\"]", "inputs = []"))
+        .expect("written");
     let server = Server::start(&bench, &["--seal-seconds", "1"]);
     let first = UNIX_EPOCH.elapsed().expect("after 1970").as_secs() - epochs * step;
     let mut all = Asked::default();
@@ -202,40 +219,55 @@ fn a_window_of_posts() {
             for source in 0..SOURCES {
                 let server = &server;
                 scope.spawn(move || {
-                    let numbers: Vec<u64> =
-                        (epoch * posts..(epoch + 1) * posts).filter(|n| n % SOURCES == source).collect();
+                    let numbers: Vec<u64> = (epoch * posts..(epoch + 1) * posts)
+                        .filter(|n| n % SOURCES == source)
+                        .collect();
                     for numbers in numbers.chunks(500) {
-                        let rows: Vec<Value> = numbers.iter().map(|n| record(*n, &post(*n), now)).collect();
+                        let rows: Vec<Value> =
+                            numbers.iter().map(|n| record(*n, &post(*n), now)).collect();
                         let answers = server.batch("/insert?always=true", &rows);
-                        assert!(answers.iter().all(|answer| answer["inserted"] == true), "{answers:?}");
+                        assert!(
+                            answers.iter().all(|answer| answer["inserted"] == true),
+                            "{answers:?}"
+                        );
                     }
                 });
             }
         });
         // One article an epoch tells which epochs are in the index.
-        let told = server.post("/insert", &record(u64::MAX - epoch, &article(epoch, 0), now)).json();
+        let told =
+            server.post("/insert", &record(u64::MAX - epoch, &article(epoch, 0), now)).json();
         assert_eq!(told["verdict"], "new", "{told}");
         let inserted = inserted.elapsed().as_secs_f64();
         server.wait("the sealed files", || {
-            let names =
-                std::fs::read_dir(bench.at("inbox")).expect("there").map(|of| of.expect("an entry").file_name());
+            let names = std::fs::read_dir(bench.at("inbox"))
+                .expect("there")
+                .map(|of| of.expect("an entry").file_name());
             !names
                 .map(|name| name.to_string_lossy().into_owned())
                 .any(|of| of.starts_with('.') && of.ends_with("jsonl"))
         });
-        let (asked, seconds, memory_of_run) = run_beside(&bench, &["--now", &now.to_string()], |ended| {
-            let question = |n| record(ASKED + n, &post((epoch * posts + n * 7) % ((epoch + 1) * posts)), now);
-            ask(&server, question, |_| ended.load(Ordering::SeqCst))
-        });
+        let (asked, seconds, memory_of_run) =
+            run_beside(&bench, &["--now", &now.to_string()], |ended| {
+                let question = |n| {
+                    record(ASKED + n, &post((epoch * posts + n * 7) % ((epoch + 1) * posts)), now)
+                };
+                ask(&server, question, |_| ended.load(Ordering::SeqCst))
+            });
         server.wait("the new head", || server.get("/readyz").json()["epoch"] == epoch + 1);
         let window = (48 * HOUR / step + 1).min(epoch + 1);
-        assert_eq!(server.figure("pagefold_serve_documents"), (window * (posts + 1)) as f64, "after epoch {epoch}");
+        assert_eq!(
+            server.figure("pagefold_serve_documents"),
+            (window * (posts + 1)) as f64,
+            "after epoch {epoch}"
+        );
         for earlier in 0..=epoch {
             let told = server.post("/check", &record(ASKED, &article(earlier, 0), now)).json();
             let expected = if earlier + window > epoch { "identical" } else { "new" };
             assert_eq!(told["verdict"], expected, "{earlier} after epoch {epoch}: {told}");
         }
-        let collected = bench.pagefold("gc", &["--delete", "--keep-epochs", "1", "--keep-days", "0"]);
+        let collected =
+            bench.pagefold("gc", &["--delete", "--keep-epochs", "1", "--keep-days", "0"]);
         assert!(collected.status.success(), "{collected:?}");
         println!(
             "epoch {epoch}: {posts} posts in {inserted:.1} s, run {seconds:.1} s with {memory_of_run:?} MiB, store {} MiB; {}",
@@ -245,7 +277,10 @@ fn a_window_of_posts() {
         all.micros.extend(asked.micros);
     }
     println!("beside all epochs: {}", all.times());
-    println!("the server has {:?} MiB, without mapped files and most with them", memory(server.id()));
+    println!(
+        "the server has {:?} MiB, without mapped files and most with them",
+        memory(server.id())
+    );
     assert!(server.stop().success());
 }
 
@@ -255,12 +290,17 @@ fn a_window_of_posts() {
 fn answers_beside_an_epoch() {
     let (stored, asked) = (number("PAGEFOLD_STORED", 1000), number("PAGEFOLD_ASKED", 260));
     let articles = stored.div_ceil(10);
-    let bench = Bench::new(Path::new("in"), &format!("export = \"on-demand\"\n[confirm]\nfacts = \"off\"\n{INBOX}"));
+    let bench = Bench::new(
+        Path::new("in"),
+        &format!("export = \"on-demand\"\n[confirm]\nfacts = \"off\"\n{INBOX}"),
+    );
     let write = |name: &str, posts: std::ops::Range<u64>, articles: std::ops::Range<u64>| {
         std::fs::create_dir_all(bench.at("in")).expect("made");
-        let mut file = BufWriter::new(std::fs::File::create(bench.at("in").join(name)).expect("created"));
-        for row in
-            articles.map(|n| record(u64::MAX - n, &article(n, 0), 0)).chain(posts.map(|n| record(n, &post(n), 0)))
+        let mut file =
+            BufWriter::new(std::fs::File::create(bench.at("in").join(name)).expect("created"));
+        for row in articles
+            .map(|n| record(u64::MAX - n, &article(n, 0), 0))
+            .chain(posts.map(|n| record(n, &post(n), 0)))
         {
             writeln!(file, "{row}").expect("written");
         }
@@ -275,11 +315,20 @@ fn answers_beside_an_epoch() {
     let begun = Instant::now();
     let server = Server::start(&bench, &[]);
     // A third each is stored, near what is stored, and new.
-    let question =
-        |n: u64| record(ASKED + n, &article(n * 7919 % articles + if n % 3 == 2 { stored } else { 0 }, n % 3 % 2), 0);
+    let question = |n: u64| {
+        record(
+            ASKED + n,
+            &article(n * 7919 % articles + if n % 3 == 2 { stored } else { 0 }, n % 3 % 2),
+            0,
+        )
+    };
     let is_right = |asked: &Asked| {
         let expected = ["identical", "near", "new"];
-        asked.verdicts.iter().enumerate().for_each(|(n, verdict)| assert_eq!(verdict, expected[n % 3], "question {n}"));
+        asked
+            .verdicts
+            .iter()
+            .enumerate()
+            .for_each(|(n, verdict)| assert_eq!(verdict, expected[n % 3], "question {n}"));
         assert!(!asked.verdicts.is_empty());
     };
     let first = ask(&server, question, |n| n == 1);
@@ -287,12 +336,16 @@ fn answers_beside_an_epoch() {
     is_right(&first);
     // What is hot lies in memory then.
     is_right(&ask(&server, question, |n| n == asked));
-    let (begun, before, earlier) = (Instant::now(), processor_seconds(server.id()), answered(&server));
+    let (begun, before, earlier) =
+        (Instant::now(), processor_seconds(server.id()), answered(&server));
     let alone = ask(&server, question, |n| n == asked);
     is_right(&alone);
     let share = (processor_seconds(server.id()) - before) / begun.elapsed().as_secs_f64();
     let within_ms = within(&server, earlier);
-    println!("alone: {}; {within_ms:.4} within 1 ms in the server, {share:.3} of a core", alone.times());
+    println!(
+        "alone: {}; {within_ms:.4} within 1 ms in the server, {share:.3} of a core",
+        alone.times()
+    );
     write("2.jsonl", stored..stored + articles, 0..0);
     let earlier = answered(&server);
     let (beside, seconds, memory_of_run) =
@@ -305,6 +358,9 @@ fn answers_beside_an_epoch() {
     );
     server.wait("the new head", || server.get("/readyz").json()["epoch"] == 2);
     is_right(&ask(&server, question, |n| n == asked));
-    println!("the server has {:?} MiB, without mapped files and most with them", memory(server.id()));
+    println!(
+        "the server has {:?} MiB, without mapped files and most with them",
+        memory(server.id())
+    );
     assert!(server.stop().success());
 }

@@ -39,8 +39,14 @@ impl Proposed {
         let rank = first.partition_point(|content| *content < added);
         let before = &first[..examined_before(rank)];
         // Those after it move up by one.
-        let after = first[rank..].iter().enumerate().filter(|(at, _)| rank < examined_before(rank + at + 1));
-        before.iter().chain(after.map(|(_, content)| content)).for_each(|content| self.add(*content, signature));
+        let after = first[rank..]
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| rank < examined_before(rank + at + 1));
+        before
+            .iter()
+            .chain(after.map(|(_, content)| content))
+            .for_each(|content| self.add(*content, signature));
         if first.len() >= PIVOTS && rank < first.len() {
             self.moved.extend(first);
         }
@@ -50,7 +56,8 @@ impl Proposed {
     /// Adds those of a group of a near fingerprint with which a content, of this `rank` in a group
     /// with `others` other contents, is compared.
     fn add_near(&mut self, first: &[Id], rank: usize, others: usize, product_max: usize) {
-        let compared = first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
+        let compared =
+            first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
         compared.for_each(|(_, content)| self.add(*content, 0));
         // Those behind it are compared with fewer.
         if rank < others && (others + 1) * first.len() > product_max {
@@ -82,7 +89,12 @@ impl Found for NearOf {
 
 /// The contents with which a text is compared that has this digest, fingerprint and keys. It is in
 /// no table yet.
-pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterator<Item = (u8, u64)>) -> Proposed {
+pub fn proposed(
+    tables: &Tables,
+    added: Id,
+    fingerprint: u64,
+    keys: impl Iterator<Item = (u8, u64)>,
+) -> Proposed {
     let mut proposed = Proposed::default();
     let bands = &tables.mapped.bands;
     let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
@@ -91,11 +103,17 @@ pub fn proposed(tables: &Tables, added: Id, fingerprint: u64, keys: impl Iterato
     let mut scratch = Scratch::new();
     for band in 0..bands.count() {
         let key = bands.key(band, fingerprint);
-        let touched = [Touched { band: band as u64, key, bits: if own.is_empty() { CREATED | PROBE } else { PROBE } }];
+        let touched = [Touched {
+            band: band as u64,
+            key,
+            bits: if own.is_empty() { CREATED | PROBE } else { PROBE },
+        }];
         let mut found = NearOf { key, found: Vec::new(), others: Vec::new() };
         match band {
             0 => near(&tables.mapped.groups, &touched, bands, band, &mut scratch, &mut found),
-            _ => near(&tables.mapped.band[band - 1], &touched, bands, band, &mut scratch, &mut found),
+            _ => {
+                near(&tables.mapped.band[band - 1], &touched, bands, band, &mut scratch, &mut found)
+            }
         }
         let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
         for (other, product_max) in found.found {

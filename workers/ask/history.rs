@@ -61,13 +61,18 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
             _ => Some("moved"),
         };
         is_first = false;
-        steps.extend(what.map(|what| Step {
-            epoch: manifest.epoch,
-            time: time(manifest.logical_time),
-            what,
-            content: now.as_ref().filter(|now| !now.content.is_none()).map(|now| now.content.to_string()),
-            representative: now.as_ref().map(|now| now.url.clone()),
-        }));
+        steps.extend(
+            what.map(|what| Step {
+                epoch: manifest.epoch,
+                time: time(manifest.logical_time),
+                what,
+                content: now
+                    .as_ref()
+                    .filter(|now| !now.content.is_none())
+                    .map(|now| now.content.to_string()),
+                representative: now.as_ref().map(|now| now.url.clone()),
+            }),
+        );
         before = now;
     }
     Ok(steps)
@@ -75,18 +80,26 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
 
 /// What a commit says about the page. Of each table only the segments are opened that may have the
 /// row.
-fn state(store: &Store, open: &OpenSegments, manifest: &Manifest, doc: Id) -> Result<Option<State>> {
+fn state(
+    store: &Store,
+    open: &OpenSegments,
+    manifest: &Manifest,
+    doc: Id,
+) -> Result<Option<State>> {
     let snapshot = Snapshot::new(store.data(), &manifest.tables);
     let Some(page) = row::<PageRow>(&snapshot, open, doc)? else { return Ok(None) };
     let mut representative = doc;
     if !page.content.is_none() {
-        let component = row::<ComponentRow>(&snapshot, open, page.content)?.map_or(page.content, |row| row.component);
-        let leader = row::<LeaderRow>(&snapshot, open, page.content)?.map_or(component, |row| row.leader);
+        let component = row::<ComponentRow>(&snapshot, open, page.content)?
+            .map_or(page.content, |row| row.component);
+        let leader =
+            row::<LeaderRow>(&snapshot, open, page.content)?.map_or(component, |row| row.leader);
         let clusters = rows::<ClusterRow>(&snapshot, open, component)?;
         let own = clusters.into_iter().find(|row| row.leader == leader);
         representative = own.map_or(doc, |row| row.representative);
     }
-    let url = row::<UrlRow>(&snapshot, open, representative)?.map(|row| String::from_utf8_lossy(&row.url).into_owned());
+    let url = row::<UrlRow>(&snapshot, open, representative)?
+        .map(|row| String::from_utf8_lossy(&row.url).into_owned());
     Ok(Some(State { content: page.content, representative, url: url.unwrap_or_default() }))
 }
 
@@ -95,6 +108,10 @@ fn rows<R: Row<Key = Id>>(snapshot: &Snapshot<'_>, open: &OpenSegments, key: Id)
     Ok(snapshot.shared::<R>(open, R::NAME, range)?.matching(&[key]))
 }
 
-fn row<R: Row<Key = Id>>(snapshot: &Snapshot<'_>, open: &OpenSegments, key: Id) -> Result<Option<R>> {
+fn row<R: Row<Key = Id>>(
+    snapshot: &Snapshot<'_>,
+    open: &OpenSegments,
+    key: Id,
+) -> Result<Option<R>> {
     Ok(rows(snapshot, open, key)?.into_iter().next())
 }

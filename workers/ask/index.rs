@@ -260,12 +260,14 @@ impl Index {
     /// identical. Otherwise it is compared with others even then.
     pub fn answer(&self, text: &Text, identical: bool, all: bool) -> Result<Answer> {
         let Text { url, visit, evidence, says_little, notes } = text;
-        let mut answer = Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };
+        let mut answer =
+            Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };
         if visit.content.is_none() {
             return Ok(answer);
         }
         if let Some(row) = self.tables.content(visit.content).filter(|_| identical) {
-            if row.flags & TOO_SHORT != 0 && !answer.notes.iter().any(|note| note == TOO_SHORT_NOTE) {
+            if row.flags & TOO_SHORT != 0 && !answer.notes.iter().any(|note| note == TOO_SHORT_NOTE)
+            {
                 answer.notes.push(TOO_SHORT_NOTE.to_owned());
             }
             self.identical(visit.content, &mut answer);
@@ -322,7 +324,12 @@ impl Index {
     fn stored_pairs(&self, content: Id, answer: &mut Answer) {
         for row in self.tables.mapped.pairs.first(content, STORED_PAIRS_MAX) {
             let PairRow { other, distance, similarity, reason, accepted, proposals, .. } = row;
-            let found = self.matched(other, proposals, distance.into(), (similarity, reason, accepted == 1));
+            let found = self.matched(
+                other,
+                proposals,
+                distance.into(),
+                (similarity, reason, accepted == 1),
+            );
             answer.push(found);
         }
         answer.sort();
@@ -333,21 +340,31 @@ impl Index {
         let own_keys = crate::tables::evidence::keys(&evidence.keys);
         let proposed = proposed(&self.tables, evidence.content, evidence.fingerprint, own_keys);
         let text = if evidence.text.is_empty() { None } else { unpack_text(&evidence.text) };
-        let sketches = Sketches::parse(&evidence.sketches).ok_or_else(|| damaged(evidence.content, "is damaged"))?;
+        let sketches = Sketches::parse(&evidence.sketches)
+            .ok_or_else(|| damaged(evidence.content, "is damaged"))?;
         let known = Known { chars: evidence.chars, sketches, text: text.as_deref() };
         let contents: Vec<Id> = proposed.contents.keys().copied().collect();
         let others = self.tables.evidence_of(&contents)?;
         for ((content, proposals), other) in proposed.contents.into_iter().zip(others) {
             let distance = simhash::distance(other.fingerprint, evidence.fingerprint);
-            let Verdict { accepted, similarity, reason } = decide(&known, &other, distance, &self.options);
+            let Verdict { accepted, similarity, reason } =
+                decide(&known, &other, distance, &self.options);
             if other.is_damaged() {
                 return Err(damaged(content, "is damaged"));
             }
             // The pages of a text that says too little fold with none.
-            let accepted =
-                accepted && !self.tables.content(content).is_some_and(|row| row.says_little(self.clusters()));
+            let accepted = accepted
+                && !self
+                    .tables
+                    .content(content)
+                    .is_some_and(|row| row.says_little(self.clusters()));
             if accepted || all {
-                answer.push(self.matched(content, proposals, distance, (similarity, reason as u8, accepted)));
+                answer.push(self.matched(
+                    content,
+                    proposals,
+                    distance,
+                    (similarity, reason as u8, accepted),
+                ));
             }
         }
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
@@ -367,11 +384,15 @@ impl Index {
             return;
         }
         let retention = pages.retention(&self.reading, now().max(self.logical_time));
-        let expires = |doc: &Id| self.tables.page(*doc).is_none_or(|page| has_expired(&page, retention));
-        let all_expire = |content: &Id| self.tables.first_pages(*content, URLS_MAX).iter().all(expires);
+        let expires =
+            |doc: &Id| self.tables.page(*doc).is_none_or(|page| has_expired(&page, retention));
+        let all_expire =
+            |content: &Id| self.tables.first_pages(*content, URLS_MAX).iter().all(expires);
         answer.outlives = contents.iter().all(all_expire);
         let representative = self.tables.cluster_of(contents[0]).representative_doc;
-        answer.because.extend((answer.outlives || expires(&representative)).then_some(because::EXPIRES));
+        answer
+            .because
+            .extend((answer.outlives || expires(&representative)).then_some(because::EXPIRES));
     }
 
     fn matched(
@@ -443,8 +464,9 @@ impl Index {
             chars: visit.chars,
         };
         let own_rank = self.rule.rank(facts);
-        if stored.as_ref().is_some_and(|page| page.content == visit.content && self.rank(page, visit.chars) == own_rank)
-        {
+        if stored.as_ref().is_some_and(|page| {
+            page.content == visit.content && self.rank(page, visit.chars) == own_rank
+        }) {
             return;
         }
         let is_identical = answer.verdict == Found::Identical;
@@ -479,7 +501,8 @@ impl Index {
         }
         let docs = self.tables.first_pages(visit.content, RANKED_PAGES_MAX + 1);
         let pages = docs.iter().take(RANKED_PAGES_MAX).filter_map(|doc| self.tables.page(*doc));
-        let ranks: Vec<(Rank, Id)> = pages.map(|page| (self.rank(&page, visit.chars), page.doc)).collect();
+        let ranks: Vec<(Rank, Id)> =
+            pages.map(|page| (self.rank(&page, visit.chars), page.doc)).collect();
         let others = ranks.iter().filter(|(_, doc)| *doc != visit.doc);
         let best = others.copied().chain([(own_rank, visit.doc)]).min();
         docs.len() > RANKED_PAGES_MAX || best != ranks.iter().min().copied()
@@ -530,7 +553,9 @@ impl Answer {
         let joined: BTreeSet<&str> = self.matches.iter().map(|one| one.cluster.as_str()).collect();
         let joins = joined.len() > 1;
         self.because.extend(joins.then_some(because::JOINS));
-        self.because.extend((clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS));
+        self.because.extend(
+            (clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS),
+        );
     }
 
     fn belongs_to(&mut self, cluster: &Cluster) {
@@ -545,7 +570,9 @@ impl Answer {
 
     fn sort(&mut self) {
         for list in [&mut self.matches, &mut self.refused] {
-            list.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.content.cmp(&b.content)));
+            list.sort_by(|a, b| {
+                b.similarity.total_cmp(&a.similarity).then_with(|| a.content.cmp(&b.content))
+            });
         }
     }
 }

@@ -40,7 +40,9 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
     };
     let key = |one: &Ranked| (one.rank, one.page.doc);
     if key(&second) < key(&first) {
-        let is_held = |slot: usize| first.rank[..slot] == second.rank[..slot] && may_represent(index, &second.page);
+        let is_held = |slot: usize| {
+            first.rank[..slot] == second.rank[..slot] && may_represent(index, &second.page)
+        };
         let (by, value, other) = match index.rule.incumbent_slot().is_some_and(is_held) {
             true => (Criterion::Incumbent.name(), "most of these pages", "fewer or none"),
             false => ("near_all", "near every text of the cluster", "near a part of it"),
@@ -64,7 +66,9 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
         Some(slot) => match options.by[slot - 1] {
             Criterion::Https => if page.page.https == 1 { "https" } else { "http" }.into(),
             Criterion::ShortestUrl => format!("{} bytes", page.page.url_bytes),
-            Criterion::Newest | Criterion::Oldest => time(page.page.date).unwrap_or_else(|| "no date".into()),
+            Criterion::Newest | Criterion::Oldest => {
+                time(page.page.date).unwrap_or_else(|| "no date".into())
+            }
             Criterion::LongestText => format!("{} characters", page.chars),
             Criterion::FirstSeen => format!("epoch {}", page.page.first_epoch),
             Criterion::Sources => source(index, options, page.page.source),
@@ -97,7 +101,10 @@ fn may_represent(index: &Index, page: &PageRow) -> bool {
         return true;
     }
     let pairs = tables.mapped.pairs.matching(&[content]);
-    let near = pairs.iter().filter(|pair| pair.accepted == 1 && tables.leader(pair.other) == leader).count();
+    let near = pairs
+        .iter()
+        .filter(|pair| pair.accepted == 1 && tables.leader(pair.other) == leader)
+        .count();
     near + 1 == tables.cluster(content, page.doc).contents as usize
 }
 
@@ -139,8 +146,15 @@ fn next_best(index: &Index, page: &PageRow, representative: Id) -> Option<(Ranke
     let leader = tables.leader(page.content);
     let contents: Vec<Id> = match tables.component(page.content) {
         Some(component) => {
-            let members = tables.mapped.members.first(component, PAGES_MAX).into_iter().map(|row| row.content);
-            members.filter(|content| leader.is_none() || tables.leader(*content) == leader).collect()
+            let members = tables
+                .mapped
+                .members
+                .first(component, PAGES_MAX)
+                .into_iter()
+                .map(|row| row.content);
+            members
+                .filter(|content| leader.is_none() || tables.leader(*content) == leader)
+                .collect()
         }
         None => vec![page.content],
     };
@@ -149,7 +163,9 @@ fn next_best(index: &Index, page: &PageRow, representative: Id) -> Option<(Ranke
     for content in contents {
         for doc in tables.first_pages(content, PAGES_MAX - seen) {
             seen += 1;
-            let Some(other) = (doc != representative).then(|| ranked(index, doc)).flatten() else { continue };
+            let Some(other) = (doc != representative).then(|| ranked(index, doc)).flatten() else {
+                continue;
+            };
             let key = |one: &Ranked| (one.rank, one.page.doc);
             if best.as_ref().is_none_or(|best| key(&other) < key(best)) {
                 best = Some(other);

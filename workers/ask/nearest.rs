@@ -25,7 +25,8 @@ pub struct Nearest {
 pub fn nearest(tables: &Tables, url: &str) -> Option<Nearest> {
     let spellings = spellings(url);
     let found = |is_live: bool| {
-        let is_there = |doc: Id| if is_live { tables.page(doc).is_some() } else { tables.gone(doc).is_some() };
+        let is_there =
+            |doc: Id| if is_live { tables.page(doc).is_some() } else { tables.gone(doc).is_some() };
         let found = spellings.iter().find(|(spelling, _)| is_there(spelling.doc));
         found.map(|(PageUrl { canonical, doc, .. }, differs_by)| Nearest {
             url: canonical.clone(),
@@ -87,7 +88,13 @@ fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
     let mut sets: Vec<u32> = (1..1 << CHANGES.len()).collect();
     sets.sort_by_key(|set| set.count_ones());
     for set in sets {
-        let chosen = || CHANGES.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, change)| change);
+        let chosen = || {
+            CHANGES
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| set >> at & 1 == 1)
+                .map(|(_, change)| change)
+        };
         let mut changed = parsed.clone();
         if chosen().all(|(_, change)| change(&mut changed).is_some()) {
             all.push((canonical_url(changed.as_str()), chosen().map(|(name, _)| *name).collect()));
@@ -104,7 +111,8 @@ mod tests {
     /// spelling.
     #[test]
     fn spellings_of_a_url() {
-        let list = |url: &str| spellings(url).into_iter().map(|(of, _)| of.canonical).collect::<Vec<_>>();
+        let list =
+            |url: &str| spellings(url).into_iter().map(|(of, _)| of.canonical).collect::<Vec<_>>();
         let all = list("http://a.example/x?q");
         assert_eq!(
             all[..5],

@@ -101,13 +101,21 @@ pub struct Gone {
 pub fn find(index: &Index, url: &str) -> Result<Nearest> {
     nearest(&index.tables, url).ok_or_else(|| {
         let asked = canonical_url(url).canonical;
-        let tried = "http and https, with and without www., a slash at the end and the query were tried";
+        let tried =
+            "http and https, with and without www., a slash at the end and the query were tried";
         Error::new(Kind::NoInput, format!("{asked}: the store has no such page; {tried}"))
     })
 }
 
 /// Explains `found`, which was asked for as `url`.
-pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, found: &Nearest) -> Result<Page> {
+pub fn explain(
+    index: &Index,
+    job: &Job,
+    store: &Store,
+    head: &Head,
+    url: &str,
+    found: &Nearest,
+) -> Result<Page> {
     let mut page = Page {
         epoch: index.epoch,
         asked: canonical_url(url).canonical,
@@ -129,7 +137,8 @@ pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, 
     if let Some(row) = index.tables.page(found.doc) {
         page.text = text(index, row.content, found.doc);
         page.date = time(row.date);
-        page.source = head.manifest.sources.get(usize::from(row.source)).map(|source| source.name.clone());
+        page.source =
+            head.manifest.sources.get(usize::from(row.source)).map(|source| source.name.clone());
         (page.first_epoch, page.last_epoch) = (Some(row.first_epoch), Some(row.last_epoch));
         page.last_seen = time(row.last_time);
         page.settle(index, &job.keep, row.content, found.doc);
@@ -141,8 +150,10 @@ pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, 
             EXPIRED => "expired",
             _ => "unknown",
         };
-        page.gone = Some(Gone { cause, epoch: row.epoch, time: time(row.last_time), date: time(row.date) });
-        let text = index.tables.lives_on(row.content).filter(|text| !text.says_little(index.clusters()));
+        page.gone =
+            Some(Gone { cause, epoch: row.epoch, time: time(row.last_time), date: time(row.date) });
+        let text =
+            index.tables.lives_on(row.content).filter(|text| !text.says_little(index.clusters()));
         page.cluster = text.and_then(|ContentRow { content, .. }| {
             let first = *index.tables.first_pages(content, 1).first()?;
             Some(index.tables.cluster(content, first))
@@ -154,7 +165,9 @@ pub fn explain(index: &Index, job: &Job, store: &Store, head: &Head, url: &str, 
 impl Page {
     fn settle(&mut self, index: &Index, options: &keep_rule::Options, content: Id, doc: Id) {
         let cluster = index.tables.cluster(content, doc);
-        self.kept = (cluster.pages > 1).then(|| kept(index, options, cluster.representative_doc, doc)).flatten();
+        self.kept = (cluster.pages > 1)
+            .then(|| kept(index, options, cluster.representative_doc, doc))
+            .flatten();
         self.cluster = Some(cluster);
     }
 }
@@ -165,7 +178,11 @@ fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
         return None;
     }
     let row = index.tables.content(content);
-    let others = index.tables.first_pages(content, SAME_TEXT_MAX + 1).into_iter().filter(|other| *other != doc);
+    let others = index
+        .tables
+        .first_pages(content, SAME_TEXT_MAX + 1)
+        .into_iter()
+        .filter(|other| *other != doc);
     Some(Text {
         content: content.to_string(),
         chars: row.as_ref().map(|row| row.chars),

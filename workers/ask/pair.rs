@@ -183,7 +183,8 @@ pub struct Link {
 pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
     let page = |found: &Nearest| {
         index.tables.page(found.doc).ok_or_else(|| {
-            let line = format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url);
+            let line =
+                format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url);
             Error::new(Kind::NoInput, line)
         })
     };
@@ -232,7 +233,10 @@ fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
         differs_by: found.differs_by.clone(),
         content: (!page.content.is_none()).then(|| page.content.to_string()),
         chars: index.tables.content(page.content).map_or(0, |row| row.chars),
-        says_little: index.tables.content(page.content).is_some_and(|row| row.says_little(index.clusters())),
+        says_little: index
+            .tables
+            .content(page.content)
+            .is_some_and(|row| row.says_little(index.clusters())),
         begins: None,
         cluster: index.tables.cluster(page.content, page.doc),
     }
@@ -241,8 +245,11 @@ fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
 impl Pair {
     fn compare(&mut self, index: &Index, x: Id, y: Id) -> Result<()> {
         let (Some(a), Some(b)) = (index.tables.evidence(x)?, index.tables.evidence(y)?) else {
-            let is_short = |content| index.tables.content(content).is_some_and(|row| row.flags & TOO_SHORT != 0);
-            self.not_compared = Some(if is_short(x) || is_short(y) { why::TOO_SHORT } else { why::GATHERED });
+            let is_short = |content| {
+                index.tables.content(content).is_some_and(|row| row.flags & TOO_SHORT != 0)
+            };
+            self.not_compared =
+                Some(if is_short(x) || is_short(y) { why::TOO_SHORT } else { why::GATHERED });
             return Ok(());
         };
         let stored = index.tables.pair(x, y);
@@ -255,11 +262,21 @@ impl Pair {
             let distance = simhash::distance(a.fingerprint, b.fingerprint);
             let verdict = decide(&a, &b, distance, &index.options);
             let accepted = verdict.accepted;
-            self.if_compared = Some(rule(verdict.reason as u8, accepted, verdict.similarity, distance, &index.options));
+            self.if_compared = Some(rule(
+                verdict.reason as u8,
+                accepted,
+                verdict.similarity,
+                distance,
+                &index.options,
+            ));
         }
         if stored.is_some_and(|row| row.accepted == 1) {
             self.relation = Relation::Near;
-        } else if index.tables.component(x).is_some_and(|one| index.tables.component(y) == Some(one)) {
+        } else if index
+            .tables
+            .component(x)
+            .is_some_and(|one| index.tables.component(y) == Some(one))
+        {
             self.link(index, x, y);
         }
         self.differ(index, (x, &a), (y, &b))
@@ -273,8 +290,11 @@ impl Pair {
                     self.relation = Relation::Chain;
                 }
                 let url = |content: Id| index.tables.first_url(content);
-                let link =
-                    |row: &PairRow| Link { from: url(row.content), to: url(row.other), rule: rule_of(index, row) };
+                let link = |row: &PairRow| Link {
+                    from: url(row.content),
+                    to: url(row.other),
+                    rule: rule_of(index, row),
+                };
                 self.chain = rows.iter().map(link).collect();
             }
             Chain::None => {}
@@ -288,7 +308,12 @@ impl Pair {
     }
 
     /// Aligns the texts, if both are kept.
-    fn differ(&mut self, index: &Index, (x, a): (Id, &Content<'_>), (y, b): (Id, &Content<'_>)) -> Result<()> {
+    fn differ(
+        &mut self,
+        index: &Index,
+        (x, a): (Id, &Content<'_>),
+        (y, b): (Id, &Content<'_>),
+    ) -> Result<()> {
         let Some((a, b)) = a.kept_text(x)?.zip(b.kept_text(y)?) else { return Ok(()) };
         self.parts = parts(&a, &b, &index.options);
         match &mut self.parts {
@@ -317,19 +342,27 @@ impl Pair {
             b: format!("{:016x}", of[1].1),
             distance: difference.count_ones(),
             k: bands.k(),
-            bands: bands.masks().into_iter().map(|mask| (mask.count_ones(), difference & mask == 0)).collect(),
+            bands: bands
+                .masks()
+                .into_iter()
+                .map(|mask| (mask.count_ones(), difference & mask == 0))
+                .collect(),
             compared,
             left_out_by,
         });
-        let keys =
-            |content: Id| -> Result<BTreeSet<(u8, u64)>> { Ok(index.tables.keys(content)?.into_iter().collect()) };
+        let keys = |content: Id| -> Result<BTreeSet<(u8, u64)>> {
+            Ok(index.tables.keys(content)?.into_iter().collect())
+        };
         let (a, b) = (keys(of[0].0)?, keys(of[1].0)?);
         for kind in SignatureKind::ALL {
             let number = kind.number();
-            let count = |keys: &BTreeSet<(u8, u64)>| keys.iter().filter(|(of, _)| *of == number).count();
-            let shared: Vec<u64> = a.intersection(&b).filter(|(of, _)| *of == number).map(|(_, key)| *key).collect();
-            let compared =
-                shared.iter().any(|key| compares_within(&index.tables.bucket(number, *key), of[0].0, of[1].0));
+            let count =
+                |keys: &BTreeSet<(u8, u64)>| keys.iter().filter(|(of, _)| *of == number).count();
+            let shared: Vec<u64> =
+                a.intersection(&b).filter(|(of, _)| *of == number).map(|(_, key)| *key).collect();
+            let compared = shared
+                .iter()
+                .any(|key| compares_within(&index.tables.bucket(number, *key), of[0].0, of[1].0));
             if count(&a) + count(&b) > 0 {
                 let shared = shared.into_iter().map(|key| format!("{key:016x}")).collect();
                 self.signatures.push(Signature {
@@ -388,10 +421,13 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
     }
     let mut rule = NearRule::new(bands.clone());
     rule.add_band(band, bucket.into_iter());
-    let rank =
-        |fingerprint: u64, content: Id| tables.group(fingerprint, PIVOTS).binary_search(&content).unwrap_or(PIVOTS);
+    let rank = |fingerprint: u64, content: Id| {
+        tables.group(fingerprint, PIVOTS).binary_search(&content).unwrap_or(PIVOTS)
+    };
     match rule.product_max(f, g) {
         0 => Some(why::NEAR_RULE),
-        product_max => (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::PIVOT_RULE),
+        product_max => {
+            (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::PIVOT_RULE)
+        }
     }
 }

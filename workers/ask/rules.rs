@@ -29,7 +29,12 @@ pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options:
             true => (similarity - min, "above"),
             false => (min - similarity, "below"),
         };
-        format!("similarity {} is {} {side} similarity_min = {}", decimal(similarity), decimal(much), decimal(min))
+        format!(
+            "similarity {} is {} {side} similarity_min = {}",
+            decimal(similarity),
+            decimal(much),
+            decimal(min)
+        )
     };
     let fact = |what: &str| format!("{}, but {what} is replaced by another", against());
     let max = options.distance_max.unwrap_or_default();
@@ -37,12 +42,19 @@ pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options:
     let (says, threshold) = match Reason::of(reason) {
         Some(Reason::WithinK | Reason::TooFar) => (within(), false),
         Some(Reason::Sketch) => (format!("by sketches, {}", against()), true),
-        Some(Reason::SketchRefused) => {
-            (format!("by sketches, similarity {} is too low for every rule", decimal(similarity)), false)
+        Some(Reason::SketchRefused) => (
+            format!("by sketches, similarity {} is too low for every rule", decimal(similarity)),
+            false,
+        ),
+        Some(Reason::Shingles | Reason::ShinglesRefused) => {
+            (format!("long texts: {}", against()), true)
         }
-        Some(Reason::Shingles | Reason::ShinglesRefused) => (format!("long texts: {}", against()), true),
-        Some(Reason::Coverage | Reason::CoverageRefused) => (format!("short texts: {}", against()), true),
-        Some(Reason::LeadingInsertion) => (format!("without the tokens in front of one of them, {}", against()), true),
+        Some(Reason::Coverage | Reason::CoverageRefused) => {
+            (format!("short texts: {}", against()), true)
+        }
+        Some(Reason::LeadingInsertion) => {
+            (format!("without the tokens in front of one of them, {}", against()), true)
+        }
         Some(Reason::Numerals) => (fact("a number"), true),
         Some(Reason::Names) => (fact("a name"), true),
         Some(Reason::Words) => (fact("a word"), true),
@@ -71,12 +83,16 @@ mod tests {
     #[test]
     fn thresholds_are_told() {
         let options = Options::default().within(3);
-        let says = |reason: Reason, similarity| rule(reason as u8, true, similarity, 2, &options).says;
+        let says =
+            |reason: Reason, similarity| rule(reason as u8, true, similarity, 2, &options).says;
         assert_eq!(
             says(Reason::Coverage, 8731),
             "short texts: similarity 0.8731 is 0.0731 above similarity_min = 0.8000"
         );
-        assert!(says(Reason::ShinglesRefused, 7999).ends_with("is 0.0001 below similarity_min = 0.8000"));
+        assert!(
+            says(Reason::ShinglesRefused, 7999)
+                .ends_with("is 0.0001 below similarity_min = 0.8000")
+        );
         assert!(says(Reason::Numerals, 9000).ends_with("but a number is replaced by another"));
         assert_eq!(says(Reason::WithinK, 9950), "fingerprints differ in 2 bits, distance_max = 3");
     }

@@ -137,7 +137,9 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
 fn last(head: &Head) -> Last {
     let counters = &head.manifest.counters;
     let count = |name: &str| counters.get(name).copied().unwrap_or(0);
-    let sum = |prefix: &str| counters.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, n)| n).sum();
+    let sum = |prefix: &str| {
+        counters.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, n)| n).sum()
+    };
     Last {
         epoch: head.manifest.epoch,
         op: head.manifest.op,
@@ -173,15 +175,19 @@ fn expiry(job: &Job, store: &Store, head: &Head) -> Result<Option<Expiry>> {
     }
     let seen = seen(&Snapshot::of(store, head).table()?);
     let mut expiry = Expiry { next: None, next_pages: 0, next_reading_pages: 0 };
-    if let (Some(days), Some(first)) = (job.pages.retain_days, seen.keys().map(|(_, time)| *time).min()) {
+    if let (Some(days), Some(first)) =
+        (job.pages.retain_days, seen.keys().map(|(_, time)| *time).min())
+    {
         expiry.next = Some(first.saturating_add(86_400 * i64::from(days) + 1));
-        expiry.next_pages = seen.iter().filter(|((_, time), _)| *time == first).map(|(_, pages)| pages).sum();
+        expiry.next_pages =
+            seen.iter().filter(|((_, time), _)| *time == first).map(|(_, pages)| pages).sum();
     }
     let consumed = head.manifest.consumed.iter().filter(|of| !of.undone && of.read > 0);
     let mut reading: Vec<u64> = consumed.map(|of| of.epoch).collect();
     reading.push(head.manifest.epoch + 1);
     let bound = job.pages.retention(&reading, head.manifest.logical_time).epoch_min;
-    expiry.next_reading_pages = seen.iter().filter(|((epoch, _), _)| *epoch < bound).map(|(_, pages)| pages).sum();
+    expiry.next_reading_pages =
+        seen.iter().filter(|((epoch, _), _)| *epoch < bound).map(|(_, pages)| pages).sum();
     Ok(Some(expiry))
 }
 

@@ -54,7 +54,9 @@ impl Tables {
     pub fn open(store: &Store, head: &Head, job: &Job) -> Result<Tables> {
         let snapshot = Snapshot::of(store, head);
         let evidence = match job.contents.evidence {
-            true => Some(Archive::new(snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?)),
+            true => Some(Archive::new(
+                snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?,
+            )),
             false => None,
         };
         Ok(Tables { mapped: Mapped::open(&snapshot, job.bands()?)?, evidence })
@@ -77,7 +79,9 @@ impl Tables {
 
     /// The canonical URL of a live page.
     pub(super) fn url(&self, doc: Id) -> String {
-        one(&self.mapped.urls, doc).map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+        one(&self.mapped.urls, doc)
+            .map(|row| String::from_utf8_lossy(&row.url).into_owned())
+            .unwrap_or_default()
     }
 
     /// The live content.
@@ -166,7 +170,8 @@ impl Tables {
         let mut both = [a, b];
         both.sort_unstable();
         let counts = self.mapped.pairs.counts(&both);
-        let (content, other) = if counts[0] <= counts[1] { (both[0], both[1]) } else { (both[1], both[0]) };
+        let (content, other) =
+            if counts[0] <= counts[1] { (both[0], both[1]) } else { (both[1], both[0]) };
         self.mapped.pairs.matching(&[content]).into_iter().find(|row| row.other == other)
     }
 
@@ -182,7 +187,9 @@ impl Tables {
     pub(super) fn evidence_of(&self, contents: &[Id]) -> Result<Vec<Content<'_>>> {
         let Some(archive) = &self.evidence else {
             let bare = |content: &Id| {
-                let row = self.content(*content).ok_or_else(|| evidence::damaged(*content, "is missing"))?;
+                let row = self
+                    .content(*content)
+                    .ok_or_else(|| evidence::damaged(*content, "is missing"))?;
                 Ok(Content::bare(row.fingerprint, row.chars))
             };
             return contents.iter().map(bare).collect();

@@ -43,7 +43,8 @@ fn text(document: u64, edition: u64) -> String {
 fn write(path: &Path, documents: impl Iterator<Item = (u64, u64)>) {
     let mut out = BufWriter::new(File::create(path).expect("created"));
     for (n, edition) in documents {
-        let line = json!({ "url": format!("http://h{}.example/{n}", n % 100), "text": text(n, edition) });
+        let line =
+            json!({ "url": format!("http://h{}.example/{n}", n % 100), "text": text(n, edition) });
         writeln!(out, "{line}").expect("written");
     }
     out.flush().expect("written");
@@ -58,7 +59,8 @@ fn job(folder: &Path, store: &str) -> Job {
 
 /// One epoch over all new inputs: seconds of planning, work and commit, and the workers' receipts.
 fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
-    let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("a store");
+    let store =
+        Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("a store");
     let head = store.head().expect("readable");
     let start = Instant::now();
     let plan = plan::plan(job, &store, head.as_ref(), 0).expect("planned").expect("something new");
@@ -75,12 +77,14 @@ fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
         mesh: None,
     };
     let receipts = fold::run(task, Default::default(), Failure::default(), |_| {}).expect("done");
-    let committed = commit(job, &store, head.as_ref(), &plan, receipts.clone(), threads, &[]).expect("committed");
+    let committed = commit(job, &store, head.as_ref(), &plan, receipts.clone(), threads, &[])
+        .expect("committed");
     (start.elapsed().as_secs_f64(), receipts, committed.head)
 }
 
 fn main() {
-    let documents: u64 = if std::env::args().any(|argument| argument == "--bench") { 1_000_000 } else { 2_000 };
+    let documents: u64 =
+        if std::env::args().any(|argument| argument == "--bench") { 1_000_000 } else { 2_000 };
     let hundredth = documents / 100;
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("in")).expect("made");
@@ -107,8 +111,11 @@ fn main() {
         counter("components_touched"),
         head.manifest.tables.get("clusters").map_or(0, |table| table.rows)
     );
-    let mut stages: Vec<(u64, &String)> =
-        receipts.iter().flat_map(|receipt| &receipt.spans).map(|span| (span.ended_us / 1000, &span.operator)).collect();
+    let mut stages: Vec<(u64, &String)> = receipts
+        .iter()
+        .flat_map(|receipt| &receipt.spans)
+        .map(|span| (span.ended_us / 1000, &span.operator))
+        .collect();
     stages.sort_unstable();
     stages.iter().for_each(|(ms, stage)| println!("  {ms:>6} ms  {stage}"));
     for (name, table) in &head.manifest.tables {

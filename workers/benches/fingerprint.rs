@@ -21,16 +21,21 @@ use workers::{document::Id, extract};
 fn crawl() -> (Vec<Vec<u8>>, Vec<String>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/demo");
     let (mut pages, mut texts) = (Vec::new(), Vec::new());
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("the demo").map(|e| e.expect("an entry").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("the demo").map(|e| e.expect("an entry").path()).collect();
     files.sort();
     for path in files {
         let end = path.metadata().expect("a file").len();
-        let mut reader = read::open(&Split { path, start: 0, end }, &read::Options::default()).expect("opened");
+        let mut reader =
+            read::open(&Split { path, start: 0, end }, &read::Options::default()).expect("opened");
         while let Some(entry) = reader.next().expect("readable") {
             let Item::Record(record) = entry.item else { continue };
             match record.body {
                 Body::Html { bytes, charset } => {
-                    texts.push(extract::html(&bytes, charset.as_deref(), &extract::Options::default()).text);
+                    texts.push(
+                        extract::html(&bytes, charset.as_deref(), &extract::Options::default())
+                            .text,
+                    );
                     pages.push(bytes);
                 }
                 Body::Text(text) => texts.push(text),
@@ -87,7 +92,8 @@ fn main() {
         })
         .collect();
     let mut words = Featurizer::new(&features::Options::default(), &options).expect("no files");
-    let grams = features::Options { unit: features::Unit::Characters, ..features::Options::default() };
+    let grams =
+        features::Options { unit: features::Unit::Characters, ..features::Options::default() };
     let mut grams = Featurizer::new(&grams, &options).expect("no files");
     let features: Vec<_> = normal
         .iter()
@@ -107,7 +113,9 @@ fn main() {
         text_bytes / 1000
     );
     let extract_s = seconds(rounds, || {
-        pages.iter().for_each(|page| drop(black_box(extract::html(page, None, &extract::Options::default()))));
+        pages.iter().for_each(|page| {
+            drop(black_box(extract::html(page, None, &extract::Options::default())))
+        });
     });
     println!("extract    {:8.1} MB/s of HTML", html_bytes as f64 / 1e6 / extract_s);
     let mut out = String::new();
@@ -117,10 +125,14 @@ fn main() {
     let mut segmenter = Segmenter::default();
     let (mut theirs_s, mut ours_s) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..rounds {
-        let runs = || normal.iter().flat_map(|text| text.split(|c| !is_han(c)).filter(|run| !run.is_empty()));
-        theirs_s = theirs_s.min(seconds(1, || runs().for_each(|run| _ = black_box(jieba.cut(run, true)))));
-        ours_s =
-            ours_s.min(seconds(1, || normal.iter().for_each(|text| segmenter.han(text, |piece| _ = black_box(piece)))));
+        let runs = || {
+            normal.iter().flat_map(|text| text.split(|c| !is_han(c)).filter(|run| !run.is_empty()))
+        };
+        theirs_s =
+            theirs_s.min(seconds(1, || runs().for_each(|run| _ = black_box(jieba.cut(run, true)))));
+        ours_s = ours_s.min(seconds(1, || {
+            normal.iter().for_each(|text| segmenter.han(text, |piece| _ = black_box(piece)))
+        }));
     }
     let han = normal.iter().flat_map(|text| text.chars()).filter(|c| is_han(*c)).count() as f64;
     println!(
@@ -132,18 +144,42 @@ fn main() {
     let stages = [
         (
             "normalise",
-            seconds(rounds, || texts.iter().for_each(|text| _ = normalize(text, &options, black_box(&mut out)))),
+            seconds(rounds, || {
+                texts.iter().for_each(|text| _ = normalize(text, &options, black_box(&mut out)))
+            }),
         ),
-        ("digest", seconds(rounds, || normal.iter().for_each(|text| _ = black_box(Id::of(text.as_bytes()))))),
-        ("words", seconds(rounds, || normal.iter().for_each(|text| words.features(text, black_box(&mut list))))),
-        ("simhash", seconds(rounds, || features.iter().for_each(|features| _ = black_box(simhash(features))))),
+        (
+            "digest",
+            seconds(rounds, || {
+                normal.iter().for_each(|text| _ = black_box(Id::of(text.as_bytes())))
+            }),
+        ),
+        (
+            "words",
+            seconds(rounds, || {
+                normal.iter().for_each(|text| words.features(text, black_box(&mut list)))
+            }),
+        ),
+        (
+            "simhash",
+            seconds(rounds, || {
+                features.iter().for_each(|features| _ = black_box(simhash(features)))
+            }),
+        ),
     ];
     let whole: f64 = stages.iter().map(|(_, seconds)| seconds).sum();
     for (name, seconds) in stages {
         let rate = text_bytes as f64 / 1e6 / seconds;
-        println!("{name:10} {rate:8.1} MB/s of text   {:4.1} % of the time", 100.0 * seconds / whole);
+        println!(
+            "{name:10} {rate:8.1} MB/s of text   {:4.1} % of the time",
+            100.0 * seconds / whole
+        );
     }
-    println!("{:10} {:8.1} MB/s of text, text to fingerprint", "whole", text_bytes as f64 / 1e6 / whole);
+    println!(
+        "{:10} {:8.1} MB/s of text, text to fingerprint",
+        "whole",
+        text_bytes as f64 / 1e6 / whole
+    );
     // In turns again: normal form to fingerprint by the definition, and 5-grams in order and in
     // none.
     let (mut plain_s, mut fast_s, mut sorted_s, mut unordered_s) =
@@ -151,8 +187,9 @@ fn main() {
     let (mut hashes, mut seen, mut shingles) = (Vec::new(), Vec::new(), Shingles::default());
     for _ in 0..rounds {
         let (mut plain, mut fast) = (0, 0);
-        plain_s =
-            plain_s.min(seconds(1, || normal.iter().for_each(|text| plain ^= plainly(text, &jieba, &mut hashes))));
+        plain_s = plain_s.min(seconds(1, || {
+            normal.iter().for_each(|text| plain ^= plainly(text, &jieba, &mut hashes))
+        }));
         fast_s = fast_s.min(seconds(1, || {
             normal.iter().for_each(|text| {
                 words.features(text, &mut list);
@@ -160,12 +197,19 @@ fn main() {
             });
         }));
         assert_eq!(plain, fast, "the definition gives other fingerprints");
-        sorted_s = sorted_s.min(seconds(1, || normal.iter().for_each(|text| shingles.set(text, 5))));
-        unordered_s =
-            unordered_s.min(seconds(1, || normal.iter().for_each(|text| shingles.unordered_set(text, 5, &mut seen))));
+        sorted_s =
+            sorted_s.min(seconds(1, || normal.iter().for_each(|text| shingles.set(text, 5))));
+        unordered_s = unordered_s.min(seconds(1, || {
+            normal.iter().for_each(|text| shingles.unordered_set(text, 5, &mut seen))
+        }));
     }
     println!("words and simhash: {:.2} times as fast as by the definition", plain_s / fast_s);
-    println!("5-grams of a text: {:.2} times as fast in no order as sorted", sorted_s / unordered_s);
-    let grams_s = seconds(rounds, || normal.iter().for_each(|text| grams.features(text, black_box(&mut list))));
+    println!(
+        "5-grams of a text: {:.2} times as fast in no order as sorted",
+        sorted_s / unordered_s
+    );
+    let grams_s = seconds(rounds, || {
+        normal.iter().for_each(|text| grams.features(text, black_box(&mut list)))
+    });
     println!("character 4-grams in place of words: {:.1} times as fast", stages[2].1 / grams_s);
 }

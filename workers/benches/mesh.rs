@@ -91,7 +91,9 @@ fn main() {
     }
     let crossing = 2.0 * (rows as usize * ROW_BYTES) as f64 / 1e6;
     let [plain, encrypted] = took.map(|figures| crossing / median(figures));
-    println!("plain      {plain:.0} MB/s of rows between two processes, {rows} of {ROW_BYTES} bytes each way");
+    println!(
+        "plain      {plain:.0} MB/s of rows between two processes, {rows} of {ROW_BYTES} bytes each way"
+    );
     println!("encrypted  {encrypted:.0} MB/s");
     println!("encrypted / plain  {:.2}", encrypted / plain);
 }

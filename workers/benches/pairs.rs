@@ -85,7 +85,9 @@ fn plain_buckets(values: &[u64]) -> Found {
             std::mem::swap(&mut from, &mut to);
         }
         for bucket in from.chunk_by(|a, b| (a ^ b) >> (16 * band) & 0xffff == 0) {
-            within_plain(bucket, 3, 0xffff << (16 * band), &masks[..band], &mut |a, b| found.add(a, b));
+            within_plain(bucket, 3, 0xffff << (16 * band), &masks[..band], &mut |a, b| {
+                found.add(a, b)
+            });
         }
     }
     found
@@ -178,9 +180,11 @@ impl Stored {
                 let rows = keys.iter().filter_map(diff);
                 let path = folder.path().join(band.to_string());
                 let segment = match band {
-                    0 => {
-                        segment::write(&path, "", rows.map(|(key, diff)| GroupRow { key, content: content(key), diff }))
-                    }
+                    0 => segment::write(
+                        &path,
+                        "",
+                        rows.map(|(key, diff)| GroupRow { key, content: content(key), diff }),
+                    ),
                     _ => segment::write(&path, "", rows.map(|(key, diff)| BandRow { key, diff })),
                 };
                 let segments = segment.expect("written").into_iter().collect();
@@ -193,7 +197,8 @@ impl Stored {
     }
 
     fn open<R: Row>(&self, band: usize) -> Table<R> {
-        Table::open(&self.folder.path().join(band.to_string()), Some(&self.states[band])).expect("opened")
+        Table::open(&self.folder.path().join(band.to_string()), Some(&self.states[band]))
+            .expect("opened")
     }
 
     /// Opens the tables and finds the pairs of `touched` among themselves and with what is stored.
@@ -246,7 +251,11 @@ impl Probed {
         let mut probed = Probed { starts: vec![0], lanes: Vec::new(), values: Vec::new() };
         let mut buckets = sorted.chunk_by(|a, b| (a ^ b) >> (16 * band) & 0xffff == 0).peekable();
         for value in 0..1 << 16 {
-            for chunk in buckets.next_if(|b| b[0] >> (16 * band) & 0xffff == value).unwrap_or_default().chunks(16) {
+            for chunk in buckets
+                .next_if(|b| b[0] >> (16 * band) & 0xffff == value)
+                .unwrap_or_default()
+                .chunks(16)
+            {
                 let value = |i| chunk.get(i).copied().unwrap_or(!chunk[0]);
                 probed.values.push(std::array::from_fn(value));
                 probed.lanes.push(std::array::from_fn(|i| folded(value(i))));
@@ -273,7 +282,10 @@ fn scan_with(stored: &[u64], probed: &[Probed], found: &mut Found) {
                             let equal = |band: usize| (*new ^ old) >> (16 * band) & 0xffff == 0;
                             (*new ^ old).count_ones() <= 3 && equal(band) && !(0..band).any(equal)
                         };
-                        probed.values[chunk].iter().filter(owns).for_each(|&new| found.add(new, old));
+                        probed.values[chunk]
+                            .iter()
+                            .filter(owns)
+                            .for_each(|&new| found.add(new, old));
                     }
                 }
             }
@@ -316,9 +328,14 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
     let bands = Bands::new(3, None).expect("k = 3 is supported");
     let mut stored = fingerprints(new + stored, 0);
     let new = stored.split_off(stored.len() - new.min(stored.len()));
-    let touch = |band, value| Touched { band: band as u64, key: bands.key(band, value), bits: CREATED | PROBE };
-    let mut touched: Vec<Touched> =
-        (0..bands.count()).flat_map(|band| new.iter().map(move |&value| touch(band, value))).collect();
+    let touch = |band, value| Touched {
+        band: band as u64,
+        key: bands.key(band, value),
+        bits: CREATED | PROBE,
+    };
+    let mut touched: Vec<Touched> = (0..bands.count())
+        .flat_map(|band| new.iter().map(move |&value| touch(band, value)))
+        .collect();
     touched.sort_unstable();
     let tables = Stored::write(&stored, runs, &bands);
     stored.retain(|&value| history(value, runs).1.is_none());
@@ -347,15 +364,28 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
     for _ in 0..rounds {
         let mut pairs = within;
         let scratch = &mut Scratch::new();
-        let run = || new_against_stored(&new, &slices, &bands, scratch, &mut |a, b| pairs.add(a, b));
+        let run =
+            || new_against_stored(&new, &slices, &bands, scratch, &mut |a, b| pairs.add(a, b));
         let time = seconds(run).0;
         keep(1, (time, pairs));
     }
     assert!(found.iter().all(|pairs| *pairs == found[0]), "forms differ: {found:?}");
     let [mapped, slices, scan] = least;
-    print!("{} new against {} stored in {runs} runs, {} pairs: ", new.len(), stored.len(), found[0].0);
+    print!(
+        "{} new against {} stored in {runs} runs, {} pairs: ",
+        new.len(),
+        stored.len(),
+        found[0].0
+    );
     print!("mapped {mapped:.4} s, slices {slices:.4} s");
-    println!("{}", if with_scan { format!(", scan {scan:.3} s ({:.1}x)", scan / mapped) } else { String::new() });
+    println!(
+        "{}",
+        if with_scan {
+            format!(", scan {scan:.3} s ({:.1}x)", scan / mapped)
+        } else {
+            String::new()
+        }
+    );
 }
 
 fn main() {

@@ -10,7 +10,8 @@ use workers::store::segment::{Segment, write};
 use workers::tables::ContentRow;
 
 fn main() {
-    let rows: u64 = if std::env::args().any(|argument| argument == "--bench") { 4_000_000 } else { 40_000 };
+    let rows: u64 =
+        if std::env::args().any(|argument| argument == "--bench") { 4_000_000 } else { 40_000 };
     let folder = tempfile::tempdir().expect("a folder");
     let mut ids: Vec<Id> = (0..rows).map(|n| Id::of(&n.to_le_bytes())).collect();
     ids.sort_unstable();
@@ -24,9 +25,13 @@ fn main() {
         diff: 1,
     };
     let start = Instant::now();
-    let written = write(folder.path(), "bench", ids.iter().map(row)).expect("written").expect("rows");
+    let written =
+        write(folder.path(), "bench", ids.iter().map(row)).expect("written").expect("rows");
     let seconds = start.elapsed().as_secs_f64();
-    println!("write   {rows} rows of 30 bytes, fsync included: {:.1} M rows/s", rows as f64 / 1e6 / seconds);
+    println!(
+        "write   {rows} rows of 30 bytes, fsync included: {:.1} M rows/s",
+        rows as f64 / 1e6 / seconds
+    );
     let start = Instant::now();
     let segment = Segment::<ContentRow>::open(folder.path(), &written).expect("opened");
     println!("open    {:.2} ms", start.elapsed().as_secs_f64() * 1e3);

@@ -50,7 +50,9 @@ impl Bands {
             return Err(format!("{count} bands: k = {k} needs {least} to {}", u64::BITS));
         }
         let edge = |band: usize| (u64::BITS as usize * band).div_ceil(count) as u32;
-        let bands = (0..count).map(|band| Band { low: edge(band), width: edge(band + 1) - edge(band) }).collect();
+        let bands = (0..count)
+            .map(|band| Band { low: edge(band), width: edge(band + 1) - edge(band) })
+            .collect();
         Ok(Bands { k, bands })
     }
 
@@ -183,7 +185,12 @@ impl Band {
 /// assert!(pairs == [(a, b)] || pairs == [(b, a)]);
 /// # Ok::<(), String>(())
 /// ```
-pub fn all_pairs<F: FnMut(u64, u64)>(fingerprints: &[u64], bands: &Bands, scratch: &mut Scratch, emit: &mut F) {
+pub fn all_pairs<F: FnMut(u64, u64)>(
+    fingerprints: &[u64],
+    bands: &Bands,
+    scratch: &mut Scratch,
+    emit: &mut F,
+) {
     let mut parts = Parts::default();
     for (b, &band) in bands.bands.iter().enumerate() {
         let (fixed, earlier) = (bands.key_fixed(b), bands.key_earlier(b));
@@ -301,12 +308,24 @@ mod tests {
             assert_eq!(masks.iter().fold(0, |all, mask| all ^ mask), u64::MAX);
             let widths: Vec<u32> = (0..bands.count()).map(|b| bands.width(b)).collect();
             assert_eq!(widths, masks.iter().map(|mask| mask.count_ones()).collect::<Vec<_>>());
-            assert!(masks.iter().all(|mask| mask.count_ones() + mask.leading_zeros() + mask.trailing_zeros() == 64));
+            assert!(
+                masks
+                    .iter()
+                    .all(|mask| mask.count_ones() + mask.leading_zeros() + mask.trailing_zeros()
+                        == 64)
+            );
             assert!(widths.iter().max().unwrap() - widths.iter().min().unwrap() <= 1);
         }
-        assert_eq!(Bands::new(3, None).unwrap().masks(), [0xffff, 0xffff << 16, 0xffff << 32, 0xffff << 48]);
+        assert_eq!(
+            Bands::new(3, None).unwrap().masks(),
+            [0xffff, 0xffff << 16, 0xffff << 32, 0xffff << 48]
+        );
         assert_eq!(Bands::new(0, None).unwrap().masks(), [u64::MAX]);
-        assert!(Bands::new(9, None).is_err() && Bands::new(3, Some(3)).is_err() && Bands::new(3, Some(65)).is_err());
+        assert!(
+            Bands::new(9, None).is_err()
+                && Bands::new(3, Some(3)).is_err()
+                && Bands::new(3, Some(65)).is_err()
+        );
     }
 
     /// `unkey` inverts `key`. Two keys share a bucket if and only if their fingerprints agree on
@@ -329,7 +348,9 @@ mod tests {
                         let agree = (value ^ other) & earlier == 0;
                         assert!(!same || agree == ((key ^ other_key) & in_key == 0));
                     }
-                    assert!(!same || (key ^ other_key).count_ones() == (value ^ other).count_ones());
+                    assert!(
+                        !same || (key ^ other_key).count_ones() == (value ^ other).count_ones()
+                    );
                 }
             }
         }
@@ -344,7 +365,10 @@ mod tests {
             let rare = (0..1u64 << 16).filter(|value| value.count_ones() <= 4);
             rare.for_each(|value| ranges[(bands.key(b, value << (16 * b)) >> 60) as usize] += 1);
             let mean = ranges.iter().sum::<usize>() / 16;
-            assert!(ranges.iter().all(|&count| count > mean / 2 && count < mean * 3 / 2), "{ranges:?}");
+            assert!(
+                ranges.iter().all(|&count| count > mean / 2 && count < mean * 3 / 2),
+                "{ranges:?}"
+            );
         }
     }
 
@@ -357,10 +381,14 @@ mod tests {
             for (name, values) in samples(count, seed) {
                 for bands in some_bands() {
                     let mut expected = Vec::new();
-                    hamming::within_plain(&values, bands.k(), 0, &[], &mut |a, b| expected.push((a.min(b), a.max(b))));
+                    hamming::within_plain(&values, bands.k(), 0, &[], &mut |a, b| {
+                        expected.push((a.min(b), a.max(b)))
+                    });
                     let mut found = Vec::new();
                     let scratch = &mut Scratch::new();
-                    all_pairs(&values, &bands, scratch, &mut |a, b| found.push((a.min(b), a.max(b))));
+                    all_pairs(&values, &bands, scratch, &mut |a, b| {
+                        found.push((a.min(b), a.max(b)))
+                    });
                     assert!(sorted(found) == sorted(expected), "{name}, {bands:?}");
 
                     let (new, old) = values.split_at(values.len() / 4);
@@ -372,7 +400,9 @@ mod tests {
                         expected.extend(near.map(|&b| (a, b)));
                     }
                     let mut found = Vec::new();
-                    new_against_stored(new, &stored, &bands, scratch, &mut |new, old| found.push((new, old)));
+                    new_against_stored(new, &stored, &bands, scratch, &mut |new, old| {
+                        found.push((new, old))
+                    });
                     assert!(sorted(found) == sorted(expected), "against stored: {name}, {bands:?}");
                 }
             }
@@ -390,9 +420,12 @@ mod tests {
     fn a_stored_fingerprint_is_its_own_pair() {
         for bands in some_bands() {
             let values = [0, u64::MAX >> 32, u64::MAX];
-            let stored: Vec<Vec<u64>> = (0..bands.count()).map(|b| sorted_keys(&bands, b, &values)).collect();
+            let stored: Vec<Vec<u64>> =
+                (0..bands.count()).map(|b| sorted_keys(&bands, b, &values)).collect();
             let mut found = Vec::new();
-            new_against_stored(&values[1..], &stored, &bands, &mut Scratch::new(), &mut |a, b| found.push((a, b)));
+            new_against_stored(&values[1..], &stored, &bands, &mut Scratch::new(), &mut |a, b| {
+                found.push((a, b))
+            });
             assert_eq!(sorted(found), [(values[1], values[1]), (values[2], values[2])]);
         }
     }

@@ -111,7 +111,8 @@ impl Neighbours {
         for pairs in self.pairs.chunk_by(|a, b| a.later == b.later) {
             let dropped = self.dropped.entry(pairs[0].later).or_default();
             // A greater number examines fewer, from `PIVOTS` on.
-            let first = totals(pairs, *dropped).map(|n| if n < PIVOTS { n } else { examined_before(n) });
+            let first =
+                totals(pairs, *dropped).map(|n| if n < PIVOTS { n } else { examined_before(n) });
             for (pair, rank) in ranked(pairs) {
                 if (0..2).any(|time| pair.live[time] && rank[time] < first[time]) {
                     kept.push(*pair);
@@ -125,15 +126,22 @@ impl Neighbours {
 
     /// Calls `examined` with each pair that the rule examines before or after, and `counted` with
     /// the number of earlier ones of each later key, before and after.
-    pub fn finish(&mut self, mut examined: impl FnMut(ExaminedPair), mut counted: impl FnMut(u64, [usize; 2])) {
+    pub fn finish(
+        &mut self,
+        mut examined: impl FnMut(ExaminedPair),
+        mut counted: impl FnMut(u64, [usize; 2]),
+    ) {
         self.pairs.sort_unstable();
         for pairs in self.pairs.chunk_by(|a, b| a.later == b.later) {
-            let totals = totals(pairs, self.dropped.get(&pairs[0].later).copied().unwrap_or_default());
+            let totals =
+                totals(pairs, self.dropped.get(&pairs[0].later).copied().unwrap_or_default());
             counted(pairs[0].later, totals);
             for (&NearPair { later, earlier, live, .. }, rank) in ranked(pairs) {
-                let products = [0, 1].map(|time| match live[time] && rank[time] < examined_before(totals[time]) {
-                    true => product_max(totals[time]),
-                    false => 0,
+                let products = [0, 1].map(|time| {
+                    match live[time] && rank[time] < examined_before(totals[time]) {
+                        true => product_max(totals[time]),
+                        false => 0,
+                    }
                 });
                 if products != [0; 2] {
                     examined(ExaminedPair { later, earlier, live, product_max: products });
@@ -202,7 +210,8 @@ impl NearRule {
     pub fn of(bands: Bands, fingerprints: Vec<u64>) -> NearRule {
         let mut rule = NearRule::new(bands);
         for band in 0..rule.bands.count() {
-            let mut keys: Vec<u64> = fingerprints.iter().map(|one| rule.bands.key(band, *one)).collect();
+            let mut keys: Vec<u64> =
+                fingerprints.iter().map(|one| rule.bands.key(band, *one)).collect();
             keys.sort_unstable();
             rule.add_band(band, keys.into_iter());
         }
@@ -246,14 +255,18 @@ impl NearRule {
                 }
             },
         );
-        let of = |(later, product): &(u64, usize)| Some(((band, *later), (*examined.get(later)?, *product)));
+        let of = |(later, product): &(u64, usize)| {
+            Some(((band, *later), (*examined.get(later)?, *product)))
+        };
         crowded.extend(many.iter().filter_map(of));
     }
 
     /// The greatest product of the ranks, counted from 1, of two contents that are compared, for
     /// two fingerprints within k bits. 0: none are.
     pub fn product_max(&self, a: u64, b: u64) -> usize {
-        let Some(band) = self.masks.iter().position(|mask| (a ^ b) & mask == 0) else { return PIVOTS };
+        let Some(band) = self.masks.iter().position(|mask| (a ^ b) & mask == 0) else {
+            return PIVOTS;
+        };
         let (a, b) = (self.bands.key(band, a), self.bands.key(band, b));
         let (earlier, later) = if order(a) < order(b) { (a, b) } else { (b, a) };
         match self.crowded.get(&(band, later)) {
@@ -296,14 +309,19 @@ mod tests {
             let list: Vec<u64> = all.iter().copied().collect();
             let rule = NearRule::of(bands.clone(), list.clone());
             let masks = bands.masks();
-            let band = |a: u64, b: u64| masks.iter().position(|mask| (a ^ b) & mask == 0).expect("near");
+            let band =
+                |a: u64, b: u64| masks.iter().position(|mask| (a ^ b) & mask == 0).expect("near");
             let near = |a: u64, b: u64| a != b && (a ^ b).count_ones() <= 3;
             let (mut left, mut crowded) = (0, BTreeSet::new());
             for &later in &list {
                 for of in 0..bands.count() {
                     let place = |one: u64| order(bands.key(of, one));
-                    let earlier = list.iter().copied().filter(|&one| near(one, later) && band(one, later) == of);
-                    let mut earlier: Vec<u64> = earlier.filter(|&one| place(one) < place(later)).collect();
+                    let earlier = list
+                        .iter()
+                        .copied()
+                        .filter(|&one| near(one, later) && band(one, later) == of);
+                    let mut earlier: Vec<u64> =
+                        earlier.filter(|&one| place(one) < place(later)).collect();
                     earlier.sort_unstable_by_key(|&one| place(one));
                     let n = earlier.len();
                     let first = if n < 64 { n } else { (64 * 64 / (n + 1)).max(4) };
@@ -349,7 +367,8 @@ mod tests {
         let plain = collected(usize::MAX);
         assert_eq!(plain.1.iter().flatten().sum::<usize>(), {
             let all = (0..300).flat_map(|at: usize| (0..at).map(move |b| (at, b)));
-            all.map(|(a, b)| times(keys[a] ^ keys[b]).iter().filter(|live| **live).count()).sum::<usize>()
+            all.map(|(a, b)| times(keys[a] ^ keys[b]).iter().filter(|live| **live).count())
+                .sum::<usize>()
         });
         for each in [1000, 77, 5000] {
             assert!(collected(each) == plain, "compacted after each {each}");

@@ -68,7 +68,8 @@ const RANK_FLAT: usize = PIVOTS * PIVOTS / PIVOTS_LEAST;
 
 /// What a bucket with `contents` contents leaves unexamined.
 pub fn unexamined(contents: usize) -> Unexamined {
-    let steep: usize = (PIVOTS..contents.min(RANK_FLAT)).map(|rank| rank - examined_before(rank)).sum();
+    let steep: usize =
+        (PIVOTS..contents.min(RANK_FLAT)).map(|rank| rank - examined_before(rank)).sum();
     let flat = (RANK_FLAT.max(PIVOTS)..contents.max(RANK_FLAT)).len() as u64;
     // The sum of rank - PIVOTS_LEAST over the ranks from RANK_FLAT on.
     let flat = flat * (RANK_FLAT - PIVOTS_LEAST) as u64 + flat * flat.saturating_sub(1) / 2;
@@ -141,7 +142,10 @@ pub fn after(before: &BySignature, changes: &BTreeMap<u8, UnexaminedChange>) -> 
         let change = changes.get(&signature).copied().unwrap_or_default();
         // A store older than these counts starts at 0; `status --pivots` counts anew.
         let new = Unexamined {
-            buckets: old.buckets.saturating_add(change.buckets_more).saturating_sub(change.buckets_less),
+            buckets: old
+                .buckets
+                .saturating_add(change.buckets_more)
+                .saturating_sub(change.buckets_less),
             pairs: old.pairs.saturating_add(change.pairs_more).saturating_sub(change.pairs_less),
         };
         if new != Unexamined::default() {
@@ -158,9 +162,19 @@ mod tests {
     /// What a bucket leaves unexamined equals the rule's definition, pair by pair.
     #[test]
     fn equals_the_rule() {
-        for contents in
-            [0, 1, 2, PIVOTS - 1, PIVOTS, PIVOTS + 1, PIVOTS + 2, 3 * PIVOTS, RANK_FLAT, RANK_FLAT + 1, 1500]
-        {
+        for contents in [
+            0,
+            1,
+            2,
+            PIVOTS - 1,
+            PIVOTS,
+            PIVOTS + 1,
+            PIVOTS + 2,
+            3 * PIVOTS,
+            RANK_FLAT,
+            RANK_FLAT + 1,
+            1500,
+        ] {
             let pairs = (1..=contents).flat_map(|a| (a + 1..=contents).map(move |b| (a, b)));
             let left = pairs.filter(|(a, b)| *a > 4 && a * b > 64 * 64).count() as u64;
             let expected = Unexamined { buckets: u64::from(contents > 64), pairs: left };
@@ -172,7 +186,8 @@ mod tests {
     #[test]
     fn sums_follow() {
         let minhash = SignatureKind::MinHash.number();
-        let change = |before, after| BTreeMap::from([(minhash, UnexaminedChange::of(before, after))]);
+        let change =
+            |before, after| BTreeMap::from([(minhash, UnexaminedChange::of(before, after))]);
         let one = after(&BySignature::new(), &change(0, PIVOTS + 9));
         assert_eq!(one, BySignature::from([("minhash".to_owned(), unexamined(PIVOTS + 9))]));
         assert_eq!(after(&one, &change(PIVOTS + 9, 0)), BySignature::new());

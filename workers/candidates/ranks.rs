@@ -73,7 +73,9 @@ pub struct GroupChange {
 impl GroupChange {
     /// The change of the group of `members`.
     pub fn of(members: &[Member]) -> GroupChange {
-        let live = |rank: fn(&Member) -> Option<usize>| members.iter().filter(|m| rank(m).is_some()).count();
+        let live = |rank: fn(&Member) -> Option<usize>| {
+            members.iter().filter(|m| rank(m).is_some()).count()
+        };
         let (before, after) = (live(|m| m.before), live(|m| m.after));
         let moved = || members.iter().filter(|member| member.has_moved());
         GroupChange {
@@ -113,7 +115,8 @@ fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize, usize) -> bool
 pub fn changes_within(members: &[Member], mut found: impl FnMut(Id, Id, i32)) {
     let pivots: Vec<&Member> = members.iter().filter(|member| member.was_or_is_pivot()).collect();
     // The length of the prefix of pivots that are live and kept their ranks.
-    let settled = pivots.iter().take_while(|pivot| !pivot.has_moved() && pivot.after.is_some()).count();
+    let settled =
+        pivots.iter().take_while(|pivot| !pivot.has_moved() && pivot.after.is_some()).count();
     for member in members {
         let Some(after) = member.after else { continue };
         let partners = examined_before(after);
@@ -138,7 +141,8 @@ pub fn changes_between(
     mut found: impl FnMut(Id, Id, i32),
 ) {
     let rank_end = product_max[0].max(product_max[1]);
-    let others: Vec<&Member> = other.iter().filter(|member| member.was_or_is_below(rank_end)).collect();
+    let others: Vec<&Member> =
+        other.iter().filter(|member| member.was_or_is_below(rank_end)).collect();
     for a in group.iter().filter(|member| member.was_or_is_below(rank_end)) {
         for b in &others {
             match change(a, b, |time, a, b| examined_between(a, b, product_max[time])) {
@@ -186,7 +190,10 @@ mod tests {
         pairs.retain(|&(a, b)| lives(a) && lives(b));
         for (a, b, diff) in changes {
             let pair = (a.high, b.high);
-            assert!(a < b && if *diff > 0 { pairs.insert(pair) } else { pairs.remove(&pair) }, "{pair:?}");
+            assert!(
+                a < b && if *diff > 0 { pairs.insert(pair) } else { pairs.remove(&pair) },
+                "{pair:?}"
+            );
         }
         pairs
     }

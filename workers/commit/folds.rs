@@ -53,13 +53,15 @@ pub fn worst(
     let share_max = job.guards.source_folded_max;
     let mut gathered = Gathered::default();
     receipts.iter().for_each(|receipt| gathered.add_counts(receipt.gathered.iter().copied()));
-    let suspects: Vec<(Origin, u64)> = gathered.most().into_iter().filter(|(_, pages)| *pages >= pages_min).collect();
+    let suspects: Vec<(Origin, u64)> =
+        gathered.most().into_iter().filter(|(_, pages)| *pages >= pages_min).collect();
     if suspects.is_empty() {
         return Ok(None);
     }
     let pages = after.table::<PageRow>()?;
     let totals = totals(&pages, &suspects);
-    let is_above = |moved: u64, pages: u64| moved >= pages_min && moved as f64 > share_max * pages as f64;
+    let is_above =
+        |moved: u64, pages: u64| moved >= pages_min && moved as f64 > share_max * pages as f64;
     let mut worst: Option<(Origin, Large, Folds)> = None;
     for (origin, bound) in suspects {
         let total = totals.get(&origin).copied().unwrap_or(0);
@@ -67,10 +69,12 @@ pub fn worst(
             continue;
         }
         let large = Large::of(job, after, origin)?;
-        let earlier = before.map(|before| Large::of(job, before, origin)).transpose()?.unwrap_or_default();
+        let earlier =
+            before.map(|before| Large::of(job, before, origin)).transpose()?.unwrap_or_default();
         let moved = large.pages.saturating_sub(earlier.pages);
-        let is_worse =
-            |than: &Folds| u128::from(moved) * u128::from(than.pages) > u128::from(than.moved) * u128::from(total);
+        let is_worse = |than: &Folds| {
+            u128::from(moved) * u128::from(than.pages) > u128::from(than.moved) * u128::from(total)
+        };
         if is_above(moved, total) && worst.as_ref().is_none_or(|(.., than)| is_worse(than)) {
             let folds = Folds { pages: total, moved, clusters: large.clusters, ..Folds::default() };
             worst = Some((origin, large, folds));
@@ -116,9 +120,11 @@ impl Large {
         let mut contents: Vec<Id> = pages.iter().map(|(content, _)| *content).collect();
         contents.dedup();
         let rows = tables.table::<ContentRow>()?.matching(&contents).into_iter();
-        let contents: Vec<Id> = rows.filter(|row| !row.says_little(&job.clusters)).map(|row| row.content).collect();
+        let contents: Vec<Id> =
+            rows.filter(|row| !row.says_little(&job.clusters)).map(|row| row.content).collect();
         let leaders = tables.table::<LeaderRow>()?.matching(&contents);
-        let leaders: BTreeMap<Id, Id> = leaders.into_iter().map(|row| (row.content, row.leader)).collect();
+        let leaders: BTreeMap<Id, Id> =
+            leaders.into_iter().map(|row| (row.content, row.leader)).collect();
         // By leader: pages, contents, the least page.
         let mut clusters: BTreeMap<Id, (u64, u64, Id)> = BTreeMap::new();
         for pages in pages.chunk_by(|a, b| a.0 == b.0) {
@@ -130,7 +136,9 @@ impl Large {
             }
         }
         let mut all = Large::default();
-        for (leader, (pages, texts, doc)) in clusters.into_iter().filter(|(_, of)| of.0 >= PAGES_MANY) {
+        for (leader, (pages, texts, doc)) in
+            clusters.into_iter().filter(|(_, of)| of.0 >= PAGES_MANY)
+        {
             (all.pages, all.clusters) = (all.pages + pages, all.clusters + 1);
             if pages > all.largest {
                 all = Large { leader, largest: pages, texts, doc, ..all };
@@ -139,15 +147,25 @@ impl Large {
         Ok(all)
     }
 
-    fn describe(&self, tables: &Snapshot<'_>, sources: &[Source], origin: Origin, folds: Folds) -> Result<Folds> {
+    fn describe(
+        &self,
+        tables: &Snapshot<'_>,
+        sources: &[Source],
+        origin: Origin,
+        folds: Folds,
+    ) -> Result<Folds> {
         let component = tables.table::<ComponentRow>()?.matching(&[self.leader]);
         let component = component.first().map_or(self.leader, |row| row.component);
         let clusters = tables.table::<ClusterRow>()?.matching(&[component]);
-        let representative = clusters.iter().find(|row| row.leader == self.leader).map(|row| row.representative);
+        let representative =
+            clusters.iter().find(|row| row.leader == self.leader).map(|row| row.representative);
         let urls = tables.table::<UrlRow>()?;
         let url = |doc: Id| {
             let row = urls.matching(&[doc]).into_iter().next();
-            row.map_or_else(|| doc.to_string(), |row| String::from_utf8_lossy(&row.url).into_owned())
+            row.map_or_else(
+                || doc.to_string(),
+                |row| String::from_utf8_lossy(&row.url).into_owned(),
+            )
         };
         let origin = match origin {
             Origin::Source(number) => {

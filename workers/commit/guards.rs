@@ -29,8 +29,14 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Guard; 6] =
-        [Guard::Rejects, Guard::Missing, Guard::Expired, Guard::Folds, Guard::SourceFolded, Guard::Space];
+    pub const ALL: [Guard; 6] = [
+        Guard::Rejects,
+        Guard::Missing,
+        Guard::Expired,
+        Guard::Folds,
+        Guard::SourceFolded,
+        Guard::Space,
+    ];
 
     /// The name by which the command line allows it.
     pub fn name(self) -> &'static str {
@@ -99,7 +105,9 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     for guard in Guard::ALL.into_iter().filter(|guard| !allowed.contains(guard)) {
         match guard {
-            Guard::Rejects if figures.rejects.rejected as f64 > figures.rejects_max * figures.read as f64 => {
+            Guard::Rejects
+                if figures.rejects.rejected as f64 > figures.rejects_max * figures.read as f64 =>
+            {
                 let allow = guard.advice(&format!("[read] rejects_max = {}", figures.rejects_max));
                 let line = figures.rejects.refusal(figures.read, &allow);
                 return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
@@ -129,23 +137,41 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                         figures.before.0,
                         percent(expired)
                     );
-                    return Err(guard.refuse(Kind::Data, what, &format!("[guards] expired_max = {max}")));
+                    return Err(guard.refuse(
+                        Kind::Data,
+                        what,
+                        &format!("[guards] expired_max = {max}"),
+                    ));
                 }
             }
             Guard::Folds if figures.before.0 > PAGES_MIN => {
-                let (before, after) =
-                    (share(figures.before.1, figures.before.0), share(figures.after.1, figures.after.0));
+                let (before, after) = (
+                    share(figures.before.1, figures.before.0),
+                    share(figures.after.1, figures.after.0),
+                );
                 let max = options.folded_jump_max;
                 if (after - before).abs() > max {
-                    let what = format!("the share of folded pages goes from {} to {}", percent(before), percent(after));
-                    return Err(guard.refuse(Kind::Data, what, &format!("[guards] folded_jump_max = {max}")));
+                    let what = format!(
+                        "the share of folded pages goes from {} to {}",
+                        percent(before),
+                        percent(after)
+                    );
+                    return Err(guard.refuse(
+                        Kind::Data,
+                        what,
+                        &format!("[guards] folded_jump_max = {max}"),
+                    ));
                 }
             }
             Guard::SourceFolded => {
                 if let Some(folds) = &figures.gathered {
                     let what = gathered(folds);
                     let max = options.source_folded_max;
-                    return Err(guard.refuse(Kind::Data, what, &format!("[guards] source_folded_max = {max}")));
+                    return Err(guard.refuse(
+                        Kind::Data,
+                        what,
+                        &format!("[guards] source_folded_max = {max}"),
+                    ));
                 }
             }
             _ => {}
@@ -160,7 +186,10 @@ fn gathered(folds: &Folds) -> String {
     let percent = 100.0 * *moved as f64 / (*pages as f64).max(1.0);
     let few = if *clusters == 1 { "1 cluster".to_owned() } else { format!("{clusters} clusters") };
     let (texts, remedy) = match texts {
-        1 => ("one text".to_owned(), "if it is an error or login page, leave such records out of the inputs"),
+        1 => (
+            "one text".to_owned(),
+            "if it is an error or login page, leave such records out of the inputs",
+        ),
         _ => (format!("{texts} texts"), "if they are not one text, raise [confirm] similarity_min"),
     };
     format!(
@@ -176,12 +205,18 @@ const STORE_PER_INPUT: f64 = 0.5;
 /// little free space for it.
 pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<()> {
     let needed = (input_bytes as f64 * STORE_PER_INPUT) as u64;
-    let disk = rustix::fs::statvfs(root).map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
+    let disk = rustix::fs::statvfs(root)
+        .map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     if free >= needed || allowed.contains(&Guard::Space) {
         return Ok(());
     }
-    let what = format!("{}: {} are free, this epoch may need {}", root.display(), megabytes(free), megabytes(needed));
+    let what = format!(
+        "{}: {} are free, this epoch may need {}",
+        root.display(),
+        megabytes(free),
+        megabytes(needed)
+    );
     Err(Guard::Space.refuse(Kind::Io, what, ""))
 }
 
@@ -225,7 +260,13 @@ mod tests {
             assert_eq!(refusal(&figures, &[]), Some(guard.name()));
             assert_eq!(refusal(&figures, &[guard]), None);
         }
-        let few = Figures { known: PAGES_MIN, missing: PAGES_MIN, before: (PAGES_MIN, 0), after: (9, 9), ..usual };
+        let few = Figures {
+            known: PAGES_MIN,
+            missing: PAGES_MIN,
+            before: (PAGES_MIN, 0),
+            after: (9, 9),
+            ..usual
+        };
         assert_eq!(refusal(&few, &[]), None);
     }
 }

@@ -19,7 +19,9 @@ use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
 use crate::plan::{self, Plan};
-use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Retention, Run, Source, TableState};
+use crate::store::manifest::{
+    self, Consumed, Head, Manifest, Op, Retention, Run, Source, TableState,
+};
 use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};
 use crate::tables::PageRow;
@@ -98,7 +100,8 @@ fn named(counters: &Counters, read: &Read) -> BTreeMap<String, u64> {
     }
     named.insert("read".into(), counts.read);
     named.insert("accepted".into(), counts.accepted);
-    let groups = [("skipped", &counts.skipped), ("rejected", &counts.rejected), ("noted", &counts.noted)];
+    let groups =
+        [("skipped", &counts.skipped), ("rejected", &counts.rejected), ("noted", &counts.noted)];
     for (group, of) in groups {
         named.extend(of.iter().map(|(reason, n)| (format!("{group}.{reason}"), *n)));
     }
@@ -123,11 +126,17 @@ pub fn commit(
     receipts.sort_by_key(|receipt| receipt.worker);
     let counters = epoch::counters(&receipts, workers)?;
     let read = read(plan, store, &counters)?;
-    let left: Vec<String> = read.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();
+    let left: Vec<String> =
+        read.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();
     if let Some(first) = left.first().filter(|_| left.len() == plan.inputs.len()) {
         plan.give_up(store.root())?;
-        let others = if left.len() == 1 { String::new() } else { format!(", and so did all {} inputs", left.len()) };
-        let line = format!("{first}: changed while it was read{others}; nothing was committed, run again");
+        let others = if left.len() == 1 {
+            String::new()
+        } else {
+            format!(", and so did all {} inputs", left.len())
+        };
+        let line =
+            format!("{first}: changed while it was read{others}; nothing was committed, run again");
         return Err(Error::new(Kind::TryAgain, line));
     }
     let tables = tables(store, head, plan, &receipts)?;
@@ -145,7 +154,8 @@ pub fn commit(
     let mut figures = figures(job, &read, &counters, head, after, &attempt);
     if !allowed.contains(&Guard::SourceFolded) {
         let least = guards::source_pages_min(after.0);
-        let (sources, before) = (sources(job, head, plan), head.map(|head| Snapshot::of(store, head)));
+        let (sources, before) =
+            (sources(job, head, plan), head.map(|head| Snapshot::of(store, head)));
         let tables = Snapshot::new(store.data(), &tables);
         figures.gathered = folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
     }
@@ -206,12 +216,15 @@ fn tables(
     let mut runs: BTreeMap<&str, Run> = BTreeMap::new();
     for (name, segment) in receipts.iter().flat_map(|receipt| &receipt.segments) {
         let path = segment.path(&store.data().join(name));
-        let bytes = path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
+        let bytes =
+            path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
         if bytes != segment.bytes {
-            let line = format!("{}: {bytes} bytes, its receipt says {}", path.display(), segment.bytes);
+            let line =
+                format!("{}: {bytes} bytes, its receipt says {}", path.display(), segment.bytes);
             return Err(Error::new(Kind::Io, line));
         }
-        let run = runs.entry(name).or_insert(Run { epoch: u64::from(plan.epoch), segments: Vec::new() });
+        let run =
+            runs.entry(name).or_insert(Run { epoch: u64::from(plan.epoch), segments: Vec::new() });
         run.segments.push(segment.clone());
     }
     let mut tables = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
@@ -235,31 +248,47 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
 }
 
 /// What all epochs took so far, and this one. Inputs that are left were not read.
-fn consumed(job: &Job, store: &Store, head: Option<&Head>, plan: &Plan, finished: &Finished) -> Result<Vec<Consumed>> {
+fn consumed(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    finished: &Finished,
+) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
     // Without either the epoch changed no page, and a rebuild does not need it.
     if plan.inputs.is_empty() && plan.retention == Retention::default() {
         return Ok(consumed);
     }
     let reading = Reading::of(job);
-    let line =
-        |(input, taken): (&Input, Taken)| ConsumedInput { input: input.clone(), taken, reading: reading.clone() };
+    let line = |(input, taken): (&Input, Taken)| ConsumedInput {
+        input: input.clone(),
+        taken,
+        reading: reading.clone(),
+    };
     let taken = taken(plan, finished)?;
     let of_bytes: BTreeMap<&str, Taken> =
         plan.inputs.iter().map(|input| input.digest.as_str()).zip(taken.iter().copied()).collect();
     let of_twin = |input: &Input| of_bytes.get(input.digest.as_str()).copied().unwrap_or_default();
-    let is_left = |digest: &str| finished.left.iter().any(|&input| plan.inputs[input].digest == digest);
-    let read = (0..).zip(plan.inputs.iter().zip(taken)).filter(|(input, _)| !finished.left.contains(input));
+    let is_left =
+        |digest: &str| finished.left.iter().any(|&input| plan.inputs[input].digest == digest);
+    let read = (0..)
+        .zip(plan.inputs.iter().zip(taken))
+        .filter(|(input, _)| !finished.left.contains(input));
     let read = read.map(|(_, input)| line(input));
     let (barren, read): (Vec<_>, Vec<_>) = read.partition(|line| line.taken.is_barren());
     // What has the bytes of an input that is left was not read either.
-    let same_bytes =
-        plan.same_bytes.iter().filter(|input| !is_left(&input.digest)).map(|input| line((input, of_twin(input))));
+    let same_bytes = plan
+        .same_bytes
+        .iter()
+        .filter(|input| !is_left(&input.digest))
+        .map(|input| line((input, of_twin(input))));
     let copies = same_bytes.chain(plan.renamed.iter().cloned());
     let (barren_too, copies): (Vec<_>, Vec<_>) = copies.partition(|line| line.taken.is_barren());
     let mut lines = String::new();
     for line in read.iter().chain(&barren).chain(&copies).chain(&barren_too) {
-        let line = serde_json::to_string(line).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
+        let line = serde_json::to_string(line)
+            .map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
         lines.push_str(&line);
         lines.push('\n');
     }
@@ -284,7 +313,9 @@ fn taken(plan: &Plan, finished: &Finished) -> Result<Vec<Taken>> {
     for (_, done) in &finished.splits {
         for (&input, &part) in &done.taken {
             let whole = taken.get_mut(input);
-            whole.ok_or_else(|| Error::internal("a split of an input that was not planned"))?.add(part);
+            whole
+                .ok_or_else(|| Error::internal("a split of an input that was not planned"))?
+                .add(part);
         }
     }
     Ok(taken)

@@ -41,7 +41,8 @@ fn list(attempt: &Path) -> PathBuf {
 impl Rejects {
     /// The rejected records of an epoch whose work is in `attempt`, one of them as an `example`.
     pub fn of(counts: &Counts, example: Option<RejectLine>, attempt: &Path) -> Rejects {
-        let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let reasons: Vec<String> =
+            counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         Rejects {
             rejected: counts.rejected.values().sum(),
             accepted: counts.accepted,
@@ -69,13 +70,20 @@ impl Rejects {
 
     /// Where all of them are, to end a refusal with; nothing if there are none.
     pub fn listed(&self) -> String {
-        if self.rejected == 0 { String::new() } else { format!(". Rejected records: {}", self.list.display()) }
+        if self.rejected == 0 {
+            String::new()
+        } else {
+            format!(". Rejected records: {}", self.list.display())
+        }
     }
 
     fn remedy(&self) -> String {
-        let Some(RejectLine { file, reason, detail, .. }) = &self.example else { return "Hardly any was good".into() };
-        let fields: Vec<&str> =
-            detail.rsplit_once("; it has ").map_or(vec![], |(_, names)| names.split(", ").collect());
+        let Some(RejectLine { file, reason, detail, .. }) = &self.example else {
+            return "Hardly any was good".into();
+        };
+        let fields: Vec<&str> = detail
+            .rsplit_once("; it has ")
+            .map_or(vec![], |(_, names)| names.split(", ").collect());
         let among = |likely: &[&str]| {
             let found = likely.iter().find(|name| fields.contains(name));
             found.map_or("FIELD".to_owned(), |name| (*name).to_owned())
@@ -112,7 +120,8 @@ impl Rejects {
 /// Fields that are likely to hold a URL, to identify a record, and to hold its text.
 const URLS: [&str; 6] = ["url", "uri", "link", "page_url", "source_url", "warc_url"];
 const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
-const TEXTS: [&str; 8] = ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
+const TEXTS: [&str; 8] =
+    ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
 
 /// The list of the rejected records of an epoch. It lies in the files of the splits and may be
 /// larger than memory, so it is read line by line, as often as it is needed.
@@ -171,7 +180,9 @@ impl RejectLines {
         let unnamed = self.each(|line| {
             lines += 1;
             if example.is_none() {
-                example = serde_json::from_slice(line).ok().filter(|line: &RejectLine| line.reason == most);
+                example = serde_json::from_slice(line)
+                    .ok()
+                    .filter(|line: &RejectLine| line.reason == most);
             }
             Ok(())
         })?;
@@ -206,8 +217,12 @@ mod tests {
     #[test]
     fn the_remedy_fits() {
         let of = |accepted: u64, reason: &str, detail: &str| {
-            let example =
-                RejectLine { file: "p/x.json".into(), offset: 7, reason: reason.into(), detail: detail.into() };
+            let example = RejectLine {
+                file: "p/x.json".into(),
+                offset: 7,
+                reason: reason.into(),
+                detail: detail.into(),
+            };
             let (reasons, list) = (format!("{reason} 10"), "a/rejects.jsonl".into());
             let rejects = Rejects { rejected: 10, accepted, reasons, example: Some(example), list };
             rejects.refusal(accepted + 10, "ALLOW")

@@ -149,8 +149,14 @@ pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Spa
     }
     let (x, y) = (&a.codes, &b.codes);
     let few = edits_max.min(FEW_EDITS);
-    let mut aligner =
-        Aligner { a: x, b: y, edits_max: few, forward: Vec::new(), backward: Vec::new(), spans: Vec::new() };
+    let mut aligner = Aligner {
+        a: x,
+        b: y,
+        edits_max: few,
+        forward: Vec::new(),
+        backward: Vec::new(),
+        spans: Vec::new(),
+    };
     if aligner.align(0..x.len(), 0..y.len()).is_some() {
         return Some(aligner.spans);
     }
@@ -216,7 +222,9 @@ impl Aligner<'_> {
             row.clear();
             row.resize(at(most + 1) + 1, 0);
         }
-        let next = |row: &[usize], k: isize, d: isize| match k == -d || k != d && row[at(k - 1)] < row[at(k + 1)] {
+        let next = |row: &[usize], k: isize, d: isize| match k == -d
+            || k != d && row[at(k - 1)] < row[at(k + 1)]
+        {
             true => row[at(k + 1)] as isize,
             false => row[at(k - 1)] as isize + 1,
         };
@@ -228,10 +236,17 @@ impl Aligner<'_> {
                 let x = next(&self.forward, k, d);
                 let y = x - k;
                 let inside = x < n && (0..m).contains(&y);
-                let run = if inside { common(old[x as usize..].iter(), new[y as usize..].iter()) } else { 0 };
+                let run = if inside {
+                    common(old[x as usize..].iter(), new[y as usize..].iter())
+                } else {
+                    0
+                };
                 self.forward[at(k)] = x as usize + run;
                 let other = delta - k;
-                if delta % 2 != 0 && other.abs() < d && (self.forward[at(k)] + self.backward[at(other)]) as isize >= n {
+                if delta % 2 != 0
+                    && other.abs() < d
+                    && (self.forward[at(k)] + self.backward[at(other)]) as isize >= n
+                {
                     return Some((a.start + x as usize, b.start + y as usize));
                 }
             }
@@ -240,12 +255,17 @@ impl Aligner<'_> {
                 let y = x - k;
                 let inside = x < n && (0..m).contains(&y);
                 let run = match inside {
-                    true => common(old[..(n - x) as usize].iter().rev(), new[..(m - y) as usize].iter().rev()),
+                    true => common(
+                        old[..(n - x) as usize].iter().rev(),
+                        new[..(m - y) as usize].iter().rev(),
+                    ),
                     false => 0,
                 };
                 self.backward[at(k)] = x as usize + run;
                 let other = delta - k;
-                if delta % 2 == 0 && other.abs() <= d && (self.backward[at(k)] + self.forward[at(other)]) as isize >= n
+                if delta % 2 == 0
+                    && other.abs() <= d
+                    && (self.backward[at(k)] + self.forward[at(other)]) as isize >= n
                 {
                     return Some((a.end - x as usize - run, (b.end as isize - y) as usize - run));
                 }

@@ -70,13 +70,17 @@ impl Detail {
     /// What kind of part has it.
     pub fn part(self) -> PartKind {
         match self {
-            Detail::Date | Detail::Ordinal | Detail::Model | Detail::ChineseNumeral | Detail::Number => {
-                PartKind::Number
-            }
+            Detail::Date
+            | Detail::Ordinal
+            | Detail::Model
+            | Detail::ChineseNumeral
+            | Detail::Number => PartKind::Number,
             Detail::Name => PartKind::Name,
             Detail::Word => PartKind::Word,
             Detail::Headline => PartKind::Headline,
-            Detail::CopyrightLine | Detail::DateLine | Detail::Clock | Detail::Counter => PartKind::Furniture,
+            Detail::CopyrightLine | Detail::DateLine | Detail::Clock | Detail::Counter => {
+                PartKind::Furniture
+            }
             Detail::Variant => PartKind::Variant,
             Detail::Edit | Detail::Marks => PartKind::Edit,
         }
@@ -172,10 +176,14 @@ fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     }
     let behind = if from > 0 { (tokens.token(from - 1), tokens.gap(from)) } else { ("", "") };
     let next = if to < tokens.len() { (tokens.token(to), tokens.gap(to)) } else { ("", "") };
-    let touching = |(token, gap): (&str, &str), all: &[&str]| gap.is_empty() && all.contains(&token);
-    let is_month = |(token, _): (&str, &str)| MONTHS.iter().any(|month| token == *month || token == &month[..3]);
+    let touching =
+        |(token, gap): (&str, &str), all: &[&str]| gap.is_empty() && all.contains(&token);
+    let is_month = |(token, _): (&str, &str)| {
+        MONTHS.iter().any(|month| token == *month || token == &month[..3])
+    };
     let [_, group, _] = around(tokens, from..to);
-    if touching(next, &["年", "月", "日"]) || is_month(behind) || is_month(next) || is_day(group) {
+    if touching(next, &["年", "月", "日"]) || is_month(behind) || is_month(next) || is_day(group)
+    {
         return Detail::Date;
     }
     if touching(behind, &["第"]) || touching(next, &["届", "期", "st", "nd", "rd", "th"]) {
@@ -198,7 +206,9 @@ const COPYRIGHT: [&str; 6] = ["©", "copyright", "版权所有", "备", "备案"
 /// What the numbers of `range` are, as furniture.
 fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
     let [before, group, after] = around(tokens, range.clone());
-    if touched(before, after, &COPYRIGHT) || range.clone().any(|at| COPYRIGHT.contains(&tokens.token(at))) {
+    if touched(before, after, &COPYRIGHT)
+        || range.clone().any(|at| COPYRIGHT.contains(&tokens.token(at)))
+    {
         return Detail::CopyrightLine;
     }
     if is_day(group) || after.starts_with(['年', '月', '日']) || in_date_line(before, after) {
@@ -212,7 +222,9 @@ mod tests {
     use super::*;
 
     fn found(a: &str, b: &str) -> Vec<Detail> {
-        let of = |a, b| -> Vec<Detail> { details(a, b, &Options::default()).expect("aligned").into_iter().collect() };
+        let of = |a, b| -> Vec<Detail> {
+            details(a, b, &Options::default()).expect("aligned").into_iter().collect()
+        };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)
     }
@@ -233,8 +245,16 @@ mod tests {
             ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Name),
             ("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名", Word),
             ("第二十次会议在北京举行", "第20次会议在北京举行", Variant),
-            (body, "the council met, and spoke of the bridge over the river; and of the new school.", Marks),
-            (body, "the council met and spoke of the bridges over the river and of the new school", Edit),
+            (
+                body,
+                "the council met, and spoke of the bridge over the river; and of the new school.",
+                Marks,
+            ),
+            (
+                body,
+                "the council met and spoke of the bridges over the river and of the new school",
+                Edit,
+            ),
         ] {
             assert_eq!(found(a, b), [detail], "{a} | {b}");
         }

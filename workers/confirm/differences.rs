@@ -62,10 +62,17 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
         let last = settled.last().map_or(0, |last| last.a.end);
         let next = spans.get(at + 1).map_or(a.len(), |next| next.a.start);
         let span = moved(a, b, span, span.a.start - last, next - span.a.end);
-        let joined = |left: usize, right: usize| numbers::joins(a, left) || numbers::joins(b, right);
-        let back = (0..span.a.start - last).take_while(|n| joined(span.a.start - n, span.b.start - n)).count();
-        let on = (0..next - span.a.end).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
-        let span = Span { a: span.a.start - back..span.a.end + on, b: span.b.start - back..span.b.end + on };
+        let joined =
+            |left: usize, right: usize| numbers::joins(a, left) || numbers::joins(b, right);
+        let back = (0..span.a.start - last)
+            .take_while(|n| joined(span.a.start - n, span.b.start - n))
+            .count();
+        let on =
+            (0..next - span.a.end).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
+        let span = Span {
+            a: span.a.start - back..span.a.end + on,
+            b: span.b.start - back..span.b.end + on,
+        };
         match settled.last_mut() {
             Some(last) if belong(a, last, &span) => {
                 last.a.end = span.a.end;
@@ -86,16 +93,24 @@ fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usiz
         (true, false) => (b, &span.b),
         _ => return span.clone(),
     };
-    let whole = |range: &Range<usize>| !numbers::joins(tokens, range.start) && !numbers::joins(tokens, range.end);
+    let whole = |range: &Range<usize>| {
+        !numbers::joins(tokens, range.start) && !numbers::joins(tokens, range.end)
+    };
     let shifted = |by: isize| {
-        let shift = |range: &Range<usize>| range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by);
+        let shift = |range: &Range<usize>| {
+            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
+        };
         (shift(range), Span { a: shift(&span.a), b: shift(&span.b) })
     };
     if whole(range) {
         return span.clone();
     }
-    let back = (0..before).take_while(|n| tokens.token(range.start - 1 - n) == tokens.token(range.end - 1 - n)).count();
-    let on = (0..after).take_while(|n| tokens.token(range.start + n) == tokens.token(range.end + n)).count();
+    let back = (0..before)
+        .take_while(|n| tokens.token(range.start - 1 - n) == tokens.token(range.end - 1 - n))
+        .count();
+    let on = (0..after)
+        .take_while(|n| tokens.token(range.start + n) == tokens.token(range.end + n))
+        .count();
     let places = (1..=back as isize).map(|n| -n).chain(1..=on as isize);
     let found = places.map(shifted).find(|(range, _)| whole(range));
     found.map_or_else(|| span.clone(), |(_, span)| span)
@@ -106,7 +121,8 @@ fn belong(a: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let between = next.a.start - last.a.end;
     // A name may have a character in common with the one that it replaces. Words part at spaces.
     let inside = between == 0 || between == 1 && is_han_token(a, last.a.end);
-    let longest = [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
+    let longest =
+        [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
     // What is deleted on one side and inserted on the other, with few tokens between.
     let opposite = last.a.is_empty() && next.b.is_empty() || last.b.is_empty() && next.a.is_empty();
     inside && longest <= 3 || opposite && between <= 4 && longest <= 6
@@ -182,10 +198,12 @@ pub fn of_words(
     let one = x.len() == 1 && y.len() == 1 && is_han_token(a, x.start) && is_han_token(b, y.start);
     let names = left.name && right.name;
     if one {
-        let alone = left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
+        let alone =
+            left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
         return if names && alone { Difference::Name } else { Difference::Edit };
     }
-    let (shared, longer) = (lcs::length(&left.letters, &right.letters), left.letters.len().max(right.letters.len()));
+    let (shared, longer) =
+        (lcs::length(&left.letters, &right.letters), left.letters.len().max(right.letters.len()));
     // An inflection or a misspelling of a Latin word has most of its letters.
     let latin = left.letters.iter().chain(&right.letters).all(char::is_ascii);
     let parted = if latin { 5 * shared < 3 * longer } else { 2 * shared < longer };
@@ -247,8 +265,13 @@ thread_local! {
 
 impl Words {
     /// The words that the tokens of `range` belong to.
-    fn around(tokens: &Tokens<'_>, range: &Range<usize>, dictionary: Option<&UserDictionary>) -> Rc<Words> {
-        let (from, to) = (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
+    fn around(
+        tokens: &Tokens<'_>,
+        range: &Range<usize>,
+        dictionary: Option<&UserDictionary>,
+    ) -> Rc<Words> {
+        let (from, to) =
+            (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
         let base = tokens.places[from].start as usize;
         let window = &tokens.text[base..tokens.places[to - 1].end as usize];
         let start = tokens.places[range.start].start as usize - base;
@@ -259,12 +282,18 @@ impl Words {
             if seen.len() >= WINDOWS_MAX {
                 seen.clear();
             }
-            seen.entry(key).or_insert_with(|| Rc::new(Words::of(window, &(start..end), dictionary))).clone()
+            seen.entry(key)
+                .or_insert_with(|| Rc::new(Words::of(window, &(start..end), dictionary)))
+                .clone()
         })
     }
 
     /// The words of `window` that the bytes of `range` belong to.
-    fn of(window: &str, &Range { start, end }: &Range<usize>, dictionary: Option<&UserDictionary>) -> Words {
+    fn of(
+        window: &str,
+        &Range { start, end }: &Range<usize>,
+        dictionary: Option<&UserDictionary>,
+    ) -> Words {
         let jieba = dictionary.map_or_else(|| tagger(), UserDictionary::tagger);
         let (mut words, mut at) = (Words::default(), 0);
         for tag in jieba.tag(window, true) {
@@ -314,11 +343,19 @@ mod tests {
     fn kinds() {
         use Difference::*;
         for (a, b, kinds) in [
-            ("十四届全国人大二次会议将于3月5日召开", "十四届全国人大四次会议将于3月5日召开", vec![Number]),
+            (
+                "十四届全国人大二次会议将于3月5日召开",
+                "十四届全国人大四次会议将于3月5日召开",
+                vec![Number],
+            ),
             ("7月11日，气温30度", "7月12日，气温30度", vec![Number]),
             ("会议于1日下午在大会堂举行", "会议于15日下午在大会堂举行", vec![Number]),
             ("第二十次会议在北京举行", "第20次会议在北京举行", vec![Variant]),
-            ("正文在此。 阅读 1234 评论 5", "正文在此。 阅读 98 评论 77", vec![Furniture, Furniture]),
+            (
+                "正文在此。 阅读 1234 评论 5",
+                "正文在此。 阅读 98 评论 77",
+                vec![Furniture, Furniture],
+            ),
             ("奋力谱写中国式现代化甘肃篇章", "奋力谱写中国式现代化湖南篇章", vec![Name]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名", vec![Word]),
@@ -340,9 +377,15 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let lines = "蓝月谷 ns\n千年古镇文化旅游区 ns\n林晓岚\n周映雪 n\n甘肃 9 n\n";
         std::fs::write(&file, lines).expect("written");
-        let dictionary = UserDictionary::read(file.path(), &normalize::Options::default()).expect("words");
+        let dictionary =
+            UserDictionary::read(file.path(), &normalize::Options::default()).expect("words");
         for (a, b, without, with) in [
-            ("昨天去了蓝月谷游玩", "昨天去了千年古镇文化旅游区游玩", Difference::Edit, Difference::Name),
+            (
+                "昨天去了蓝月谷游玩",
+                "昨天去了千年古镇文化旅游区游玩",
+                Difference::Edit,
+                Difference::Name,
+            ),
             ("昨天采访了林晓岚一次", "昨天采访了周映雪一次", Difference::Name, Difference::Word),
             ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Difference::Name, Difference::Name),
         ] {
@@ -357,7 +400,10 @@ mod tests {
     /// A sentence that is left out between two numbers cuts neither of them.
     #[test]
     fn numbers_stay_whole() {
-        assert_eq!(differences("12日开会。13日休会。14日散会。", "12日开会。14日散会。"), [Difference::Edit]);
+        assert_eq!(
+            differences("12日开会。13日休会。14日散会。", "12日开会。14日散会。"),
+            [Difference::Edit]
+        );
         assert_eq!(differences("11日。12日。", "12日。"), [Difference::Edit]);
     }
 }

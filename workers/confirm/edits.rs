@@ -104,7 +104,9 @@ impl Work {
     fn script(&self, a: &[u64], b: &[u64], edits_max: usize) -> Option<Vec<Span>> {
         let (columns, rows) = (a.len(), b.len());
         let words = columns.div_ceil(64);
-        let grows = |row: usize, column: usize| self.rows[row * words + column / 64] >> (column % 64) & 1 == 0;
+        let grows = |row: usize, column: usize| {
+            self.rows[row * words + column / 64] >> (column % 64) & 1 == 0
+        };
         let length = (0..columns).filter(|column| grows(rows, *column)).count();
         if columns + rows - 2 * length > edits_max {
             return None;
@@ -148,7 +150,8 @@ fn compact(a: &[u64], b: &[u64], spans: &mut Vec<Span>) {
         };
         let between = next.a.start - last.a.end;
         let slides = |codes: &[u64], own: &Range<usize>, other: &Range<usize>| {
-            other.is_empty() && codes[own.start..own.start + between] == codes[own.end..own.end + between]
+            other.is_empty()
+                && codes[own.start..own.start + between] == codes[own.end..own.end + between]
         };
         match slides(a, &last.a, &last.b) || slides(b, &last.b, &last.a) {
             true => {
@@ -201,10 +204,12 @@ mod tests {
     /// codes are equal to others by chance.
     #[test]
     fn passages_stay_whole() {
-        let words =
-            |range: Range<u64>| -> Vec<u64> { range.flat_map(|n| [1000, n / 100, n / 10 % 10, n % 10]).collect() };
-        let count =
-            |a: &[u64], b: &[u64]| (spans(a, b, 1000).expect("near").len(), spans(b, a, 1000).expect("near").len());
+        let words = |range: Range<u64>| -> Vec<u64> {
+            range.flat_map(|n| [1000, n / 100, n / 10 % 10, n % 10]).collect()
+        };
+        let count = |a: &[u64], b: &[u64]| {
+            (spans(a, b, 1000).expect("near").len(), spans(b, a, 1000).expect("near").len())
+        };
         assert_eq!(count(&words(100..300), &words(117..317)), (2, 2));
         assert_eq!(count(&words(100..300), &words(100..317)), (1, 1));
         assert_eq!(count(&words(100..300), &words(117..300)), (1, 1));

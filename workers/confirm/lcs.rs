@@ -27,7 +27,8 @@ pub const CHARACTERS_MAX: usize = 1 << 17;
 
 /// The characters of a text without white space; `None` if there are more than [`CHARACTERS_MAX`].
 pub fn characters(normal: &str) -> Option<Vec<char>> {
-    let found: Vec<char> = normal.chars().filter(|c| !c.is_whitespace()).take(CHARACTERS_MAX + 1).collect();
+    let found: Vec<char> =
+        normal.chars().filter(|c| !c.is_whitespace()).take(CHARACTERS_MAX + 1).collect();
     (found.len() <= CHARACTERS_MAX).then_some(found)
 }
 
@@ -55,7 +56,10 @@ pub fn lcs(a: &[char], b: &[char], least: usize) -> Option<usize> {
 }
 
 /// The length of the common prefix.
-pub(super) fn common<'a, T: PartialEq + 'a>(a: impl Iterator<Item = &'a T>, b: impl Iterator<Item = &'a T>) -> usize {
+pub(super) fn common<'a, T: PartialEq + 'a>(
+    a: impl Iterator<Item = &'a T>,
+    b: impl Iterator<Item = &'a T>,
+) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
@@ -93,7 +97,11 @@ thread_local! {
 
 impl Work {
     /// Numbers the characters of both sides.
-    fn fill(&mut self, columns: impl Iterator<Item = char> + Clone, rows: impl Iterator<Item = char>) {
+    fn fill(
+        &mut self,
+        columns: impl Iterator<Item = char> + Clone,
+        rows: impl Iterator<Item = char>,
+    ) {
         if self.numbers.is_empty() {
             self.numbers = vec![0; char::MAX as usize + 1];
         }
@@ -232,7 +240,8 @@ mod tests {
         let same = chars(&text);
         assert_eq!(lcs(&same, &same, 0), Some(CHARACTERS_MAX));
         assert_eq!(characters(&format!("{text}好")), None);
-        let other: Vec<char> = (0..CHARACTERS_MAX as u32).filter_map(|n| char::from_u32(0x4e00 + n % 5000)).collect();
+        let other: Vec<char> =
+            (0..CHARACTERS_MAX as u32).filter_map(|n| char::from_u32(0x4e00 + n % 5000)).collect();
         assert_eq!(lcs(&same, &other, CHARACTERS_MAX / 2), None);
     }
 }

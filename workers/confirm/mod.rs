@@ -131,14 +131,20 @@ impl Options {
 
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), String> {
-        let shares = [("similarity_min", self.similarity_min), ("short_similarity_min", self.short_similarity_min)];
+        let shares = [
+            ("similarity_min", self.similarity_min),
+            ("short_similarity_min", self.short_similarity_min),
+        ];
         for (key, share) in shares {
             if !(SHARE_MIN..=10_000).contains(&share) {
                 return Err(format!("{key}: {share} is not within {SHARE_MIN} to 10000"));
             }
         }
         if self.leading_tokens_max > 1000 {
-            return Err(format!("leading_tokens_max: {} is more than 1000", self.leading_tokens_max));
+            return Err(format!(
+                "leading_tokens_max: {} is more than 1000",
+                self.leading_tokens_max
+            ));
         }
         Ok(())
     }
@@ -327,7 +333,12 @@ const UNREAD_CHARS_MAX: u32 = 1000;
 
 /// The verdict of [`decide`] on a pair, where it depends on no text. Symmetric. None if the texts
 /// decide, where they are kept.
-pub fn decide_unread(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Options) -> Option<Verdict> {
+pub fn decide_unread(
+    a: &impl Evidence,
+    b: &impl Evidence,
+    distance: u32,
+    options: &Options,
+) -> Option<Verdict> {
     match options.by {
         By::Fingerprint => Some(by_fingerprint(distance, options)),
         By::Text => by_sketches(a, b, options).ok(),
@@ -346,7 +357,11 @@ struct Undecided {
 }
 
 /// The rules at the top of this file that read no text.
-fn by_sketches(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Result<Verdict, Undecided> {
+fn by_sketches(
+    a: &impl Evidence,
+    b: &impl Evidence,
+    options: &Options,
+) -> Result<Verdict, Undecided> {
     let (x, y) = (a.sketches(), b.sketches());
     let long = x.long.zip(y.long).map(|(x, y)| sketch::compare(x, y));
     let short = x.short.zip(y.short).map(|(x, y)| sketch::compare(x, y));
@@ -355,7 +370,8 @@ fn by_sketches(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Resul
     };
     let (_, all_long, facts_matter) = lengths(a, b, options);
     let long_floor = if all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
-    let hopeless = |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
+    let hopeless =
+        |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
     let by_long_alone = hopeless(short, SHORT_FLOOR);
     if by_long_alone && hopeless(long, long_floor) {
         return Ok(Verdict::refuse(estimate.similarity, Reason::SketchRefused));
@@ -372,11 +388,11 @@ fn by_sketches(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Resul
 
 /// The table at the top of this file.
 fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
-    let Undecided { long, short, estimate, by_long_alone, long_floor, other_numbers } = match by_sketches(a, b, options)
-    {
-        Ok(verdict) => return verdict,
-        Err(undecided) => undecided,
-    };
+    let Undecided { long, short, estimate, by_long_alone, long_floor, other_numbers } =
+        match by_sketches(a, b, options) {
+            Ok(verdict) => return verdict,
+            Err(undecided) => undecided,
+        };
     let (longer, all_long, facts_matter) = lengths(a, b, options);
     if let Some(x) = a.prepared()
         && let Some(y) = b.prepared()
@@ -425,7 +441,9 @@ fn by_whole_text(
     let measure = texts::compare(a, b, (common, all), options);
     let fact = measure.fact.filter(|_| facts_matter);
     match fact {
-        _ if measure.similarity < options.similarity_min => Verdict::refuse(measure.similarity, refused),
+        _ if measure.similarity < options.similarity_min => {
+            Verdict::refuse(measure.similarity, refused)
+        }
         Some(Difference::Number) => Verdict::refuse(measure.similarity, Reason::Numerals),
         Some(Difference::Name) => Verdict::refuse(measure.similarity, Reason::Names),
         Some(_) => Verdict::refuse(measure.similarity, Reason::Words),
@@ -440,8 +458,9 @@ fn by_whole_text(
 /// the feature vectors (Charikar: "Similarity estimation techniques from rounding algorithms", STOC
 /// 2002, section 3). The table is frozen because a library's cosine may differ in its last digit.
 const COSINE: [u16; 33] = [
-    10_000, 9_988, 9_952, 9_892, 9_808, 9_700, 9_569, 9_415, 9_239, 9_040, 8_819, 8_577, 8_315, 8_032, 7_730, 7_410,
-    7_071, 6_716, 6_344, 5_957, 5_556, 5_141, 4_714, 4_276, 3_827, 3_369, 2_903, 2_430, 1_951, 1_467, 980, 491, 0,
+    10_000, 9_988, 9_952, 9_892, 9_808, 9_700, 9_569, 9_415, 9_239, 9_040, 8_819, 8_577, 8_315,
+    8_032, 7_730, 7_410, 7_071, 6_716, 6_344, 5_957, 5_556, 5_141, 4_714, 4_276, 3_827, 3_369,
+    2_903, 2_430, 1_951, 1_467, 980, 491, 0,
 ];
 
 /// Decides a pair by the distance of its fingerprints alone, in bits.
@@ -558,8 +577,14 @@ mod tests {
         let edited = format!("{}好{}", text(0, 25), text(26, 24));
         let edited = edited.replacen(&text(12, 1), "好", 1);
         assert_eq!(verdict(&short, &edited, &options), (true, Reason::Coverage));
-        assert_eq!(verdict(&short, &format!("{}{short}", text(900, 20)), &options), (true, Reason::LeadingInsertion));
-        assert_eq!(verdict(&short, &format!("{short}{}", text(900, 20)), &options), (false, Reason::CoverageRefused));
+        assert_eq!(
+            verdict(&short, &format!("{}{short}", text(900, 20)), &options),
+            (true, Reason::LeadingInsertion)
+        );
+        assert_eq!(
+            verdict(&short, &format!("{short}{}", text(900, 20)), &options),
+            (false, Reason::CoverageRefused)
+        );
         assert_eq!(verdict("", &short, &options), (false, Reason::SketchRefused));
         let (monday, tuesday) = (format!("{long}11日"), format!("{long}12日"));
         assert_eq!(verdict(&monday, &tuesday, &options), (false, Reason::Numerals));
@@ -580,20 +605,27 @@ mod tests {
         let lyrics = "你妈妈喊你回家吃饭哦，回家罗回家罗";
         assert!(verdict(lyrics, "你妈妈叫你回家吃饭啦，回家罗回家罗", &options).0);
         let article = "央视网消息：今年以来各地持续推进老旧小区改造，居民生活条件得到明显改善，群众满意度不断提高。";
-        let counted = |visits: u32, time: &str| format!("访问数:{visits} 当前时间:{time}\n{article}");
+        let counted =
+            |visits: u32, time: &str| format!("访问数:{visits} 当前时间:{time}\n{article}");
         assert!(verdict(&counted(12_345, "10:02:33"), &counted(987, "23:59:01"), &options).0);
         let without = Options { furniture: false, ..Options::default() };
         assert!(!verdict(&counted(12_345, "10:02:33"), &counted(987, "23:59:01"), &without).0);
-        let session =
-            |number: &str| format!("第十四届全国人大常委会第{number}次会议在北京举行闭幕会，会议表决通过了有关法律。");
+        let session = |number: &str| {
+            format!(
+                "第十四届全国人大常委会第{number}次会议在北京举行闭幕会，会议表决通过了有关法律。"
+            )
+        };
         assert_eq!(verdict(&session("七"), &session("二十"), &options), (false, Reason::Numerals));
         assert!(verdict(&session("七"), &session("7"), &options).0);
-        let province =
-            |name: &str| format!("奋力谱写中国式现代化{name}篇章，持续推进乡村全面振兴，切实保障和改善民生。");
+        let province = |name: &str| {
+            format!("奋力谱写中国式现代化{name}篇章，持续推进乡村全面振兴，切实保障和改善民生。")
+        };
         assert_eq!(verdict(&province("甘肃"), &province("湖南"), &options), (false, Reason::Names));
         let numbers = Options { facts: Facts::Numbers, ..Options::default() };
         assert!(verdict(&province("甘肃"), &province("湖南"), &numbers).0);
-        let advert = |post: &str| format!("本公司因业务发展需要，现面向社会诚聘{post}若干名，要求品行端正，责任心强。");
+        let advert = |post: &str| {
+            format!("本公司因业务发展需要，现面向社会诚聘{post}若干名，要求品行端正，责任心强。")
+        };
         assert_eq!(verdict(&advert("会计"), &advert("厨师"), &options), (false, Reason::Words));
         let names = Options { facts: Facts::Names, ..Options::default() };
         assert!(verdict(&advert("会计"), &advert("厨师"), &names).0);
@@ -642,7 +674,8 @@ mod tests {
     /// Every reason has a name of its own.
     #[test]
     fn names() {
-        let names: std::collections::BTreeSet<_> = (1..=Reason::Words as u8).map(Reason::name).collect();
+        let names: std::collections::BTreeSet<_> =
+            (1..=Reason::Words as u8).map(Reason::name).collect();
         assert_eq!(names.len(), usize::from(Reason::Words as u8));
         assert!(!names.contains("unknown"));
     }
@@ -651,7 +684,8 @@ mod tests {
     #[test]
     fn table_is_cosine() {
         for distance in 0..=64u32 {
-            let real = (std::f64::consts::PI * f64::from(distance) / 64.0).cos().max(0.0) * 10_000.0;
+            let real =
+                (std::f64::consts::PI * f64::from(distance) / 64.0).cos().max(0.0) * 10_000.0;
             let verdict = by_fingerprint(distance, &Options::default());
             assert!((f64::from(verdict.similarity) - real).abs() <= 0.51, "distance {distance}");
         }

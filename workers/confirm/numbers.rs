@@ -41,8 +41,10 @@ const MEASURES: &str = "届次名人年月日号期章节条位个岁元米度�
 /// before another numeral or a measure word. Alone it is often part of a word.
 fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
     let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
-    let behind = at > 0 && touches(at) && (tokens.token(at - 1) == "第" || is_numeral(tokens.token(at - 1)));
-    let before = touches(at + 1) && (is_numeral(tokens.token(at + 1)) || MEASURES.contains(tokens.token(at + 1)));
+    let behind =
+        at > 0 && touches(at) && (tokens.token(at - 1) == "第" || is_numeral(tokens.token(at - 1)));
+    let before = touches(at + 1)
+        && (is_numeral(tokens.token(at + 1)) || MEASURES.contains(tokens.token(at + 1)));
     behind || before
 }
 
@@ -88,7 +90,13 @@ fn value<'t>(tokens: impl Iterator<Item = &'t str>) -> u64 {
                 let one = match c {
                     '两' => 2,
                     c => c.to_digit(10).map_or_else(
-                        || NUMERALS.chars().skip(2).position(|numeral| numeral == c).map_or(0, |at| at as u64 + 1),
+                        || {
+                            NUMERALS
+                                .chars()
+                                .skip(2)
+                                .position(|numeral| numeral == c)
+                                .map_or(0, |at| at as u64 + 1)
+                        },
                         u64::from,
                     ),
                 };
@@ -124,19 +132,23 @@ fn furniture_words() -> &'static [&'static str] {
 pub fn is_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let [before, group, after] = around(tokens, range.clone());
     let words = furniture_words();
-    if range.into_iter().any(|at| words.contains(&tokens.token(at))) || touched(before, after, words) {
+    if range.into_iter().any(|at| words.contains(&tokens.token(at)))
+        || touched(before, after, words)
+    {
         return true;
     }
     let edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let alone = edge(before.chars().next_back()) && edge(after.chars().next());
-    alone && (group.contains(':') || group.matches(['-', '/']).count() >= 2) || in_date_line(before, after)
+    alone && (group.contains(':') || group.matches(['-', '/']).count() >= 2)
+        || in_date_line(before, after)
 }
 
 /// The text before the whole group of numbers that `range` belongs to, the group and the text after
 /// it: a date with a clock has five numbers.
 pub(super) fn around<'t>(tokens: &'t Tokens<'_>, range: Range<usize>) -> [&'t str; 3] {
     let glued = |at: usize, token: usize| {
-        is_digit(tokens.token(token)) && matches!(tokens.gap(at), "" | "-" | "/" | "." | ":" | "," | " ")
+        is_digit(tokens.token(token))
+            && matches!(tokens.gap(at), "" | "-" | "/" | "." | ":" | "," | " ")
     };
     let (mut from, mut to) = (range.start, range.end);
     while from > 0 && glued(from, from - 1) {
@@ -164,7 +176,8 @@ pub(super) fn in_date_line(before: &str, after: &str) -> bool {
             before[from..].rfind('(').is_some_and(|open| {
                 let (rest, bracket) = before.split_at(from + open);
                 let behind = rest.chars().next_back();
-                !bracket.contains(')') && behind.is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
+                !bracket.contains(')')
+                    && behind.is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
             })
         }
         Some('—' | '–') => head,
@@ -177,7 +190,8 @@ pub(super) fn touched(before: &str, after: &str, words: &[&str]) -> bool {
     let before = before.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '©');
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '次');
     words.iter().any(|word| {
-        let parted = |c: Option<char>| !word.is_ascii() || c.is_none_or(|c| !c.is_ascii_alphabetic());
+        let parted =
+            |c: Option<char>| !word.is_ascii() || c.is_none_or(|c| !c.is_ascii_alphabetic());
         before.strip_suffix(word).is_some_and(|rest| parted(rest.chars().next_back()))
             || after.strip_prefix(word).is_some_and(|rest| parted(rest.chars().next()))
     })
@@ -189,14 +203,18 @@ pub(super) fn touched(before: &str, after: &str, words: &[&str]) -> bool {
 pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let touches = |c: char| c.is_ascii_alphabetic() || "./_=<>[]{}`\"#\\-+".contains(c);
     let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let (start, end) = (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
-    let behind_word = range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
+    let (start, end) =
+        (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
+    let behind_word =
+        range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
     let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
     let version = behind_word && rest.any(|at| tokens.gap(at) == ".");
     let mut after = tokens.text[end..].chars();
     let next = after.next();
     // A full stop ends a sentence unless something follows it directly.
-    let follows = next.is_some_and(|c| touches(c) && (c != '.' || after.next().is_some_and(char::is_alphanumeric)));
+    let follows = next.is_some_and(|c| {
+        touches(c) && (c != '.' || after.next().is_some_and(char::is_alphanumeric))
+    });
     version || follows || tokens.text[..start].chars().next_back().is_some_and(touches)
 }
 
@@ -223,7 +241,9 @@ mod tests {
     fn number_at(text: &str, number: &str) -> (bool, bool) {
         let tokens = Tokens::of(text).expect("short");
         let place = text.find(number).expect("it is there");
-        let inside = |at: &usize| (place..place + number.len()).contains(&(tokens.places[*at].start as usize));
+        let inside = |at: &usize| {
+            (place..place + number.len()).contains(&(tokens.places[*at].start as usize))
+        };
         let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
         let range = at[0]..at[at.len() - 1] + 1;
         (is_furniture(&tokens, range.clone()), in_code(&tokens, range))
@@ -258,7 +278,9 @@ mod tests {
     /// Numbers of versions, paths and code are told from numbers of sentences.
     #[test]
     fn code_and_sentences() {
-        for (text, number) in [("已在 rust 1.55 中", "1.55"), ("let a = [12]", "12"), ("第3-x 型", "3")] {
+        for (text, number) in
+            [("已在 rust 1.55 中", "1.55"), ("let a = [12]", "12"), ("第3-x 型", "3")]
+        {
             assert!(number_at(text, number).1, "{text}");
         }
         for (text, number) in [

@@ -92,11 +92,17 @@ const SIDE_CHARS: usize = 160;
 /// ```
 pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
-    Some(classified(&x, &y, options)?.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect())
+    Some(
+        classified(&x, &y, options)?.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect(),
+    )
 }
 
 /// The same as spans of both texts.
-pub(super) fn classified(x: &Tokens<'_>, y: &Tokens<'_>, options: &Options) -> Option<Vec<(Span, PartKind)>> {
+pub(super) fn classified(
+    x: &Tokens<'_>,
+    y: &Tokens<'_>,
+    options: &Options,
+) -> Option<Vec<(Span, PartKind)>> {
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
     let longer = lengths[0].max(lengths[1]);
     let found = settle(x, y, &spans(x, y, edits_max([x, y], lengths, options))?);
@@ -109,7 +115,9 @@ pub(super) fn classified(x: &Tokens<'_>, y: &Tokens<'_>, options: &Options) -> O
             _ if headline && at == 0 => PartKind::Headline,
             Difference::Variant => PartKind::Variant,
             Difference::Furniture if options.furniture => PartKind::Furniture,
-            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => PartKind::Number,
+            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
+                PartKind::Number
+            }
             _ => {
                 edits.push(span);
                 PartKind::Edit
@@ -118,16 +126,25 @@ pub(super) fn classified(x: &Tokens<'_>, y: &Tokens<'_>, options: &Options) -> O
     }
     // Of a headline or a date line alone the date is a fact.
     let left = [0, 1].map(|side| {
-        let chars = |span: &Span| if side == 0 { x.chars(span.a.clone()) } else { y.chars(span.b.clone()) };
+        let chars =
+            |span: &Span| if side == 0 { x.chars(span.a.clone()) } else { y.chars(span.b.clone()) };
         let is_left_out = |kind: &PartKind| (PartKind::Headline..=PartKind::Variant).contains(kind);
-        let out = found.iter().zip(&kinds).filter(|(_, kind)| is_left_out(kind)).map(|(span, _)| chars(span));
+        let out = found
+            .iter()
+            .zip(&kinds)
+            .filter(|(_, kind)| is_left_out(kind))
+            .map(|(span, _)| chars(span));
         lengths[side] - out.sum::<usize>()
     });
     if left[0].min(left[1]) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
-        kinds.iter_mut().filter(|kind| **kind == PartKind::Furniture).for_each(|kind| *kind = PartKind::Number);
+        kinds
+            .iter_mut()
+            .filter(|kind| **kind == PartKind::Furniture)
+            .for_each(|kind| *kind = PartKind::Number);
     }
     for (span, difference) in replaced_words(x, y, &edits, short, options) {
-        let at = found.partition_point(|other| other.a.start < span.a.start || other.b.start < span.b.start);
+        let at = found
+            .partition_point(|other| other.a.start < span.a.start || other.b.start < span.b.start);
         kinds[at] = match difference {
             Difference::Name => PartKind::Name,
             Difference::Word => PartKind::Word,
@@ -141,11 +158,13 @@ fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
     let side = |tokens: &Tokens<'_>, range: &std::ops::Range<usize>| match range.is_empty() {
         true => String::new(),
         false => shortened(
-            &tokens.text[tokens.places[range.start].start as usize..tokens.places[range.end - 1].end as usize],
+            &tokens.text[tokens.places[range.start].start as usize
+                ..tokens.places[range.end - 1].end as usize],
         ),
     };
     let (tokens, range) = if span.a.is_empty() { (b, &span.b) } else { (a, &span.a) };
-    let from = tokens.places.get(range.start).map_or(tokens.text.len(), |place| place.start as usize);
+    let from =
+        tokens.places.get(range.start).map_or(tokens.text.len(), |place| place.start as usize);
     let to = match range.end.checked_sub(1).and_then(|last| tokens.places.get(last)) {
         Some(place) if !range.is_empty() => place.end as usize,
         _ => from,
@@ -185,16 +204,32 @@ mod tests {
             found.into_iter().map(|part| (part.kind, part.a, part.b)).collect()
         };
         let own = |kind, a: &str, b: &str| vec![(kind, a.to_owned(), b.to_owned())];
-        assert_eq!(kinds("第二十次会议在北京举行", "第20次会议在北京举行"), own(PartKind::Variant, "二十", "20"));
-        assert_eq!(kinds(&format!("latest news. {body}"), body), own(PartKind::Headline, "latest news", ""));
-        assert_eq!(kinds("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名"), own(PartKind::Word, "会计", "厨师"));
-        assert_eq!(kinds(body, &body.replace("school", "schools")), own(PartKind::Edit, "school", "schools"));
+        assert_eq!(
+            kinds("第二十次会议在北京举行", "第20次会议在北京举行"),
+            own(PartKind::Variant, "二十", "20")
+        );
+        assert_eq!(
+            kinds(&format!("latest news. {body}"), body),
+            own(PartKind::Headline, "latest news", "")
+        );
+        assert_eq!(
+            kinds("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名"),
+            own(PartKind::Word, "会计", "厨师")
+        );
+        assert_eq!(
+            kinds(body, &body.replace("school", "schools")),
+            own(PartKind::Edit, "school", "schools")
+        );
         let read = |times: u32| format!("{body} 阅读 {times}");
         assert_eq!(kinds(&read(1234), &read(98)), own(PartKind::Furniture, "1234", "98"));
         assert_eq!(kinds("阅读 1234", "阅读 98"), own(PartKind::Number, "1234", "98"));
         let long = "很".repeat(900);
-        let cut = parts(&format!("{body} {long} 7"), &format!("{body} 7"), &Options::default()).expect("aligned");
-        assert!(cut.len() == 1 && cut[0].a.contains(" … ") && cut[0].a.chars().count() < 200, "{cut:?}");
+        let cut = parts(&format!("{body} {long} 7"), &format!("{body} 7"), &Options::default())
+            .expect("aligned");
+        assert!(
+            cut.len() == 1 && cut[0].a.contains(" … ") && cut[0].a.chars().count() < 200,
+            "{cut:?}"
+        );
         let other = |word: &str| (0..900).map(|n| format!("{word}{n} ")).collect::<String>();
         let unlike = parts(&other("left"), &other("right"), &Options::default());
         assert!(unlike.is_none(), "too different: {unlike:?}");

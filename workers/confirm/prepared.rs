@@ -115,9 +115,14 @@ mod tests {
         assert!(one > large.len() * 4, "{one} bytes");
         for high in 1..200 {
             texts.get(id(high, 0), || Some(large.clone()));
-            assert_eq!(text(&texts.get(id(0, 0), || None)), Some("the first"), "after {high} texts");
+            assert_eq!(
+                text(&texts.get(id(0, 0), || None)),
+                Some("the first"),
+                "after {high} texts"
+            );
             let all = texts.young.values().chain(texts.old.values());
-            let bytes: usize = all.filter_map(|(_, kept)| kept.as_ref()).map(|kept| kept.bytes()).sum();
+            let bytes: usize =
+                all.filter_map(|(_, kept)| kept.as_ref()).map(|kept| kept.bytes()).sum();
             assert!(bytes <= PREPARED_BYTES_MAX + one, "{bytes}");
         }
     }

@@ -60,7 +60,12 @@ struct Sums {
 
 /// Compares two normalised texts, which share `common` of `all` their long shingles. Symmetric. Two
 /// texts without a letter are not alike.
-pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, (common, all): (usize, usize), options: &Options) -> Measure {
+pub fn compare(
+    x: &Tokens<'_>,
+    y: &Tokens<'_>,
+    (common, all): (usize, usize),
+    options: &Options,
+) -> Measure {
     let plain = (common * 10_000 / all.max(1)) as u16;
     let unlike = |similarity| Measure { similarity, fact: None, headline: false };
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
@@ -68,7 +73,9 @@ pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, (common, all): (usize, usize), op
     if lengths[0].min(lengths[1]) == 0 {
         return unlike(0);
     }
-    let Some(found) = spans(x, y, edits_max([x, y], lengths, options)) else { return unlike(plain) };
+    let Some(found) = spans(x, y, edits_max([x, y], lengths, options)) else {
+        return unlike(plain);
+    };
     let found = settle(x, y, &found);
     let short = longer <= options.words_chars_max as usize;
     let headline = headline(&found, lengths, [x, y], options);
@@ -77,7 +84,8 @@ pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, (common, all): (usize, usize), op
     let (mut number, mut furniture) = (None, false);
     for (at, span) in found.iter().enumerate() {
         let chars = [x.chars(span.a.clone()), y.chars(span.b.clone())];
-        let leave_out = |sums: &mut Sums| (0..2).for_each(|side| sums.left_out[side] += chars[side]);
+        let leave_out =
+            |sums: &mut Sums| (0..2).for_each(|side| sums.left_out[side] += chars[side]);
         if headline && at == 0 {
             leave_out(&mut sums);
             continue;
@@ -120,21 +128,34 @@ pub(super) const FRAMED_CHARS_MIN: usize = 12;
 /// so long that its facts do not matter only slips do, and many edits would take long.
 pub(super) fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
     match lengths[0].max(lengths[1]) <= options.facts_chars_max as usize {
-        true => (tokens[0].len() + tokens[1].len()) * 3 / 10 + 2 * options.leading_tokens_max as usize + 100,
+        true => {
+            (tokens[0].len() + tokens[1].len()) * 3 / 10
+                + 2 * options.leading_tokens_max as usize
+                + 100
+        }
         false => (lengths[0] + lengths[1]) / 12,
     }
 }
 
 /// Whether the first span is a headline: few tokens in front of one text alone, at most half as
 /// long as the rest.
-pub(super) fn headline(spans: &[Span], lengths: [usize; 2], tokens: [&Tokens<'_>; 2], options: &Options) -> bool {
-    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else { return false };
+pub(super) fn headline(
+    spans: &[Span],
+    lengths: [usize; 2],
+    tokens: [&Tokens<'_>; 2],
+    options: &Options,
+) -> bool {
+    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else {
+        return false;
+    };
     let sides = [&first.a, &first.b];
     let alone = sides.iter().any(|side| side.is_empty());
     let fits = |side: usize| {
         let chars = tokens[side].chars(sides[side].clone());
         let rest = lengths[side] - chars;
-        sides[side].len() <= options.leading_tokens_max as usize && 2 * chars <= rest && rest >= FRAMED_CHARS_MIN
+        sides[side].len() <= options.leading_tokens_max as usize
+            && 2 * chars <= rest
+            && rest >= FRAMED_CHARS_MIN
     };
     alone && fits(0) && fits(1)
 }
@@ -172,7 +193,9 @@ pub(super) fn replaced_words<'s>(
 ) -> impl Iterator<Item = (&'s Span, Difference)> {
     let near = |left: &Span, right: &Span| right.a.start - left.a.end <= CLAUSE_GAP_TOKENS;
     let edits = if options.facts < Facts::Names { &[] } else { edits };
-    let clauses = edits.chunk_by(move |left, right| near(left, right)).filter(|clause| clause.len() < CLAUSE_EDITS);
+    let clauses = edits
+        .chunk_by(move |left, right| near(left, right))
+        .filter(|clause| clause.len() < CLAUSE_EDITS);
     let words = short && options.facts >= Facts::Words;
     let dictionary = options.dictionary.as_deref();
     let found = clauses.flatten().map(move |span| (*span, of_words(a, b, span, words, dictionary)));
@@ -185,7 +208,8 @@ impl Sums {
             range.clone().flat_map(|at| tokens.token(at).chars()).collect()
         };
         let small = is_small(span);
-        let shared = if small { lcs::length(&letters(a, &span.a), &letters(b, &span.b)) } else { 0 };
+        let shared =
+            if small { lcs::length(&letters(a, &span.a), &letters(b, &span.b)) } else { 0 };
         let longest = chars[0].max(chars[1]);
         if small && (longest <= 2 || 2 * shared >= longest) {
             self.slips += 1;
@@ -207,7 +231,8 @@ impl Sums {
         let left_out = if longer < LONG_CHARS { self.left_out[0] + self.left_out[1] } else { 0 };
         let all = all.saturating_sub(left_out).max(common);
         let one_sided = self.edited[0].min(self.edited[1]) == 0;
-        let seams = if one_sided && longer < LONG_CHARS { GRAMS_OF_SEAM * self.passages.min(2) } else { 0 };
+        let seams =
+            if one_sided && longer < LONG_CHARS { GRAMS_OF_SEAM * self.passages.min(2) } else { 0 };
         // Slips are left out only where there is hardly anything else.
         let slips = if 100 * self.longest_edits <= longer { GRAMS_OF_SLIP * self.slips } else { 0 };
         let changed = all - common;

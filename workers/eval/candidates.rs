@@ -26,7 +26,9 @@ pub struct Numbered {
 /// their distances, in no order. None if there are more than [`CANDIDATES_MAX`].
 pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
     let mut groups: BTreeMap<u64, Vec<Numbered>> = BTreeMap::new();
-    texts.iter().for_each(|(fingerprint, text)| groups.entry(*fingerprint).or_default().push(*text));
+    texts
+        .iter()
+        .for_each(|(fingerprint, text)| groups.entry(*fingerprint).or_default().push(*text));
     groups.values_mut().for_each(|group| group.sort_unstable());
     let mut pairs = Vec::new();
     let mut emit = |a: u32, b: u32, distance: u32| {

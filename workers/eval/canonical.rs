@@ -118,22 +118,28 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
                 }
                 Item::Skip(_) | Item::Reject { .. } => continue,
             };
-            let page = if reader.has_keys() { own_key(&record.url) } else { canonical_url(&record.url) };
+            let page =
+                if reader.has_keys() { own_key(&record.url) } else { canonical_url(&record.url) };
             if let Some(found) = of_record(&record, heading.as_ref(), &page) {
                 remember(&mut named[By::Canonical as usize], page.doc, found);
             }
         }
     }
-    let docs = sorted(named.iter().flatten().flat_map(|(doc, named)| [Some(*doc), named.target]).flatten());
+    let docs = sorted(
+        named.iter().flatten().flat_map(|(doc, named)| [Some(*doc), named.target]).flatten(),
+    );
     Ok(paired(&named, &urls(&Snapshot::of(store, head), &docs)?))
 }
 
 /// The URLs of the pages among `docs` that have a text.
 fn urls(snapshot: &Snapshot<'_>, docs: &[Id]) -> Result<BTreeMap<Id, String>> {
     let pages = snapshot.table::<PageRow>()?;
-    let live: Vec<Id> = rows(&pages, docs).filter(|page| !page.content.is_none()).map(|page| page.doc).collect();
+    let live: Vec<Id> =
+        rows(&pages, docs).filter(|page| !page.content.is_none()).map(|page| page.doc).collect();
     let urls = snapshot.table::<UrlRow>()?;
-    Ok(rows(&urls, &live).map(|row| (row.doc, String::from_utf8_lossy(&row.url).into_owned())).collect())
+    Ok(rows(&urls, &live)
+        .map(|row| (row.doc, String::from_utf8_lossy(&row.url).into_owned()))
+        .collect())
 }
 
 /// Remembers that the first URL names the second. A record that stays at the same page says nothing.
@@ -156,10 +162,16 @@ fn of_record(record: &Record, heading: Option<&Heading>, page: &PageUrl) -> Opti
     let in_page = canonical(bytes, charset.as_deref(), &record.url);
     let headers = heading.map(|heading| Headers::parse(heading.http()));
     let in_http = headers.as_ref().and_then(|headers| link(headers.text("Link")?, "canonical"));
-    let in_http = in_http.and_then(|target| Some(url::Url::parse(&record.url).ok()?.join(target).ok()?.to_string()));
-    let [in_page, in_http] = [in_page, in_http].map(|target| target.map(|target| canonical_url(&target).doc));
+    let in_http = in_http
+        .and_then(|target| Some(url::Url::parse(&record.url).ok()?.join(target).ok()?.to_string()));
+    let [in_page, in_http] =
+        [in_page, in_http].map(|target| target.map(|target| canonical_url(&target).doc));
     // A page that contradicts itself says nothing.
-    let target = if in_page.is_some() && in_http.is_some() && in_page != in_http { None } else { in_page.or(in_http) };
+    let target = if in_page.is_some() && in_http.is_some() && in_page != in_http {
+        None
+    } else {
+        in_page.or(in_http)
+    };
     Some(Named { date: record.date, target: target.filter(|target| *target != page.doc) })
 }
 
@@ -174,7 +186,8 @@ fn remember(named: &mut BTreeMap<Id, Named>, doc: Id, found: Named) {
 
 /// The pairs of pages by what they name. `urls` has the pages of the store that have a text.
 fn paired(named: &AllNamed, urls: &BTreeMap<Id, String>) -> Hints {
-    let mut hints = Hints { html_pages: named[By::Canonical as usize].len() as u64, ..Hints::default() };
+    let mut hints =
+        Hints { html_pages: named[By::Canonical as usize].len() as u64, ..Hints::default() };
     let mut pairs: BTreeMap<[&str; 2], Pair> = BTreeMap::new();
     for ((by, named), counts) in By::ALL.into_iter().zip(named).zip(&mut hints.counts) {
         for (target, docs) in groups(named) {
@@ -220,13 +233,17 @@ fn of_store<'a>(by: By, target: Id, docs: &[Id], urls: &'a BTreeMap<Id, String>)
     if there.is_none() && by != By::Canonical {
         return Vec::new();
     }
-    let mut others: Vec<&str> = docs.iter().filter_map(|doc| urls.get(doc)).map(String::as_str).collect();
+    let mut others: Vec<&str> =
+        docs.iter().filter_map(|doc| urls.get(doc)).map(String::as_str).collect();
     others.sort_unstable();
     there.into_iter().chain(others).collect()
 }
 
 /// The counts under the names of [`By::ALL`].
-fn by_name<S: Serializer>(counts: &[Counts; 3], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(
+    counts: &[Counts; 3],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_map(By::ALL.into_iter().zip(counts))
 }
 
@@ -278,10 +295,20 @@ mod tests {
             (By::Revisit, D, A, 1),
         ]);
         let hints = paired(&found, &pages(&[A, B, C, D]));
-        assert_eq!(told(&hints), [(A, C, By::Redirect), (A, D, By::Revisit), (B, A, By::Canonical)]);
-        assert_eq!(hints.counts.map(|counts| (counts.named, counts.pairs)), [(1, 1), (2, 1), (2, 1)]);
+        assert_eq!(
+            told(&hints),
+            [(A, C, By::Redirect), (A, D, By::Revisit), (B, A, By::Canonical)]
+        );
+        assert_eq!(
+            hints.counts.map(|counts| (counts.named, counts.pairs)),
+            [(1, 1), (2, 1), (2, 1)]
+        );
         let json = serde_json::to_value(&hints).expect("JSON");
-        assert_eq!((&json["html_pages"], &json["revisit"]["pairs"]), (&1.into(), &1.into()), "{json}");
+        assert_eq!(
+            (&json["html_pages"], &json["revisit"]["pairs"]),
+            (&1.into(), &1.into()),
+            "{json}"
+        );
     }
 
     /// Only pages that the store has with a text are told, and those that lead to a page that it
@@ -306,7 +333,11 @@ mod tests {
             ("HTTP/1.1 301\r\n\r\n", false),
             ("HTTP/1.1 404 Gone\r\n\r\n", false),
         ] {
-            assert_eq!(is_of_page(&Heading::of(b"WARC/1.1\r\n\r\n", http.as_bytes())), want, "{http}");
+            assert_eq!(
+                is_of_page(&Heading::of(b"WARC/1.1\r\n\r\n", http.as_bytes())),
+                want,
+                "{http}"
+            );
         }
     }
 
@@ -330,12 +361,17 @@ mod tests {
     #[test]
     fn crowded_addresses() {
         for by in By::ALL {
-            let urls: Vec<String> = (0..GROUP_PAGES_MAX).map(|n| format!("http://a.example/{n}")).collect();
-            let records: Vec<(By, &str, &str, i64)> = urls.iter().map(|url| (by, url.as_str(), B, 1)).collect();
+            let urls: Vec<String> =
+                (0..GROUP_PAGES_MAX).map(|n| format!("http://a.example/{n}")).collect();
+            let records: Vec<(By, &str, &str, i64)> =
+                urls.iter().map(|url| (by, url.as_str(), B, 1)).collect();
             let live = pages(&[B, &urls[0]]);
             assert_eq!(told(&paired(&named(&records[1..]), &live)), []);
             let most = paired(&named(&records[..GROUP_PAGES_MAX - 1]), &live);
-            assert_eq!((told(&most), most.counts[by as usize].left_out), (vec![(B, urls[0].as_str(), by)], 0));
+            assert_eq!(
+                (told(&most), most.counts[by as usize].left_out),
+                (vec![(B, urls[0].as_str(), by)], 0)
+            );
             let more = paired(&named(&records), &live);
             assert_eq!((told(&more), more.counts[by as usize].left_out), (vec![], 1));
         }

@@ -96,7 +96,12 @@ pub fn differences(
 }
 
 /// What differs between the texts of `pair`; of a refused one, what refused it.
-fn differing(x: &str, y: &str, pair: &TextPair, options: &confirm::Options) -> Option<BTreeSet<Detail>> {
+fn differing(
+    x: &str,
+    y: &str,
+    pair: &TextPair,
+    options: &confirm::Options,
+) -> Option<BTreeSet<Detail>> {
     let mut found = details(x, y, options)?;
     if let Some(fact) = refused_for(pair) {
         found.retain(|detail| detail.part() == fact);
@@ -110,7 +115,9 @@ fn count(
     pairs_max: usize,
     mut differing: impl FnMut(&TextPair) -> Result<Option<BTreeSet<Detail>>>,
 ) -> Result<Differences> {
-    let tells = |pair: &&TextPair| (pair.accepted || refused_for(pair).is_some()) && scale.is_judged(pair.a, pair.b);
+    let tells = |pair: &&TextPair| {
+        (pair.accepted || refused_for(pair).is_some()) && scale.is_judged(pair.a, pair.b)
+    };
     let pairs: Vec<&TextPair> = scale.scene.pairs.iter().filter(tells).collect();
     let (mut read, mut not_aligned) = (0, 0);
     let mut sums: BTreeMap<(bool, Detail), [u64; 3]> = BTreeMap::new();
@@ -127,14 +134,16 @@ fn count(
             sums.iter_mut().zip([1, weight.found(), right]).for_each(|(sum, more)| *sum += more);
         }
     }
-    let row = |(&(accepted, detail), &[text_pairs, page_pairs, right]): (&(bool, Detail), &[u64; 3])| OfDifference {
-        difference: detail.name(),
-        accepted,
-        text_pairs,
-        page_pairs,
-        right,
-    };
-    Ok(Differences { text_pairs: pairs.len() as u64, read, not_aligned, rows: sums.iter().map(row).collect() })
+    let row =
+        |(&(accepted, detail), &[text_pairs, page_pairs, right]): (&(bool, Detail), &[u64; 3])| {
+            OfDifference { difference: detail.name(), accepted, text_pairs, page_pairs, right }
+        };
+    Ok(Differences {
+        text_pairs: pairs.len() as u64,
+        read,
+        not_aligned,
+        rows: sums.iter().map(row).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -217,10 +226,17 @@ mod tests {
     /// Of a refused pair only what refused it counts, although an advertisement differs, too.
     #[test]
     fn only_what_refused() {
-        let pair =
-            TextPair { a: 0, b: 1, similarity: 9000, reason: Reason::Numerals as u8, accepted: false, proposals: 1 };
+        let pair = TextPair {
+            a: 0,
+            b: 1,
+            similarity: 9000,
+            reason: Reason::Numerals as u8,
+            accepted: false,
+            proposals: 1,
+        };
         let (x, y) = ("第三次会议在北京开幕 阅读 12", "第五次会议在北京开幕 阅读 907");
-        let of = |pair: &TextPair| differing(x, y, pair, &confirm::Options::default()).expect("aligned");
+        let of =
+            |pair: &TextPair| differing(x, y, pair, &confirm::Options::default()).expect("aligned");
         assert!(of(&pair).into_iter().eq([Detail::Ordinal]));
         let accepted = TextPair { reason: Reason::Coverage as u8, accepted: true, ..pair };
         assert!(of(&accepted).into_iter().eq([Detail::Ordinal, Detail::Counter]));

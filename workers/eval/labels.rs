@@ -96,7 +96,8 @@ struct Reading {
 impl Reading {
     /// The index of the page at `url`.
     fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
-        let url = record::url(url.as_bytes()).map_err(|_| "a URL that is empty or too long".to_owned())?;
+        let url = record::url(url.as_bytes())
+            .map_err(|_| "a URL that is empty or too long".to_owned())?;
         let url = if self.are_keys { own_key(&url) } else { canonical_url(&url) };
         let next = self.urls.len() as u32;
         let place = *self.places.entry(url.doc).or_insert(next);
@@ -122,7 +123,8 @@ impl Reading {
 
     /// Adds line `number`; the error says what is wrong with it.
     fn line(&mut self, number: u64, line: &[u8]) -> std::result::Result<(), String> {
-        let row: LabelLine = serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
+        let row: LabelLine =
+            serde_json::from_slice(line).map_err(|e| format!("no row of labels: {e}"))?;
         let form = match (&row.url, &row.label, &row.a, &row.b, row.same) {
             (Some(_), Some(_), None, None, None) => LabelForm::Label,
             (None, None, Some(_), Some(_), Some(_)) => LabelForm::Judged,
@@ -132,7 +134,11 @@ impl Reading {
         match self.form {
             Some((first, _)) if first == form => {}
             Some((first, at)) => {
-                return Err(format!("says {} where line {at} says {}: one form a file", form.name(), first.name()));
+                return Err(format!(
+                    "says {} where line {at} says {}: one form a file",
+                    form.name(),
+                    first.name()
+                ));
             }
             None => self.form = Some((form, number)),
         }
@@ -277,10 +283,13 @@ mod tests {
     #[test]
     fn pairs_are_unordered() {
         let listed =
-            of(b"{\"a\":\"p\",\"b\":\"q\"}\n{\"a\":\"q\",\"b\":\"p\"}\n{\"a\":\"r\",\"b\":\"p\"}").expect("sound");
+            of(b"{\"a\":\"p\",\"b\":\"q\"}\n{\"a\":\"q\",\"b\":\"p\"}\n{\"a\":\"r\",\"b\":\"p\"}")
+                .expect("sound");
         assert_eq!(listed.truth, Truth::Listed(vec![(0, 1), (0, 2)]));
-        let judged =
-            of(b"{\"a\":\"q\",\"b\":\"p\",\"same\":true}\n{\"a\":\"r\",\"b\":\"p\",\"same\":false}").expect("sound");
+        let judged = of(
+            b"{\"a\":\"q\",\"b\":\"p\",\"same\":true}\n{\"a\":\"r\",\"b\":\"p\",\"same\":false}",
+        )
+        .expect("sound");
         assert_eq!(judged.truth, Truth::Judged(vec![(0, 1, true), (1, 2, false)]));
     }
 
@@ -303,7 +312,10 @@ mod tests {
             ("[1]", "line 2: no row of labels"),
             ("{\"a\":\"p\"}", "line 2: neither"),
             ("{\"a\":\"p\",\"b\":\"q\"}", "line 2: says a and b where line 1 says a, b and same"),
-            ("{\"url\":\"p\",\"label\":\"q\"}", "line 2: says url and label where line 1 says a, b and same"),
+            (
+                "{\"url\":\"p\",\"label\":\"q\"}",
+                "line 2: says url and label where line 1 says a, b and same",
+            ),
             ("{\"a\":\"p\",\"b\":\" p \",\"same\":true}", "line 2: a page and itself"),
             ("{\"a\":\"q\",\"b\":\"p\",\"same\":false}", "line 2: the opposite"),
             ("{\"a\":\"\",\"b\":\"p\",\"same\":false}", "line 2: a URL"),
@@ -315,7 +327,12 @@ mod tests {
             assert_eq!(error.kind(), Kind::Data);
         }
         let twice = "{\"url\":\"p\",\"label\":\"q\"}\n{\"url\":\"p\",\"label\":\"r\"}\n";
-        assert!(of(twice.as_bytes()).expect_err("two labels").to_string().contains("line 2: another label for p"));
+        assert!(
+            of(twice.as_bytes())
+                .expect_err("two labels")
+                .to_string()
+                .contains("line 2: another label for p")
+        );
         let long = format!("{}\"", "x".repeat(LINE_BYTES_MAX + STEP_BYTES));
         assert!(of(long.as_bytes()).expect_err("long").to_string().contains("line 1: more than"));
         assert!(of(b"\n \n").expect_err("nothing").to_string().contains("no rows"));

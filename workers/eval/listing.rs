@@ -23,7 +23,12 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    fn new((x, y): (u32, u32), page_pairs: u64, pair: Option<&TextPair>, otherwise: &'static str) -> Wrong {
+    fn new(
+        (x, y): (u32, u32),
+        page_pairs: u64,
+        pair: Option<&TextPair>,
+        otherwise: &'static str,
+    ) -> Wrong {
         let reason = pair.map_or(otherwise, |pair| Reason::name(pair.reason));
         Wrong { x, y, page_pairs, similarity: pair.map(|pair| pair.similarity), reason }
     }
@@ -36,8 +41,9 @@ pub fn false_accepts(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
     for text in 0..scale.scene.chars.len() as u32 {
         // A text's own pages come first, then its pairs: this is ascending.
         let own = std::iter::once((text, text, None));
-        let pairs =
-            std::iter::from_fn(|| joined.next_if(|pair| pair.a == text).map(|pair| (pair.a, pair.b, Some(pair))));
+        let pairs = std::iter::from_fn(|| {
+            joined.next_if(|pair| pair.a == text).map(|pair| (pair.a, pair.b, Some(pair)))
+        });
         for (a, b, pair) in own.chain(pairs) {
             let weight = scale.weight(a, b);
             let page_pairs = weight.found() - weight.same();
@@ -74,7 +80,9 @@ pub fn misses(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
             let texts = scale.scene.chars.len() as u32;
             let mut of_label: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
             for text in 0..texts {
-                scale.labels_of(text).for_each(|label| of_label.entry(label).or_default().push(text));
+                scale
+                    .labels_of(text)
+                    .for_each(|label| of_label.entry(label).or_default().push(text));
             }
             for a in 0..texts {
                 let behind = |label: u32| {
@@ -103,7 +111,13 @@ pub fn misses(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
 /// The first pages of texts `a` <= `b` whose label is `same`.
 fn example(scale: &Scale<'_>, a: u32, b: u32, same: bool) -> Option<(u32, u32)> {
     // If the labels name pairs one by one, only those of these texts are searched.
-    let named = || scale.labelled_pairs_of(a, b).iter().find(|pair| pair.same == same).map(|pair| (pair.x, pair.y));
+    let named = || {
+        scale
+            .labelled_pairs_of(a, b)
+            .iter()
+            .find(|pair| pair.same == same)
+            .map(|pair| (pair.x, pair.y))
+    };
     match (&scale.scene.truth, same) {
         (Truth::Judged(_), _) | (Truth::Listed(_), true) => return named(),
         _ => {}
@@ -134,8 +148,10 @@ mod tests {
     /// The plain form: all pairs of texts, and for each all pairs of pages.
     fn plain(scene: &Scene, same: bool) -> Vec<Wrong> {
         let texts = scene.chars.len() as u32;
-        let pages =
-            |text: u32| (0..scene.pages.len() as u32).filter(move |page| scene.pages[*page as usize].text == text);
+        let pages = |text: u32| {
+            (0..scene.pages.len() as u32)
+                .filter(move |page| scene.pages[*page as usize].text == text)
+        };
         let mut wrong = Vec::new();
         for a in 0..texts {
             for b in a..texts {
@@ -143,8 +159,11 @@ mod tests {
                 if (a == b || pair.is_some_and(|pair| pair.accepted)) == same {
                     continue;
                 }
-                let of = pages(a).flat_map(|x| pages(b).map(move |y| (x, y))).filter(|(x, y)| a != b || x < y);
-                let such: Vec<(u32, u32)> = of.filter(|(x, y)| judge(&scene.truth, *x, *y) == Some(same)).collect();
+                let of = pages(a)
+                    .flat_map(|x| pages(b).map(move |y| (x, y)))
+                    .filter(|(x, y)| a != b || x < y);
+                let such: Vec<(u32, u32)> =
+                    of.filter(|(x, y)| judge(&scene.truth, *x, *y) == Some(same)).collect();
                 if let Some(first) = such.first() {
                     let otherwise = if a == b { "identical" } else { "not_proposed" };
                     wrong.push(Wrong::new(*first, such.len() as u64, pair, otherwise));

@@ -105,10 +105,19 @@ pub struct Report {
 ///
 /// `NoInput` if the store has no page, `Data` if it has none of the labelled pages, `Config` if the
 /// job's decision configuration is not the head's, `Io` if a table is damaged.
-pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: Asked) -> Result<Report> {
+pub fn evaluate(
+    store: &Store,
+    head: &Head,
+    job: &Job,
+    labels: &Labels,
+    asked: Asked,
+) -> Result<Report> {
     job.check_decided(store.root(), &head.manifest, false)?;
     if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
-        return Err(Error::new(Kind::NoInput, format!("{}: the store has no page", store.root().display())));
+        return Err(Error::new(
+            Kind::NoInput,
+            format!("{}: the store has no page", store.root().display()),
+        ));
     }
     let world = world::gather(store, head, &job.clusters, labels)?;
     if world.unknown.urls == labels.urls.len() as u64 {
@@ -123,7 +132,8 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
     let scale = Scale::new(&world.scene);
     let signatures: Vec<signatures::SignatureKind> =
         job.signatures.iter().filter_map(signatures::Options::kind).collect();
-    let examples = |wrong: Vec<Wrong>| wrong.into_iter().map(|wrong| example(&world, wrong)).collect();
+    let examples =
+        |wrong: Vec<Wrong>| wrong.into_iter().map(|wrong| example(&world, wrong)).collect();
     Ok(Report {
         epoch: head.manifest.epoch,
         labels: Facts {
@@ -141,7 +151,11 @@ pub fn evaluate(store: &Store, head: &Head, job: &Job, labels: &Labels, asked: A
         kinds: kinds::of_kinds(&scale, &labels.kinds, &world.of_kind),
         false_accepts: examples(listing::false_accepts(&scale, asked.list)),
         misses: examples(listing::misses(&scale, asked.list)),
-        sweep: if asked.sweep { Some(sweep::sweep(store, head, job, &world, &scale)?) } else { None },
+        sweep: if asked.sweep {
+            Some(sweep::sweep(store, head, job, &world, &scale)?)
+        } else {
+            None
+        },
     })
 }
 

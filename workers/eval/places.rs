@@ -20,7 +20,8 @@ pub(super) fn archive(store: &Store, head: &Head) -> Result<Archive> {
 /// The texts that have evidence.
 pub(super) fn known(world: &World) -> impl Iterator<Item = (Numbered, u64)> + '_ {
     let numbered = (0..).zip(&world.texts).filter(|(_, text)| text.is_known);
-    numbered.map(|(number, text)| (Numbered { content: text.content, text: number }, text.fingerprint))
+    numbered
+        .map(|(number, text)| (Numbered { content: text.content, text: number }, text.fingerprint))
 }
 
 /// The places of the evidence of a world's texts.
@@ -42,12 +43,19 @@ impl<'a> Places<'a> {
     /// The evidence of a text that has some.
     pub(super) fn read(&self, text: u32) -> Result<Content<'a>> {
         let content = self.world.texts[text as usize].content;
-        let at = self.contents.binary_search(&content).map_err(|_| evidence::damaged(content, "is missing"))?;
+        let at = self
+            .contents
+            .binary_search(&content)
+            .map_err(|_| evidence::damaged(content, "is missing"))?;
         self.archive.read(content, self.places[at])
     }
 }
 
 /// An error if `evidence`, of `content`, turned out to be damaged while it was read.
 pub(super) fn undamaged(content: Id, evidence: &Content<'_>) -> Result<()> {
-    if evidence.is_damaged() { Err::<(), Error>(evidence::damaged(content, "is damaged")) } else { Ok(()) }
+    if evidence.is_damaged() {
+        Err::<(), Error>(evidence::damaged(content, "is damaged"))
+    } else {
+        Ok(())
+    }
 }

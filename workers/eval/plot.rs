@@ -15,7 +15,8 @@ const LEFTS: [f64; 2] = [76.0, 600.0];
 const PANEL: (f64, f64, f64) = (440.0, 64.0, 360.0);
 /// Colours that people with impaired colour vision can distinguish (Okabe and Ito 2008), one for
 /// each key.
-const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f"];
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f"];
 /// The number of ticks that an axis has at most, approximately.
 const TICKS: f64 = 6.0;
 
@@ -35,8 +36,11 @@ impl Axis {
         // Not narrower, so that a difference of one pair in thousands does not fill the panel.
         let span = (most - least).max(0.02);
         let power = 10f64.powf((span / TICKS).log10().floor());
-        let step =
-            [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| span / step <= TICKS).unwrap_or(span);
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .into_iter()
+            .map(|n| n * power)
+            .find(|step| span / step <= TICKS)
+            .unwrap_or(span);
         // Counted in whole steps, so that rounding errors do not add up.
         let from = ((least - span * 0.05) / step).floor().max(0.0);
         let to = ((most + span * 0.05) / step).ceil().min((1.0 / step).round());
@@ -46,9 +50,11 @@ impl Axis {
 
     /// A logarithmic axis for `values` above 0. Both ends are 1, 2 or 5 times a power of ten.
     fn logarithmic(values: impl Iterator<Item = f64> + Clone) -> Axis {
-        let (least, most) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+        let (least, most) =
+            (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
         let (least, most) = if most > 0.0 { (least, most) } else { (0.5, 2.0) };
-        let all: Vec<f64> = (-6..=9).flat_map(|power| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(power))).collect();
+        let all: Vec<f64> =
+            (-6..=9).flat_map(|power| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(power))).collect();
         let from = all.iter().rposition(|tick| *tick < least).unwrap_or(0);
         let to = all.iter().position(|tick| *tick > most).unwrap_or(all.len() - 1);
         Axis { from: all[from], to: all[to], log: true, ticks: all[from..=to].to_vec() }
@@ -92,7 +98,14 @@ pub fn svg(sweep: &Sweep, title: &str) -> String {
         x = LEFTS[0]
     );
     panel(&mut out, LEFTS[0], sweep, precision_recall, ["recall", "precision"], false);
-    panel(&mut out, LEFTS[1], sweep, cost_recall, ["pairs verified for each true one", "recall"], true);
+    panel(
+        &mut out,
+        LEFTS[1],
+        sweep,
+        cost_recall,
+        ["pairs verified for each true one", "recall"],
+        true,
+    );
     legend(&mut out, sweep);
     out.push_str("</svg>\n");
     out
@@ -101,14 +114,21 @@ pub fn svg(sweep: &Sweep, title: &str) -> String {
 fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], log: bool) {
     let (width, top, height) = PANEL;
     // A threshold does not change which pairs are verified, so the panel of costs omits it.
-    let knobs =
-        || sweep.knobs.iter().zip(COLOURS.iter().cycle()).filter(move |(knob, _)| !log || is_signature(knob.key));
+    let knobs = || {
+        sweep
+            .knobs
+            .iter()
+            .zip(COLOURS.iter().cycle())
+            .filter(move |(knob, _)| !log || is_signature(knob.key))
+    };
     let points: Vec<(f64, f64)> =
         knobs().flat_map(|(knob, _)| &knob.rows).chain([&sweep.stored]).filter_map(of).collect();
     let xs = points.iter().map(|point| point.0);
     let x = if log { Axis::logarithmic(xs) } else { Axis::shares(xs) };
     let y = Axis::shares(points.iter().map(|point| point.1));
-    let at = |point: (f64, f64)| (left + width * x.place(point.0), top + height * (1.0 - y.place(point.1)));
+    let at = |point: (f64, f64)| {
+        (left + width * x.place(point.0), top + height * (1.0 - y.place(point.1)))
+    };
     for tick in &x.ticks {
         let (px, _) = at((*tick, y.from));
         let _ = writeln!(
@@ -149,7 +169,8 @@ fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], l
             knob.rows.iter().filter_map(|row| of(row).map(|point| (row, at(point)))).collect();
         // Bins and bins of a key have no order, so no line connects them.
         if !knob.key.starts_with("minhash") {
-            let line: Vec<String> = rows.iter().map(|(_, (px, py))| format!("{px:.1},{py:.1}")).collect();
+            let line: Vec<String> =
+                rows.iter().map(|(_, (px, py))| format!("{px:.1},{py:.1}")).collect();
             let _ = writeln!(
                 out,
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" opacity=\"0.7\"/>",
@@ -194,14 +215,24 @@ fn legend(out: &mut String, sweep: &Sweep) {
             at = (LEFTS[0], at.1 + 22.0);
         }
         let (x, y) = at;
-        let _ = writeln!(out, "{}<text x=\"{:.1}\" y=\"{:.1}\">{name}</text>", mark(x, y), x + 16.0, y + 4.0);
+        let _ = writeln!(
+            out,
+            "{}<text x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
+            mark(x, y),
+            x + 16.0,
+            y + 4.0
+        );
         at.0 += wide;
     };
     place("as stored", &|x, y| {
-        format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"8\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"/>")
+        format!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"8\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"/>"
+        )
     });
     for (knob, colour) in sweep.knobs.iter().zip(COLOURS.iter().cycle()) {
-        place(knob.key, &|x, y| format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>"));
+        place(knob.key, &|x, y| {
+            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>")
+        });
     }
 }
 
@@ -262,7 +293,11 @@ mod tests {
         let knobs = vec![Knob { key: "simhash.k", rows }];
         let sweep = Sweep { stored: row(50, Some(2.0)), knobs, notes: vec![] };
         let svg = svg(&sweep, "a < b & \"c\"");
-        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("a &lt; b &amp; &quot;c&quot;"));
+        assert!(
+            svg.starts_with("<svg")
+                && svg.ends_with("</svg>\n")
+                && svg.contains("a &lt; b &amp; &quot;c&quot;")
+        );
         assert_eq!(svg.matches("<title>simhash.k").count(), 3 + 1);
         assert_eq!(svg.matches("<title>as stored").count(), 2);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));

@@ -142,8 +142,12 @@ impl<'a> Scale<'a> {
         };
         let (labels, mut labelled_pairs): (&[u32], Vec<LabelledPair>) = match &scene.truth {
             Truth::Labels(labels) => (labels, Vec::new()),
-            Truth::Judged(pairs) => (&[], pairs.iter().map(|&(x, y, same)| labelled_pair(x, y, same)).collect()),
-            Truth::Listed(pairs) => (&[], pairs.iter().map(|&(x, y)| labelled_pair(x, y, true)).collect()),
+            Truth::Judged(pairs) => {
+                (&[], pairs.iter().map(|&(x, y, same)| labelled_pair(x, y, same)).collect())
+            }
+            Truth::Listed(pairs) => {
+                (&[], pairs.iter().map(|&(x, y)| labelled_pair(x, y, true)).collect())
+            }
         };
         labelled_pairs.sort_unstable();
         let labelled = || scene.pages.iter().zip(labels);
@@ -152,7 +156,10 @@ impl<'a> Scale<'a> {
             pages: Index::new(texts, each().map(|(at, page)| (page.text, at as u32))),
             hosts: Index::new(texts, each().map(|(_, page)| (page.text, page.host))),
             labels: Index::new(texts, labelled().map(|(page, label)| (page.text, *label))),
-            labels_hosts: Index::new(texts, labelled().map(|(page, label)| (page.text, (*label, page.host)))),
+            labels_hosts: Index::new(
+                texts,
+                labelled().map(|(page, label)| (page.text, (*label, page.host))),
+            ),
             labelled_pairs,
         }
     }
@@ -174,8 +181,9 @@ impl<'a> Scale<'a> {
 
     /// Those of texts `a` <= `b`.
     pub fn labelled_pairs_of(&self, a: u32, b: u32) -> &[LabelledPair] {
-        let range: Range<usize> = self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) < (a, b))
-            ..self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) <= (a, b));
+        let range: Range<usize> =
+            self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) < (a, b))
+                ..self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) <= (a, b));
         &self.labelled_pairs[range]
     }
 
@@ -189,7 +197,9 @@ impl<'a> Scale<'a> {
         let pair = (x.min(y), x.max(y));
         match &self.scene.truth {
             Truth::Labels(labels) => Some(labels[x as usize] == labels[y as usize]),
-            Truth::Judged(pairs) => pairs.binary_search_by_key(&pair, |p| (p.0, p.1)).ok().map(|at| pairs[at].2),
+            Truth::Judged(pairs) => {
+                pairs.binary_search_by_key(&pair, |p| (p.0, p.1)).ok().map(|at| pairs[at].2)
+            }
             Truth::Listed(pairs) => Some(pairs.binary_search(&pair).is_ok()),
         }
     }
@@ -210,9 +220,10 @@ impl<'a> Scale<'a> {
         };
         let all = || by_host(self.hosts.meet(a, b), self.hosts.meet_any(a, b));
         match &self.scene.truth {
-            Truth::Labels(_) => {
-                Weight { all: all(), right: by_host(self.labels_hosts.meet(a, b), self.labels.meet(a, b)) }
-            }
+            Truth::Labels(_) => Weight {
+                all: all(),
+                right: by_host(self.labels_hosts.meet(a, b), self.labels.meet(a, b)),
+            },
             Truth::Judged(_) => self.named(a, b),
             Truth::Listed(_) => Weight { all: all(), right: self.named(a, b).right },
         }

@@ -38,7 +38,14 @@ impl Measure {
     /// The measure of these counts.
     pub fn new(same: u64, joined: u64, right: u64) -> Measure {
         let f1 = share(2 * right, same + joined);
-        Measure { same, joined, right, precision: share(right, joined), recall: share(right, same), f1 }
+        Measure {
+            same,
+            joined,
+            right,
+            precision: share(right, joined),
+            recall: share(right, same),
+            f1,
+        }
     }
 }
 
@@ -129,15 +136,21 @@ pub fn score(scale: &Scale<'_>, kinds: &[SignatureKind]) -> Score {
     let scene = scale.scene;
     let truth = same(scale);
     let identical = scale.identical();
-    let accepted = scale.join(scene.pairs.iter().filter(|pair| pair.accepted).map(|pair| (pair.a, pair.b)));
+    let accepted =
+        scale.join(scene.pairs.iter().filter(|pair| pair.accepted).map(|pair| (pair.a, pair.b)));
     let (pair, cluster) = (identical.plus(accepted), clustered(scale));
     let levels = |of: &dyn Fn(&Cells) -> u64| {
-        let measure = |joined: &Joined| Measure::new(of(&truth), of(&joined.found), of(&joined.right));
+        let measure =
+            |joined: &Joined| Measure::new(of(&truth), of(&joined.found), of(&joined.right));
         Levels { pair: measure(&pair), cluster: measure(&cluster) }
     };
     let distinct = |joined: Joined| {
         let joined = joined.minus(identical);
-        Measure::new(truth.minus(&identical.right).total(), joined.found.total(), joined.right.total())
+        Measure::new(
+            truth.minus(&identical.right).total(),
+            joined.found.total(),
+            joined.right.total(),
+        )
     };
     let by_length = (0..CLASSES).map(|class| OfLength {
         chars_min: class.checked_sub(1).map_or(0, |before| CLASS_ENDS[before]),
@@ -188,14 +201,17 @@ fn clustered(scale: &Scale<'_>) -> Joined {
     let cluster = |page: usize| scene.pages[page].cluster;
     let together = |x: u32, y: u32| cluster(x as usize) == cluster(y as usize);
     match &scene.truth {
-        Truth::Labels(labels) => {
-            Joined { found: keyed(scene, cluster), right: keyed(scene, |page| (cluster(page), labels[page])) }
-        }
+        Truth::Labels(labels) => Joined {
+            found: keyed(scene, cluster),
+            right: keyed(scene, |page| (cluster(page), labels[page])),
+        },
         Truth::Judged(_) => Joined {
             found: named(scale, |x, y, _| together(x, y)),
             right: named(scale, |x, y, same| same && together(x, y)),
         },
-        Truth::Listed(_) => Joined { found: keyed(scene, cluster), right: named(scale, |x, y, _| together(x, y)) },
+        Truth::Listed(_) => {
+            Joined { found: keyed(scene, cluster), right: named(scale, |x, y, _| together(x, y)) }
+        }
     }
 }
 
@@ -211,7 +227,9 @@ pub fn true_text_pairs(scale: &Scale<'_>) -> u64 {
         }
         Truth::Judged(_) | Truth::Listed(_) => {
             let of_texts = scale.labelled_pairs().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
-            of_texts.filter(|pairs| pairs[0].a < pairs[0].b && pairs.iter().any(|pair| pair.same)).count() as u64
+            of_texts
+                .filter(|pairs| pairs[0].a < pairs[0].b && pairs.iter().any(|pair| pair.same))
+                .count() as u64
         }
     }
 }
@@ -223,7 +241,8 @@ fn signatures(
     identical: Joined,
     true_text_pairs: u64,
 ) -> Vec<OfSignature> {
-    let pairs: Vec<_> = scale.scene.pairs.iter().filter(|pair| scale.is_judged(pair.a, pair.b)).collect();
+    let pairs: Vec<_> =
+        scale.scene.pairs.iter().filter(|pair| scale.is_judged(pair.a, pair.b)).collect();
     let of = |name: &str, proposes: &dyn Fn(u64) -> bool| {
         let proposed = || pairs.iter().filter(|pair| proposes(pair.proposals));
         let measure = |accepted_alone: bool| {
@@ -255,13 +274,16 @@ fn reasons(scale: &Scale<'_>) -> Vec<OfReason> {
         let sums = of.entry((!pair.accepted, pair.reason)).or_default();
         sums.iter_mut().zip([1, weight.found(), right]).for_each(|(sum, more)| *sum += more);
     }
-    let named = |(&(refused, reason), &[text_pairs, page_pairs, right]): (&(bool, u8), &[u64; 3])| OfReason {
-        reason: Reason::name(reason),
-        accepted: !refused,
-        text_pairs,
-        page_pairs,
-        right,
-    };
+    let named =
+        |(&(refused, reason), &[text_pairs, page_pairs, right]): (&(bool, u8), &[u64; 3])| {
+            OfReason {
+                reason: Reason::name(reason),
+                accepted: !refused,
+                text_pairs,
+                page_pairs,
+                right,
+            }
+        };
     of.iter().map(named).collect()
 }
 
@@ -273,7 +295,11 @@ mod tests {
 
     /// The plain form: all pairs of pages one by one, whether they are the same and whether they
     /// are joined.
-    fn plain(scene: &Scene, counts: impl Fn(usize, usize) -> bool, joins: impl Fn(usize, usize) -> bool) -> Measure {
+    fn plain(
+        scene: &Scene,
+        counts: impl Fn(usize, usize) -> bool,
+        joins: impl Fn(usize, usize) -> bool,
+    ) -> Measure {
         let (mut same, mut joined, mut right) = (0, 0, 0);
         for y in 0..scene.pages.len() {
             for x in (0..y).filter(|x| counts(*x, y)) {
@@ -333,9 +359,13 @@ mod tests {
     /// Without pairs there is no precision and no recall.
     #[test]
     fn no_pairs_give_no_measure() {
-        let empty = Scene { pages: vec![], chars: vec![], pairs: vec![], truth: Truth::Labels(vec![]) };
+        let empty =
+            Scene { pages: vec![], chars: vec![], pairs: vec![], truth: Truth::Labels(vec![]) };
         let score = score(&Scale::new(&empty), &[]);
         assert_eq!(score.all.pair, Measure::new(0, 0, 0));
-        assert_eq!((score.all.pair.precision, score.all.cluster.recall, score.all.pair.f1), (None, None, None));
+        assert_eq!(
+            (score.all.pair.precision, score.all.cluster.recall, score.all.pair.f1),
+            (None, None, None)
+        );
     }
 }

@@ -53,7 +53,12 @@ impl Cells {
 
     fn with(&self, other: &Cells, of: impl Fn(u64, u64) -> u64) -> Cells {
         let mut cells = *self;
-        cells.0.iter_mut().flatten().zip(other.0.iter().flatten()).for_each(|(a, b)| *a = of(*a, *b));
+        cells
+            .0
+            .iter_mut()
+            .flatten()
+            .zip(other.0.iter().flatten())
+            .for_each(|(a, b)| *a = of(*a, *b));
         cells
     }
 }
@@ -193,6 +198,9 @@ mod tests {
     /// A class ends before its limit, and the last class has none.
     #[test]
     fn classes() {
-        assert_eq!([0, 99, 100, 199, 500, 999, 1000, 2999, 3000, u32::MAX].map(class), [0, 0, 1, 1, 3, 3, 4, 4, 5, 5]);
+        assert_eq!(
+            [0, 99, 100, 199, 500, 999, 1000, 2999, 3000, u32::MAX].map(class),
+            [0, 0, 1, 1, 3, 3, 4, 4, 5, 5]
+        );
     }
 }

@@ -61,7 +61,10 @@ pub struct World {
 }
 
 /// The rows of `table` with one of `keys` (ascending).
-pub(super) fn rows<'a, R: Row>(table: &'a Table<R>, keys: &'a [R::Key]) -> impl Iterator<Item = R> + 'a {
+pub(super) fn rows<'a, R: Row>(
+    table: &'a Table<R>,
+    keys: &'a [R::Key],
+) -> impl Iterator<Item = R> + 'a {
     keys.chunks(PORTION_ROWS).flat_map(|keys| table.matching(keys))
 }
 
@@ -83,7 +86,9 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     let snapshot = Snapshot::of(store, head);
     let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
     let mut found: Vec<PageRow> = match labels.truth {
-        Truth::Labels(_) | Truth::Judged(_) => rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect(),
+        Truth::Labels(_) | Truth::Judged(_) => {
+            rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect()
+        }
         Truth::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
     };
     let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
@@ -92,7 +97,8 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     let mut urls: BTreeMap<Id, String> = docs.iter().copied().zip(named).collect();
     found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
 
-    let contents = sorted(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
+    let contents =
+        sorted(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
     let clusters = clusters_of(&snapshot, &contents)?;
     let facts: BTreeMap<Id, ContentRow> =
         rows(&snapshot.table::<ContentRow>()?, &contents).map(|row| (row.content, row)).collect();
@@ -115,19 +121,32 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
         // A page that is apart is a cluster of its own, because its DocId is unique.
         let cluster = clusters.get(&page.content).copied().filter(|_| !apart).unwrap_or(page.doc);
         let next = cluster_numbers.len() as u32;
-        placed.push(Page { host: page.host, text, cluster: *cluster_numbers.entry(cluster).or_insert(next) });
+        placed.push(Page {
+            host: page.host,
+            text,
+            cluster: *cluster_numbers.entry(cluster).or_insert(next),
+        });
     }
     let mut pairs = Vec::new();
-    for row in rows(&snapshot.table::<PairRow>()?, &contents).filter(|row| row.content < row.other) {
+    for row in rows(&snapshot.table::<PairRow>()?, &contents).filter(|row| row.content < row.other)
+    {
         if let (Some(&a), Some(&b)) = (numbers.get(&row.content), numbers.get(&row.other)) {
             let PairRow { similarity, reason, proposals, .. } = row;
             let accepted = row.accepted == 1;
-            pairs.push(TextPair { a: a.min(b), b: a.max(b), similarity, reason, accepted, proposals });
+            pairs.push(TextPair {
+                a: a.min(b),
+                b: a.max(b),
+                similarity,
+                reason,
+                accepted,
+                proposals,
+            });
         }
     }
     pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
     let docs: BTreeMap<Id, u32> = (0..).zip(&found).map(|(at, page)| (page.doc, at)).collect();
-    let places: Vec<Option<u32>> = labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
+    let places: Vec<Option<u32>> =
+        labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
     let (truth, unknown) = truth(labels, &places, docs.len());
     let of_kind = of_kind(labels, &places);
     let urls = found.iter().map(|page| urls.remove(&page.doc).unwrap_or_default()).collect();
@@ -136,10 +155,15 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
 
 /// An id for the cluster of each of `contents` (ascending); equal ids are equal clusters.
 fn clusters_of(snapshot: &Snapshot<'_>, contents: &[Id]) -> Result<BTreeMap<Id, Id>> {
-    let mut clusters: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
-    clusters.extend(rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)));
+    let mut clusters: BTreeMap<Id, Id> =
+        contents.iter().map(|content| (*content, *content)).collect();
+    clusters.extend(
+        rows(&snapshot.table::<ComponentRow>()?, contents).map(|row| (row.content, row.component)),
+    );
     // A component may have several clusters.
-    clusters.extend(rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)));
+    clusters.extend(
+        rows(&snapshot.table::<LeaderRow>()?, contents).map(|row| (row.content, row.leader)),
+    );
     Ok(clusters)
 }
 
@@ -180,8 +204,10 @@ fn truth(labels: &Labels, places: &[Option<u32>], pages: usize) -> (Truth, Unkno
             Truth::Labels(of_page)
         }
         Truth::Judged(labelled) => {
-            let mut pairs: Vec<_> =
-                labelled.iter().filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same))).collect();
+            let mut pairs: Vec<_> = labelled
+                .iter()
+                .filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same)))
+                .collect();
             pairs.sort_unstable();
             Truth::Judged(pairs)
         }

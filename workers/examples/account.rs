@@ -22,12 +22,15 @@ struct Account {
 
 fn account(path: &Path) -> Result<Account> {
     let end = path.metadata().map_or(0, |metadata| metadata.len());
-    let mut reader = read::open(&Split { path: path.to_owned(), start: 0, end }, &Options::default())?;
+    let mut reader =
+        read::open(&Split { path: path.to_owned(), start: 0, end }, &Options::default())?;
     let mut account = Account::default();
     while let Some(entry) = reader.next()? {
         match (entry.item.skipped(), entry.item) {
             (Some(reason), _) => *account.skipped.entry(reason).or_default() += 1,
-            (None, Item::Reject { reason, records, .. }) => *account.rejected.entry(reason).or_default() += records,
+            (None, Item::Reject { reason, records, .. }) => {
+                *account.rejected.entry(reason).or_default() += records
+            }
             (None, _) => account.accepted += 1,
         }
     }
@@ -49,17 +52,23 @@ fn list(reasons: &BTreeMap<&'static str, u64>) -> String {
 fn main() {
     let mut paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     paths.sort();
-    println!("| file | accepted | skipped | rejected | noted | bytes unread |\n|---|---|---|---|---|---|");
+    println!(
+        "| file | accepted | skipped | rejected | noted | bytes unread |\n|---|---|---|---|---|---|"
+    );
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match account(&path) {
             Ok(Account { accepted, skipped, rejected, noted, unread_bytes }) => {
-                let [skipped, rejected, noted] = [skipped, rejected, noted].map(|reasons| list(&reasons));
-                println!("| {name} | {accepted} | {skipped} | {rejected} | {noted} | {unread_bytes} |");
+                let [skipped, rejected, noted] =
+                    [skipped, rejected, noted].map(|reasons| list(&reasons));
+                println!(
+                    "| {name} | {accepted} | {skipped} | {rejected} | {noted} | {unread_bytes} |"
+                );
             }
             Err(error) => {
                 let error = error.to_string();
-                let why = error.rsplit('/').next().unwrap_or_default().trim_start_matches(&*name).trim();
+                let why =
+                    error.rsplit('/').next().unwrap_or_default().trim_start_matches(&*name).trim();
                 println!("| {name} | | | | whole file refused: {why} | |");
             }
         }

@@ -51,7 +51,9 @@ fn word(random: &mut Random) -> String {
 /// Adds the word to the sums of SimHash.
 fn add(sums: &mut [i64; 64], word: &str) {
     let hash = word_hash(word);
-    sums.iter_mut().enumerate().for_each(|(bit, sum)| *sum += if hash >> bit & 1 == 1 { 1 } else { -1 });
+    sums.iter_mut()
+        .enumerate()
+        .for_each(|(bit, sum)| *sum += if hash >> bit & 1 == 1 { 1 } else { -1 });
 }
 
 /// How far the sums are from firm ones, which the own words of a text cannot turn, and free ones.
@@ -70,7 +72,10 @@ fn shared(random: &mut Random) -> Vec<String> {
             add(&mut sums, word);
             cost(&sums)
         };
-        let best = (0..TRIED).map(|_| word(random)).min_by_key(|word| after(word)).expect("some are tried");
+        let best = (0..TRIED)
+            .map(|_| word(random))
+            .min_by_key(|word| after(word))
+            .expect("some are tried");
         add(&mut sums, &best);
         words.push(best);
     }

@@ -40,7 +40,9 @@ fn make() -> capture::Demo {
 }
 
 fn write(folder: &Path, demo: &capture::Demo) -> io::Result<()> {
-    let failed = |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let failed = |path: &Path, error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    };
     fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     for (name, bytes) in &demo.files {
         let path = folder.join(name);
@@ -54,7 +56,10 @@ fn write(folder: &Path, demo: &capture::Demo) -> io::Result<()> {
 
 /// The truth as lines.
 fn truth(demo: &capture::Demo) -> String {
-    demo.truth.iter().map(|(url, label)| format!("{{\"url\":\"{url}\",\"label\":\"{label}\"}}\n")).collect()
+    demo.truth
+        .iter()
+        .map(|(url, label)| format!("{{\"url\":\"{url}\",\"label\":\"{label}\"}}\n"))
+        .collect()
 }
 
 fn main() -> ExitCode {
@@ -88,10 +93,19 @@ mod tests {
         let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
         let demo = make();
         for (name, bytes) in &demo.files {
-            assert!(fs::read(recorded.join("demo").join(name)).expect("recorded") == *bytes, "{name} differs");
+            assert!(
+                fs::read(recorded.join("demo").join(name)).expect("recorded") == *bytes,
+                "{name} differs"
+            );
         }
-        assert_eq!(fs::read_dir(recorded.join("demo")).expect("recorded").count(), demo.files.len());
-        assert!(fs::read_to_string(recorded.join("demo_truth.jsonl")).expect("recorded") == truth(&demo));
+        assert_eq!(
+            fs::read_dir(recorded.join("demo")).expect("recorded").count(),
+            demo.files.len()
+        );
+        assert!(
+            fs::read_to_string(recorded.join("demo_truth.jsonl")).expect("recorded")
+                == truth(&demo)
+        );
     }
 
     /// The demo is the same every time.

@@ -54,7 +54,9 @@ fn main() {
     let (mut f1s, mut same, mut bytes, mut seconds) = (Vec::new(), 0, 0, 0.0);
     for line in gold.lines() {
         let line: serde_json::Value = serde_json::from_str(line).expect("a JSON line");
-        let (Some(url), Some(main)) = (line["url"].as_str(), line["main"].as_str()) else { continue };
+        let (Some(url), Some(main)) = (line["url"].as_str(), line["main"].as_str()) else {
+            continue;
+        };
         let name = url.rsplit('/').next().unwrap_or_default();
         let Ok(page) = std::fs::read(Path::new(pages).join(name)) else {
             eprintln!("{name}: no such page");

@@ -18,8 +18,8 @@ use workers::text::features::{self, Featurizer};
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::Shingles;
 use workers::text::signatures::{
-    Key, Options, Shinglings, SignatureKind, Signer, Text, i_match, lexicon, minhash, sentences, spotsigs,
-    super_shingles,
+    Key, Options, Shinglings, SignatureKind, Signer, Text, i_match, lexicon, minhash, sentences,
+    spotsigs, super_shingles,
 };
 use workers::text::simhash::simhash;
 
@@ -33,12 +33,19 @@ fn articles(paths: &[String], history: bool) -> Result<Vec<Article>, Box<dyn Err
     let mut live: BTreeMap<String, (String, String)> = BTreeMap::new();
     for path in paths {
         let file = std::fs::File::open(path)?;
-        let reader: Box<dyn Read> =
-            if path.ends_with(".gz") { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
+        let reader: Box<dyn Read> = if path.ends_with(".gz") {
+            Box::new(flate2::read::MultiGzDecoder::new(file))
+        } else {
+            Box::new(file)
+        };
         for (number, line) in BufReader::new(reader).lines().enumerate() {
             let value: serde_json::Value = serde_json::from_str(&line?)?;
             let of = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
-            let name = if of("url").is_empty() || history { format!("{path} {number:08}") } else { of("url") };
+            let name = if of("url").is_empty() || history {
+                format!("{path} {number:08}")
+            } else {
+                of("url")
+            };
             if of("op") == "remove" {
                 live.remove(&name);
             } else {
@@ -102,7 +109,8 @@ fn alike(articles: &[Article]) -> Pairs {
 
 fn labelled(articles: &[Article]) -> Pairs {
     let mut of_label: HashMap<&str, Vec<u32>> = HashMap::new();
-    for (number, article) in (0u32..).zip(articles).filter(|(_, article)| !article.label.is_empty()) {
+    for (number, article) in (0u32..).zip(articles).filter(|(_, article)| !article.label.is_empty())
+    {
         of_label.entry(&article.label).or_default().push(number);
     }
     pairs_within(of_label.values())
@@ -127,10 +135,15 @@ fn signatures(lexicon: &Path) -> Vec<(String, Options)> {
         list.push((format!("minhash {keys}x{bins_per_key}"), Options::MinHash(options)));
     }
     list.push(("sentences".to_owned(), Options::Sentences(sentences::Options::default())));
-    for (unit, shingle) in [(features::Unit::Characters, 5), (features::Unit::Words, 3), (features::Unit::Words, 10)] {
-        let name =
-            format!("super_shingles {shingle} {}", if unit == features::Unit::Words { "words" } else { "characters" });
-        let options = super_shingles::Options { unit, shingle, ..super_shingles::Options::default() };
+    for (unit, shingle) in
+        [(features::Unit::Characters, 5), (features::Unit::Words, 3), (features::Unit::Words, 10)]
+    {
+        let name = format!(
+            "super_shingles {shingle} {}",
+            if unit == features::Unit::Words { "words" } else { "characters" }
+        );
+        let options =
+            super_shingles::Options { unit, shingle, ..super_shingles::Options::default() };
         list.push((name, Options::SuperShingles(options)));
     }
     for lexicons in [1, 11] {
@@ -140,7 +153,12 @@ fn signatures(lexicon: &Path) -> Vec<(String, Options)> {
     for (similarity_percent, prefix_max, spots_min) in
         [(50, 4, 2), (50, 4, 1), (50, 8, 2), (50, 32, 2), (80, 4, 2), (80, 32, 2)]
     {
-        let options = spotsigs::Options { similarity_percent, prefix_max, spots_min, ..spotsigs::Options::default() };
+        let options = spotsigs::Options {
+            similarity_percent,
+            prefix_max,
+            spots_min,
+            ..spotsigs::Options::default()
+        };
         let name = format!("spotsigs {similarity_percent} %, {prefix_max} of {spots_min} or more");
         list.push((name, Options::SpotSigs(options)));
     }
@@ -160,8 +178,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{} true pairs by {name}", pairs.len());
     }
 
-    let mut featurizer = Featurizer::new(&features::Options::default(), &normalize::Options::default())?;
-    let (mut counter, mut batch) = (lexicon::Counter::new(lexicon::Limits::default()), lexicon::Batch::default());
+    let mut featurizer =
+        Featurizer::new(&features::Options::default(), &normalize::Options::default())?;
+    let (mut counter, mut batch) =
+        (lexicon::Counter::new(lexicon::Limits::default()), lexicon::Batch::default());
     for article in &articles {
         if let Some(level) = counter.claim(Id::of(article.normal.as_bytes())) {
             batch.text(level);
@@ -171,7 +191,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     counter.add(&mut batch);
     let file = std::env::temp_dir().join(format!("keys_eval-{}.tsv", std::process::id()));
     let frequencies = counter.words(2);
-    lexicon::write(lexicon::Form::Frequencies, &[], counter.texts(), &frequencies, &mut std::fs::File::create(&file)?)?;
+    lexicon::write(
+        lexicon::Form::Frequencies,
+        &[],
+        counter.texts(),
+        &frequencies,
+        &mut std::fs::File::create(&file)?,
+    )?;
     println!("lexicon: {} words of 2 of {} texts or more", frequencies.len(), counter.texts());
 
     let (mut words, mut features) = (vec![Vec::new(); articles.len()], Vec::new());
@@ -181,7 +207,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     });
     let mut shingles = Shingles::default();
-    let shingle_s = seconds(|| articles.iter().for_each(|article| shingles.set(&article.normal, 5)));
+    let shingle_s =
+        seconds(|| articles.iter().for_each(|article| shingles.set(&article.normal, 5)));
     println!(
         "words and features {:.1} MB/s, character-5 shingles {:.1} MB/s",
         megabytes / segment_s,
@@ -207,13 +234,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut near = Pairs::new();
     for (a, fingerprint) in (0u32..).zip(&fingerprints) {
         let behind = (a + 1..).zip(&fingerprints[a as usize + 1..]);
-        near.extend(behind.filter(|(_, other)| (fingerprint ^ *other).count_ones() <= 3).map(|(b, _)| (a, b)));
+        near.extend(
+            behind
+                .filter(|(_, other)| (fingerprint ^ *other).count_ones() <= 3)
+                .map(|(b, _)| (a, b)),
+        );
     }
     row("simhash k = 3", &near, "| |".into());
 
     let mut union: HashMap<SignatureKind, Pairs> = HashMap::new();
     for (name, options) in signatures(&file) {
-        let mut signer = Signer::new(std::slice::from_ref(&options), &normalize::Options::default())?;
+        let mut signer =
+            Signer::new(std::slice::from_ref(&options), &normalize::Options::default())?;
         let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
         let mut buckets: HashMap<Key, Vec<u32>> = HashMap::new();
         let mut all = 0;

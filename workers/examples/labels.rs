@@ -98,7 +98,8 @@ impl By {
     /// Whether two texts that share `o` tokens are that alike.
     fn holds(self, a: &Measured, b: &Measured, o: usize, min: usize) -> bool {
         let least = self.least(a.tokens.len(), b.tokens.len(), min);
-        o >= least && (self == By::Jaccard || lcs::lcs(&a.characters, &b.characters, least).is_some())
+        o >= least
+            && (self == By::Jaccard || lcs::lcs(&a.characters, &b.characters, least).is_some())
     }
 }
 
@@ -114,12 +115,16 @@ impl By {
 /// counted and, where order matters, aligned. A text of no token meets none.
 fn alike(by: By, texts: &[Measured], min: usize) -> Vec<(u32, u32)> {
     let mut seen_in: HashMap<u64, u32> = HashMap::new();
-    texts.iter().flat_map(|text| &text.tokens).for_each(|token| *seen_in.entry(*token).or_default() += 1);
+    texts
+        .iter()
+        .flat_map(|text| &text.tokens)
+        .for_each(|token| *seen_in.entry(*token).or_default() += 1);
     let mut lists: HashMap<u64, Vec<u32>> = HashMap::new();
     let (mut met, mut met_by) = (Vec::new(), vec![u32::MAX; texts.len()]);
     let mut pairs = Vec::new();
     for (number, text) in (0u32..).zip(texts) {
-        let mut rarest: Vec<(u32, u64)> = text.tokens.iter().map(|token| (seen_in[token], *token)).collect();
+        let mut rarest: Vec<(u32, u64)> =
+            text.tokens.iter().map(|token| (seen_in[token], *token)).collect();
         rarest.sort_unstable();
         // x - p + 1, p being 1 or more.
         let first = (rarest.len() + 1).saturating_sub(by.least_of(rarest.len(), min).max(1));
@@ -136,7 +141,8 @@ fn alike(by: By, texts: &[Measured], min: usize) -> Vec<(u32, u32)> {
         for other in &met {
             let (a, b) = (&texts[*other as usize], text);
             let (x, y) = (a.tokens.len(), b.tokens.len());
-            if x.min(y) >= by.least(x, y, min) && by.holds(a, b, shared(&a.tokens, &b.tokens), min) {
+            if x.min(y) >= by.least(x, y, min) && by.holds(a, b, shared(&a.tokens, &b.tokens), min)
+            {
                 pairs.push((*other, number));
             }
         }
@@ -186,7 +192,9 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> Outcome<Asked> {
             "--last-state" => asked.last_state = true,
             "--documents" => asked.documents = Some(value()?),
             "--out" => asked.out = Some(value()?),
-            other if other.starts_with("--") => return Err(format!("unknown option {other}").into()),
+            other if other.starts_with("--") => {
+                return Err(format!("unknown option {other}").into());
+            }
             _ => asked.inputs.push(argument),
         }
     }
@@ -210,12 +218,16 @@ struct Document {
 fn documents(asked: &Asked) -> Outcome<BTreeMap<String, Document>> {
     let mut live = BTreeMap::new();
     for input in &asked.inputs {
-        let (base, path) = input.rsplit_once('=').map_or((None, input.as_str()), |(base, path)| (Some(base), path));
+        let (base, path) = input
+            .rsplit_once('=')
+            .map_or((None, input.as_str()), |(base, path)| (Some(base), path));
         let mut take = |row: serde_json::Value| -> Outcome<()> {
-            let parts: Vec<&str> = asked.url.iter().map(|field| row[field].as_str().unwrap_or_default()).collect();
+            let parts: Vec<&str> =
+                asked.url.iter().map(|field| row[field].as_str().unwrap_or_default()).collect();
             let url = parts.join("/");
             let name = url.rsplit('/').next().unwrap_or_default();
-            let url = canonical_url(&base.map_or(url.clone(), |base| format!("{base}{name}"))).canonical;
+            let url =
+                canonical_url(&base.map_or(url.clone(), |base| format!("{base}{name}"))).canonical;
             if url.is_empty() {
                 return Err(format!("{path}: a row without URL").into());
             }
@@ -225,8 +237,11 @@ fn documents(asked: &Asked) -> Outcome<BTreeMap<String, Document>> {
             }
             let field = |field: &str| row[field].as_str().map(str::to_owned);
             let (text, html) = (field(&asked.text), field("html"));
-            if live.insert(url.clone(), Document { row, text, html }).is_some() && !asked.last_state {
-                return Err(format!("{path}: {url} is there twice; --last-state takes the last").into());
+            if live.insert(url.clone(), Document { row, text, html }).is_some() && !asked.last_state
+            {
+                return Err(
+                    format!("{path}: {url} is there twice; --last-state takes the last").into()
+                );
             }
             Ok(())
         };
@@ -234,15 +249,18 @@ fn documents(asked: &Asked) -> Outcome<BTreeMap<String, Document>> {
             for entry in std::fs::read_dir(path)? {
                 let entry = entry?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let html =
-                    String::from_utf8(std::fs::read(entry.path())?).map_err(|_| format!("{path}/{name}: no UTF-8"))?;
+                let html = String::from_utf8(std::fs::read(entry.path())?)
+                    .map_err(|_| format!("{path}/{name}: no UTF-8"))?;
                 take(serde_json::json!({ &asked.url[0]: name, "html": html }))?;
             }
             continue;
         }
         let file = std::fs::File::open(path).map_err(|e| format!("{path}: {e}"))?;
-        let plain: Box<dyn Read> =
-            if path.ends_with(".gz") { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
+        let plain: Box<dyn Read> = if path.ends_with(".gz") {
+            Box::new(flate2::read::MultiGzDecoder::new(file))
+        } else {
+            Box::new(file)
+        };
         for (number, line) in (1..).zip(BufReader::new(plain).lines()) {
             take(serde_json::from_str(&line?).map_err(|e| format!("{path}: line {number}: {e}"))?)?;
         }
@@ -255,7 +273,11 @@ fn pairs(documents: &BTreeMap<String, Document>, by: By, min: usize) -> Vec<(&st
     let mut urls: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (url, document) in documents {
         let mut normal = String::new();
-        normalize(document.text.as_deref().unwrap_or_default(), &normalize::Options::default(), &mut normal);
+        normalize(
+            document.text.as_deref().unwrap_or_default(),
+            &normalize::Options::default(),
+            &mut normal,
+        );
         if !normal.is_empty() {
             urls.entry(normal).or_default().push(url);
         }

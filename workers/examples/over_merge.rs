@@ -110,7 +110,9 @@ fn count(members: &Path) -> Result<(), Box<dyn Error>> {
             row.folded_copies += u64::from(!clusters.insert(text("cluster").to_owned()));
         }
     }
-    println!("| family | pages | folded wrongly | largest cluster | copies that fold |\n|---|---|---|---|---|");
+    println!(
+        "| family | pages | folded wrongly | largest cluster | copies that fold |\n|---|---|---|---|---|"
+    );
     for (family, row) in rows {
         let Row { pages, wrong, largest, copies, folded_copies } = row;
         println!("| {family} | {pages} | {wrong} | {largest} | {folded_copies} of {copies} |");
@@ -138,10 +140,16 @@ mod tests {
             assert_eq!(page(7), page(7), "{}", family.name);
             let pages: BTreeSet<String> = (0..300).map(page).collect();
             assert_eq!(pages.len(), 300, "{}", family.name);
-            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
+            let words =
+                |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
             let (a, b) = (words(&page(1)), words(&page(2)));
             let shared = a.intersection(&b).count();
-            assert!(shared * 10 >= a.len().max(b.len()) * 4, "{}: {shared} of {}", family.name, a.len());
+            assert!(
+                shared * 10 >= a.len().max(b.len()) * 4,
+                "{}: {shared} of {}",
+                family.name,
+                a.len()
+            );
         }
     }
 }

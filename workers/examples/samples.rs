@@ -60,7 +60,10 @@ fn news() -> String {
         let texts = [("one", original.text()), ("two", edited.text()), ("three", signed)];
         for (site, text) in texts {
             let site = format!("{site}.example");
-            lines += &format!("{}\n", json!({ "site": site, "label": format!("a{number:02}"), "text": text }));
+            lines += &format!(
+                "{}\n",
+                json!({ "site": site, "label": format!("a{number:02}"), "text": text })
+            );
         }
     }
     lines
@@ -101,7 +104,8 @@ fn epochs() -> Vec<String> {
             for url in mirrored {
                 let mut article = live[&url].clone();
                 edits::headline(&mut article, &mut random);
-                let target = url.replacen("https://", &format!("https://mirror{number}.example/"), 1);
+                let target =
+                    url.replacen("https://", &format!("https://mirror{number}.example/"), 1);
                 say("add", &target, &article);
                 live.insert(target, article);
             }
@@ -110,7 +114,8 @@ fn epochs() -> Vec<String> {
             }
         }
         for article in unpublished.by_ref().take(if number == 0 { 30 } else { 3 }) {
-            let url = format!("https://docs.example/{}/{}", article.theme, live.len() + 100 * number);
+            let url =
+                format!("https://docs.example/{}/{}", article.theme, live.len() + 100 * number);
             say("add", &url, &article);
             live.insert(url, article);
         }
@@ -121,7 +126,8 @@ fn epochs() -> Vec<String> {
 
 /// One gzip member without a time.
 fn gzip(text: &str) -> io::Result<Vec<u8>> {
-    let mut encoder = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
+    let mut encoder =
+        GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
     encoder.write_all(text.as_bytes())?;
     encoder.finish()
 }
@@ -161,7 +167,9 @@ mod tests {
         for (name, text) in make() {
             let bytes = fs::read(recorded.join(&name)).expect("recorded");
             let mut content = String::new();
-            flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut content).expect("readable");
+            flate2::read::GzDecoder::new(&bytes[..])
+                .read_to_string(&mut content)
+                .expect("readable");
             assert!(content == text, "{name} differs");
         }
     }

@@ -37,18 +37,21 @@ fn model(text: &str) -> Result<Model, Box<dyn Error>> {
     if lines.len() < 1 + 2 * STATES {
         return Err(format!("the model has {} lines of numbers", lines.len()).into());
     }
-    let numbers = |line: &str| line.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();
+    let numbers =
+        |line: &str| line.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();
     let mut emissions = BTreeMap::new();
     for (state, line) in lines[1 + STATES..].iter().take(STATES).enumerate() {
         for pair in line.split(',') {
-            let (c, emission) = pair.split_once(':').ok_or_else(|| format!("{pair}: not `character:number`"))?;
+            let (c, emission) =
+                pair.split_once(':').ok_or_else(|| format!("{pair}: not `character:number`"))?;
             let c: char = c.parse()?;
             if is_modelled(c) {
                 emissions.entry(c).or_insert([UNSEEN; STATES])[state] = emission.parse()?;
             }
         }
     }
-    let transitions: Result<Vec<Vec<f64>>, _> = lines[1..1 + STATES].iter().map(|line| numbers(line)).collect();
+    let transitions: Result<Vec<Vec<f64>>, _> =
+        lines[1..1 + STATES].iter().map(|line| numbers(line)).collect();
     Ok(Model { initial: numbers(lines[0])?, transitions: transitions?.concat(), emissions })
 }
 
@@ -79,11 +82,14 @@ fn lay_rows(rows: &[(usize, BTreeMap<usize, u64>)]) -> (Vec<u64>, Vec<u64>) {
     let (mut begins, mut pairs) = (vec![0; ROWS], vec![0]);
     let mut first_free = 1;
     for (row, columns) in rows {
-        let is_taken = |pairs: &[u64], place: usize| pairs.get(place).is_some_and(|pair| *pair != 0);
+        let is_taken =
+            |pairs: &[u64], place: usize| pairs.get(place).is_some_and(|pair| *pair != 0);
         while is_taken(&pairs, first_free) {
             first_free += 1;
         }
-        let (Some(first), Some(last)) = (columns.keys().next(), columns.keys().next_back()) else { continue };
+        let (Some(first), Some(last)) = (columns.keys().next(), columns.keys().next_back()) else {
+            continue;
+        };
         let mut place = first_free.saturating_sub(*first);
         // Nothing is at place 0.
         while columns.keys().any(|column| place + column == 0 || is_taken(&pairs, place + column)) {
@@ -101,15 +107,23 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
     for line in dictionary.lines() {
         let mut fields = line.split_ascii_whitespace();
         let (Some(word), Some(count)) = (fields.next(), fields.next()) else { continue };
-        let count = count.parse().ok().filter(|count| *count > 0).ok_or_else(|| format!("{line}: no frequency"))?;
+        let count = count
+            .parse()
+            .ok()
+            .filter(|count| *count > 0)
+            .ok_or_else(|| format!("{line}: no frequency"))?;
         if words.insert(word, count).is_some() {
             return Err(format!("{word} is there twice").into());
         }
     }
     // Codes: first what the model emits, then what else is in its range, each by frequency.
     let mut uses: BTreeMap<char, u64> = model.emissions.keys().map(|c| (*c, 0)).collect();
-    words.iter().for_each(|(word, count)| word.chars().for_each(|c| *uses.entry(c).or_default() += count));
-    let class = |c: char| if model.emissions.contains_key(&c) { 0 } else { 1 + usize::from(!is_modelled(c)) };
+    words
+        .iter()
+        .for_each(|(word, count)| word.chars().for_each(|c| *uses.entry(c).or_default() += count));
+    let class = |c: char| {
+        if model.emissions.contains_key(&c) { 0 } else { 1 + usize::from(!is_modelled(c)) }
+    };
     let mut chars: Vec<char> = uses.keys().copied().collect();
     chars.sort_by_key(|c| (class(*c), Reverse(uses[c]), *c));
     let codes: HashMap<char, Code> = chars.iter().copied().zip(KNOWN..END).collect();
@@ -126,7 +140,10 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
         return Err(format!("{} frequencies are too many", counts.len()).into());
     }
     let mut scores = vec![f64::NEG_INFINITY; SCORES];
-    scores[1..].iter_mut().zip(&counts).for_each(|(score, count)| *score = (*count as f64).ln() - log_total);
+    scores[1..]
+        .iter_mut()
+        .zip(&counts)
+        .for_each(|(score, count)| *score = (*count as f64).ln() - log_total);
     // The tree of words, and how often a pair begins one.
     let mut root = Node::default();
     let mut pair_uses: BTreeMap<(Code, Code), u64> = BTreeMap::new();
@@ -138,8 +155,9 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
         let node = path.iter().fold(&mut root, |node, code| node.next.entry(*code).or_default());
         node.score = 1 + counts.binary_search(count).expect("counted");
     }
-    let singles: Vec<f64> =
-        (0..END + 1).map(|code| root.next.get(&code).map_or(f64::NEG_INFINITY, |node| scores[node.score])).collect();
+    let singles: Vec<f64> = (0..END + 1)
+        .map(|code| root.next.get(&code).map_or(f64::NEG_INFINITY, |node| scores[node.score]))
+        .collect();
     // Pairs and what follows them, the frequent ones first.
     let mut pairs: Vec<((Code, Code), u64)> = pair_uses.into_iter().collect();
     pairs.sort_by_key(|(pair, uses)| (Reverse(*uses), *pair));
@@ -148,7 +166,8 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
     for ((first, second), uses) in pairs {
         let node = &root.next[&first].next[&second];
         let (row, column) = row_and_column(first, second);
-        let pair = Pair::new(row, node.score, lay_items(node, &mut items), node.next.keys().copied());
+        let pair =
+            Pair::new(row, node.score, lay_items(node, &mut items), node.next.keys().copied());
         let (row_uses, columns) = rows.entry(row).or_default();
         *row_uses += uses;
         columns.insert(column, pair.0);
@@ -176,14 +195,23 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
     // In the order in which `Dictionary::of` reads them, the widest numbers first.
     let mut out = Vec::new();
     let modelled_max = u32::from(KNOWN) - 1 + modelled as u32;
-    let sizes = [outside.len(), model.emissions.len(), pairs.len(), items.len()].map(|size| size as u32);
+    let sizes =
+        [outside.len(), model.emissions.len(), pairs.len(), items.len()].map(|size| size as u32);
     let header = [&[MAGIC][..], &sizes, &[modelled_max, 0, 0]].concat();
     header.iter().for_each(|number| out.extend(number.to_le_bytes()));
-    let floats = [&[0.0 - log_total][..], &model.initial, &model.transitions, &scores, &singles].concat();
+    let floats =
+        [&[0.0 - log_total][..], &model.initial, &model.transitions, &scores, &singles].concat();
     floats.iter().for_each(|number| out.extend(number.to_le_bytes()));
-    chars[..model.emissions.len()].iter().flat_map(|c| model.emissions[c]).for_each(|n| out.extend(n.to_le_bytes()));
+    chars[..model.emissions.len()]
+        .iter()
+        .flat_map(|c| model.emissions[c])
+        .for_each(|n| out.extend(n.to_le_bytes()));
     begins.iter().chain(&pairs).for_each(|number| out.extend(number.to_le_bytes()));
-    outside.iter().flat_map(|(c, code)| [*c, *code]).chain(items).for_each(|n| out.extend(n.to_le_bytes()));
+    outside
+        .iter()
+        .flat_map(|(c, code)| [*c, *code])
+        .chain(items)
+        .for_each(|n| out.extend(n.to_le_bytes()));
     han.for_each(|code| out.extend(code.to_le_bytes()));
     Ok(out)
 }
@@ -193,7 +221,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [dictionary, hmm, out] = &arguments[..] else {
         return Err("usage: segment_words DICT.TXT HMM.MODEL OUT".into());
     };
-    let made = file(&std::fs::read_to_string(dictionary)?, &model(&std::fs::read_to_string(hmm)?)?)?;
+    let made =
+        file(&std::fs::read_to_string(dictionary)?, &model(&std::fs::read_to_string(hmm)?)?)?;
     std::fs::write(out, made)?;
     Ok(())
 }

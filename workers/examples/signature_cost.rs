@@ -43,7 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table_bytes = |name: &str| head.manifest.tables.get(name).map_or(0, |table| table.bytes());
 
     let mut key_counts = [0u64; 1 + SignatureKind::ALL.len()];
-    let (mut documents, mut key_bytes, mut sketch_bytes, mut text_bytes, mut texts) = (0u64, 0, 0, 0, 0u64);
+    let (mut documents, mut key_bytes, mut sketch_bytes, mut text_bytes, mut texts) =
+        (0u64, 0, 0, 0, 0u64);
     for row in snapshot.table::<EvidenceRow>()?.portions(EVIDENCE_ROWS).flatten() {
         documents += 1;
         key_bytes += row.keys.len();
@@ -56,10 +57,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut proposed = [Proposed::default(); 1 + SignatureKind::ALL.len()];
     let (mut pairs, mut accepted) = (0u64, 0u64);
-    for row in snapshot.table::<PairRow>()?.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
+    for row in snapshot
+        .table::<PairRow>()?
+        .portions(PORTION_ROWS)
+        .flatten()
+        .filter(|row| row.content < row.other)
+    {
         pairs += 1;
         accepted += u64::from(row.accepted);
-        let by: Vec<usize> = (0..5u8).filter(|n| proposed_by(row.proposals, *n) > 0).map(usize::from).collect();
+        let by: Vec<usize> =
+            (0..5u8).filter(|n| proposed_by(row.proposals, *n) > 0).map(usize::from).collect();
         for &signature in &by {
             let proposed = &mut proposed[signature];
             proposed.all += 1;
@@ -80,7 +87,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let row = |name: &str, keys: f64, tables: f64, evidence: f64, proposed: Proposed| {
         let share = proposed.accepted as f64 / (proposed.all as f64).max(1.0);
         let (all, alone) = (each(proposed.all), each(proposed.alone));
-        println!("| {name} | {keys:.1} | {tables:.1} | {evidence:.1} | {all:.3} | {alone:.3} | {share:.3} |");
+        println!(
+            "| {name} | {keys:.1} | {tables:.1} | {evidence:.1} | {all:.3} | {alone:.3} | {share:.3} |"
+        );
     };
     let bands: u64 = head
         .manifest
@@ -97,13 +106,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         // All rows of `keys` have the same size: a signature has its share of the bytes.
         let share = key_counts[n] as f64 / (all_keys as f64).max(1.0);
         let evidence = each(key_counts[n] * KEY_BYTES as u64);
-        row(kind.name(), each(key_counts[n]), each(table_bytes(KeyRow::NAME)) * share, evidence, proposed[n]);
+        row(
+            kind.name(),
+            each(key_counts[n]),
+            each(table_bytes(KeyRow::NAME)) * share,
+            evidence,
+            proposed[n],
+        );
     }
-    println!("\nevidence, {:.1} bytes a document as it lies on disk, of them", each(table_bytes(EvidenceRow::NAME)));
+    println!(
+        "\nevidence, {:.1} bytes a document as it lies on disk, of them",
+        each(table_bytes(EvidenceRow::NAME))
+    );
     println!("- keys of all signatures {:.1}", each(key_bytes as u64));
     println!("- sketches {:.1}", each(sketch_bytes as u64));
     println!("- kept text {:.1}, of {texts} documents", each(text_bytes as u64));
-    println!("- without text {:.1}", each(table_bytes(EvidenceRow::NAME).saturating_sub(text_bytes as u64)));
+    println!(
+        "- without text {:.1}",
+        each(table_bytes(EvidenceRow::NAME).saturating_sub(text_bytes as u64))
+    );
     let store_bytes: u64 = head.manifest.tables.values().map(|table| table.bytes()).sum();
     println!("\nthe store's tables, {:.1} bytes a document", each(store_bytes));
     Ok(())

@@ -120,7 +120,14 @@ const REMEMBERED_MAX: usize = 1 << 16;
 
 impl Groups {
     fn new(size_max: u32) -> Groups {
-        Groups { size_max, single: vec![], growing: vec![], growing_next: 0, recent: vec![], recent_next: 0 }
+        Groups {
+            size_max,
+            single: vec![],
+            growing: vec![],
+            growing_next: 0,
+            recent: vec![],
+            recent_next: 0,
+        }
     }
 
     fn add_original(&mut self, label: u64, random: &mut Random) {
@@ -193,7 +200,9 @@ fn generate<W: Write>(
     let mut counts = Counts::default();
     for file in 0..arguments.files {
         let mut writer = open(file)?;
-        let first = |file: u32| (u128::from(arguments.docs) * u128::from(file) / u128::from(arguments.files)) as u64;
+        let first = |file: u32| {
+            (u128::from(arguments.docs) * u128::from(file) / u128::from(arguments.files)) as u64
+        };
         for doc in first(file)..first(file + 1) {
             let (kind, label) = choose(arguments, &mut groups, &mut choices, doc);
             composer.compose(&mut Random::of(arguments.seed, 2 * label), &mut text);
@@ -231,7 +240,12 @@ fn generate<W: Write>(
     Ok(counts)
 }
 
-fn choose(arguments: &Arguments, groups: &mut Groups, random: &mut Random, doc: u64) -> (Kind, u64) {
+fn choose(
+    arguments: &Arguments,
+    groups: &mut Groups,
+    random: &mut Random,
+    doc: u64,
+) -> (Kind, u64) {
     let share = random.share();
     let kind = match share {
         s if s < arguments.near => Kind::Near,
@@ -255,10 +269,13 @@ enum Output {
 
 impl Output {
     fn create(path: &Path) -> io::Result<Output> {
-        let file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(|error| at(path, error))?);
+        let file =
+            BufWriter::with_capacity(1 << 20, File::create(path).map_err(|error| at(path, error))?);
         // The encoder's header carries no name and no time, so equal input gives equal bytes.
         Ok(match path.extension() {
-            Some(extension) if extension == "gz" => Output::Gzip(Box::new(GzEncoder::new(file, Compression::fast()))),
+            Some(extension) if extension == "gz" => {
+                Output::Gzip(Box::new(GzEncoder::new(file, Compression::fast())))
+            }
             _ => Output::Plain(file),
         })
     }
@@ -351,7 +368,8 @@ mod tests {
             crawl.extend(part);
             Ok(())
         };
-        let counts = generate(&arguments, |_| Ok(Vec::new()), close, &mut truth).expect("memory takes everything");
+        let counts = generate(&arguments, |_| Ok(Vec::new()), close, &mut truth)
+            .expect("memory takes everything");
         (crawl, truth, counts)
     }
 

@@ -96,7 +96,8 @@ impl Document {
 
     /// The verdict on two texts; `None` if they are identical.
     fn verdict(&self, other: &Document) -> Option<Verdict> {
-        (self.normal != other.normal).then(|| decide(&self.known(), &other.known(), 0, &Options::default()))
+        (self.normal != other.normal)
+            .then(|| decide(&self.known(), &other.known(), 0, &Options::default()))
     }
 
     /// Whether a signature makes the two meet.
@@ -114,7 +115,9 @@ fn texts(path: &str, random: &mut Random) -> Result<Vec<String>, Box<dyn Error>>
     let mut texts = Vec::new();
     for line in BufReader::new(reader).lines() {
         let row: serde_json::Value = serde_json::from_str(&line?)?;
-        texts.extend(row["text"].as_str().filter(|text| text.chars().count() >= 20).map(str::to_owned));
+        texts.extend(
+            row["text"].as_str().filter(|text| text.chars().count() >= 20).map(str::to_owned),
+        );
     }
     for at in (1..texts.len()).rev() {
         texts.swap(at, random.below(at + 1));
@@ -130,7 +133,13 @@ fn listed(reasons: BTreeMap<&str, usize>) -> String {
     reasons.iter().map(|(name, count)| format!(" {name} {count}")).collect()
 }
 
-fn perturbations(maker: &mut Maker, kinds: &[(String, Vec<String>)], seed: u64, show: Option<&str>, alone: bool) {
+fn perturbations(
+    maker: &mut Maker,
+    kinds: &[(String, Vec<String>)],
+    seed: u64,
+    show: Option<&str>,
+    alone: bool,
+) {
     print!("{:34}", "folds with its copy");
     kinds.iter().for_each(|(name, _)| print!(" {name:>10.10}"));
     println!("  why not");
@@ -166,7 +175,8 @@ fn controls(maker: &mut Maker, seed: u64, show: Option<&str>) {
     let (mut all_folded, mut all_pairs) = (0, 0);
     for template in &templates::ALL {
         let mut random = Random(seed);
-        let pages: Vec<Document> = (0..PAGES).map(|_| maker.document(&template.page(&mut random))).collect();
+        let pages: Vec<Document> =
+            (0..PAGES).map(|_| maker.document(&template.page(&mut random))).collect();
         let (mut folded, mut pairs, mut reasons) = (0, 0, BTreeMap::new());
         for (at, a) in pages.iter().enumerate() {
             for b in &pages[..at] {
@@ -187,7 +197,11 @@ fn controls(maker: &mut Maker, seed: u64, show: Option<&str>) {
     println!("{:34} {:>10.4}", "all pairs", all_folded as f64 / all_pairs as f64);
 }
 
-fn write_pairs(folder: &str, kinds: &[(String, Vec<String>)], seed: u64) -> Result<(), Box<dyn Error>> {
+fn write_pairs(
+    folder: &str,
+    kinds: &[(String, Vec<String>)],
+    seed: u64,
+) -> Result<(), Box<dyn Error>> {
     let mut pairs = Labelled::default();
     for (name, texts) in kinds {
         pairs.perturb((kinds.len() > 1).then_some(name), texts, seed);

@@ -16,7 +16,9 @@ use crate::error::Result;
 use crate::export::PORTION_ROWS;
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
-use crate::export::tables::{ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, sorted};
+use crate::export::tables::{
+    ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, sorted,
+};
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
 use crate::store::Store;
 use crate::store::runs::Table;
@@ -122,14 +124,17 @@ impl Difference {
     fn count_pages(&self, rows: &[PageRow], traffic: &mut Traffic) {
         let step = |rows: &[PageRow]| {
             let (before, after) = sides(rows);
-            let (before, after) =
-                (before.map_or(Id::NONE, |row| row.content), after.map_or(Id::NONE, |row| row.content));
+            let (before, after) = (
+                before.map_or(Id::NONE, |row| row.content),
+                after.map_or(Id::NONE, |row| row.content),
+            );
             (before != after).then_some((before, after))
         };
         let steps: Vec<(Id, Id)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(step).collect();
         let from = self.before.clusters_of(&sorted(steps.iter().map(|(before, _)| *before)));
         let to = self.after.clusters_of(&sorted(steps.iter().map(|(_, after)| *after)));
-        let known = self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
+        let known =
+            self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
             // A new page in a new cluster takes nothing from other clusters.
@@ -145,7 +150,10 @@ impl Difference {
     /// These are the contents whose component changed, those whose leader changed within their
     /// component, and those that form a cluster alone and began or ceased to do so.
     fn reassigned(&self) -> impl Iterator<Item = Vec<Id>> {
-        let joined = self.components.portions(PORTION_ROWS).map(|rows| sorted(rows.iter().map(|row| row.content)));
+        let joined = self
+            .components
+            .portions(PORTION_ROWS)
+            .map(|rows| sorted(rows.iter().map(|row| row.content)));
         let led = self.leaders.portions(PORTION_ROWS).map(|rows| {
             let mut contents = sorted(rows.iter().map(|row| row.content));
             without(&mut contents, &self.components);
@@ -172,8 +180,11 @@ impl Difference {
         mut visit: impl FnMut(PageCluster<'_>, PageCluster<'_>, Id),
     ) {
         let (from, to) = (self.before.clusters_of(contents), self.after.clusters_of(contents));
-        let contents: Vec<Id> =
-            contents.iter().copied().filter(|content| wanted(from.of(*content), to.of(*content))).collect();
+        let contents: Vec<Id> = contents
+            .iter()
+            .copied()
+            .filter(|content| wanted(from.of(*content), to.of(*content)))
+            .collect();
         for contents in by_rows(&self.before.content_pages, &contents) {
             let before: Vec<ContentPageRow> = self.before.content_pages.matching(contents);
             let after = self.after.content_pages.matching(contents);
@@ -198,9 +209,13 @@ impl Difference {
             transitions(&before, &after, &shared, &mut events);
         }
         let busy: Vec<Id> = traffic.busy.iter().copied().collect();
-        let (before, after) = (self.before.clusters.matching(&busy), self.after.clusters.matching(&busy));
-        let mut shared: Vec<Shared> =
-            traffic.between.iter().map(|(&(before, after), &pages)| Shared { before, after, pages }).collect();
+        let (before, after) =
+            (self.before.clusters.matching(&busy), self.after.clusters.matching(&busy));
+        let mut shared: Vec<Shared> = traffic
+            .between
+            .iter()
+            .map(|(&(before, after), &pages)| Shared { before, after, pages })
+            .collect();
         let namesake = |old| find_cluster(&after, key(old));
         let kept = || before.iter().filter_map(|old| Some((old, namesake(old)?)));
         shared.extend(kept().filter_map(|(old, new)| traffic.stayed(old, new)));
@@ -209,7 +224,8 @@ impl Difference {
         let heirs = heirs(&shared);
         let pairs = shared.iter().map(|shared| (shared.before, shared.after));
         let not_heirs: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
-        let changed_components = kept().filter(|(old, new)| not_heirs.contains(&(old.cluster, new.cluster)));
+        let changed_components =
+            kept().filter(|(old, new)| not_heirs.contains(&(old.cluster, new.cluster)));
         let changed_components = sorted(changed_components.map(|(old, _)| old.component));
         Transitions { events, not_heirs, changed_components }
     }
@@ -226,7 +242,8 @@ impl Difference {
         }
         for components in transitions.changed_components.chunks(PORTION_ROWS) {
             let members = self.after.component_members.matching(components);
-            let contents = sorted(members.iter().map(|row| row.content).chain(components.iter().copied()));
+            let contents =
+                sorted(members.iter().map(|row| row.content).chain(components.iter().copied()));
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
         }
         sorted(moved.into_iter())
@@ -263,7 +280,9 @@ impl Shown {
 
     /// The bytes of the URLs of `doc` and of the page that represents it.
     fn url_bytes(&self, doc: Id) -> u64 {
-        let of = |pages: &[PageRow], doc| find(pages, doc).map_or(0, |page: &PageRow| u64::from(page.url_bytes));
+        let of = |pages: &[PageRow], doc| {
+            find(pages, doc).map_or(0, |page: &PageRow| u64::from(page.url_bytes))
+        };
         let shown = self.cluster(doc).map_or(0, |(_, shown)| of(&self.representatives, shown));
         of(&self.pages, doc) + shown
     }
@@ -277,7 +296,11 @@ impl Shown {
     /// if it does not live.
     fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
         let page = find(&self.pages, doc)?;
-        Some(self.clusters.of(page.content).map_or((doc, doc), |row| (row.cluster, row.representative)))
+        Some(
+            self.clusters
+                .of(page.content)
+                .map_or((doc, doc), |row| (row.cluster, row.representative)),
+        )
     }
 }
 
@@ -318,8 +341,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn write_shown(&mut self, kind: &'static str, events: &[Event], before: &Shown, after: &Shown) -> Result<()> {
-        let old_urls = before.urls(&self.difference.before, events.iter().map(|event| event.before));
+    fn write_shown(
+        &mut self,
+        kind: &'static str,
+        events: &[Event],
+        before: &Shown,
+        after: &Shown,
+    ) -> Result<()> {
+        let old_urls =
+            before.urls(&self.difference.before, events.iter().map(|event| event.before));
         let new_urls = after.urls(&self.difference.after, events.iter().map(|event| event.after));
         for event in events {
             let (old, new) = (before.cluster(event.before), after.cluster(event.after));
@@ -337,8 +367,10 @@ impl Writer<'_> {
                 epoch: self.span.epoch,
                 kind,
                 change: event.change,
-                representative_before: old.map(|(_, representative)| shown(&old_urls, representative)),
-                representative_after: new.map(|(_, representative)| shown(&new_urls, representative)),
+                representative_before: old
+                    .map(|(_, representative)| shown(&old_urls, representative)),
+                representative_after: new
+                    .map(|(_, representative)| shown(&new_urls, representative)),
                 url,
                 doc: page.then(|| event.after.to_string()),
                 cluster_before: old.map(|(cluster, _)| cluster.to_string()),

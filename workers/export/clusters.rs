@@ -33,15 +33,21 @@ pub(super) fn write(
     let mut sink = Sink::<Cluster>::create(place)?;
     let mut largest = Largest::new();
     for portion in order.chunks(PORTION_ROWS) {
-        let rows = tables.clusters.matching(&sorted(portion.iter().map(|(_, (component, _))| *component)));
+        let rows =
+            tables.clusters.matching(&sorted(portion.iter().map(|(_, (component, _))| *component)));
         let pages = tables.pages.matching(&sorted(rows.iter().map(|row| row.representative)));
-        let bytes = |row: &&ClusterRow| find(&pages, row.representative).map_or(0, |page| u64::from(page.url_bytes));
-        let found: Vec<&ClusterRow> = portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)).collect();
+        let bytes = |row: &&ClusterRow| {
+            find(&pages, row.representative).map_or(0, |page| u64::from(page.url_bytes))
+        };
+        let found: Vec<&ClusterRow> =
+            portion.iter().filter_map(|(_, wanted)| find_cluster(&rows, *wanted)).collect();
         for rows in by_url_bytes(&found, bytes) {
             let urls = tables.urls(rows.iter().map(|row| row.representative));
             for row in rows {
                 let representative = urls.of(row.representative);
-                if largest.len() < LARGEST_MAX || largest.last().is_some_and(|least| least.0 <= row.pages) {
+                if largest.len() < LARGEST_MAX
+                    || largest.last().is_some_and(|least| least.0 <= row.pages)
+                {
                     largest.push((row.pages, row.contents, row.hosts, representative.clone()));
                     largest.sort_by(|a, b| b.cmp(a));
                     largest.truncate(LARGEST_MAX);

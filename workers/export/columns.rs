@@ -33,7 +33,11 @@ pub(crate) struct Columns<W: Write + Send> {
 
 impl<W: Write + Send> Columns<W> {
     /// Begins a file with the columns of `schema`.
-    pub(crate) fn create(sink: W, schema: SchemaRef, properties: WriterProperties) -> Result<Columns<W>> {
+    pub(crate) fn create(
+        sink: W,
+        schema: SchemaRef,
+        properties: WriterProperties,
+    ) -> Result<Columns<W>> {
         let group_rows_max = properties.max_row_group_row_count().unwrap_or(usize::MAX);
         let writer = ArrowWriter::try_new(sink, schema.clone(), Some(properties))?;
         let (file, groups) = writer.into_serialized_writer()?;
@@ -58,7 +62,11 @@ impl<W: Write + Send> Columns<W> {
         if self.rows == 0 {
             self.group = self.groups.create_column_writers(self.file.flushed_row_groups().len())?;
         }
-        let threads = if rows.len() < ROWS_MIN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) };
+        let threads = if rows.len() < ROWS_MIN {
+            1
+        } else {
+            thread::available_parallelism().map_or(1, NonZero::get)
+        };
         let threads = threads.min(self.group.len());
         let fields = self.schema.fields();
         let columns = Mutex::new(self.group.iter_mut().zip(R::columns()).zip(fields));
@@ -66,13 +74,17 @@ impl<W: Write + Send> Columns<W> {
             loop {
                 let next = lock(&columns).next();
                 let Some(((writer, column), field)) = next else { return Ok(()) };
-                compute_leaves(field, &column(rows))?.iter().try_for_each(|leaf| writer.write(leaf))?;
+                compute_leaves(field, &column(rows))?
+                    .iter()
+                    .try_for_each(|leaf| writer.write(leaf))?;
             }
         };
         thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(encode)).collect();
             let own = encode();
-            let joined = others.into_iter().map(|other| other.join().unwrap_or_else(|payload| resume_unwind(payload)));
+            let joined = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|payload| resume_unwind(payload)));
             joined.fold(own, Result::and)
         })
     }
@@ -129,17 +141,23 @@ mod tests {
             share: f64::from(n % 11) / 8.0,
         };
         let lines: Vec<Line> = (0..9500).map(line).collect();
-        let mut plain = ArrowWriter::try_new(Vec::new(), Line::schema(), Some(properties())).expect("a writer");
+        let mut plain =
+            ArrowWriter::try_new(Vec::new(), Line::schema(), Some(properties())).expect("a writer");
         for some in lines.chunks(3000) {
             let batch = RecordBatch::try_new(Line::schema(), Line::arrays(some)).expect("a batch");
             plain.write(&batch).expect("written");
         }
         let plain = plain.into_inner().expect("finished");
-        let mut columns = Columns::create(Vec::new(), Line::schema(), properties()).expect("a writer");
+        let mut columns =
+            Columns::create(Vec::new(), Line::schema(), properties()).expect("a writer");
         lines.chunks(3000).for_each(|some| columns.write(some).expect("written"));
         assert!(columns.finish().expect("finished") == plain, "other bytes");
         let none = Columns::create(Vec::new(), Line::schema(), properties()).expect("a writer");
-        let plain = ArrowWriter::try_new(Vec::new(), Line::schema(), Some(properties())).expect("a writer");
-        assert!(none.finish().expect("finished") == plain.into_inner().expect("finished"), "other bytes without rows");
+        let plain =
+            ArrowWriter::try_new(Vec::new(), Line::schema(), Some(properties())).expect("a writer");
+        assert!(
+            none.finish().expect("finished") == plain.into_inner().expect("finished"),
+            "other bytes without rows"
+        );
     }
 }

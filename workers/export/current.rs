@@ -62,7 +62,13 @@ pub fn forget(job: &Job, store: &Store) -> Result<()> {
 }
 
 /// Notes that the job's folder has the results of `head`: `files` and the summary `text`.
-pub fn note(job: &Job, store: &Store, head: &Head, files: &BTreeMap<String, String>, text: &[u8]) -> Result<()> {
+pub fn note(
+    job: &Job,
+    store: &Store,
+    head: &Head,
+    files: &BTreeMap<String, String>,
+    text: &[u8],
+) -> Result<()> {
     let (path, dir) = place(store, &job.output.dir)?;
     let sizes = files.keys().map(|name| Ok((name.clone(), size(&job.output.dir.join(name))?)));
     let note = Note {
@@ -73,7 +79,8 @@ pub fn note(job: &Job, store: &Store, head: &Head, files: &BTreeMap<String, Stri
         dir,
     };
     durable::create_folder(&store.root().join("exported"))?;
-    let text = serde_json::to_vec(&note).map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
+    let text = serde_json::to_vec(&note)
+        .map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
     durable::write(&path, &text)
 }
 
@@ -82,9 +89,12 @@ pub fn is_current(job: &Job, store: &Store, head: &Head) -> bool {
     let Ok((path, dir)) = place(store, &job.output.dir) else { return false };
     let note = std::fs::read(path).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
     let Some(note) = note else { return false };
-    let is_whole = |(name, bytes): (&String, &u64)| size(&job.output.dir.join(name)).is_ok_and(|now| now == *bytes);
+    let is_whole = |(name, bytes): (&String, &u64)| {
+        size(&job.output.dir.join(name)).is_ok_and(|now| now == *bytes)
+    };
     (note.epoch, &note.dir, note.settings) == (head.manifest.epoch, &dir, settings(job))
-        && std::fs::read(job.output.dir.join("summary.json")).is_ok_and(|text| digest::of_bytes(&text) == note.summary)
+        && std::fs::read(job.output.dir.join("summary.json"))
+            .is_ok_and(|text| digest::of_bytes(&text) == note.summary)
         && note.files.iter().all(is_whole)
 }
 

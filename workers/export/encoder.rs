@@ -46,7 +46,11 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     /// Creates the files of `forms` for rows of `R`.
-    pub(crate) fn create<R: Exported>(dir: &Path, name: &'static str, forms: &[Form]) -> Result<Encoder> {
+    pub(crate) fn create<R: Exported>(
+        dir: &Path,
+        name: &'static str,
+        forms: &[Form],
+    ) -> Result<Encoder> {
         let open = |form: Form| -> Result<Option<HashingFile>> {
             if !forms.contains(&form) {
                 return Ok(None);
@@ -55,7 +59,8 @@ impl Encoder {
             HashingFile::create(&stem, BUFFER_BYTES).map(Some)
         };
         let parquet = open(Form::Parquet)?.map(|file| {
-            let properties = properties().set_dictionary_page_size_limit(R::DICTIONARY_BYTES_MAX).build();
+            let properties =
+                properties().set_dictionary_page_size_limit(R::DICTIONARY_BYTES_MAX).build();
             Columns::create(file, R::schema(), properties).map_err(|e| parquet_error(dir, name, e))
         });
         let (jsonl, parquet) = (open(Form::Jsonl)?, parquet.transpose()?);
@@ -66,22 +71,32 @@ impl Encoder {
     pub(crate) fn write<R: Exported>(&mut self, batch: &Batch<R>) -> Result<()> {
         let Encoder { dir, name, group_bytes, jsonl, parquet } = self;
         let lines = |file: &mut HashingFile| {
-            let line =
-                |row| serde_json::to_writer(&mut *file, row).map_err(Into::into).and_then(|()| file.write_all(b"\n"));
+            let line = |row| {
+                serde_json::to_writer(&mut *file, row)
+                    .map_err(Into::into)
+                    .and_then(|()| file.write_all(b"\n"))
+            };
             let path = || dir.join(file_name(name, Form::Jsonl));
-            batch.rows.iter().try_for_each(line).map_err(|e: std::io::Error| Error::io("write", &path(), e))
+            batch
+                .rows
+                .iter()
+                .try_for_each(line)
+                .map_err(|e: std::io::Error| Error::io("write", &path(), e))
         };
         let columns = |parquet: &mut Columns<HashingFile>| {
             *group_bytes += batch.bytes;
             let end = *group_bytes >= GROUP_BYTES;
             *group_bytes = if end { 0 } else { *group_bytes };
-            let written = parquet.write(&batch.rows).and_then(|()| if end { parquet.end_group() } else { Ok(()) });
+            let written = parquet
+                .write(&batch.rows)
+                .and_then(|()| if end { parquet.end_group() } else { Ok(()) });
             written.map_err(|e| parquet_error(dir, name, e))
         };
         thread::scope(|scope| {
             let lines = jsonl.as_mut().map(|file| scope.spawn(|| lines(file)));
             let columns = parquet.as_mut().map_or(Ok(()), columns);
-            let lines = lines.map(|lines| lines.join().unwrap_or_else(|payload| resume_unwind(payload)));
+            let lines =
+                lines.map(|lines| lines.join().unwrap_or_else(|payload| resume_unwind(payload)));
             lines.unwrap_or(Ok(())).and(columns)
         })
     }
@@ -118,5 +133,6 @@ pub(crate) fn file_name(name: &str, form: Form) -> String {
 }
 
 fn parquet_error(dir: &Path, name: &str, error: parquet::errors::ParquetError) -> Error {
-    Error::new(Kind::Io, format!("cannot write {}.parquet", dir.join(name).display())).caused_by(error)
+    Error::new(Kind::Io, format!("cannot write {}.parquet", dir.join(name).display()))
+        .caused_by(error)
 }

@@ -3,7 +3,8 @@
 use crate::document::{Id, NO_DATE, hex};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use serde::{Serialize, Serializer};
@@ -67,7 +68,9 @@ impl Hex {
         let rows = ids.size_hint().0;
         let mut texts = StringBuilder::with_capacity(rows, rows * Hex::DIGITS);
         for Hex(id) in ids {
-            texts.append_value(str::from_utf8([hex(id.high), hex(id.low)].as_flattened()).unwrap_or_default());
+            texts.append_value(
+                str::from_utf8([hex(id.high), hex(id.low)].as_flattened()).unwrap_or_default(),
+            );
         }
         texts.finish()
     }
@@ -128,33 +131,91 @@ macro_rules! cell {
         }
     };
 }
-cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |text| text.len());
-cell!(Shared, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells.map(|text| &text.0)), |text| {
-    text.0.len()
-});
+cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |text| text
+    .len());
+cell!(
+    Shared,
+    DataType::Utf8,
+    false,
+    |cells| StringArray::from_iter_values(cells.map(|text| &text.0)),
+    |text| { text.0.len() }
+);
 cell!(Hex, DataType::Utf8, false, |cells| Hex::array(cells), |_id| Hex::DIGITS);
 cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |_text| 0);
-cell!(Option<String>, DataType::Utf8, true, |cells| cells.map(Option::as_deref).collect::<StringArray>(), |text| {
-    text.as_ref().map_or(0, String::len)
-});
-cell!(u32, DataType::UInt32, false, |cells| UInt32Array::from_iter_values(cells.copied()), |_number| 0);
-cell!(u64, DataType::UInt64, false, |cells| UInt64Array::from_iter_values(cells.copied()), |_number| 0);
-cell!(Option<u64>, DataType::UInt64, true, |cells| cells.copied().collect::<UInt64Array>(), |_number| 0);
-cell!(Option<u32>, DataType::UInt32, true, |cells| cells.copied().collect::<UInt32Array>(), |_number| 0);
-cell!(Option<&'static str>, DataType::Utf8, true, |cells| cells.copied().collect::<StringArray>(), |_text| 0);
-cell!(f64, DataType::Float64, false, |cells| Float64Array::from_iter_values(cells.copied()), |_number| 0);
-cell!(Option<f64>, DataType::Float64, true, |cells| cells.copied().collect::<Float64Array>(), |_number| 0);
+cell!(
+    Option<String>,
+    DataType::Utf8,
+    true,
+    |cells| cells.map(Option::as_deref).collect::<StringArray>(),
+    |text| { text.as_ref().map_or(0, String::len) }
+);
+cell!(
+    u32,
+    DataType::UInt32,
+    false,
+    |cells| UInt32Array::from_iter_values(cells.copied()),
+    |_number| 0
+);
+cell!(
+    u64,
+    DataType::UInt64,
+    false,
+    |cells| UInt64Array::from_iter_values(cells.copied()),
+    |_number| 0
+);
+cell!(
+    Option<u64>,
+    DataType::UInt64,
+    true,
+    |cells| cells.copied().collect::<UInt64Array>(),
+    |_number| 0
+);
+cell!(
+    Option<u32>,
+    DataType::UInt32,
+    true,
+    |cells| cells.copied().collect::<UInt32Array>(),
+    |_number| 0
+);
+cell!(
+    Option<&'static str>,
+    DataType::Utf8,
+    true,
+    |cells| cells.copied().collect::<StringArray>(),
+    |_text| 0
+);
+cell!(
+    f64,
+    DataType::Float64,
+    false,
+    |cells| Float64Array::from_iter_values(cells.copied()),
+    |_number| 0
+);
+cell!(
+    Option<f64>,
+    DataType::Float64,
+    true,
+    |cells| cells.copied().collect::<Float64Array>(),
+    |_number| 0
+);
 cell!(
     Option<Moment>,
     DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
     true,
     |cells| {
-        let millis = cells.map(|moment| moment.as_ref().map(|moment| moment.0.saturating_mul(1000)));
+        let millis =
+            cells.map(|moment| moment.as_ref().map(|moment| moment.0.saturating_mul(1000)));
         millis.collect::<TimestampMillisecondArray>().with_timezone(UTC)
     },
     |_moment| 0
 );
-cell!(bool, DataType::Boolean, false, |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(), |_flag| 0);
+cell!(
+    bool,
+    DataType::Boolean,
+    false,
+    |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(),
+    |_flag| 0
+);
 
 /// Declares a row whose fields are the columns of both formats. `dictionary` sets
 /// [`Exported::DICTIONARY_BYTES_MAX`].

@@ -17,13 +17,18 @@ use crate::tables::successors;
 const PORTION_ROWS: usize = 1 << 13;
 
 /// Adds a row for each page that is gone and lives on, and returns their number.
-pub(super) fn write(tables: &Tables, options: &Options, redirects: &mut Sink<Redirect>) -> Result<u64> {
+pub(super) fn write(
+    tables: &Tables,
+    options: &Options,
+    redirects: &mut Sink<Redirect>,
+) -> Result<u64> {
     let mut count = 0;
     for gone in tables.gone.portions(PORTION_ROWS) {
         let had = sorted(gone.iter().map(|row| row.content).filter(|content| !content.is_none()));
         let ends = successors::ends(&tables.successors, &had);
         let live = tables.contents.matching(&sorted(ends.values().copied()));
-        let live: Vec<Id> = live.iter().filter(|row| !row.says_little(options)).map(|row| row.content).collect();
+        let live: Vec<Id> =
+            live.iter().filter(|row| !row.says_little(options)).map(|row| row.content).collect();
         let clusters = tables.clusters_of(&live);
         // A text that is in no cluster has one page.
         let alone = live.iter().copied().filter(|content| clusters.of(*content).is_none());
@@ -39,8 +44,15 @@ pub(super) fn write(tables: &Tables, options: &Options, redirects: &mut Sink<Red
         for rows in by_url_bytes(&lives_on, |(target, url)| bytes(*target) + url.len() as u64) {
             let urls = tables.urls(rows.iter().map(|(target, _)| *target));
             for (target, url) in rows {
-                let (url, representative) = (String::from_utf8_lossy(url).into_owned(), urls.of(*target));
-                redirects.push(Redirect { url, representative, relation: "gone", reason: "", similarity: None })?;
+                let (url, representative) =
+                    (String::from_utf8_lossy(url).into_owned(), urls.of(*target));
+                redirects.push(Redirect {
+                    url,
+                    representative,
+                    relation: "gone",
+                    reason: "",
+                    similarity: None,
+                })?;
                 count += 1;
             }
         }

@@ -125,7 +125,11 @@ impl LargestClusters {
     pub(super) fn finish(mut self, tables: &Tables) -> LargeClusters {
         self.keep_largest();
         let urls = tables.urls(self.rows.iter().map(|row| row.representative));
-        let clusters = self.rows.iter().map(|row| described(tables, row, urls.of(row.representative))).collect();
+        let clusters = self
+            .rows
+            .iter()
+            .map(|row| described(tables, row, urls.of(row.representative)))
+            .collect();
         LargeClusters { pages_warn: self.pages_warn, found: self.found, clusters }
     }
 }
@@ -161,7 +165,8 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     }
     let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
     chars.iter().for_each(|chars| *lengths.entry(*chars).or_default() += 1);
-    let names = ["simhash"].into_iter().chain(SignatureKind::ALL.into_iter().map(SignatureKind::name));
+    let names =
+        ["simhash"].into_iter().chain(SignatureKind::ALL.into_iter().map(SignatureKind::name));
     LargeCluster {
         cluster: row.cluster.to_string(),
         host: (row.hosts == 1).then(|| host(&representative)),
@@ -173,7 +178,9 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
         chars: spread(&lengths).unwrap_or_default(),
         pairs,
         similarity: spread(&similarities),
-        reasons: commonest(reasons.into_iter().map(|(reason, pairs)| (Reason::name(reason), pairs))),
+        reasons: commonest(
+            reasons.into_iter().map(|(reason, pairs)| (Reason::name(reason), pairs)),
+        ),
         signatures: commonest(names.zip(proposed)),
         advice: (row.diameter >= DIAMETER_CHAIN).then(|| "[clusters] radius = 1".to_owned()),
     }
@@ -192,13 +199,18 @@ fn spread(numbers: &BTreeMap<u32, u64>) -> Option<Spread> {
         seen += **times;
         seen >= half
     });
-    Some(Spread { least: *numbers.first_key_value()?.0, median: *median?.0, greatest: *numbers.last_key_value()?.0 })
+    Some(Spread {
+        least: *numbers.first_key_value()?.0,
+        median: *median?.0,
+        greatest: *numbers.last_key_value()?.0,
+    })
 }
 
 /// The entries with most pairs; equal ones in the order of their names.
 fn commonest(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<PairCount> {
     let counts = counts.filter(|(_, pairs)| *pairs > 0);
-    let mut counts: Vec<PairCount> = counts.map(|(name, pairs)| PairCount { name: name.to_owned(), pairs }).collect();
+    let mut counts: Vec<PairCount> =
+        counts.map(|(name, pairs)| PairCount { name: name.to_owned(), pairs }).collect();
     counts.sort_by(|a, b| (Reverse(a.pairs), &a.name).cmp(&(Reverse(b.pairs), &b.name)));
     counts.truncate(REASONS_MAX);
     counts
@@ -214,8 +226,14 @@ mod tests {
         let spread = |numbers: &[(u32, u64)]| spread(&numbers.iter().copied().collect());
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[(7, 1)]), Some(Spread { least: 7, median: 7, greatest: 7 }));
-        assert_eq!(spread(&[(1, 1), (2, 1), (9, 1)]), Some(Spread { least: 1, median: 2, greatest: 9 }));
-        assert_eq!(spread(&[(1, 3), (2, 1), (9, 2)]), Some(Spread { least: 1, median: 1, greatest: 9 }));
+        assert_eq!(
+            spread(&[(1, 1), (2, 1), (9, 1)]),
+            Some(Spread { least: 1, median: 2, greatest: 9 })
+        );
+        assert_eq!(
+            spread(&[(1, 3), (2, 1), (9, 2)]),
+            Some(Spread { least: 1, median: 1, greatest: 9 })
+        );
         assert_eq!(spread(&[(1, 1), (9, 4)]), Some(Spread { least: 1, median: 9, greatest: 9 }));
     }
 
@@ -227,9 +245,20 @@ mod tests {
             let (component, leader, cluster, representative) = (id, id, id, id);
             let pages = 10 + (n * 37 % 101) as u32 / 2;
             let (contents, hosts, diameter) = (1, 1, 0);
-            ClusterRow { component, leader, cluster, pages, contents, hosts, diameter, representative, diff: 1 }
+            ClusterRow {
+                component,
+                leader,
+                cluster,
+                pages,
+                contents,
+                hosts,
+                diameter,
+                representative,
+                diff: 1,
+            }
         };
-        let mut expected: Vec<ClusterRow> = (0..101).map(row).filter(|row| row.pages > 12).collect();
+        let mut expected: Vec<ClusterRow> =
+            (0..101).map(row).filter(|row| row.pages > 12).collect();
         expected.sort_by_key(|row| (Reverse(row.pages), row.cluster));
         let found = expected.len() as u64;
         expected.truncate(LISTED_MAX);
@@ -247,7 +276,8 @@ mod tests {
     /// The host is named without its port, and a key that is no URL as a whole.
     #[test]
     fn hosts_of_urls() {
-        let hosts = ["https://a.example/x/y", "http://b.example:8080", "http://c.example?q", "odd"].map(host);
+        let hosts = ["https://a.example/x/y", "http://b.example:8080", "http://c.example?q", "odd"]
+            .map(host);
         assert_eq!(hosts, ["a.example", "b.example", "c.example", "odd"]);
     }
 }

@@ -60,8 +60,11 @@ impl Largest {
             return largest;
         }
         for rows in tables.contents.portions(PORTION_ROWS) {
-            let rows: Vec<ContentRow> = rows.into_iter().filter(|row| row.says_little(options)).collect();
-            let pages = tables.content_pages.counts(&rows.iter().map(|row| row.content).collect::<Vec<_>>());
+            let rows: Vec<ContentRow> =
+                rows.into_iter().filter(|row| row.says_little(options)).collect();
+            let pages = tables
+                .content_pages
+                .counts(&rows.iter().map(|row| row.content).collect::<Vec<_>>());
             for (row, pages) in rows.into_iter().zip(pages).filter(|(_, pages)| *pages > 1) {
                 largest.add(row, pages);
             }
@@ -98,7 +101,10 @@ impl Largest {
         let urls = tables.urls(self.docs.iter().flatten().copied());
         let mut listed: Vec<_> = self.rows.into_iter().zip(self.docs).collect();
         listed.sort_unstable();
-        let text = |((Reverse(pages), content, row), doc): ((Reverse<u64>, Id, ContentRow), Option<Id>)| LittleText {
+        let text = |((Reverse(pages), content, row), doc): (
+            (Reverse<u64>, Id, ContentRow),
+            Option<Id>,
+        )| LittleText {
             content: content.to_string(),
             url: doc.map(|doc| urls.of(doc)).unwrap_or_default(),
             pages,
@@ -126,15 +132,23 @@ mod tests {
             diff: 1,
         };
         let pages = |n: u64| 2 + n * 37 % 101 / 2;
-        let mut expected: Vec<(Reverse<u64>, u64)> = (0..101).map(|n| (Reverse(pages(n)), n)).collect();
+        let mut expected: Vec<(Reverse<u64>, u64)> =
+            (0..101).map(|n| (Reverse(pages(n)), n)).collect();
         expected.sort_unstable();
         expected.truncate(LISTED_MAX);
         for order in [(0..101).collect::<Vec<u64>>(), (0..101).rev().collect()] {
-            let mut largest = Largest { rows: Vec::new(), docs: Vec::new(), found: LittleTexts::default() };
+            let mut largest =
+                Largest { rows: Vec::new(), docs: Vec::new(), found: LittleTexts::default() };
             order.into_iter().for_each(|n| largest.add(row(n), pages(n)));
             largest.keep_largest();
-            assert_eq!((largest.found.texts, largest.found.pages), (101, (0..101).map(pages).sum()));
-            assert_eq!(largest.rows.iter().map(|row| (row.0, row.1.high)).collect::<Vec<_>>(), expected);
+            assert_eq!(
+                (largest.found.texts, largest.found.pages),
+                (101, (0..101).map(pages).sum())
+            );
+            assert_eq!(
+                largest.rows.iter().map(|row| (row.0, row.1.high)).collect::<Vec<_>>(),
+                expected
+            );
         }
     }
 }

@@ -36,7 +36,8 @@ impl Verdicts {
         let mut found = BTreeMap::new();
         for contents in by_rows(&tables.pairs, &contents) {
             let pairs = tables.pairs.matching(contents).into_iter();
-            let joining = pairs.filter(|row| row.accepted == 1 && wanted.contains(&(row.content, row.other)));
+            let joining =
+                pairs.filter(|row| row.accepted == 1 && wanted.contains(&(row.content, row.other)));
             found.extend(joining.map(|row| ((row.content, row.other), row)));
         }
         Verdicts(found)
@@ -70,7 +71,8 @@ impl<'a> Folded<'a> {
         let representative = cluster.map_or(page.doc, |row| row.representative);
         let shown = cluster.and_then(|_| find(shown, representative));
         let shown_content = shown.map_or(page.content, |shown| shown.content);
-        let url_bytes = u64::from(page.url_bytes) + shown.map_or(0, |shown| u64::from(shown.url_bytes));
+        let url_bytes =
+            u64::from(page.url_bytes) + shown.map_or(0, |shown| u64::from(shown.url_bytes));
         Folded { page, cluster, representative, shown_content, url_bytes }
     }
 }
@@ -89,22 +91,30 @@ pub(super) fn write(
     let mut folds = Folds::default();
     for pages in tables.pages.portions(PORTION_ROWS) {
         pages.iter().for_each(|page| little.see(page));
-        let contents = sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
+        let contents =
+            sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
         let content_clusters = tables.clusters_of(&contents);
         let contents = tables.contents.matching(&contents);
         let clusters: Vec<_> = pages.iter().map(|page| content_clusters.of(page.content)).collect();
-        let shown = tables.pages.matching(&sorted(clusters.iter().flatten().map(|row| row.representative)));
-        let folded: Vec<Folded<'_>> =
-            pages.iter().zip(clusters).map(|(page, cluster)| Folded::of(page, cluster, &shown)).collect();
+        let shown =
+            tables.pages.matching(&sorted(clusters.iter().flatten().map(|row| row.representative)));
+        let folded: Vec<Folded<'_>> = pages
+            .iter()
+            .zip(clusters)
+            .map(|(page, cluster)| Folded::of(page, cluster, &shown))
+            .collect();
         let near = folded.iter().map(|one| (one.page.content, one.shown_content));
-        let verdicts = Verdicts::of(tables, &near.filter(|(content, shown)| content != shown).collect());
+        let verdicts =
+            Verdicts::of(tables, &near.filter(|(content, shown)| content != shown).collect());
         for folded in by_url_bytes(&folded, |one| one.url_bytes) {
-            let urls = tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
+            let urls =
+                tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
             let mut url_at = 0;
             for &Folded { page, cluster, representative, shown_content, .. } in folded {
                 let facts = find(&contents, page.content);
                 let url = urls.after(&mut url_at, page.doc);
-                let shown_url = if representative == page.doc { url.clone() } else { urls.of(representative) };
+                let shown_url =
+                    if representative == page.doc { url.clone() } else { urls.of(representative) };
                 folds.pages += 1;
                 if representative == page.doc {
                     folds.kept += 1;
@@ -114,20 +124,29 @@ pub(super) fn write(
                     *(if identical { &mut folds.identical } else { &mut folds.near }) += 1;
                     let relation = if identical { "identical" } else { "near" };
                     let (url, representative) = (url.clone(), shown_url.clone());
-                    redirects.push(Redirect { url, representative, relation, reason, similarity })?;
+                    redirects.push(Redirect {
+                        url,
+                        representative,
+                        relation,
+                        reason,
+                        similarity,
+                    })?;
                 }
                 members.push(Member {
                     url,
                     doc: page.doc.to_string(),
                     content: facts.map(|facts| facts.content.to_string()),
-                    fingerprint: facts.map(|facts| String::from_utf8_lossy(&hex(facts.fingerprint)).into_owned()),
+                    fingerprint: facts
+                        .map(|facts| String::from_utf8_lossy(&hex(facts.fingerprint)).into_owned()),
                     chars: facts.map_or(0, |facts| facts.chars),
                     cluster: cluster.map_or(page.doc, |row| row.cluster).to_string(),
                     cluster_size: cluster.map_or(1, |row| row.pages),
                     representative: shown_url,
                     is_representative: representative == page.doc,
                     date: Moment::of(page.date),
-                    source: sources.get(usize::from(page.source)).map_or(String::new(), |source| source.name.clone()),
+                    source: sources
+                        .get(usize::from(page.source))
+                        .map_or(String::new(), |source| source.name.clone()),
                     first_epoch: page.first_epoch,
                     last_epoch: page.last_epoch,
                 })?;

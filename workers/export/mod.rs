@@ -69,9 +69,11 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         let changes = scope.spawn(|| {
             let span = Span { since: epoch_of(head) - 1, epoch: epoch_of(head) };
             let sink = Sink::create(&place)?;
-            changes::write(store, (&before(store, head)?, states), span, &is_expired, sink).map(|(_, files)| files)
+            changes::write(store, (&before(store, head)?, states), span, &is_expired, sink)
+                .map(|(_, files)| files)
         });
-        let members = members::write(&tables, &job.clusters, &head.manifest.sources, &place).map_err(output);
+        let members =
+            members::write(&tables, &job.clusters, &head.manifest.sources, &place).map_err(output);
         (members, joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
     let (folds, little, mut files) = members?;
@@ -98,8 +100,8 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         counters: head.manifest.counters.clone(),
         files: files.into_iter().collect(),
     };
-    let mut text =
-        serde_json::to_vec_pretty(&summary).map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
+    let mut text = serde_json::to_vec_pretty(&summary)
+        .map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
     text.push(b'\n');
     durable::write(&place.dir.join("summary.json"), &text).map_err(output)?;
     current::note(job, store, head, &summary.files, &text)?;
@@ -107,7 +109,8 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
 }
 
 fn place<'a>(job: &'a Job, head: Option<&Head>) -> Place<'a> {
-    let rows = |name| head.and_then(|head| head.manifest.tables.get(name)).map_or(0, |table| table.rows);
+    let rows =
+        |name| head.and_then(|head| head.manifest.tables.get(name)).map_or(0, |table| table.rows);
     // Each pair is stored under both contents.
     let (pages, pairs) = (rows(PageRow::NAME), rows(PairRow::NAME) / 2);
     Place { dir: &job.output.dir, output: &job.output, pages, pairs }
@@ -148,7 +151,9 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
     let sink = Sink::create_as(CHANGES_SINCE, &place).map_err(output)?;
     let span = Span { since, epoch: epoch_of(head) };
-    let (rows, _) = changes::write(store, (&before, &head.manifest.tables), span, &is_expired, sink).map_err(output)?;
+    let (rows, _) =
+        changes::write(store, (&before, &head.manifest.tables), span, &is_expired, sink)
+            .map_err(output)?;
     Ok(rows)
 }
 
@@ -172,7 +177,9 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
         first = Some(manifest.epoch);
     }
     let first = first.unwrap_or(head.manifest.epoch);
-    Err(usage(format!("no such state is kept, the first is of epoch {first}; --since 0 gives all pages as new")))
+    Err(usage(format!(
+        "no such state is kept, the first is of epoch {first}; --since 0 gives all pages as new"
+    )))
 }
 
 /// The epoch of `head`.
@@ -191,7 +198,9 @@ fn before(store: &Store, head: &Head) -> Result<States> {
         tracing::warn!("`changes` is empty: the epoch before the rollback was deleted");
         return Ok(head.manifest.tables.clone());
     }
-    let before = |(name, table): (&String, &TableState)| Ok((name.clone(), table.before(head.manifest.epoch)?));
+    let before = |(name, table): (&String, &TableState)| {
+        Ok((name.clone(), table.before(head.manifest.epoch)?))
+    };
     head.manifest.tables.iter().map(before).collect()
 }
 
@@ -214,7 +223,8 @@ const COPY_BYTES: usize = 1 << 20;
 /// Copies the list of bad records, which may be larger than memory.
 fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     let name = "rejects.jsonl";
-    let lines = head.manifest.rejects.as_ref().map(|file| store.open_lines("rejects", file)).transpose()?;
+    let lines =
+        head.manifest.rejects.as_ref().map(|file| store.open_lines("rejects", file)).transpose()?;
     let stem = dir.join(format!("rejects.{}", durable::tag()));
     let mut copy = HashingFile::create(&stem, COPY_BYTES).map_err(output)?;
     if let Some(mut lines) = lines {
@@ -227,7 +237,13 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
 /// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files
 /// are never read.
 pub fn sweep(dir: &Path) {
-    let rows = [is_aside::<Member>, is_aside::<Redirect>, is_aside::<Pair>, is_aside::<Cluster>, is_aside::<Change>];
+    let rows = [
+        is_aside::<Member>,
+        is_aside::<Redirect>,
+        is_aside::<Pair>,
+        is_aside::<Cluster>,
+        is_aside::<Change>,
+    ];
     let is_ours = |name: &str| {
         name.ends_with(".writing")
             && (rows.iter().any(|is_aside| is_aside(name))

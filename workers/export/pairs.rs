@@ -36,7 +36,11 @@ pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Resu
         for rows in by_url_bytes(&rows, |row| bytes(&row.content) + bytes(&row.other)) {
             let missing = if best.is_empty() { Vec::new() } else { kept.missing(rows) };
             let fresh = Contents::look_up(tables, &best, &missing);
-            let url = |id: Id| kept.of(id).or_else(|| fresh.of(id)).ok_or_else(|| Error::internal("a lost content"));
+            let url = |id: Id| {
+                kept.of(id)
+                    .or_else(|| fresh.of(id))
+                    .ok_or_else(|| Error::internal("a lost content"))
+            };
             for rows in rows.chunk_by(|a, b| a.content == b.content) {
                 let a_url = url(rows[0].content)?;
                 for row in rows {
@@ -65,7 +69,9 @@ pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Resu
 /// Who proposes a pair. There are few combinations, and millions of rows that show them.
 fn signatures(proposals: u64) -> &'static str {
     static NAMES: [OnceLock<String>; 256] = [const { OnceLock::new() }; 256];
-    let bits = (0..8).filter(|number| pairs::proposed_by(proposals, *number) > 0).map(|number| 1 << number);
+    let bits = (0..8)
+        .filter(|number| pairs::proposed_by(proposals, *number) > 0)
+        .map(|number| 1 << number);
     NAMES[bits.sum::<usize>()].get_or_init(|| pairs::names(proposals))
 }
 
@@ -81,7 +87,8 @@ struct Contents {
 impl Contents {
     /// The URLs of `contents`, ascending, by the pages that are `best`.
     fn look_up(tables: &Tables, best: &BestPages, contents: &[Id]) -> Contents {
-        let urls = tables.urls(contents.iter().filter_map(|content| best.get(content)).map(|(_, doc, _)| *doc));
+        let urls = tables
+            .urls(contents.iter().filter_map(|content| best.get(content)).map(|(_, doc, _)| *doc));
         let mut looked_up = Contents::default();
         for content in contents {
             let url = cut(best.get(content).map(|(_, doc, _)| urls.of(*doc)).unwrap_or_default());
@@ -131,8 +138,11 @@ fn best_pages(tables: &Tables, rule: &KeepRule, contents: &[Id]) -> BestPages {
             let urls = tables.urls(pages.iter().map(|page| page.doc).filter(|_| rule.reads_urls()));
             for page in pages {
                 let chars = find(&facts, page.content).map_or(0, |row| row.chars);
-                let rank = (rule.rank(page.facts(chars, &urls.of(page.doc))), page.doc, page.url_bytes);
-                best.entry(page.content).and_modify(|least| *least = rank.min(*least)).or_insert(rank);
+                let rank =
+                    (rule.rank(page.facts(chars, &urls.of(page.doc))), page.doc, page.url_bytes);
+                best.entry(page.content)
+                    .and_modify(|least| *least = rank.min(*least))
+                    .or_insert(rank);
             }
         }
     });
@@ -155,7 +165,9 @@ mod tests {
     /// Each combination of signatures has its names.
     #[test]
     fn signatures_are_named() {
-        for proposals in [0x0001, 0x0601, 0x0101, 0x0000_0001_0200_4000, 0x0100_0000_0001, 0, 0x0901] {
+        for proposals in
+            [0x0001, 0x0601, 0x0101, 0x0000_0001_0200_4000, 0x0100_0000_0001, 0, 0x0901]
+        {
             assert_eq!(signatures(proposals), pairs::names(proposals));
         }
     }
@@ -177,7 +189,10 @@ mod tests {
         let rows = [row(1, 2), row(1, 9), row(2, 3), row(5, 9)];
         let mut kept = Contents::default();
         assert_eq!(kept.missing(&rows), [1, 2, 3, 5, 9].map(id));
-        kept.extend(Contents { urls: [1, 9].map(|n| (id(n), String::new().into())).into_iter().collect(), bytes: 64 });
+        kept.extend(Contents {
+            urls: [1, 9].map(|n| (id(n), String::new().into())).into_iter().collect(),
+            bytes: 64,
+        });
         assert_eq!((kept.missing(&rows), kept.bytes), ([2, 3, 5].map(id).into(), 64));
         assert!(kept.of(id(9)).is_some() && kept.of(id(2)).is_none());
     }

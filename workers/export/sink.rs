@@ -62,9 +62,12 @@ impl<R: Exported> Sink<R> {
         let mut encoder = Encoder::create::<R>(place.dir, name, &place.forms::<R>())?;
         // A batch waits for the one before it, so at most two are in memory.
         let (batches, received) = sync_channel::<Batch<R>>(0);
-        let encode = move || received.into_iter().try_for_each(|batch| encoder.write(&batch)).map(|()| encoder);
+        let encode = move || {
+            received.into_iter().try_for_each(|batch| encoder.write(&batch)).map(|()| encoder)
+        };
         let encoder = thread::Builder::new().name(format!("encode {name}")).spawn(encode);
-        let encoder = encoder.map_err(|e| Error::new(Kind::TryAgain, "cannot start a thread").caused_by(e))?;
+        let encoder = encoder
+            .map_err(|e| Error::new(Kind::TryAgain, "cannot start a thread").caused_by(e))?;
         Ok(Sink { rows: Vec::new(), bytes: 0, batches: Some(batches), encoder: Some(encoder) })
     }
 
@@ -72,12 +75,17 @@ impl<R: Exported> Sink<R> {
     pub fn push(&mut self, row: R) -> Result<()> {
         self.bytes += row.bytes();
         self.rows.push(row);
-        if self.rows.len() == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
+        if self.rows.len() == BATCH_ROWS || self.bytes >= BATCH_BYTES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
         let room = Vec::with_capacity(self.rows.len());
-        let batch = Batch { rows: mem::replace(&mut self.rows, room), bytes: mem::take(&mut self.bytes) };
+        let batch =
+            Batch { rows: mem::replace(&mut self.rows, room), bytes: mem::take(&mut self.bytes) };
         match self.batches.as_ref().map(|batches| batches.send(batch)) {
             Some(Ok(())) => Ok(()),
             // The encoder receives until it fails.
@@ -88,7 +96,8 @@ impl<R: Exported> Sink<R> {
     /// Waits until all batches are written.
     fn encoder(&mut self) -> Result<Encoder> {
         self.batches = None;
-        let encoder = self.encoder.take().ok_or_else(|| Error::internal("rows after a failed write"))?;
+        let encoder =
+            self.encoder.take().ok_or_else(|| Error::internal("rows after a failed write"))?;
         encoder.join().unwrap_or_else(|payload| Err(damage::of_thread(payload, "an export")))
     }
 
@@ -116,7 +125,8 @@ pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> 
     for form in place.forms::<R>() {
         let path = place.dir.join(file_name(name, form));
         if is_ours::<R>(&path, form)? == Some(false) {
-            let why = "was not written by pagefold; move it away, or name another folder as [output] dir";
+            let why =
+                "was not written by pagefold; move it away, or name another folder as [output] dir";
             return Err(Error::new(Kind::Output, format!("{} {why}", path.display())));
         }
     }
@@ -158,7 +168,8 @@ fn has_columns(file: File, schema: &SchemaRef) -> bool {
     if BufReader::new(file.take(FIRST_LINE_BYTES_MAX)).read_until(b'\n', &mut line).is_err() {
         return false;
     }
-    let row: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_slice(&line).ok();
+    let row: Option<serde_json::Map<String, serde_json::Value>> =
+        serde_json::from_slice(&line).ok();
     let ours = |row: &serde_json::Map<String, serde_json::Value>| {
         row.keys().all(|key| schema.field_with_name(key).is_ok())
             || schema.fields().iter().all(|field| row.contains_key(field.name()))
@@ -173,5 +184,7 @@ pub fn is_aside<R: Exported>(name: &str) -> bool {
 
 /// Whether `name` is that of a temporary file of the table that is written as `table`.
 pub fn is_aside_as(table: &str, name: &str) -> bool {
-    [Form::Jsonl, Form::Parquet].iter().any(|form| name.starts_with(&format!(".{}.", file_name(table, *form))))
+    [Form::Jsonl, Form::Parquet]
+        .iter()
+        .any(|form| name.starts_with(&format!(".{}.", file_name(table, *form))))
 }

@@ -10,8 +10,8 @@ use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{
-    ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, LeaderRow, MemberRow, PageRow, PairRow,
-    SuccessorRow, UrlRow,
+    ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, LeaderRow, MemberRow, PageRow,
+    PairRow, SuccessorRow, UrlRow,
 };
 use crate::text::hash::BuildSeeded;
 use std::collections::{BTreeMap, HashMap};
@@ -58,14 +58,20 @@ impl Tables {
         let leaders = self.leaders.matching(contents);
         let (mut component_at, mut leader_at) = (0, 0);
         let key = |content: &Id| {
-            let component = find_after(&components, &mut component_at, *content).map_or(*content, |row| row.component);
-            let leader = find_after(&leaders, &mut leader_at, *content).map_or(component, |row| row.leader);
+            let component = find_after(&components, &mut component_at, *content)
+                .map_or(*content, |row| row.component);
+            let leader =
+                find_after(&leaders, &mut leader_at, *content).map_or(component, |row| row.leader);
             (component, leader)
         };
         let keys: Vec<(Id, Id)> = contents.iter().map(key).collect();
-        let clusters = self.clusters.matching(&sorted(keys.iter().map(|(component, _)| *component)));
+        let clusters =
+            self.clusters.matching(&sorted(keys.iter().map(|(component, _)| *component)));
         let found = |(content, key): (&Id, &(Id, Id))| {
-            let at = clusters.binary_search_by_key(key, transitions::key).ok().filter(|_| !content.is_none())?;
+            let at = clusters
+                .binary_search_by_key(key, transitions::key)
+                .ok()
+                .filter(|_| !content.is_none())?;
             Some((*content, at))
         };
         let of = contents.iter().zip(&keys).filter_map(found).collect();
@@ -91,7 +97,10 @@ impl Tables {
 const URL_BYTES_MAX: u64 = 1 << 25;
 
 /// Cuts `rows` where the URLs that they need, of `bytes` each, are too many for memory.
-pub(crate) fn by_url_bytes<T>(mut rows: &[T], bytes: impl Fn(&T) -> u64) -> impl Iterator<Item = &[T]> {
+pub(crate) fn by_url_bytes<T>(
+    mut rows: &[T],
+    bytes: impl Fn(&T) -> u64,
+) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let mut sum = 0;
         let mut fits = |row: &T| {
@@ -183,7 +192,8 @@ mod tests {
     /// fixed number of bytes; none is lost, and one that is larger stands alone.
     #[test]
     fn rows_are_cut_by_the_bytes_of_urls() {
-        let cut = |rows: &[u64]| by_url_bytes(rows, |bytes| *bytes).map(<[u64]>::len).collect::<Vec<_>>();
+        let cut =
+            |rows: &[u64]| by_url_bytes(rows, |bytes| *bytes).map(<[u64]>::len).collect::<Vec<_>>();
         let third = URL_BYTES_MAX / 3;
         assert_eq!(cut(&[third; 7]), [3, 3, 1]);
         assert_eq!(cut(&[1, 2 * URL_BYTES_MAX, 1, 1]), [1, 1, 2]);

@@ -50,13 +50,20 @@ pub(super) fn heirs(shared: &[Shared]) -> BTreeSet<(Id, Id)> {
         let best = of_after.entry(after).or_default();
         *best = (*best).max((pages, Reverse(before)));
     }
-    let mutual = |&(before, after): &(Id, Id)| of_before[&before].1.0 == after && of_after[&after].1.0 == before;
+    let mutual = |&(before, after): &(Id, Id)| {
+        of_before[&before].1.0 == after && of_after[&after].1.0 == before
+    };
     shared.iter().map(|shared| (shared.before, shared.after)).filter(mutual).collect()
 }
 
 /// Adds what happened to the clusters `before`, given the clusters `after` and all pages that any
 /// two of them share.
-pub(super) fn transitions(before: &[ClusterRow], after: &[ClusterRow], shared: &[Shared], events: &mut Vec<Event>) {
+pub(super) fn transitions(
+    before: &[ClusterRow],
+    after: &[ClusterRow],
+    shared: &[Shared],
+    events: &mut Vec<Event>,
+) {
     let mut sharing_before: BTreeMap<Id, u32> = BTreeMap::new();
     let mut sharing_after: BTreeMap<Id, u32> = BTreeMap::new();
     for shared in shared {
@@ -64,9 +71,17 @@ pub(super) fn transitions(before: &[ClusterRow], after: &[ClusterRow], shared: &
         *sharing_after.entry(shared.after).or_default() += 1;
     }
     let deleted = before.iter().filter(|row| !sharing_before.contains_key(&row.cluster));
-    events.extend(deleted.map(|row| Event { before: row.cluster, after: Id::NONE, change: "died" }));
+    events.extend(deleted.map(|row| Event {
+        before: row.cluster,
+        after: Id::NONE,
+        change: "died",
+    }));
     let created = after.iter().filter(|row| !sharing_after.contains_key(&row.cluster));
-    events.extend(created.map(|row| Event { before: Id::NONE, after: row.cluster, change: "born" }));
+    events.extend(created.map(|row| Event {
+        before: Id::NONE,
+        after: row.cluster,
+        change: "born",
+    }));
     for &Shared { before, after, .. } in shared {
         if sharing_after[&after] > 1 {
             events.push(Event { before, after, change: "merged" });
@@ -101,7 +116,17 @@ mod tests {
         let (cluster, representative) = (id(cluster), id(representative));
         let (component, leader) = (cluster, cluster);
         let (pages, contents, hosts, diameter) = (2, 1, 1, 0);
-        ClusterRow { component, leader, cluster, pages, contents, hosts, diameter, representative, diff: 1 }
+        ClusterRow {
+            component,
+            leader,
+            cluster,
+            pages,
+            contents,
+            hosts,
+            diameter,
+            representative,
+            diff: 1,
+        }
     }
 
     fn events(
@@ -109,12 +134,18 @@ mod tests {
         after: &[ClusterRow],
         shared: &[(u64, u64, u64)],
     ) -> Vec<(u64, u64, &'static str)> {
-        let shared =
-            shared.iter().map(|&(before, after, pages)| Shared { before: id(before), after: id(after), pages });
+        let shared = shared.iter().map(|&(before, after, pages)| Shared {
+            before: id(before),
+            after: id(after),
+            pages,
+        });
         let mut events = Vec::new();
         transitions(before, after, &shared.collect::<Vec<_>>(), &mut events);
         events.sort_unstable();
-        events.into_iter().map(|event| (event.before.high, event.after.high, event.change)).collect()
+        events
+            .into_iter()
+            .map(|event| (event.before.high, event.after.high, event.change))
+            .collect()
     }
 
     /// Heirs share most pages with each other. Of equal shares the least ClusterId wins, and the
@@ -122,8 +153,12 @@ mod tests {
     #[test]
     fn heirs_share_most() {
         let heirs = |shared: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
-            let shared = shared.iter().map(|&(b, a, pages)| Shared { before: id(b), after: id(a), pages });
-            heirs(&shared.collect::<Vec<_>>()).into_iter().map(|(before, after)| (before.high, after.high)).collect()
+            let shared =
+                shared.iter().map(|&(b, a, pages)| Shared { before: id(b), after: id(a), pages });
+            heirs(&shared.collect::<Vec<_>>())
+                .into_iter()
+                .map(|(before, after)| (before.high, after.high))
+                .collect()
         };
         assert_eq!(heirs(&[(1, 7, 3)]), [(1, 7)]);
         assert_eq!(heirs(&[(1, 7, 3), (2, 7, 4)]), [(2, 7)]);
@@ -147,7 +182,8 @@ mod tests {
         assert_eq!(events(&[row(1, 1), row(2, 2)], &[row(1, 1)], &[(1, 1, 3), (2, 1, 2)]), merged);
         let split = [(1, 1, "split"), (1, 2, "split")];
         assert_eq!(events(&[row(1, 1)], &[row(1, 1), row(2, 2)], &[(1, 1, 3), (1, 2, 2)]), split);
-        let larger = [(1, 1, "split"), (1, 2, "renamed"), (1, 2, "representative"), (1, 2, "split")];
+        let larger =
+            [(1, 1, "split"), (1, 2, "renamed"), (1, 2, "representative"), (1, 2, "split")];
         assert_eq!(events(&[row(1, 1)], &[row(1, 1), row(2, 2)], &[(1, 1, 2), (1, 2, 3)]), larger);
     }
 }

@@ -25,7 +25,9 @@ pub fn canonical(bytes: &[u8], http_charset: Option<&str>, address: &str) -> Opt
     for token in Tokens::of(page.as_bytes()) {
         match token {
             Token::Base(attributes) => base = base.or(attribute(attributes, b"href")),
-            Token::Link(attributes) if is_canonical(attributes) => named.extend(attribute(attributes, b"href")),
+            Token::Link(attributes) if is_canonical(attributes) => {
+                named.extend(attribute(attributes, b"href"))
+            }
             Token::Link(_) | Token::Title(_) | Token::Open(Tag::Body, _) => {}
             Token::Text(written) if written.trim_ascii().is_empty() => {}
             // The body has begun.
@@ -40,13 +42,15 @@ pub fn canonical(bytes: &[u8], http_charset: Option<&str>, address: &str) -> Opt
 }
 
 fn is_canonical(attributes: &[u8]) -> bool {
-    attribute(attributes, b"rel")
-        .is_some_and(|rel| rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical")))
+    attribute(attributes, b"rel").is_some_and(|rel| {
+        rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
+    })
 }
 
 /// The value of an attribute, with its entities decoded; none if it is empty.
 fn attribute(attributes: &[u8], name: &[u8]) -> Option<String> {
-    let (_, written) = Attributes::of(attributes).find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+    let (_, written) =
+        Attributes::of(attributes).find(|(found, _)| found.eq_ignore_ascii_case(name))?;
     let mut value = Vec::new();
     entities::append(&mut value, written, false);
     Some(String::from_utf8_lossy(value.trim_ascii()).into_owned()).filter(|value| !value.is_empty())
@@ -66,12 +70,21 @@ mod tests {
     fn links() {
         for (page, wanted) in [
             ("<link rel=canonical href=https://b.example/x>", "https://b.example/x"),
-            ("<html><head>\n<LINK HREF='other' REL=\"Canonical\"/></head>", "https://a.example/dir/other"),
-            ("<link href='/x?a=1&amp;b=2' rel='nofollow canonical'>", "https://a.example/x?a=1&b=2"),
+            (
+                "<html><head>\n<LINK HREF='other' REL=\"Canonical\"/></head>",
+                "https://a.example/dir/other",
+            ),
+            (
+                "<link href='/x?a=1&amp;b=2' rel='nofollow canonical'>",
+                "https://a.example/x?a=1&b=2",
+            ),
             ("<base href=/up/><link rel=canonical href=x>", "https://a.example/up/x"),
             ("<link rel=canonical href=x><base href=/up/>", "https://a.example/up/x"),
             ("<link rel=canonical href=x><link rel=canonical href=x>", "https://a.example/dir/x"),
-            ("<meta charset=utf-8><script>'<p>'</script><link rel=canonical href=//c.example/>", "https://c.example/"),
+            (
+                "<meta charset=utf-8><script>'<p>'</script><link rel=canonical href=//c.example/>",
+                "https://c.example/",
+            ),
         ] {
             assert_eq!(of(page).as_deref(), Some(wanted), "{page}");
         }

@@ -31,9 +31,13 @@ pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
 }
 
 /// The text of `bytes`, and the charset that they were decoded from.
-pub fn decode_as<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> (Cow<'a, str>, &'static Encoding) {
-    let as_is =
-        |encoding: &'static Encoding, bytes: &'a [u8]| (encoding.decode_without_bom_handling(bytes).0, encoding);
+pub fn decode_as<'a>(
+    bytes: &'a [u8],
+    http_charset: Option<&str>,
+) -> (Cow<'a, str>, &'static Encoding) {
+    let as_is = |encoding: &'static Encoding, bytes: &'a [u8]| {
+        (encoding.decode_without_bom_handling(bytes).0, encoding)
+    };
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(bytes) {
         return as_is(encoding, &bytes[mark_bytes..]);
     }
@@ -45,12 +49,15 @@ pub fn decode_as<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> (Cow<'a, st
     // A crawl may have cut the page within its last character. ISO-2022-JP is ASCII by its bytes,
     // except for its escapes.
     if valid_bytes + 4 > bytes.len() && is_cut_utf8(&bytes[valid_bytes..]) {
-        let escapes = memchr(0x1B, bytes).is_some() && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
+        let escapes =
+            memchr(0x1B, bytes).is_some() && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
         return as_is(if escapes { ISO_2022_JP } else { UTF_8 }, bytes);
     }
     let meta = declared(bytes);
     let http_first = http.filter(|http| !http.is_single_byte() || meta.is_none());
-    if let Some(found) = http_first.and_then(|encoding| Some((decoded(bytes, encoding, 0)?, encoding))) {
+    if let Some(found) =
+        http_first.and_then(|encoding| Some((decoded(bytes, encoding, 0)?, encoding)))
+    {
         return found;
     }
     let not_ascii = bytes.iter().filter(|byte| !byte.is_ascii()).count();
@@ -75,12 +82,17 @@ fn labelled(label: &[u8]) -> Option<&'static Encoding> {
 
 /// Whether the bytes after the last whole character are the beginning of one more.
 fn is_cut_utf8(rest: &[u8]) -> bool {
-    str::from_utf8(rest).map_or_else(|error| error.valid_up_to() == 0 && error.error_len().is_none(), |_| true)
+    str::from_utf8(rest)
+        .map_or_else(|error| error.valid_up_to() == 0 && error.error_len().is_none(), |_| true)
 }
 
 /// `bytes` in `encoding`, unless that damages more than `damaged_max` characters. The last
 /// character may be cut.
-fn decoded<'a>(bytes: &'a [u8], encoding: &'static Encoding, damaged_max: usize) -> Option<Cow<'a, str>> {
+fn decoded<'a>(
+    bytes: &'a [u8],
+    encoding: &'static Encoding,
+    damaged_max: usize,
+) -> Option<Cow<'a, str>> {
     if (encoding == UTF_16LE || encoding == UTF_16BE) && !looks_like_utf_16(bytes) {
         return None;
     }
@@ -102,7 +114,8 @@ fn looks_like_utf_16(bytes: &[u8]) -> bool {
 /// The byte order of UTF-16 without a mark, by the places of the zero bytes in its markup.
 fn utf_16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = &bytes[..bytes.len().min(MARKUP_BYTES)];
-    let zeros_at = |parity: usize| start.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
+    let zeros_at =
+        |parity: usize| start.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros_at(0), zeros_at(1));
     let is_most = |zeros: usize| zeros * 5 > start.len() && zeros > 1;
     match (is_most(even), is_most(odd)) {
@@ -116,7 +129,10 @@ fn utf_16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
 /// charset=x">`, `<?xml ... encoding="x"?>`.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes[..bytes.len().min(DECLARATION_BYTES_MAX)].to_ascii_lowercase();
-    let xml = start.trim_ascii_start().strip_prefix(b"<?xml").map(|rest| rest.split(|byte| *byte == b'>').next());
+    let xml = start
+        .trim_ascii_start()
+        .strip_prefix(b"<?xml")
+        .map(|rest| rest.split(|byte| *byte == b'>').next());
     let xml = xml.flatten().and_then(|declaration| label_behind(declaration, b"encoding"));
     let metas = memmem::find_iter(&start, b"<meta");
     let mut metas = metas.filter_map(|at| start[at..].split(|byte| *byte == b'>').next());
@@ -131,8 +147,9 @@ fn label_behind(tag: &[u8], word: &[u8]) -> Option<&'static Encoding> {
         let rest = tag[at + word.len()..].trim_ascii_start().strip_prefix(b"=")?;
         let rest = rest.trim_ascii_start();
         let rest = rest.strip_prefix(b"\"").or(rest.strip_prefix(b"'")).unwrap_or(rest);
-        let label =
-            rest.split(|byte| matches!(byte, b'"' | b'\'' | b';' | b'/') || byte.is_ascii_whitespace()).next()?;
+        let label = rest
+            .split(|byte| matches!(byte, b'"' | b'\'' | b';' | b'/') || byte.is_ascii_whitespace())
+            .next()?;
         labelled(label)
     })
 }
@@ -170,13 +187,18 @@ mod tests {
     use encoding_rs::{BIG5, EUC_JP, EUC_KR, SHIFT_JIS};
 
     const SIMPLIFIED: &str = "今天上午，市气象台发布了大风蓝色预警信号，请市民注意防范，减少外出。";
-    const TRADITIONAL: &str = "今天上午，市氣象臺發布了大風藍色預警信號，請市民注意防範，減少外出。";
+    const TRADITIONAL: &str =
+        "今天上午，市氣象臺發布了大風藍色預警信號，請市民注意防範，減少外出。";
     const JAPANESE: &str = "きょうの午前、気象台は強風注意報を発表しました。外出を控えてください。";
     const KOREAN: &str = "오늘 오전 기상청은 강풍주의보를 발표했습니다. 외출을 삼가시기 바랍니다.";
 
     fn page(label: &str, text: &str) -> String {
-        let meta = if label.is_empty() { String::new() } else { format!("<meta charset=\"{label}\">") };
-        format!("<!DOCTYPE html><html><head>{meta}<title>x</title></head><body><p>{}</p></body></html>", text.repeat(8))
+        let meta =
+            if label.is_empty() { String::new() } else { format!("<meta charset=\"{label}\">") };
+        format!(
+            "<!DOCTYPE html><html><head>{meta}<title>x</title></head><body><p>{}</p></body></html>",
+            text.repeat(8)
+        )
     }
 
     fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -198,17 +220,29 @@ mod tests {
             (UTF_8, "utf-8", SIMPLIFIED),
         ];
         for (encoding, label, text) in cases {
-            for (meta, http) in
-                [(label, None), ("", Some(label)), ("", None), (label, Some(label)), (label, Some("utf-8"))]
-            {
+            for (meta, http) in [
+                (label, None),
+                ("", Some(label)),
+                ("", None),
+                (label, Some(label)),
+                (label, Some("utf-8")),
+            ] {
                 let page = page(meta, text);
                 let (bytes, _, has_errors) = encoding.encode(&page);
                 assert!(!has_errors);
-                assert_eq!(decode(&bytes, http), page, "{label} declared by meta {meta:?}, http {http:?}");
+                assert_eq!(
+                    decode(&bytes, http),
+                    page,
+                    "{label} declared by meta {meta:?}, http {http:?}"
+                );
             }
             // Apache's default carries no information.
             let page = page(label, text);
-            assert_eq!(decode(&encoding.encode(&page).0, Some("ISO-8859-1")), page, "{label} against iso-8859-1");
+            assert_eq!(
+                decode(&encoding.encode(&page).0, Some("ISO-8859-1")),
+                page,
+                "{label} against iso-8859-1"
+            );
         }
     }
 
@@ -250,7 +284,15 @@ mod tests {
     #[test]
     fn false_labels() {
         let page = page("", SIMPLIFIED);
-        for label in ["utf-16le", "hz-gb-2312", "iso-2022-kr", "no-such-charset", "", "x-user-defined", "shift_jis"] {
+        for label in [
+            "utf-16le",
+            "hz-gb-2312",
+            "iso-2022-kr",
+            "no-such-charset",
+            "",
+            "x-user-defined",
+            "shift_jis",
+        ] {
             assert_eq!(decode(page.as_bytes(), Some(label)), page, "{label}");
         }
         let bytes = GB18030.encode(&page).0;

@@ -17,8 +17,9 @@ const BARE: [&[u8]; 7] = [b"nbsp", b"amp", b"lt", b"gt", b"quot", b"copy", b"reg
 
 /// The usual meaning of the C1 controls in a numeric entity: windows-1252, 0x80 to 0x9F (0: none).
 const WINDOWS_1252: [u16; 32] = [
-    0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0, 0,
-    0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178,
+    0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039,
+    0x0152, 0, 0x017D, 0, 0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC,
+    0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178,
 ];
 
 /// Appends `written` to `text`. With `keep_lines` a line break stays; otherwise all white space
@@ -122,17 +123,16 @@ mod tests {
     #[test]
     fn table_ascends() {
         assert!(ENTITIES.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(
-            ENTITIES
-                .iter()
-                .all(|(name, code)| name.len() <= ENTITY_BYTES_MAX && char::from_u32(u32::from(*code)).is_some())
-        );
+        assert!(ENTITIES.iter().all(|(name, code)| name.len() <= ENTITY_BYTES_MAX
+            && char::from_u32(u32::from(*code)).is_some()));
     }
 
     /// A character is the same by name, by number in either radix, and as itself.
     #[test]
     fn one_character_however_written() {
-        for written in ["caf\u{e9}", "caf&eacute;", "caf&#233;", "caf&#xE9;", "caf&#XE9;", "caf&#0233;"] {
+        for written in
+            ["caf\u{e9}", "caf&eacute;", "caf&#233;", "caf&#xE9;", "caf&#XE9;", "caf&#0233;"]
+        {
             assert_eq!(read(written, false), "caf\u{e9}", "{written}");
         }
         assert_eq!(read("&ldquo;&#147;\u{201c}", false), "\u{201c}\u{201c}\u{201c}");

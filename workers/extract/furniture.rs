@@ -80,8 +80,11 @@ pub fn is_furniture(line: &[u8]) -> bool {
         rest = stripped;
     }
     // With a full stop inside it is prose with such a beginning.
-    let is_prose = memmem::find(rest, "。".as_bytes()).is_some() || memmem::find(rest, b". ").is_some();
-    !is_prose && (begins_with_date(rest) || BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning.as_bytes())))
+    let is_prose =
+        memmem::find(rest, "。".as_bytes()).is_some() || memmem::find(rest, b". ").is_some();
+    !is_prose
+        && (begins_with_date(rest)
+            || BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning.as_bytes())))
 }
 
 /// Whether a line begins with a day such as `2024-01-03`, `2024/1/3` or `2024年1月3日`.

@@ -80,7 +80,8 @@ impl Hints {
 fn shape_with(shape: u32, value: &[u8]) -> u32 {
     // FNV-1a.
     let letters = value.iter().filter(|byte| !byte.is_ascii_digit());
-    letters.fold(shape ^ 0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    letters
+        .fold(shape ^ 0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 const VALUE_BYTES_MAX: usize = 256;
@@ -95,8 +96,8 @@ fn is_slug(tag: Tag, id: &[u8]) -> bool {
 
 fn role(value: &[u8]) -> Hints {
     match value {
-        b"navigation" | b"menu" | b"menubar" | b"complementary" | b"dialog" | b"alertdialog" | b"banner"
-        | b"contentinfo" | b"search" | b"toolbar" | b"tablist" => Hints::HIDDEN,
+        b"navigation" | b"menu" | b"menubar" | b"complementary" | b"dialog" | b"alertdialog"
+        | b"banner" | b"contentinfo" | b"search" | b"toolbar" | b"tablist" => Hints::HIDDEN,
         b"main" | b"article" => Hints::POSITIVE.with(Hints::EXCUSED),
         b"comment" => Hints::OTHERS,
         _ => Hints::NONE,
@@ -106,10 +107,15 @@ fn role(value: &[u8]) -> Hints {
 fn style(value: &[u8]) -> Hints {
     let mut declarations = value.split(|byte| *byte == b';').map(|declaration| {
         let mut sides = declaration.splitn(2, |byte| *byte == b':');
-        (sides.next().unwrap_or_default().trim_ascii(), sides.next().unwrap_or_default().trim_ascii())
+        (
+            sides.next().unwrap_or_default().trim_ascii(),
+            sides.next().unwrap_or_default().trim_ascii(),
+        )
     });
     let hides = declarations.any(|(property, value)| {
-        let starts = |word: &[u8]| value.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+        let starts = |word: &[u8]| {
+            value.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
         property.eq_ignore_ascii_case(b"display") && starts(b"none")
             || property.eq_ignore_ascii_case(b"visibility") && starts(b"hidden")
     });
@@ -126,7 +132,10 @@ const WORDS: [(Hints, &str); 6] = [
          supplemental agegate pagination pager popup dialog modal copyright hotnews ^hot$ toolbar navbar navi login \
          cookie subscribe newsletter qrcode mbx side- -side crumb ^toc langs lang-",
     ),
-    (Hints::EXCUSED, "article body column content main shadow text entry post zoom endtext artibody footnote"),
+    (
+        Hints::EXCUSED,
+        "article body column content main shadow text entry post zoom endtext artibody footnote",
+    ),
     (
         Hints::POSITIVE,
         "article body content entry hentry h-entry main page post text blog story zoom detail zhengwen neirong artibody \
@@ -166,7 +175,11 @@ fn matcher() -> Option<&'static Matcher> {
         for (hints, list) in WORDS {
             for written in list.split_ascii_whitespace() {
                 let needle = written.trim_start_matches('^').trim_end_matches('$');
-                words.push(HintWord { hints, must_begin: written.starts_with('^'), must_end: written.ends_with('$') });
+                words.push(HintWord {
+                    hints,
+                    must_begin: written.starts_with('^'),
+                    must_end: written.ends_with('$'),
+                });
                 needles.push(needle);
             }
         }
@@ -187,11 +200,14 @@ fn words(value: &[u8]) -> Hints {
     let mut hints = Hints::NONE;
     for found in matcher.automaton.find_overlapping_iter(value) {
         let word = &matcher.words[found.pattern().as_usize()];
-        if (!word.must_begin || is_edge(value, found.start())) && (!word.must_end || is_edge(value, found.end())) {
+        if (!word.must_begin || is_edge(value, found.start()))
+            && (!word.must_end || is_edge(value, found.end()))
+        {
             hints = hints.with(word.hints);
         }
     }
-    let names_others = hints.any(Hints::UNLIKELY) && value.split(u8::is_ascii_whitespace).any(names_others);
+    let names_others =
+        hints.any(Hints::UNLIKELY) && value.split(u8::is_ascii_whitespace).any(names_others);
     if names_others { hints.with(Hints::OTHERS) } else { hints }
 }
 
@@ -206,8 +222,9 @@ const BESIDE_OTHERS: &str = "post posts article articles content contents news s
 /// Whether a name such as `related-posts`, `comment_12` or `articleComments` says that all inside
 /// is of others. `comments-open` and `main-comments` do not: they have a word that may say more.
 fn names_others(name: &[u8]) -> bool {
-    let is_one_of =
-        |list: &str, part: &[u8]| list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part));
+    let is_one_of = |list: &str, part: &[u8]| {
+        list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
+    };
     let mut found = false;
     for part in name_parts(name) {
         let known = is_one_of(OTHERS, part);
@@ -228,7 +245,9 @@ fn name_parts(name: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Whether a word may begin or end at `at`: at either end, beside a non-letter, or at the hump of
 /// camelCase.
 fn is_edge(value: &[u8], at: usize) -> bool {
-    let (Some(before), Some(behind)) = (at.checked_sub(1).and_then(|at| value.get(at)), value.get(at)) else {
+    let (Some(before), Some(behind)) =
+        (at.checked_sub(1).and_then(|at| value.get(at)), value.get(at))
+    else {
         return true;
     };
     !before.is_ascii_alphabetic()
@@ -245,10 +264,19 @@ mod tests {
     #[test]
     fn names_of_others() {
         let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;
-        for class in ["comments", "comment_12", "relatedPosts", "x articleComments", "reply-list", "pinglun"] {
+        for class in
+            ["comments", "comment_12", "relatedPosts", "x articleComments", "reply-list", "pinglun"]
+        {
             assert!(of(class).any(Hints::OTHERS), "{class}");
         }
-        for class in ["comments-open", "main-comments", "article-body", "commented code", "unrelated", "no-reply"] {
+        for class in [
+            "comments-open",
+            "main-comments",
+            "article-body",
+            "commented code",
+            "unrelated",
+            "no-reply",
+        ] {
             assert!(!of(class).any(Hints::OTHERS), "{class}");
         }
     }

@@ -19,7 +19,11 @@ pub fn text(page: &[u8]) -> (Vec<u8>, u64) {
                 steps += written.len() as u64;
                 entities::append(&mut text, written, preformatted > 0);
             }
-            Token::Title(_) | Token::Link(_) | Token::Base(_) | Token::Anchor(_) | Token::AnchorEnd => {}
+            Token::Title(_)
+            | Token::Link(_)
+            | Token::Base(_)
+            | Token::Anchor(_)
+            | Token::AnchorEnd => {}
             Token::Break => end_line(&mut text),
             Token::Open(tag, _) => {
                 end_line(&mut text);

@@ -49,7 +49,8 @@ pub fn of(page: &Page) -> Found {
     let mut steps = STEPS_FOR_OTHERS * size;
     let mut little = None;
     let others = others::of(page);
-    let has_others = others.replies.contains(&true) || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
+    let has_others = others.replies.contains(&true)
+        || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
     for (strictness, with_others) in
         [(Strictness::Strict, false), (Strictness::Loose, false), (Strictness::Loose, true)]
     {
@@ -69,17 +70,24 @@ pub fn of(page: &Page) -> Found {
                 drop_teasers(page, &sums, &mut clutter, &others.teasers, chosen);
             }
             let inside = inside(page, chosen);
-            let all = chosen_blocks(page, |block| inside[block.node as usize] && !dropped[block.node as usize]);
+            let all = chosen_blocks(page, |block| {
+                inside[block.node as usize] && !dropped[block.node as usize]
+            });
             end = all.get(others::before_others(page, &all)).map_or(end, |block| block.start);
         }
         let kept = kept(page, &sums, clutter, chosen, best);
         let blocks = chosen_blocks(page, |block| kept[block.node as usize] && block.start < end);
         let blocks = without_furniture(page, blocks);
-        let is_named = [best, chosen].iter().any(|at| score::is_whole(&page.nodes[*at]) && sums[*at].marks > 0);
+        let is_named = [best, chosen]
+            .iter()
+            .any(|at| score::is_whole(&page.nodes[*at]) && sums[*at].marks > 0);
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
             return Found { text: join(page, &blocks), is_gathered: false, steps };
         }
-        if little.is_none() && bytes(&blocks) >= LITTLE_BYTES_MIN && blocks.iter().any(|block| block.marks > 0) {
+        if little.is_none()
+            && bytes(&blocks) >= LITTLE_BYTES_MIN
+            && blocks.iter().any(|block| block.marks > 0)
+        {
             little = Some(blocks);
         }
     }
@@ -119,9 +127,15 @@ fn without_furniture(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
     let is_site = |block: &Block| !block.in_heading && furniture::is_furniture(page.text_of(block));
     let is_title = |block: &Block| {
         let text = page.text_of(block);
-        text.len() >= TITLE_BYTES_MIN && text.len() <= page.title.len() && memmem::find(&page.title, text).is_some()
+        text.len() >= TITLE_BYTES_MIN
+            && text.len() <= page.title.len()
+            && memmem::find(&page.title, text).is_some()
     };
-    let head = blocks.iter().take(SITE_LINES_MAX).take_while(|block| is_site(block) || is_title(block)).count();
+    let head = blocks
+        .iter()
+        .take(SITE_LINES_MAX)
+        .take_while(|block| is_site(block) || is_title(block))
+        .count();
     let tail = blocks.iter().rev().take(SITE_LINES_MAX).take_while(|block| is_site(block)).count();
     if head + tail < blocks.len() {
         blocks.truncate(blocks.len() - tail);
@@ -154,8 +168,10 @@ fn kept(page: &Page, sums: &[Sum], dropped: Vec<bool>, chosen: usize, best: usiz
         let parent = nodes[at].parent as usize;
         if at != chosen {
             let is_sibling = parent == siblings_of && parent != 0 && !removed[at];
-            inside[at] = inside[parent] || is_sibling && belongs(&nodes[at], &sums[at], sums[best].score);
-            removed[at] |= removed[parent] || inside[at] && is_clutter(&nodes[at], &sums[at], sums[chosen].bytes);
+            inside[at] =
+                inside[parent] || is_sibling && belongs(&nodes[at], &sums[at], sums[best].score);
+            removed[at] |= removed[parent]
+                || inside[at] && is_clutter(&nodes[at], &sums[at], sums[chosen].bytes);
         }
     }
     inside.iter().zip(removed).map(|(inside, removed)| *inside && !removed).collect()
@@ -189,7 +205,8 @@ fn drop_teasers(page: &Page, sums: &[Sum], dropped: &mut [bool], teasers: &[bool
         let parent = nodes[at].parent as usize;
         inside[at] = inside[parent] && !teasers[at] && !dropped[at];
         if inside[parent] && teasers[at] && !dropped[at] {
-            (bytes, good, marks) = (bytes + sums[at].bytes, good + sums[at].good_bytes, marks + sums[at].marks);
+            (bytes, good, marks) =
+                (bytes + sums[at].bytes, good + sums[at].good_bytes, marks + sums[at].marks);
             found.push(at);
         }
     }
@@ -210,18 +227,27 @@ fn drop_teasers(page: &Page, sums: &[Sum], dropped: &mut [bool], teasers: &[bool
 fn belongs(node: &Node, sum: &Sum, best_score: i64) -> bool {
     let scores = sum.score * 5 >= best_score.max(50 * 7200);
     let reads = node.tag == Tag::Paragraph
-        && (sum.bytes > 120 && !sum.is_linked_over(25) || sum.bytes > 30 && sum.link_bytes == 0 && sum.marks > 0);
+        && (sum.bytes > 120 && !sum.is_linked_over(25)
+            || sum.bytes > 30 && sum.link_bytes == 0 && sum.marks > 0);
     reads || scores && !node.hints.any(Hints::NEGATIVE) && !sum.is_linked_over(25)
 }
 
 /// Whether an element inside the main text is not part of it: menus, link lists, boxes.
 fn is_clutter(node: &Node, sum: &Sum, chosen_bytes: u64) -> bool {
     let is_small = sum.bytes * 2 < chosen_bytes;
-    let is_negative = node.hints.any(Hints::NEGATIVE) && !node.hints.any(Hints::POSITIVE.with(Hints::BODY));
+    let is_negative =
+        node.hints.any(Hints::NEGATIVE) && !node.hints.any(Hints::POSITIVE.with(Hints::BODY));
     match node.tag {
         Tag::List | Tag::Definitions => is_negative && sum.is_linked_over(20),
         Tag::Table => is_small && sum.is_linked_over(40),
-        Tag::Div | Tag::Section | Tag::Form | Tag::Header | Tag::Cell | Tag::Article | Tag::Figure | Tag::Quote => {
+        Tag::Div
+        | Tag::Section
+        | Tag::Form
+        | Tag::Header
+        | Tag::Cell
+        | Tag::Article
+        | Tag::Figure
+        | Tag::Quote => {
             is_small
                 && (is_negative && (sum.is_linked_over(10) || sum.marks < 2)
                     || sum.is_linked_over(40)

@@ -163,7 +163,8 @@ fn counted_html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> 
         }
     };
     // The page is UTF-8 and is cut only at ASCII, so its text is UTF-8.
-    let text = String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let text = String::from_utf8(text)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     (finished(text, flags), steps)
 }
 

@@ -157,7 +157,8 @@ pub fn of(page: &Page) -> Others {
             if is_first {
                 thread[parent] = form;
             }
-            replies[at] = thread[parent] == form && (!is_first || lines[at].has_floor() && lines[at].floor.1 > 1);
+            replies[at] = thread[parent] == form
+                && (!is_first || lines[at].has_floor() && lines[at].floor.1 > 1);
         } else if posts[at] == 0 && lines[at].is_teaser(page, node.tag) {
             let (first, count) = &mut runs[parent];
             if *count == 0 {
@@ -206,7 +207,8 @@ const AGO: [&str; 14] = [
     "week",
     "month",
 ];
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// Whether a line has a clock, a day or `3 hours ago`.
 fn says_time(line: &str) -> bool {
@@ -217,18 +219,22 @@ fn says_time(line: &str) -> bool {
         let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         at = start + digits;
         let behind = &line[at..];
-        let two_digits = behind.get(1..3).is_some_and(|two| two.bytes().all(|byte| byte.is_ascii_digit()));
+        let two_digits =
+            behind.get(1..3).is_some_and(|two| two.bytes().all(|byte| byte.is_ascii_digit()));
         let is_clock = digits <= 2 && behind.starts_with(':') && two_digits;
         let is_day = digits <= 2 && behind.starts_with('月') && behind.contains('日');
         if is_clock || is_day || furniture::begins_with_date(&bytes[start..]) {
             return true;
         }
         let word = behind.trim_start().trim_start_matches("个");
-        if AGO.iter().any(|ago| word.starts_with(ago) && (!ago.is_ascii() || word.contains(" ago"))) {
+        if AGO.iter().any(|ago| word.starts_with(ago) && (!ago.is_ascii() || word.contains(" ago")))
+        {
             return true;
         }
         // `5 March 2024` and `March 5, 2024`.
-        let is_month = |word: &str| word.get(..3).is_some_and(|start| MONTHS.contains(&&*start.to_ascii_lowercase()));
+        let is_month = |word: &str| {
+            word.get(..3).is_some_and(|start| MONTHS.contains(&&*start.to_ascii_lowercase()))
+        };
         let before = line[..start].trim_end().rsplit(' ').next().unwrap_or_default();
         if digits <= 2 && (is_month(word) || is_month(before)) && has_year(line) {
             return true;
@@ -243,8 +249,18 @@ fn has_year(line: &str) -> bool {
 }
 
 const BUTTONS: [&str; 7] = ["回复", "回覆", "引用", "举报", "舉報", "回帖", "檢舉"];
-const BUTTONS_LATIN: [&str; 10] =
-    ["reply", "quote", "report", "with", "like", "share", "edit", "permalink", "upvote", "downvote"];
+const BUTTONS_LATIN: [&str; 10] = [
+    "reply",
+    "quote",
+    "report",
+    "with",
+    "like",
+    "share",
+    "edit",
+    "permalink",
+    "upvote",
+    "downvote",
+];
 /// A longer line with a time and `#2` is about something.
 const FLOOR_LINE_BYTES_MAX: usize = 48;
 /// What the second, third and fourth floor are called.
@@ -253,7 +269,8 @@ const FLOORS: [&str; 3] = ["沙发", "板凳", "地板"];
 /// Whether a line has a button to reply, and the floor that it names.
 fn reply_marks(line: &str) -> (bool, Option<u32>) {
     // Hardly any line has one of these, and words take long to look at.
-    let is_latin = |part: &[u8]| part.eq_ignore_ascii_case(b"eply") || part.eq_ignore_ascii_case(b"uote");
+    let is_latin =
+        |part: &[u8]| part.eq_ignore_ascii_case(b"eply") || part.eq_ignore_ascii_case(b"uote");
     let chinese = ['回', '引', '举', '舉', '檢', '楼', '樓', '沙', '板'];
     let may_have_mark = line.contains('#')
         || line.len() <= HEADING_BYTES_MAX && line.as_bytes().windows(4).any(is_latin)
@@ -261,10 +278,13 @@ fn reply_marks(line: &str) -> (bool, Option<u32>) {
     if !may_have_mark {
         return (false, None);
     }
-    let words =
-        || line.split(|c: char| c.is_whitespace() || "|·/()（）[]【】:：".contains(c)).filter(|w| !w.is_empty());
+    let words = || {
+        line.split(|c: char| c.is_whitespace() || "|·/()（）[]【】:：".contains(c))
+            .filter(|w| !w.is_empty())
+    };
     // `#2` is also part of titles, so the line must have hardly more than a time besides.
-    let is_short = words().nth(1).is_none() || line.len() <= FLOOR_LINE_BYTES_MAX && says_time(line);
+    let is_short =
+        words().nth(1).is_none() || line.len() <= FLOOR_LINE_BYTES_MAX && says_time(line);
     let mut floor = None;
     let mut button = false;
     for word in words() {
@@ -273,7 +293,8 @@ fn reply_marks(line: &str) -> (bool, Option<u32>) {
     }
     // In English such words are also words of titles, so the line must have nothing else.
     let is_button = |word: &str| BUTTONS_LATIN.iter().any(|known| known.eq_ignore_ascii_case(word));
-    let replies = |word: &str| ["reply", "quote"].iter().any(|known| known.eq_ignore_ascii_case(word));
+    let replies =
+        |word: &str| ["reply", "quote"].iter().any(|known| known.eq_ignore_ascii_case(word));
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     button |= words().any(replies) && words().all(|word| is_button(word) || is_number(word));
     (button, floor)
@@ -288,7 +309,8 @@ fn floor_of(word: &str) -> Option<u32> {
         Some(number) => number,
         None => word.trim_start_matches('第').strip_suffix(['楼', '樓', '#'])?,
     };
-    let is_number = (1..=5).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        (1..=5).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| number.parse().ok()).flatten()
 }
 

@@ -75,7 +75,9 @@ pub fn dropped(page: &Page, strictness: Strictness, replies: Option<&[bool]>) ->
 /// Whether an element's name says that its text is of others. In a table it may be the name of a
 /// column, and that of the whole page only says what else is there.
 fn names_others(node: &Node) -> bool {
-    node.hints.any(Hints::OTHERS) && !node.hints.any(Hints::BODY) && (!holds_text(node.tag) || node.tag == Tag::Article)
+    node.hints.any(Hints::OTHERS)
+        && !node.hints.any(Hints::BODY)
+        && (!holds_text(node.tag) || node.tag == Tag::Article)
 }
 
 fn is_dropped(node: &Node, strictness: Strictness) -> bool {
@@ -85,7 +87,9 @@ fn is_dropped(node: &Node, strictness: Strictness) -> bool {
     }
     // ASP.NET puts whole pages into one form.
     let hidden = hints.any(Hints::HIDDEN) && node.tag != Tag::Form;
-    let unlikely = hints.any(Hints::UNLIKELY) && !hints.any(Hints::EXCUSED.with(Hints::BODY)) && !holds_text(node.tag);
+    let unlikely = hints.any(Hints::UNLIKELY)
+        && !hints.any(Hints::EXCUSED.with(Hints::BODY))
+        && !holds_text(node.tag);
     match strictness {
         Strictness::Strict => hidden || unlikely,
         Strictness::Loose => hidden,
@@ -97,7 +101,14 @@ fn is_dropped(node: &Node, strictness: Strictness) -> bool {
 fn holds_text(tag: Tag) -> bool {
     matches!(
         tag,
-        Tag::Body | Tag::Article | Tag::Main | Tag::Table | Tag::Row | Tag::Cell | Tag::Paragraph | Tag::Heading
+        Tag::Body
+            | Tag::Article
+            | Tag::Main
+            | Tag::Table
+            | Tag::Row
+            | Tag::Cell
+            | Tag::Paragraph
+            | Tag::Heading
     )
 }
 
@@ -154,7 +165,15 @@ pub fn is_paragraph(block: &Block) -> bool {
 
 /// Elements that are a paragraph themselves: their text counts for the element around them.
 fn is_leaf(tag: Tag) -> bool {
-    matches!(tag, Tag::Paragraph | Tag::Preformatted | Tag::Quote | Tag::Heading | Tag::Figure | Tag::Definition)
+    matches!(
+        tag,
+        Tag::Paragraph
+            | Tag::Preformatted
+            | Tag::Quote
+            | Tag::Heading
+            | Tag::Figure
+            | Tag::Definition
+    )
 }
 
 /// Weighs the score of each element by its name, its words and its links, and returns the best;
@@ -167,7 +186,8 @@ pub fn best(page: &Page, sums: &mut [Sum], strictness: Strictness) -> Option<usi
         if sum.score <= 0 {
             continue;
         }
-        let words = word_points(node.hints) * POINT / if strictness == Strictness::Strict { 1 } else { 2 };
+        let words =
+            word_points(node.hints) * POINT / if strictness == Strictness::Strict { 1 } else { 2 };
         let score = sum.score + tag_points(node.tag) * POINT + words.min(sum.score);
         sum.score = share(score, sum.bytes + 1 - sum.link_bytes, sum.bytes + 1);
         if node.tag == Tag::Body {
@@ -286,9 +306,18 @@ fn gains(inner: Choice<'_>, outer: Choice<'_>, levels: u32, best_score: i64) -> 
     }
     let is_part = matches!(
         inner.node.tag,
-        Tag::Row | Tag::Cell | Tag::Item | Tag::List | Tag::Table | Tag::Definitions | Tag::Definition | Tag::Paragraph
+        Tag::Row
+            | Tag::Cell
+            | Tag::Item
+            | Tag::List
+            | Tag::Table
+            | Tag::Definitions
+            | Tag::Definition
+            | Tag::Paragraph
     );
     let added_paragraphs = outer.sum.paragraphs - inner.sum.paragraphs;
     is_part && added_paragraphs > 1
-        || added_paragraphs > 0 && outer.sum.score * 4 >= best_score * 3 && !outer.node.hints.any(Hints::NEGATIVE)
+        || added_paragraphs > 0
+            && outer.sum.score * 4 >= best_score * 3
+            && !outer.node.hints.any(Hints::NEGATIVE)
 }

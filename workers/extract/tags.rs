@@ -183,8 +183,20 @@ mod tests {
         assert_eq!(Element::named(b"BlockQuote"), Element::Block(Tag::Quote));
         assert_eq!(Element::named(b"h6"), Element::Block(Tag::Heading));
         assert_eq!(Element::named(b"sCript"), Element::Skipped(Skipped::Script));
-        for other in [&b""[..], b"h7", b"pp", b"articles", b"main-content", b"a-name-longer-than-any-element"] {
-            assert_eq!(Element::named(other), Element::Inline, "{}", String::from_utf8_lossy(other));
+        for other in [
+            &b""[..],
+            b"h7",
+            b"pp",
+            b"articles",
+            b"main-content",
+            b"a-name-longer-than-any-element",
+        ] {
+            assert_eq!(
+                Element::named(other),
+                Element::Inline,
+                "{}",
+                String::from_utf8_lossy(other)
+            );
         }
     }
 }

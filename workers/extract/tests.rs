@@ -110,7 +110,9 @@ fn every_entry_of_a_reference() {
             <dd><p>Returns the value of the key, or the default.</p></dd></dl></dd></dl></section>"
         )
     };
-    let long = "Keeps pairs in order, and says so in a long paragraph, which holds most of the text. ".repeat(6);
+    let long =
+        "Keeps pairs in order, and says so in a long paragraph, which holds most of the text. "
+            .repeat(6);
     let page = format!(
         "<div role=navigation><a href=/>Home</a></div><div role=main><div class=body>{}{}{}</div></div>",
         entry("extract-head", "Reads the first bytes, no more."),
@@ -150,7 +152,10 @@ fn break_in_preformatted_text() {
 #[test]
 fn line_numbers_are_dropped() {
     let rows = "<table><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre></div><td class=code><pre>let a = 1;\nlet b = 2;</pre></table>";
-    let page = format!("<article><p>{}</p>{rows}</article>", "Some words, and then code follows here. ".repeat(8));
+    let page = format!(
+        "<article><p>{}</p>{rows}</article>",
+        "Some words, and then code follows here. ".repeat(8)
+    );
     assert!(text(&page).ends_with("here.\nlet a = 1;\nlet b = 2;"), "{}", text(&page));
 }
 
@@ -189,24 +194,36 @@ fn each_flag_has_its_cause() {
     assert!(cut.contains(Flags::TRUNCATED) && cut.contains(Flags::LOW_CONFIDENCE));
     assert!(flags("<a href=/>x</a>".as_bytes(), &options).contains(Flags::FALLBACK));
     assert!(flags("<p>".repeat((1 << 20) + 1).as_bytes(), &options).contains(Flags::FALLBACK));
-    assert_eq!(flags(format!("<p>{}", "ab, c\u{FFFD} ".repeat(100)).as_bytes(), &options), Flags::REPLACED);
-    assert_eq!(flags(format!("<p>{}", "abcdef, ghi\u{FFFD} ".repeat(100)).as_bytes(), &options), Flags::default());
+    assert_eq!(
+        flags(format!("<p>{}", "ab, c\u{FFFD} ".repeat(100)).as_bytes(), &options),
+        Flags::REPLACED
+    );
+    assert_eq!(
+        flags(format!("<p>{}", "abcdef, ghi\u{FFFD} ".repeat(100)).as_bytes(), &options),
+        Flags::default()
+    );
     assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
 }
 
 /// Without `main_text` no text of the page is lost.
 #[test]
 fn all_text_on_request() {
-    let page =
-        "<title>t</title><nav><a href=/>Menu</a></nav><p>Body<br>two</p><script>no()</script><footer>Foot</footer>";
+    let page = "<title>t</title><nav><a href=/>Menu</a></nav><p>Body<br>two</p><script>no()</script><footer>Foot</footer>";
     let all = Options { main_text: false, ..Options::default() };
     let extracted = html(page.as_bytes(), None, &all);
-    assert_eq!((extracted.text.as_str(), extracted.flags), ("Menu\nBody\ntwo\nFoot", Flags::LOW_CONFIDENCE));
+    assert_eq!(
+        (extracted.text.as_str(), extracted.flags),
+        ("Menu\nBody\ntwo\nFoot", Flags::LOW_CONFIDENCE)
+    );
 }
 
 fn assert_linear(name: &str, page: &[u8]) {
     for main_text in [true, false] {
-        let (_, steps) = counted_html(page, None, &Options { main_text, html_bytes_max: 1 << 30, furniture: None });
+        let (_, steps) = counted_html(
+            page,
+            None,
+            &Options { main_text, html_bytes_max: 1 << 30, furniture: None },
+        );
         let allowed = STEPS_MIN + STEPS_PER_BYTE * page.len() as u64;
         assert!(steps <= allowed, "{name}: {steps} steps for {} bytes", page.len());
     }
@@ -215,7 +232,8 @@ fn assert_linear(name: &str, page: &[u8]) {
 /// Pages built to slow down parsers cost no more than others of their size.
 #[test]
 fn hostile_pages_are_linear() {
-    let attributes: String = (0..1_000_000).map(|number| format!(" a{number}=\"{number}\"")).collect();
+    let attributes: String =
+        (0..1_000_000).map(|number| format!(" a{number}=\"{number}\"")).collect();
     let pages: [(&str, String); 24] = [
         ("nested div", "<div>".repeat(100_000) + "x"),
         ("nested and closed", "<div>".repeat(100_000) + "x" + &"</div>".repeat(100_000)),
@@ -223,8 +241,14 @@ fn hostile_pages_are_linear() {
         ("anchors and divs", "<a href=x><div>".repeat(50_000)),
         ("formatting", "<b><i><p>x".repeat(50_000)),
         ("svg and end tags", "<svg></x>".repeat(100_000)),
-        ("every skipped element", "<svg><math><object><template><noscript><canvas></x>".repeat(20_000)),
-        ("script", format!("<script>{}</script>x", "if (a </b && c) { '<div>' }\n".repeat(400_000))),
+        (
+            "every skipped element",
+            "<svg><math><object><template><noscript><canvas></x>".repeat(20_000),
+        ),
+        (
+            "script",
+            format!("<script>{}</script>x", "if (a </b && c) { '<div>' }\n".repeat(400_000)),
+        ),
         ("unclosed scripts", "<script>a</".repeat(50_000)),
         ("unclosed comments", "<!-- a".repeat(100_000)),
         ("comments", "<!---->".repeat(100_000)),
@@ -254,7 +278,8 @@ fn hostile_pages_are_linear() {
 #[test]
 fn steps_double_with_the_page() {
     for part in [NEWS, MANUAL, "<div class=a>x", "<a href=x>b<p>", "<!--", "<svg></x>", "<p id='"] {
-        let steps = |times| counted_html(part.repeat(times).as_bytes(), None, &Options::default()).1;
+        let steps =
+            |times| counted_html(part.repeat(times).as_bytes(), None, &Options::default()).1;
         let (once, twice) = (steps(500), steps(1000));
         assert!(twice <= 2 * once + STEPS_MIN, "{part}: {once} then {twice}");
     }
@@ -280,8 +305,9 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
     ];
     let pieces = prop::collection::vec(piece.prop_map(String::into_bytes), 0..60);
     let noise = prop::collection::vec(any::<u8>(), 0..8);
-    (pieces, noise)
-        .prop_map(|(pieces, noise)| pieces.into_iter().flat_map(|piece| [piece, noise.clone()].concat()).collect())
+    (pieces, noise).prop_map(|(pieces, noise)| {
+        pieces.into_iter().flat_map(|piece| [piece, noise.clone()].concat()).collect()
+    })
 }
 
 proptest! {

@@ -19,22 +19,50 @@ const ARTICLES: [&str; 2] = [CHINESE, ENGLISH];
 /// one.
 const FRAMES: [(&str, &str, &str); 13] = [
     // The name of the container.
-    ("<div class=\"article-comments\">", "<div class=\"comment-content\"><p>网友甲</p><p>{}</p></div>", "</div>"),
-    ("<section class=\"replies\">", "<article class=\"post reply\"><p>{}</p></article>", "</section>"),
-    ("<div class=\"relatedPosts\">", "<div><h4><a href=/a>又一座桥的故事</a></h4><p>{}</p></div>", "</div>"),
+    (
+        "<div class=\"article-comments\">",
+        "<div class=\"comment-content\"><p>网友甲</p><p>{}</p></div>",
+        "</div>",
+    ),
+    (
+        "<section class=\"replies\">",
+        "<article class=\"post reply\"><p>{}</p></article>",
+        "</section>",
+    ),
+    (
+        "<div class=\"relatedPosts\">",
+        "<div><h4><a href=/a>又一座桥的故事</a></h4><p>{}</p></div>",
+        "</div>",
+    ),
     ("<div id=\"recommend-content\">", "<div class=text><p>{}</p></div>", "</div>"),
     ("<h3>Comments</h3><ol class=comment-list>", "<li><p>{}</p></li>", "</ol>"),
     // The name of each reply, its microdata or its role.
     ("<div>", "<div class=\"comment-text\"><p>{}</p></div>", "</div>"),
-    ("<div>", "<div itemprop=comment itemscope itemtype=\"https://schema.org/Comment\"><p>{}</p></div>", "</div>"),
+    (
+        "<div>",
+        "<div itemprop=comment itemscope itemtype=\"https://schema.org/Comment\"><p>{}</p></div>",
+        "</div>",
+    ),
     ("<div>", "<div role=comment><p>{}</p></div>", "</div>"),
     // A heading.
     ("<h3>网友评论(12)</h3>", "<div><div>网友甲 2024-03-05 10:20</div><p>{}</p></div>", ""),
-    ("<h2>3 Comments</h2>", "<div><div>Ada, March 5, 2024</div><p>{}</p></div>", "<p>Leave a reply</p>"),
+    (
+        "<h2>3 Comments</h2>",
+        "<div><div>Ada, March 5, 2024</div><p>{}</p></div>",
+        "<p>Leave a reply</p>",
+    ),
     ("<p>【相关阅读】</p>", "<p><a href=/a>又一座桥的故事，以及造桥的人</a></p><p>{}</p>", ""),
-    ("<h3>You may also like</h3>", "<div><a href=/a>The story of another bridge</a></div><p>{}</p>", ""),
+    (
+        "<h3>You may also like</h3>",
+        "<div><a href=/a>The story of another bridge</a></div><p>{}</p>",
+        "",
+    ),
     // The form of each reply.
-    ("", "<div><div>2#</div><div>发表于 2024-3-5 10:20:31</div><p>{}</p><div>回复 举报</div></div>", ""),
+    (
+        "",
+        "<div><div>2#</div><div>发表于 2024-3-5 10:20:31</div><p>{}</p><div>回复 举报</div></div>",
+        "",
+    ),
 ];
 
 /// What people write below articles, long or short.
@@ -108,8 +136,7 @@ fn whole(page: &str) {
 /// teasers or replies lacks their signs.
 #[test]
 fn what_looks_like_others_stays() {
-    let intro =
-        "<p>These are the crates that we use, and why we use them; each was looked at with care, and so may you.</p>";
+    let intro = "<p>These are the crates that we use, and why we use them; each was looked at with care, and so may you.</p>";
     let entry = |n: usize| {
         format!(
             "<div><h3><a href=/c{n}>The crate number {n}</a></h3><p>Keeps {n} pairs in order, whatever it costs, and gives \
@@ -119,7 +146,9 @@ fn what_looks_like_others_stays() {
     let list: String = (0..12).map(entry).collect();
     whole(&format!("{intro}{list}"));
     let entry = |n: usize| {
-        format!("<li><a href=/c{n}>crate {n}</a> keeps pairs in order, and gives them back, in version {n}.</li>")
+        format!(
+            "<li><a href=/c{n}>crate {n}</a> keeps pairs in order, and gives them back, in version {n}.</li>"
+        )
     };
     let list: String = (0..12).map(entry).collect();
     whole(&format!("{intro}<ul>{list}</ul>"));
@@ -168,10 +197,10 @@ fn page_of_others_alone() {
             "<div><h3><a href=/{n}>The story of bridge number {n}</a></h3><p>It was built in a year, and it still stands.</p><div>2024-03-0{n}</div></div>"
         )
     };
-    let found = text(&format!("<body><div>{}</div></body>", (1..9).map(teaser).collect::<String>()));
+    let found =
+        text(&format!("<body><div>{}</div></body>", (1..9).map(teaser).collect::<String>()));
     assert!(found.contains("bridge number 1") && found.contains("bridge number 8"), "{found}");
-    let comment =
-        "<div class=comment><p>I crossed the old one every day, and I shall miss it, as will my dog.</p></div>";
+    let comment = "<div class=comment><p>I crossed the old one every day, and I shall miss it, as will my dog.</p></div>";
     let found = text(&format!("<body><div id=comments>{}</div></body>", comment.repeat(5)));
     assert_eq!(found.matches("my dog").count(), 5, "{found}");
 }

@@ -158,7 +158,10 @@ impl<'a> Iterator for Tokens<'a> {
             }
             let closes = second == b'/';
             let name_start = start + 1 + usize::from(closes);
-            let name_bytes = page[name_start.min(page.len())..].iter().take_while(|byte| is_name(**byte)).count();
+            let name_bytes = page[name_start.min(page.len())..]
+                .iter()
+                .take_while(|byte| is_name(**byte))
+                .count();
             if name_bytes == 0 || !page[name_start].is_ascii_alphabetic() {
                 self.at = start + 1;
                 return Some(Token::Text(&page[start..self.at]));

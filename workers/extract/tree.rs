@@ -157,7 +157,9 @@ impl Builder {
                 self.page.steps += written.len() as u64;
             }
             Token::Title(_) | Token::Link(_) | Token::Base(_) => {}
-            Token::Break if self.is_open(Tag::Preformatted) => entities::append_space(&mut self.page.text, b'\n'),
+            Token::Break if self.is_open(Tag::Preformatted) => {
+                entities::append_space(&mut self.page.text, b'\n')
+            }
             Token::Break => self.end_block(),
             Token::Anchor(attributes) => {
                 self.end_link();
@@ -262,7 +264,11 @@ impl Builder {
         let node = self.page.nodes.len() as u32;
         self.page.nodes.push(Node { parent: self.top().node, tag, hints, shape });
         let here = self.stack.len() as u16;
-        self.stack.push(OpenElement { node, tag, shadowed: std::mem::replace(&mut self.last[tag as usize], here) });
+        self.stack.push(OpenElement {
+            node,
+            tag,
+            shadowed: std::mem::replace(&mut self.last[tag as usize], here),
+        });
     }
 
     /// Closes the elements that the start of `tag` closes without an end tag.
@@ -354,7 +360,9 @@ fn measure(text: &[u8]) -> Measured {
                 rest = &tail[2..];
                 continue;
             }
-            0xE3 if tail.starts_with(b"\x80\x81") || tail.starts_with(b"\x80\x82") => measured.marks += 1,
+            0xE3 if tail.starts_with(b"\x80\x81") || tail.starts_with(b"\x80\x82") => {
+                measured.marks += 1
+            }
             // Fullwidth `!`, `,`, `;`, `?`.
             0xEF if matches!(tail, [0xBC, 0x81 | 0x8C | 0x9B | 0x9F, ..]) => measured.marks += 1,
             _ => {}

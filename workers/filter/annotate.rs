@@ -34,10 +34,14 @@ pub struct Names {
 
 impl Names {
     /// As in `members`.
-    pub const PAGEFOLD: Names = Names { cluster: "cluster", size: "cluster_size", representative: "representative" };
+    pub const PAGEFOLD: Names =
+        Names { cluster: "cluster", size: "cluster_size", representative: "representative" };
     /// As datatrove's MinHash writes them.
-    pub const MINHASH: Names =
-        Names { cluster: "minhash_cluster_id", size: "minhash_cluster_size", representative: "representative" };
+    pub const MINHASH: Names = Names {
+        cluster: "minhash_cluster_id",
+        size: "minhash_cluster_size",
+        representative: "representative",
+    };
 
     fn all(self) -> [&'static str; 3] {
         [self.cluster, self.size, self.representative]
@@ -61,12 +65,20 @@ pub struct Labels {
 }
 
 /// `line`, an object in JSON, with `labels` behind its own fields. What is no object stays.
-pub fn labelled(path: &Path, mut line: Vec<u8>, names: Names, labels: Option<&Labels>) -> Result<Vec<u8>> {
-    let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else { return Ok(line) };
+pub fn labelled(
+    path: &Path,
+    mut line: Vec<u8>,
+    names: Names,
+    labels: Option<&Labels>,
+) -> Result<Vec<u8>> {
+    let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else {
+        return Ok(line);
+    };
     for name in names.all() {
         // A name that is nowhere in the line is no field of it, and few lines have it anywhere.
         if memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some() {
-            let fields: serde_json::Result<serde_json::Map<String, serde_json::Value>> = serde_json::from_slice(&line);
+            let fields: serde_json::Result<serde_json::Map<String, serde_json::Value>> =
+                serde_json::from_slice(&line);
             if fields.is_ok_and(|fields| fields.contains_key(name)) {
                 return Err(Names::taken(path, name));
             }
@@ -99,14 +111,25 @@ impl Labelled {
     /// For the file at `path`.
     pub fn open(path: &Path, names: Names, mut parts: Parts) -> Result<Labelled> {
         let table = Table::open(path)?;
-        if let Some(name) =
-            names.all().into_iter().find(|name| table.schema().get_fields().iter().any(|field| field.name() == *name))
+        if let Some(name) = names
+            .all()
+            .into_iter()
+            .find(|name| table.schema().get_fields().iter().any(|field| field.name() == *name))
         {
             return Err(Names::taken(path, name));
         }
         let part = parts.take(Fate::Kept)?;
-        let file = sound(path, || SerializedFileWriter::new(part, schema(&table, names)?, properties(&table, names)?))?;
-        Ok(Labelled { table, file: Some(file), parts, group: 0, labels: Vec::new(), open: (0, None) })
+        let file = sound(path, || {
+            SerializedFileWriter::new(part, schema(&table, names)?, properties(&table, names)?)
+        })?;
+        Ok(Labelled {
+            table,
+            file: Some(file),
+            parts,
+            group: 0,
+            labels: Vec::new(),
+            open: (0, None),
+        })
     }
 
     /// Ends the open record before `row`.
@@ -135,11 +158,14 @@ impl Labelled {
         sound(&path, || {
             let mut group = file.next_row_group()?;
             table.append(index, &mut group)?;
-            let levels: Vec<i16> = labels.iter().map(|labels| i16::from(labels.is_some())).collect();
+            let levels: Vec<i16> =
+                labels.iter().map(|labels| i16::from(labels.is_some())).collect();
             let present = || labels.iter().flatten();
             let clusters: Vec<ByteArray> = present().map(|of| of.cluster.as_str().into()).collect();
-            let sizes: Vec<i32> = present().map(|of| i32::try_from(of.size).unwrap_or(i32::MAX)).collect();
-            let shown: Vec<ByteArray> = present().map(|of| of.representative.as_str().into()).collect();
+            let sizes: Vec<i32> =
+                present().map(|of| i32::try_from(of.size).unwrap_or(i32::MAX)).collect();
+            let shown: Vec<ByteArray> =
+                present().map(|of| of.representative.as_str().into()).collect();
             let lacks = || ParquetError::General("a column is missing".into());
             let mut column = group.next_column()?.ok_or_else(lacks)?;
             column.typed::<ByteArrayType>().write_batch(&clusters, Some(&levels), None)?;
@@ -163,7 +189,8 @@ impl Copier for Labelled {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Copied> {
-        let rows = self.table.metadata().row_groups().iter().map(|group| group.num_rows() as u64).sum();
+        let rows =
+            self.table.metadata().row_groups().iter().map(|group| group.num_rows() as u64).sum();
         self.end_record(rows)?;
         let path = self.table.path().to_owned();
         let file = self.file.take().ok_or_else(|| Error::internal("a file is finished twice"))?;
@@ -182,10 +209,15 @@ fn schema(table: &Table, names: Names) -> Outcome<TypePtr> {
             .with_converted_type(ConvertedType::UTF8)
             .build()
     };
-    let number =
-        Type::primitive_type_builder(names.size, Physical::INT32).with_repetition(Repetition::OPTIONAL).build();
+    let number = Type::primitive_type_builder(names.size, Physical::INT32)
+        .with_repetition(Repetition::OPTIONAL)
+        .build();
     let mut fields = root.get_fields().to_vec();
-    fields.extend([Arc::new(text(names.cluster)?), Arc::new(number?), Arc::new(text(names.representative)?)]);
+    fields.extend([
+        Arc::new(text(names.cluster)?),
+        Arc::new(number?),
+        Arc::new(text(names.representative)?),
+    ]);
     Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
 }
 
@@ -197,9 +229,17 @@ fn properties(table: &Table, names: Names) -> Outcome<WriterPropertiesPtr> {
     if let Some(pair) = pairs.iter_mut().find(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
         let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
         let mut fields: Vec<arrow_schema::FieldRef> = schema.fields().iter().cloned().collect();
-        let types = [arrow_schema::DataType::Utf8, arrow_schema::DataType::Int32, arrow_schema::DataType::Utf8];
+        let types = [
+            arrow_schema::DataType::Utf8,
+            arrow_schema::DataType::Int32,
+            arrow_schema::DataType::Utf8,
+        ];
         fields.extend(
-            names.all().into_iter().zip(types).map(|(name, of)| Arc::new(arrow_schema::Field::new(name, of, true))),
+            names
+                .all()
+                .into_iter()
+                .zip(types)
+                .map(|(name, of)| Arc::new(arrow_schema::Field::new(name, of, true))),
         );
         let schema = arrow_schema::Schema::new_with_metadata(fields, schema.metadata().clone());
         *pair = KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(&schema));

@@ -128,10 +128,24 @@ impl Parts {
     }
 
     /// The files, whole. Those that were taken out are handed back.
-    pub fn finish(mut self, kept: Option<Part>, removed: Option<Part>, is_recoded: bool) -> Result<Copied> {
-        let kept = kept.or(self.kept.take()).ok_or_else(|| Error::internal("a file of a filter is not there"))?;
+    pub fn finish(
+        mut self,
+        kept: Option<Part>,
+        removed: Option<Part>,
+        is_recoded: bool,
+    ) -> Result<Copied> {
+        let kept = kept
+            .or(self.kept.take())
+            .ok_or_else(|| Error::internal("a file of a filter is not there"))?;
         let order = self.order.map(Order::finish).transpose()?;
-        Ok(Copied { kept, removed: removed.or(self.removed), order, is_recoded, decoded: None, groups: Vec::new() })
+        Ok(Copied {
+            kept,
+            removed: removed.or(self.removed),
+            order,
+            is_recoded,
+            decoded: None,
+            groups: Vec::new(),
+        })
     }
 }
 
@@ -220,7 +234,10 @@ impl<W: Write> Encoder<W> {
     fn new(codec: Codec, into: W) -> std::io::Result<Encoder<W>> {
         Ok(match codec {
             Codec::Plain => Encoder::Plain(into),
-            Codec::Gzip => Encoder::Gzip(Box::new(flate2::write::GzEncoder::new(into, flate2::Compression::default()))),
+            Codec::Gzip => Encoder::Gzip(Box::new(flate2::write::GzEncoder::new(
+                into,
+                flate2::Compression::default(),
+            ))),
             Codec::Zstd => {
                 let mut encoder = zstd::stream::write::Encoder::new(into, ZSTD_LEVEL)?;
                 encoder.include_checksum(true)?;
@@ -257,7 +274,11 @@ impl<W: Write> Write for Encoder<W> {
 
 /// Reads the decoded bytes of `source` up to `to`, a place in them, or to the end, and hands them
 /// on. Returns how many there were.
-pub fn decode(source: &mut Source, to: Option<u64>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+pub fn decode(
+    source: &mut Source,
+    to: Option<u64>,
+    mut each: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<u64> {
     let mut copied = 0;
     while to.is_none_or(|to| source.offset() < to) {
         let window = source.fill(1)?;
@@ -274,7 +295,8 @@ pub fn decode(source: &mut Source, to: Option<u64>, mut each: impl FnMut(&[u8]) 
         }
         let offset = source.offset();
         let window = source.window();
-        let take = to.map_or(window.len() as u64, |to| (to - offset).min(window.len() as u64)) as usize;
+        let take =
+            to.map_or(window.len() as u64, |to| (to - offset).min(window.len() as u64)) as usize;
         each(&window[..take])?;
         source.consume(take);
         copied += take as u64;
@@ -303,9 +325,22 @@ pub struct Members {
 
 impl Members {
     /// For the file of `size` bytes at `path`.
-    pub fn open(path: &Path, size: u64, codec: Codec, limits: &Limits, parts: Parts) -> Result<Members> {
+    pub fn open(
+        path: &Path,
+        size: u64,
+        codec: Codec,
+        limits: &Limits,
+        parts: Parts,
+    ) -> Result<Members> {
         let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept };
-        Ok(Members { raw: Raw::open(path, size)?, codec, limits: limits.clone(), parts, unit, is_recoded: false })
+        Ok(Members {
+            raw: Raw::open(path, size)?,
+            codec,
+            limits: limits.clone(),
+            parts,
+            unit,
+            is_recoded: false,
+        })
     }
 
     /// Decodes the last record of the unit up to `to`, and makes it a member.
@@ -317,8 +352,9 @@ impl Members {
         };
         let before = part.bytes();
         let path = self.raw.path.display();
-        let failed =
-            |e: std::io::Error| Error::new(Kind::Output, format!("cannot write a record of {path}")).caused_by(e);
+        let failed = |e: std::io::Error| {
+            Error::new(Kind::Output, format!("cannot write a record of {path}")).caused_by(e)
+        };
         let mut encoder = Encoder::new(self.codec, part).map_err(failed)?;
         let bytes = decode(source, to, |bytes| encoder.write_all(bytes).map_err(failed))?;
         encoder.finish().map_err(failed)?;
@@ -347,7 +383,8 @@ impl Copier for Members {
                 Unit::Whole { start, position, fate } => {
                     let (start, position, fate) = (*start, *position, *fate);
                     let (path, size) = (&self.raw.path, self.raw.size);
-                    let mut source = Source::open_member(path, start, size, self.codec, &self.limits)?;
+                    let mut source =
+                        Source::open_member(path, start, size, self.codec, &self.limits)?;
                     // The first record of a member may stand behind blanks.
                     let blanks = crate::read::blanks(source.fill(1)?) as u64;
                     let base = position.saturating_sub(blanks);
@@ -392,7 +429,8 @@ pub struct Stream(Encoder<Part>);
 impl Stream {
     /// A stream into `part`.
     pub fn new(codec: Codec, part: Part) -> Result<Stream> {
-        let encoder = Encoder::new(codec, part).map_err(|e| Error::internal("cannot compress").caused_by(e))?;
+        let encoder = Encoder::new(codec, part)
+            .map_err(|e| Error::internal("cannot compress").caused_by(e))?;
         Ok(Stream(encoder))
     }
 
@@ -410,7 +448,13 @@ impl Stream {
 
 impl Lines {
     /// For the lines of the file of `size` bytes at `path`.
-    pub fn open(path: &Path, size: u64, limits: &Limits, names: Option<Names>, mut parts: Parts) -> Result<Lines> {
+    pub fn open(
+        path: &Path,
+        size: u64,
+        limits: &Limits,
+        names: Option<Names>,
+        mut parts: Parts,
+    ) -> Result<Lines> {
         let source = Source::open(path, 0, size, limits)?;
         let codec = source.codec();
         let removed = match parts.has(Fate::Removed) {
@@ -444,7 +488,9 @@ impl Lines {
             match copied {
                 Ok(_) => break,
                 // What a damaged member holds can be read by nobody. The reader goes on behind it.
-                Err(_) if matches!(source.end(), Some(End::Damage { .. })) => source.resync(jsonl::starts)?,
+                Err(_) if matches!(source.end(), Some(End::Damage { .. })) => {
+                    source.resync(jsonl::starts)?
+                }
                 Err(error) => return Err(error),
             }
         }

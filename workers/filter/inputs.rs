@@ -42,7 +42,8 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
         }
         let input = history.digested(input)?;
         let unread = |why: &str| {
-            let line = format!("{}: {why}; `pagefold run JOB` reads it, then filter again", input.shown());
+            let line =
+                format!("{}: {why}; `pagefold run JOB` reads it, then filter again", input.shown());
             Error::new(Kind::NoInput, line)
         };
         let Some((epoch, last)) = history.consumption(&input) else {
@@ -52,7 +53,8 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
             return Err(unread("was read with other [read.fields] or [read.limits]"));
         }
         let consumed = head.manifest.consumed.iter().find(|consumed| Some(consumed.epoch) == epoch);
-        let source = consumed.and_then(|consumed| head.manifest.sources.get(usize::from(consumed.source)));
+        let source =
+            consumed.and_then(|consumed| head.manifest.sources.get(usize::from(consumed.source)));
         originals.push(Original {
             name: below(&root, &path),
             is_copy: !digests.insert(input.digest.clone()),

@@ -111,13 +111,16 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     let dirs = [&options.to, &options.removed, &options.records].map(Option::as_ref);
     let dirs: Vec<&PathBuf> = dirs.into_iter().flatten().collect();
     for (at, dir) in dirs.iter().enumerate() {
-        let why = job.spoils(dir).or(dirs[..at].contains(dir).then(|| "is named twice; each needs a folder".into()));
+        let why = job
+            .spoils(dir)
+            .or(dirs[..at].contains(dir).then(|| "is named twice; each needs a folder".into()));
         if let Some(why) = why {
             return Err(Error::new(Kind::Usage, format!("{}: {why}", dir.display())));
         }
     }
     if job.read.records_max.is_some() {
-        let why = "[read] records_max: the store is of a sample, so what is beyond it would be lost";
+        let why =
+            "[read] records_max: the store is of a sample, so what is beyond it would be lost";
         return Err(Error::new(Kind::Usage, why));
     }
     let mut originals = originals(job, store, head)?;
@@ -138,7 +141,8 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     }
     let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
     let all = in_threads(&originals, options.threads, |original| done(original, false))?;
-    let mut outcome = Outcome { epoch: head.manifest.epoch, files: originals.len(), ..Outcome::default() };
+    let mut outcome =
+        Outcome { epoch: head.manifest.epoch, files: originals.len(), ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {
         // What another process has locked is waited for.
         let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;
@@ -159,7 +163,11 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
 
 /// Does `work` on each item in some threads; what came of each, in their order. The error is that
 /// of the first item that failed, however many threads there are.
-fn in_threads<I: Sync, T: Send>(items: &[I], threads: usize, work: impl Fn(&I) -> Result<T> + Sync) -> Result<Vec<T>> {
+fn in_threads<I: Sync, T: Send>(
+    items: &[I],
+    threads: usize,
+    work: impl Fn(&I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let thread = || {
         let mut finished = Vec::new();
@@ -235,15 +243,19 @@ impl Work<'_> {
         if !matches!(shape, Some((Format::Warc, _))) || original.is_copy {
             return Ok(targets);
         }
-        let mut reader = ingest::open(self.job, &Split { path, start: 0, end: size }, &original.input)?;
+        let mut reader =
+            ingest::open(self.job, &Split { path, start: 0, end: size }, &original.input)?;
         reader.keep_heads();
         let mut file = Portions { reader: &mut *reader, shape, size, open: None, is_done: false };
         while let Some((mut portion, _)) = file.next()? {
             self.judge.judge(original, &mut portion);
             let shown = portion.iter().filter(|record| {
-                record.verdict == Verdict::Kept && record.membership.as_ref().is_some_and(|of| of.size > 1)
+                record.verdict == Verdict::Kept
+                    && record.membership.as_ref().is_some_and(|of| of.size > 1)
             });
-            targets.extend(shown.filter_map(|record| Some((record.doc?, Target::of(record.head.as_ref()?)?))));
+            targets.extend(
+                shown.filter_map(|record| Some((record.doc?, Target::of(record.head.as_ref()?)?))),
+            );
         }
         Ok(targets)
     }
@@ -260,10 +272,13 @@ impl Work<'_> {
     fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
-        let lock = Lock::take(&path.with_extension("lock"), is_patient).map_err(|e| e.with_kind(Kind::Output))?;
+        let lock = Lock::take(&path.with_extension("lock"), is_patient)
+            .map_err(|e| e.with_kind(Kind::Output))?;
         let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
-        if let Some(note) = before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options)) {
+        if let Some(note) =
+            before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options))
+        {
             return Ok(Some(Finished { note: note.clone(), was_there: true }));
         }
         let places = self.options.places(&original.name);
@@ -289,7 +304,12 @@ impl Work<'_> {
     }
 
     /// Fails if a file would be replaced that no filter has written.
-    fn check_places(&self, places: &[Option<PathBuf>; 3], has_note: bool, note: Option<&Note>) -> Result<()> {
+    fn check_places(
+        &self,
+        places: &[Option<PathBuf>; 3],
+        has_note: bool,
+        note: Option<&Note>,
+    ) -> Result<()> {
         let foreign = match note {
             Some(note) => note.foreign(places),
             None => places.iter().flatten().find(|path| !has_note && path.exists()),
@@ -308,7 +328,8 @@ impl Work<'_> {
         let Original { input, name, .. } = original;
         let (path, size) = (input.file(), input.bytes);
         let shape = read::shape(&path, size)?;
-        let mut reader = ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
+        let mut reader =
+            ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
         let is_whole = is_whole || shape.is_none();
         if self.options.revisits && matches!(shape, Some((Format::Warc, _))) {
             reader.keep_heads();
@@ -325,7 +346,10 @@ impl Work<'_> {
             self.judge.judge(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
                 if !is_whole && record.reason == Some(BAD_FILE) {
-                    return Err(Error::new(Kind::Data, format!("{}: its reader refuses it", input.shown())));
+                    return Err(Error::new(
+                        Kind::Data,
+                        format!("{}: its reader refuses it", input.shown()),
+                    ));
                 }
                 let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
                 totals.count(record, stays, range.bytes);
@@ -335,7 +359,8 @@ impl Work<'_> {
                 if let Some(copier) = &mut copier {
                     let fate = if stays { Fate::Kept } else { Fate::Removed };
                     let is_row = !matches!(record.verdict, Verdict::Skipped | Verdict::Rejected);
-                    let labels = record.membership.as_ref().filter(|_| self.options.annotate.is_some());
+                    let labels =
+                        record.membership.as_ref().filter(|_| self.options.annotate.is_some());
                     let labels = labels.map(|of| Labels {
                         cluster: of.cluster.to_string(),
                         size: of.size,
@@ -374,7 +399,12 @@ impl Work<'_> {
         Ok(note)
     }
 
-    fn copier(&self, original: &Original, shape: Option<(Format, Codec)>, to: &Path) -> Result<Box<dyn Copier>> {
+    fn copier(
+        &self,
+        original: &Original,
+        shape: Option<(Format, Codec)>,
+        to: &Path,
+    ) -> Result<Box<dyn Copier>> {
         let Original { input, name, .. } = original;
         let order = note::path(&self.options.notes(), name).with_extension("order");
         let removed = self.options.removed.as_ref().map(|dir| dir.join(name));
@@ -387,10 +417,14 @@ impl Work<'_> {
                 Some(names) => Box::new(annotate::Labelled::open(&path, names, parts)?),
                 None => Box::new(parquet::Rows::open(&path, parts)?),
             },
-            Some((Format::Jsonl, codec)) if codec != Codec::Plain || self.options.annotate.is_some() => {
+            Some((Format::Jsonl, codec))
+                if codec != Codec::Plain || self.options.annotate.is_some() =>
+            {
                 Box::new(copy::Lines::open(&path, size, limits, self.options.annotate, parts)?)
             }
-            Some((Format::Jsonl, _) | (_, Codec::Plain)) => Box::new(copy::Plain::open(&path, size, parts)?),
+            Some((Format::Jsonl, _) | (_, Codec::Plain)) => {
+                Box::new(copy::Plain::open(&path, size, parts)?)
+            }
             Some((Format::Warc | Format::Arc, codec)) => {
                 Box::new(copy::Members::open(&path, size, codec, limits, parts)?)
             }
@@ -481,7 +515,10 @@ impl Portions<'_> {
                 Some((record.position, next.map_or(self.size, |next| next.position)))
             }
             Some(_) => {
-                match (record.member, next.filter(|next| next.file_end == record.file_end).map(|of| of.member)) {
+                match (
+                    record.member,
+                    next.filter(|next| next.file_end == record.file_end).map(|of| of.member),
+                ) {
                     (Some(start), None) => Some((start, record.file_end.unwrap_or(self.size))),
                     (Some(start), Some(Some(end))) => Some((start, end)),
                     _ => None,

@@ -118,7 +118,9 @@ impl Note {
 
     /// Whether it is of `original` in this manner, and the files are there.
     pub fn is_of(&self, manner: &Manner, original: &Original, options: &Options) -> bool {
-        let is_there = |(path, bytes): (&PathBuf, Option<u64>)| bytes.is_none_or(|bytes| has_size(path, bytes));
+        let is_there = |(path, bytes): (&PathBuf, Option<u64>)| {
+            bytes.is_none_or(|bytes| has_size(path, bytes))
+        };
         (&self.manner, &self.digest, self.is_copy) == (manner, &original.input.digest, original.is_copy)
             // A note of an older build does not say the size of the table.
             && options.records.is_some() <= self.records.is_some()
@@ -127,13 +129,17 @@ impl Note {
 
     /// Whether a file of `places` is there that a filter with this note has not written.
     pub fn foreign<'a>(&self, places: &'a [Option<PathBuf>; 3]) -> Option<&'a PathBuf> {
-        let is_ours = |path: &Path, bytes: Option<u64>| bytes.is_some_and(|bytes| has_size(path, bytes));
+        let is_ours =
+            |path: &Path, bytes: Option<u64>| bytes.is_some_and(|bytes| has_size(path, bytes));
         let mut files = self.files(places).filter(|_| self.is_finished());
         files.find(|(path, bytes)| path.exists() && !is_ours(path, *bytes)).map(|(path, _)| path)
     }
 
     /// Each file of `places` with the size that it has by this note.
-    fn files<'a>(&self, places: &'a [Option<PathBuf>; 3]) -> impl Iterator<Item = (&'a PathBuf, Option<u64>)> {
+    fn files<'a>(
+        &self,
+        places: &'a [Option<PathBuf>; 3],
+    ) -> impl Iterator<Item = (&'a PathBuf, Option<u64>)> {
         let sizes = [self.kept, self.removed, self.records];
         places.iter().zip(sizes).filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
     }
@@ -154,7 +160,8 @@ impl Note {
 
     /// Writes it to `path`, durably.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
+        let text = serde_json::to_vec(self)
+            .map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
         durable::write(path, &text).map_err(|e| e.with_kind(Kind::Output))
     }
 }

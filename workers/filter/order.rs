@@ -84,7 +84,10 @@ impl Runs {
     }
 
     fn damaged(&self) -> Error {
-        Error::new(Kind::Data, format!("{}: damaged; the original cannot be made", self.path.display()))
+        Error::new(
+            Kind::Data,
+            format!("{}: damaged; the original cannot be made", self.path.display()),
+        )
     }
 
     /// The next run.

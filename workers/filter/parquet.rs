@@ -49,9 +49,14 @@ impl Table {
 
     /// Reads column `column` of row group `group`.
     fn column(&self, group: usize, column: usize) -> Outcome<ColumnReader> {
-        let (of, descriptor) = (self.metadata.row_group(group), self.metadata.file_metadata().schema_descr());
-        let chunk = of.columns().get(column).ok_or_else(|| ParquetError::EOF("a column is missing".into()))?;
-        let pages = SerializedPageReader::new(self.file.clone(), chunk, of.num_rows() as usize, None)?;
+        let (of, descriptor) =
+            (self.metadata.row_group(group), self.metadata.file_metadata().schema_descr());
+        let chunk = of
+            .columns()
+            .get(column)
+            .ok_or_else(|| ParquetError::EOF("a column is missing".into()))?;
+        let pages =
+            SerializedPageReader::new(self.file.clone(), chunk, of.num_rows() as usize, None)?;
         Ok(get_column_reader(descriptor.column(column), Box::new(pages)))
     }
 
@@ -95,11 +100,18 @@ impl Table {
     }
 
     /// Copies row group `index` to `group` without decoding it.
-    pub fn append<W: Write + Send>(&self, index: usize, group: &mut SerializedRowGroupWriter<'_, W>) -> Outcome<()> {
+    pub fn append<W: Write + Send>(
+        &self,
+        index: usize,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Outcome<()> {
         for chunk in self.metadata().row_group(index).columns() {
             // Some writers name a place where no dictionary can be.
-            let dictionary = chunk.dictionary_page_offset().filter(|at| (4..chunk.data_page_offset()).contains(at));
-            let chunk = chunk.clone().into_builder().set_dictionary_page_offset(dictionary).build()?;
+            let dictionary = chunk
+                .dictionary_page_offset()
+                .filter(|at| (4..chunk.data_page_offset()).contains(at));
+            let chunk =
+                chunk.clone().into_builder().set_dictionary_page_offset(dictionary).build()?;
             let close = ColumnCloseResult {
                 bytes_written: chunk.compressed_size() as u64,
                 rows_written: self.metadata().row_group(index).num_rows() as u64,
@@ -117,7 +129,9 @@ impl Table {
 /// Does `work` on the file at `path`; a damaged file, also where its decoder panics, is an error of
 /// kind `Data`.
 pub fn sound<T>(path: &Path, work: impl FnOnce() -> Outcome<T>) -> Result<T> {
-    let failed = |why: String| Error::new(Kind::Data, format!("{}: cannot copy its rows: {why}", path.display()));
+    let failed = |why: String| {
+        Error::new(Kind::Data, format!("{}: cannot copy its rows: {why}", path.display()))
+    };
     match guarded(work) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(failed(error.to_string())),
@@ -164,7 +178,8 @@ impl<T: DataType> Column<T> {
             self.repetitions.clear();
             let (definitions, repetitions) = (&mut self.definitions, &mut self.repetitions);
             let most = left.min(BATCH_ROWS) as usize;
-            let (read, ..) = from.read_records(most, Some(definitions), Some(repetitions), &mut self.values)?;
+            let (read, ..) =
+                from.read_records(most, Some(definitions), Some(repetitions), &mut self.values)?;
             if read == 0 {
                 return Err(ParquetError::EOF("a column ends early".into()));
             }
@@ -285,7 +300,8 @@ impl Rows {
     }
 
     fn end_group(&mut self) -> Result<()> {
-        let runs: Vec<Run> = self.runs.drain(..).map(|(fate, rows)| (0, fate as usize, rows)).collect();
+        let runs: Vec<Run> =
+            self.runs.drain(..).map(|(fate, rows)| (0, fate as usize, rows)).collect();
         let index = self.group;
         (self.group, self.rows) = (index + 1, 0);
         let is_in = |to: usize| runs.iter().any(|(_, of, _)| *of == to);
@@ -306,9 +322,12 @@ impl Rows {
                 let descriptors = table.metadata().file_metadata().schema_descr().columns();
                 for (column, descriptor) in descriptors.iter().enumerate() {
                     let mut reader = table.column(index, column)?;
-                    let mut one = kept.as_mut().map(|group| group.next_column()).transpose()?.flatten();
-                    let mut other = removed.as_mut().map(|group| group.next_column()).transpose()?.flatten();
-                    let writers = [one.as_mut().map(|c| c.untyped()), other.as_mut().map(|c| c.untyped())];
+                    let mut one =
+                        kept.as_mut().map(|group| group.next_column()).transpose()?.flatten();
+                    let mut other =
+                        removed.as_mut().map(|group| group.next_column()).transpose()?.flatten();
+                    let writers =
+                        [one.as_mut().map(|c| c.untyped()), other.as_mut().map(|c| c.untyped())];
                     transfer([Some(&mut reader), None], writers, descriptor, &runs)?;
                     one.map(|column| column.close()).transpose()?;
                     other.map(|column| column.close()).transpose()?;
@@ -338,7 +357,8 @@ impl Copier for Rows {
         let path = self.table.path.clone();
         let kept = self.kept.take().ok_or_else(|| Error::internal("a file is finished twice"))?;
         let kept = sound(&path, || kept.into_inner())?;
-        let removed = self.removed.take().map(|file| sound(&path, || file.into_inner())).transpose()?;
+        let removed =
+            self.removed.take().map(|file| sound(&path, || file.into_inner())).transpose()?;
         let is_recoded = self.is_recoded;
         let copied = self.parts.finish(Some(kept), removed, is_recoded)?;
         Ok(Copied { groups, ..copied })
@@ -356,7 +376,12 @@ pub fn join<W: Write + Send>(
 ) -> Result<W> {
     let tables = [Some(Table::open(kept)?), removed.map(Table::open).transpose()?];
     let of = |from: usize| {
-        let lacks = || Error::new(Kind::Data, format!("{}: what was removed from it is not there", kept.display()));
+        let lacks = || {
+            Error::new(
+                Kind::Data,
+                format!("{}: what was removed from it is not there", kept.display()),
+            )
+        };
         tables[from].as_ref().ok_or_else(lacks)
     };
     let mut file = sound(kept, || of(0).map_err(external)?.like(sink))?;
@@ -368,15 +393,21 @@ pub fn join<W: Write + Send>(
         while left > 0 {
             let (fate, run) = match open.take() {
                 Some(run) => run,
-                None => runs.next()?.ok_or_else(|| Error::new(Kind::Data, "the order of rows ends early"))?,
+                None => runs
+                    .next()?
+                    .ok_or_else(|| Error::new(Kind::Data, "the order of rows ends early"))?,
             };
             let take = left.min(run);
             open = (take < run).then_some((fate, run - take));
             left -= take;
             of_group.push((fate as usize, 0, take));
         }
-        let sides: Vec<usize> = (0..2).filter(|side| of_group.iter().any(|(from, ..)| from == side)).collect();
-        let tables = sides.iter().map(|side| Ok((*side, of(*side)?, next[*side]))).collect::<Result<Vec<_>>>()?;
+        let sides: Vec<usize> =
+            (0..2).filter(|side| of_group.iter().any(|(from, ..)| from == side)).collect();
+        let tables = sides
+            .iter()
+            .map(|side| Ok((*side, of(*side)?, next[*side])))
+            .collect::<Result<Vec<_>>>()?;
         sides.iter().for_each(|side| next[*side] += 1);
         sound(kept, || {
             if sides.is_empty() {
@@ -418,8 +449,12 @@ mod tests {
         footer.push(0);
         let length = (footer.len() as u32).to_le_bytes();
         let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), [b"PAR1", &footer[..], &length, b"PAR1"].concat()).expect("written");
+        std::fs::write(file.path(), [b"PAR1", &footer[..], &length, b"PAR1"].concat())
+            .expect("written");
         let error = Table::open(file.path()).err().expect("an error");
-        assert!(error.kind() == Kind::Data && error.to_string().contains("no sound schema"), "{error}");
+        assert!(
+            error.kind() == Kind::Data && error.to_string().contains("no sound schema"),
+            "{error}"
+        );
     }
 }

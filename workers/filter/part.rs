@@ -50,7 +50,9 @@ impl Part {
 
     /// Gives the file its name, durably. Returns its size.
     pub fn place(mut self) -> Result<u64> {
-        let Some(file) = self.file.take() else { return Err(Error::internal("a file is placed twice")) };
+        let Some(file) = self.file.take() else {
+            return Err(Error::internal("a file is placed twice"));
+        };
         let placed = file
             .into_inner()
             .map_err(|e| Error::io("write", &self.path, e.into_error()))
@@ -84,7 +86,9 @@ pub fn sweep(path: &Path) -> Result<()> {
 /// Removes the file at `path`, if there is one.
 pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e).with_kind(Kind::Output)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path, e).with_kind(Kind::Output))
+        }
         _ => Ok(()),
     }
 }
@@ -123,7 +127,15 @@ mod tests {
     #[test]
     fn parts_of_killed_processes() {
         let folder = tempfile::tempdir().expect("a folder");
-        let all = [".a.17.writing", ".a.18-ff00.writing", ".a.b.17.writing", ".a.writing", "a", "a.17.writing", "b"];
+        let all = [
+            ".a.17.writing",
+            ".a.18-ff00.writing",
+            ".a.b.17.writing",
+            ".a.writing",
+            "a",
+            "a.17.writing",
+            "b",
+        ];
         for name in all {
             std::fs::write(folder.path().join(name), name).expect("written");
         }

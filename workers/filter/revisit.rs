@@ -16,7 +16,8 @@ const NEAR: &str = "urn:pagefold:revisit:near-duplicate";
 
 /// The fields that a revisit has from the record that it stands for. Its blocks, and so their
 /// digests and lengths, are others.
-const COPIED: [&str; 5] = ["WARC-Target-URI", "WARC-Date", "WARC-IP-Address", "WARC-Warcinfo-ID", "WARC-Concurrent-To"];
+const COPIED: [&str; 5] =
+    ["WARC-Target-URI", "WARC-Date", "WARC-IP-Address", "WARC-Warcinfo-ID", "WARC-Concurrent-To"];
 
 /// The record that a revisit refers to, in the words of its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +50,16 @@ fn is_one_line(value: &[u8]) -> bool {
 pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
     let fields = Headers::parse(head.header());
     let mut record = b"WARC/1.1\r\n".to_vec();
-    let mut put = |name: &str, value: &[u8]| record.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
+    let mut put =
+        |name: &str, value: &[u8]| record.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
     put("WARC-Type", b"revisit");
     put("WARC-Record-ID", id_of(head.header()).as_bytes());
     for name in COPIED {
-        fields.get(name).filter(|value| is_one_line(value)).into_iter().for_each(|value| put(name, value));
+        fields
+            .get(name)
+            .filter(|value| is_one_line(value))
+            .into_iter()
+            .for_each(|value| put(name, value));
     }
     let digest = fields.get("WARC-Payload-Digest");
     let is_identical = digest.is_some() && digest == target.digest.as_deref();
@@ -81,7 +87,14 @@ fn id_of(header: &[u8]) -> String {
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex = Id::from_bytes(bytes).to_string();
-    format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    format!(
+        "<urn:uuid:{}-{}-{}-{}-{}>",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..]
+    )
 }
 
 #[cfg(test)]
@@ -105,7 +118,8 @@ mod tests {
         let http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
         let target = Target::of(&head("http://b/", "sha1:P", http)).expect("a URL");
         for (digest, profile) in [("sha1:P", IDENTICAL), ("sha1:Q", NEAR)] {
-            let made = revisit(&head("http://a/", digest, &format!("{http}<p>the page</p>")), &target);
+            let made =
+                revisit(&head("http://a/", digest, &format!("{http}<p>the page</p>")), &target);
             let text = String::from_utf8(made.clone()).expect("UTF-8");
             let (header, block) = text.split_once("\r\n\r\n").expect("a header");
             assert_eq!(block, format!("{http}\r\n\r\n"));
@@ -128,6 +142,8 @@ mod tests {
             assert!(id.len() == 47 && id.starts_with("<urn:uuid:") && &id[24..25] == "8", "{id}");
         }
         let bare = revisit(&head("http://a/", "sha1:Q", "<p>no HTTP</p>"), &target);
-        assert!(String::from_utf8(bare).expect("UTF-8").ends_with("Content-Length: 0\r\n\r\n\r\n\r\n"));
+        assert!(
+            String::from_utf8(bare).expect("UTF-8").ends_with("Content-Length: 0\r\n\r\n\r\n\r\n")
+        );
     }
 }

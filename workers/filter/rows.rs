@@ -54,7 +54,8 @@ impl Rows {
     pub fn create(path: &Path, name: &Path) -> Result<Rows> {
         let part = Part::create(path)?;
         let writer =
-            ArrowWriter::try_new(part, RecordRow::schema(), Some(encoder::properties().build())).map_err(failed)?;
+            ArrowWriter::try_new(part, RecordRow::schema(), Some(encoder::properties().build()))
+                .map_err(failed)?;
         let name = name.to_string_lossy().into_owned();
         Ok(Rows { name, written: 0, rows: Vec::new(), bytes: 0, group_bytes: 0, writer })
     }
@@ -80,7 +81,11 @@ impl Rows {
             relation: membership.and_then(|of| of.relation),
         });
         self.written += 1;
-        if self.rows.len() == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
+        if self.rows.len() == BATCH_ROWS || self.bytes >= BATCH_BYTES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -71,13 +71,22 @@ impl Totals {
 
     /// Adds the sums of other files.
     pub fn add(&mut self, other: &Totals) {
-        other.verdicts.iter().for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
+        other
+            .verdicts
+            .iter()
+            .for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
         self.revisits += other.revisits;
         self.bytes_in += other.bytes_in;
         self.bytes_kept += other.bytes_kept;
         self.bytes_removed += other.bytes_removed;
-        other.sources.iter().for_each(|(name, saved)| self.sources.entry(name.clone()).or_default().add(*saved));
-        other.hosts.iter().for_each(|(name, saved)| self.hosts.entry(name.clone()).or_default().add(*saved));
+        other
+            .sources
+            .iter()
+            .for_each(|(name, saved)| self.sources.entry(name.clone()).or_default().add(*saved));
+        other
+            .hosts
+            .iter()
+            .for_each(|(name, saved)| self.hosts.entry(name.clone()).or_default().add(*saved));
         self.other_hosts.add(other.other_hosts);
         self.cut();
     }
@@ -89,10 +98,17 @@ impl Totals {
 
     /// Keeps [`TOP_HOSTS`] hosts, those with most bytes.
     pub fn cut(&mut self) {
-        let mut hosts: Vec<(Saved, String)> =
-            std::mem::take(&mut self.hosts).into_iter().map(|(host, saved)| (saved, host)).collect();
-        hosts.sort_by(|(a, one), (b, other)| (b.bytes, b.records, one).cmp(&(a.bytes, a.records, other)));
-        hosts.split_off(hosts.len().min(TOP_HOSTS)).into_iter().for_each(|(saved, _)| self.other_hosts.add(saved));
+        let mut hosts: Vec<(Saved, String)> = std::mem::take(&mut self.hosts)
+            .into_iter()
+            .map(|(host, saved)| (saved, host))
+            .collect();
+        hosts.sort_by(|(a, one), (b, other)| {
+            (b.bytes, b.records, one).cmp(&(a.bytes, a.records, other))
+        });
+        hosts
+            .split_off(hosts.len().min(TOP_HOSTS))
+            .into_iter()
+            .for_each(|(saved, _)| self.other_hosts.add(saved));
         self.hosts = hosts.into_iter().map(|(saved, host)| (host, saved)).collect();
     }
 }

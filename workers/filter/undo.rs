@@ -30,7 +30,10 @@ const COPY_BYTES: usize = 1 << 18;
 /// Makes in `originals` the inputs again that a filter divided into `kept` and `removed`.
 pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
     if [kept, removed].contains(&originals) {
-        return Err(Error::new(Kind::Usage, format!("{}: name another folder for the originals", originals.display())));
+        return Err(Error::new(
+            Kind::Usage,
+            format!("{}: name another folder for the originals", originals.display()),
+        ));
     }
     let notes = removed.join(note::FOLDER);
     let mut names = Vec::new();
@@ -58,7 +61,10 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         let is_first = !lock.exists();
         let _claim = Lock::take(&lock, true).map_err(|e| e.with_kind(Kind::Output))?;
         let done = |bytes| Note { kept: Some(bytes), ..note.clone() }.write(&own);
-        let bytes = match Note::read(&own)?.filter(|done| done.digest == note.digest).and_then(|done| done.kept) {
+        let bytes = match Note::read(&own)?
+            .filter(|done| done.digest == note.digest)
+            .and_then(|done| done.kept)
+        {
             Some(bytes) if has_size(&target, bytes) => bytes,
             _ if target.is_file() && digest::of_file(&target)? == note.digest => {
                 let bytes = target.metadata().map_err(|e| Error::io("read", &target, e))?.len();
@@ -104,7 +110,13 @@ fn list(notes: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The original of one file, whole and without its name.
-fn original(note: &Note, kept: &Path, removed: Option<&Path>, path: &Path, target: &Path) -> Result<Part> {
+fn original(
+    note: &Note,
+    kept: &Path,
+    removed: Option<&Path>,
+    path: &Path,
+    target: &Path,
+) -> Result<Part> {
     let mut runs = Runs::open(&path.with_extension("order"))?;
     let part = Part::create(target)?.hashed();
     match note.kind.as_str() {
@@ -120,7 +132,9 @@ fn lacks(kept: &Path) -> Error {
 
 /// Joins bytes as they lie in both files.
 fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -> Result<Part> {
-    let open = |path: &Path| File::open(path).map(BufReader::new).map_err(|e| Error::input("open", path, e));
+    let open = |path: &Path| {
+        File::open(path).map(BufReader::new).map_err(|e| Error::input("open", path, e))
+    };
     let mut from = open(kept)?;
     let mut out = removed.map(open).transpose()?;
     let mut buffer = vec![0; COPY_BYTES];
@@ -129,8 +143,9 @@ fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -
             Fate::Removed => (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept)),
             Fate::Kept => (&mut from, kept),
             Fate::Added => {
-                let skipped =
-                    i64::try_from(left).map_err(std::io::Error::other).and_then(|left| from.seek_relative(left));
+                let skipped = i64::try_from(left)
+                    .map_err(std::io::Error::other)
+                    .and_then(|left| from.seek_relative(left));
                 skipped.map_err(|e| Error::io("seek in", kept, e))?;
                 continue;
             }
@@ -146,7 +161,13 @@ fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -
 }
 
 /// Joins the decoded lines of both files, and compresses them as one stream.
-fn lines(note: &Note, kept: &Path, removed: Option<&Path>, runs: &mut Runs, part: Part) -> Result<Part> {
+fn lines(
+    note: &Note,
+    kept: &Path,
+    removed: Option<&Path>,
+    runs: &mut Runs,
+    part: Part,
+) -> Result<Part> {
     // The files are our own, and as large as they are.
     let limits = Limits { ratio_max: u64::MAX, ..Limits::default() };
     let open = |path: &Path| {
@@ -168,8 +189,10 @@ fn lines(note: &Note, kept: &Path, removed: Option<&Path>, runs: &mut Runs, part
             stream.write(bytes)
         })?;
     }
-    if note.decoded.as_ref().is_some_and(|decoded| *decoded != digest.finalize().to_hex().as_str()) {
-        let why = "is not what it was: it was changed since it was filtered, or what was removed from it";
+    if note.decoded.as_ref().is_some_and(|decoded| *decoded != digest.finalize().to_hex().as_str())
+    {
+        let why =
+            "is not what it was: it was changed since it was filtered, or what was removed from it";
         return Err(Error::new(Kind::Data, format!("{} {why}", kept.display())));
     }
     stream.finish()

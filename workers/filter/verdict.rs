@@ -145,7 +145,9 @@ impl Record {
             Item::Record(record) => match record.body {
                 Body::Removed => (Says::Removal, Some(record.url)),
                 Body::Seen => (Says::Seen, Some(record.url)),
-                Body::Text(_) | Body::Plain { .. } | Body::Html { .. } => (Says::Page, Some(record.url)),
+                Body::Text(_) | Body::Plain { .. } | Body::Html { .. } => {
+                    (Says::Page, Some(record.url))
+                }
             },
             Item::Skip(reason) => (Says::Skip(reason), None),
             Item::Mirror(mirror) => (Says::of_mirror(&mirror), Some(mirror.url)),
@@ -157,7 +159,9 @@ impl Record {
             file_end: None,
             head: None,
             id: id.map(str::to_owned),
-            doc: url.as_deref().map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
+            doc: url
+                .as_deref()
+                .map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
             url,
             says,
             verdict: Verdict::Rejected,
@@ -182,7 +186,10 @@ pub struct Judge {
 impl Judge {
     /// For the records of inputs that `head` has read.
     pub fn new(store: &Store, head: &Head) -> Result<Judge> {
-        Ok(Judge { tables: Tables::open(store, &head.manifest.tables)?, gone: Snapshot::of(store, head).table()? })
+        Ok(Judge {
+            tables: Tables::open(store, &head.manifest.tables)?,
+            gone: Snapshot::of(store, head).table()?,
+        })
     }
 
     /// Sets the verdicts of `records`, which stand in `original`.
@@ -200,13 +207,17 @@ impl Judge {
         let pages = self.tables.pages.matching(&docs);
         let gone = self.gone.matching(&docs);
         let holds = |record: &Record| {
-            let page = find(&pages, record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?)?;
+            let page = find(
+                &pages,
+                record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?,
+            )?;
             ((page.input, page.position) == (input, record.position)).then_some(page)
         };
         // A page that has a record of its own mirrors none.
         let mirrored = |record: &Record| {
             let Says::Mirrors { of, date } = record.says else { return None };
-            let page = find(&pages, of).filter(|page| page.date == date && !page.content.is_none())?;
+            let page =
+                find(&pages, of).filter(|page| page.date == date && !page.content.is_none())?;
             find(&pages, record.doc?).is_none().then_some(page)
         };
         let of_records: Vec<Option<&PageRow>> =
@@ -215,15 +226,18 @@ impl Judge {
         let contents = sorted(found().map(|page| page.content).filter(|id| !id.is_none()));
         let clusters = self.tables.clusters_of(&contents);
         let represented = found().filter_map(|page| clusters.of(page.content));
-        let shown = self.tables.pages.matching(&sorted(represented.map(|cluster| cluster.representative)));
-        let representative = |page: &PageRow| clusters.of(page.content).map_or(page.doc, |c| c.representative);
+        let shown =
+            self.tables.pages.matching(&sorted(represented.map(|cluster| cluster.representative)));
+        let representative =
+            |page: &PageRow| clusters.of(page.content).map_or(page.doc, |c| c.representative);
         let urls = self.tables.urls(found().map(representative));
         // The cluster of `page`, and whether the record of `doc` folds in it.
         let membership = |page: &PageRow, doc: Option<Id>| {
             let cluster = clusters.of(page.content);
             let representative = cluster.map_or(page.doc, |cluster| cluster.representative);
             let other = find(&shown, representative);
-            let is_identical = other.map_or(representative == page.doc, |other| other.content == page.content);
+            let is_identical =
+                other.map_or(representative == page.doc, |other| other.content == page.content);
             let relation = if is_identical { "identical" } else { "near" };
             Membership {
                 cluster: cluster.map_or(page.doc, |cluster| cluster.cluster),
@@ -245,13 +259,18 @@ impl Judge {
                 (Says::Mirrors { .. }, None) => (Verdict::Skipped, Some(Mirror::REASON), None),
                 (Says::Page, Some(page)) => {
                     let membership = membership(page, record.doc);
-                    let verdict = if membership.relation.is_some() { Verdict::Folded } else { Verdict::Kept };
+                    let verdict =
+                        if membership.relation.is_some() { Verdict::Folded } else { Verdict::Kept };
                     (verdict, None, Some(membership))
                 }
                 (Says::Page, None) if original.is_copy => (Verdict::Superseded, Some(COPY), None),
                 (Says::Page, None) => match record.doc.and_then(|doc| find(&pages, doc)) {
                     Some(_) => (Verdict::Superseded, None, None),
-                    None => (Verdict::Removed, Some(cause(record.doc.and_then(|doc| find(&gone, doc)))), None),
+                    None => (
+                        Verdict::Removed,
+                        Some(cause(record.doc.and_then(|doc| find(&gone, doc)))),
+                        None,
+                    ),
                 },
             };
             (record.verdict, record.reason, record.membership) = (verdict, reason, membership);

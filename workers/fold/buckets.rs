@@ -68,8 +68,11 @@ pub fn near<R: Row<Key = u64>>(
         }
         live.clear();
         old.live(key & fixed..=key | !fixed, &mut live);
-        let keys = |bits: u64| touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key);
-        let probing: Vec<u64> = touched.iter().filter(|touch| probes(touch)).map(|touch| touch.key).collect();
+        let keys = |bits: u64| {
+            touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key)
+        };
+        let probing: Vec<u64> =
+            touched.iter().filter(|touch| probes(touch)).map(|touch| touch.key).collect();
         if live.len() + keys(CREATED).count() <= EARLIER_FEW {
             // No key can have so many earlier ones that the near rule leaves something out.
             let seeds: Vec<u64> = keys(PROBE | DELETED).collect();
@@ -98,7 +101,11 @@ struct Bucket<'a> {
 impl Bucket<'_> {
     /// Whether a key is live, before the epoch and after it.
     fn is_live(&self, key: u64) -> [bool; 2] {
-        match self.touched.binary_search_by_key(&key, |touch| touch.key).map(|at| self.touched[at].bits) {
+        match self
+            .touched
+            .binary_search_by_key(&key, |touch| touch.key)
+            .map(|at| self.touched[at].bits)
+        {
             Ok(bits) if bits & CREATED != 0 => [false, true],
             Ok(bits) if bits & DELETED != 0 => [true, false],
             _ => [true, true],
@@ -112,8 +119,12 @@ impl Bucket<'_> {
     /// it that are later. Of both, all earlier ones are needed.
     fn crowded(&self, scratch: &mut Scratch, neighbours: &mut Neighbours, found: &mut impl Found) {
         let Bucket { k, fixed, earlier, .. } = *self;
-        let seeds: Vec<u64> =
-            self.touched.iter().filter(|touch| touch.bits & (PROBE | DELETED) != 0).map(|touch| touch.key).collect();
+        let seeds: Vec<u64> = self
+            .touched
+            .iter()
+            .filter(|touch| touch.bits & (PROBE | DELETED) != 0)
+            .map(|touch| touch.key)
+            .collect();
         let others = without(self.live, &seeds);
         // Pairs of two created keys are the bulk of a first build.
         let is_new = self.live.is_empty();
@@ -137,7 +148,9 @@ impl Bucket<'_> {
                 }
             }
         });
-        hamming::within(&seeds, k, fixed, earlier, scratch, &mut |a, b| neighbours.add(a, b, both(a, b)));
+        hamming::within(&seeds, k, fixed, earlier, scratch, &mut |a, b| {
+            neighbours.add(a, b, both(a, b))
+        });
         if !later.is_empty() {
             later.sort_unstable();
             later.dedup();
@@ -147,7 +160,9 @@ impl Bucket<'_> {
                     neighbours.add(later, other, [true; 2]);
                 }
             });
-            hamming::within(&later, k, fixed, earlier, scratch, &mut |a, b| neighbours.add(a, b, [true; 2]));
+            hamming::within(&later, k, fixed, earlier, scratch, &mut |a, b| {
+                neighbours.add(a, b, [true; 2])
+            });
         }
         let probes = |key: u64| self.probing.binary_search(&key).is_ok();
         let mut counts = Vec::new();
@@ -268,16 +283,26 @@ mod tests {
 
     /// The pairs that the near rule examines among the `live` keys of a bucket, by its definition,
     /// each with its greatest product of ranks, and the number of those that it does not.
-    fn examined(live: &BTreeSet<u64>, is_near: impl Fn(u64, u64) -> bool) -> (BTreeMap<(u64, u64), usize>, i64) {
+    fn examined(
+        live: &BTreeSet<u64>,
+        is_near: impl Fn(u64, u64) -> bool,
+    ) -> (BTreeMap<(u64, u64), usize>, i64) {
         let (mut pairs, mut left) = (BTreeMap::new(), 0);
         for &later in live {
-            let is_earlier = |one: &u64| near::order(*one) < near::order(later) && is_near(*one, later);
+            let is_earlier =
+                |one: &u64| near::order(*one) < near::order(later) && is_near(*one, later);
             let mut earlier: Vec<u64> = live.iter().copied().filter(is_earlier).collect();
             earlier.sort_unstable_by_key(|one| near::order(*one));
-            let first = if earlier.len() < 64 { earlier.len() } else { (64 * 64 / (earlier.len() + 1)).max(4) };
+            let first = if earlier.len() < 64 {
+                earlier.len()
+            } else {
+                (64 * 64 / (earlier.len() + 1)).max(4)
+            };
             left += (earlier.len() - first) as i64;
             let product = near::product_max(earlier.len());
-            pairs.extend(earlier[..first].iter().map(|&one| ((one.min(later), one.max(later)), product)));
+            pairs.extend(
+                earlier[..first].iter().map(|&one| ((one.min(later), one.max(later)), product)),
+            );
         }
         (pairs, left)
     }
@@ -294,14 +319,23 @@ mod tests {
             let is_near = |a: u64, b: u64| {
                 let difference = a ^ b;
                 let is_first = bands.key_earlier(band).iter().all(|mask| difference & mask != 0);
-                difference != 0 && difference.count_ones() <= 3 && difference & bands.key_fixed(band) == 0 && is_first
+                difference != 0
+                    && difference.count_ones() <= 3
+                    && difference & bands.key_fixed(band) == 0
+                    && is_first
             };
             // Twelve bits vary, in the earlier bands if there are any, so that the band owns the
             // pairs.
             let earlier = bands.key_earlier(band);
             let low = |mask: &u64| ((1 << (12 / earlier.len())) - 1) << mask.trailing_zeros();
-            let free = if band == 0 { 0x0fff } else { earlier.iter().map(low).fold(0, |free, bits: u64| free | bits) };
-            let mut draw = |count: usize| -> BTreeSet<u64> { (0..count).map(|_| random.next() & free).collect() };
+            let free = if band == 0 {
+                0x0fff
+            } else {
+                earlier.iter().map(low).fold(0, |free, bits: u64| free | bits)
+            };
+            let mut draw = |count: usize| -> BTreeSet<u64> {
+                (0..count).map(|_| random.next() & free).collect()
+            };
             let folder = tempfile::tempdir().expect("a folder");
             let (mut table, mut live) = (Table::<BandRow>::default(), BTreeSet::new());
             let mut changed = 0;
@@ -329,7 +363,8 @@ mod tests {
                 }
                 let (old, left_before) = examined(&before, is_near);
                 let (new, left_after) = examined(&live, is_near);
-                let probes = |key: u64| touched.iter().any(|touch| touch.key == key && probes(touch));
+                let probes =
+                    |key: u64| touched.iter().any(|touch| touch.key == key && probes(touch));
                 let mut expected = Vec::new();
                 let both: BTreeSet<(u64, u64)> = old.keys().chain(new.keys()).copied().collect();
                 for &(a, b) in both.iter().filter(|(a, b)| live.contains(a) && live.contains(b)) {
@@ -340,17 +375,26 @@ mod tests {
                 }
                 // What a pair was before does not matter if a key of it was not live.
                 let were = |a, b| before.contains(&a) && before.contains(&b);
-                let known =
-                    |&(a, b, [old, new]): &(u64, u64, [usize; 2])| (a, b, [if were(a, b) { old } else { 0 }, new]);
+                let known = |&(a, b, [old, new]): &(u64, u64, [usize; 2])| {
+                    (a, b, [if were(a, b) { old } else { 0 }, new])
+                };
                 let mut pairs: Vec<_> = found.pairs.iter().map(known).collect();
                 pairs.sort_unstable();
-                assert!(pairs == expected, "seed {seed}, round {round}: {} of {}", pairs.len(), expected.len());
+                assert!(
+                    pairs == expected,
+                    "seed {seed}, round {round}: {} of {}",
+                    pairs.len(),
+                    expected.len()
+                );
                 assert_eq!(found.change, left_after - left_before, "seed {seed}, round {round}");
                 changed += expected.iter().filter(|(_, _, is)| is[0] > 0 && is[1] == 0).count();
                 let rows: Vec<BandRow> = touched
                     .iter()
                     .filter(|touch| touch.bits & (CREATED | DELETED) != 0)
-                    .map(|touch| BandRow { key: touch.key, diff: if touch.bits & CREATED != 0 { 1 } else { -1 } })
+                    .map(|touch| BandRow {
+                        key: touch.key,
+                        diff: if touch.bits & CREATED != 0 { 1 } else { -1 },
+                    })
                     .collect();
                 if let Some(written) = write(folder.path(), "test", rows).expect("written") {
                     table.push(Segment::open(folder.path(), &written).expect("opened"));
@@ -372,14 +416,19 @@ mod tests {
             // Few distinct keys in three buckets, so that many are added again after a removal, and
             // many are near each other.
             let mut draw = |count: usize| -> BTreeSet<u64> {
-                let key = |_| (random.below(3) as u64) << 60 | (random.next() & random.next() & 0x8421_0842_1084);
+                let key = |_| {
+                    (random.below(3) as u64) << 60
+                        | (random.next() & random.next() & 0x8421_0842_1084)
+                };
                 (0..count).map(key).collect()
             };
             let folder = tempfile::tempdir().expect("a folder");
             let (mut table, mut live) = (Table::<BandRow>::default(), BTreeSet::new());
             for count in [600, 100, 0, 100, 100] {
-                let change =
-                    |key: u64| BandRow { key, diff: if live.remove(&key) { -1 } else { i8::from(live.insert(key)) } };
+                let change = |key: u64| BandRow {
+                    key,
+                    diff: if live.remove(&key) { -1 } else { i8::from(live.insert(key)) },
+                };
                 let rows: Vec<BandRow> = draw(count).into_iter().map(change).collect();
                 if let Some(written) = write(folder.path(), "test", rows).expect("written") {
                     table.push(Segment::open(folder.path(), &written).expect("opened"));
@@ -399,10 +448,16 @@ mod tests {
             near(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
             let found = found.pairs;
 
-            let after = |bits: u64| touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key);
+            let after = |bits: u64| {
+                touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key)
+            };
             let deleted: BTreeSet<u64> = after(DELETED).collect();
-            let lives: BTreeSet<u64> =
-                live.iter().copied().chain(after(CREATED)).filter(|key| !deleted.contains(key)).collect();
+            let lives: BTreeSet<u64> = live
+                .iter()
+                .copied()
+                .chain(after(CREATED))
+                .filter(|key| !deleted.contains(key))
+                .collect();
             let earlier = bands.key_earlier(band);
             let owns = |difference: u64| {
                 difference != 0
@@ -414,7 +469,8 @@ mod tests {
             let probing: BTreeSet<u64> = after(PROBE).collect();
             let is_probed = |a: u64, b: u64| probing.contains(&a) || probing.contains(&b);
             expected.retain(|&(a, b), _| is_probed(a, b));
-            let found = found.into_iter().filter(|&(a, b, [_, after])| after > 0 && is_probed(a, b));
+            let found =
+                found.into_iter().filter(|&(a, b, [_, after])| after > 0 && is_probed(a, b));
             let found: Vec<(u64, u64)> = found.map(|(a, b, _)| (a, b)).collect();
             assert!(!expected.is_empty() || k == 0 || band > 0, "seed {seed}: nothing to find");
             assert_eq!(sorted(found), Vec::from_iter(expected.into_keys()), "seed {seed}");

@@ -21,7 +21,9 @@ use crate::graph::Graph;
 use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
-use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow, UrlRow};
+use crate::tables::{
+    ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow, UrlRow,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows that are held in memory at once where every cluster is made again.
@@ -113,20 +115,31 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     if epoch.shared.plan.view_changed {
         let (from, to) = epoch.id_range();
-        epoch.before::<ClusterRow>()?.range(from, to).into_iter().for_each(|row| emit(row.component));
+        epoch
+            .before::<ClusterRow>()?
+            .range(from, to)
+            .into_iter()
+            .for_each(|row| emit(row.component));
         for rows in epoch.before::<MemberRow>()?.portions_in(from, to, PORTION_ROWS) {
-            rows.chunk_by(|a, b| a.component == b.component).for_each(|rows| emit(rows[0].component));
+            rows.chunk_by(|a, b| a.component == b.component)
+                .for_each(|rows| emit(rows[0].component));
         }
-        let (contents, components) = (epoch.before::<ContentRow>()?, epoch.before::<ComponentRow>()?);
+        let (contents, components) =
+            (epoch.before::<ContentRow>()?, epoch.before::<ComponentRow>()?);
         let pages = epoch.before::<ContentPageRow>()?;
         for rows in contents.portions_in(from, to, PORTION_ROWS) {
             let contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
-            let joined: BTreeSet<Id> = components.matching(&contents).into_iter().map(|row| row.content).collect();
-            let several = contents.iter().zip(pages.counts(&contents)).filter(|(_, pages)| *pages > 1);
-            several.filter(|(content, _)| !joined.contains(content)).for_each(|(content, _)| emit(*content));
+            let joined: BTreeSet<Id> =
+                components.matching(&contents).into_iter().map(|row| row.content).collect();
+            let several =
+                contents.iter().zip(pages.counts(&contents)).filter(|(_, pages)| *pages > 1);
+            several
+                .filter(|(content, _)| !joined.contains(content))
+                .for_each(|(content, _)| emit(*content));
         }
     }
-    let mut contents: Vec<Id> = redated.iter().copied().filter(|content| !content.is_none()).collect();
+    let mut contents: Vec<Id> =
+        redated.iter().copied().filter(|content| !content.is_none()).collect();
     if let Some(fresh) = epoch.fresh::<ContentPageRow>()? {
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
@@ -141,7 +154,8 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
         table.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect()
     };
     let component = [components(epoch.before()?), components(epoch.after()?)];
-    let pages = [epoch.before::<ContentPageRow>()?, epoch.after()?].map(|table| table.counts(&contents));
+    let pages =
+        [epoch.before::<ContentPageRow>()?, epoch.after()?].map(|table| table.counts(&contents));
     for (at, content) in contents.iter().enumerate() {
         for (component, pages) in component.iter().zip(&pages) {
             match component.get(content) {
@@ -157,12 +171,18 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
 
 /// Emits the contents of the touched `components`, which ascend. A content that is its own
 /// component is its only content.
-pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedContent)) -> Result<()> {
+pub fn contents(
+    epoch: &Epoch,
+    components: &[Id],
+    emit: &mut dyn FnMut(TouchedContent),
+) -> Result<()> {
     let members = epoch.after::<MemberRow>()?.matching(components);
     let mut members = members.chunk_by(|a, b| a.component == b.component).peekable();
     for &component in components {
         match members.next_if(|rows| rows[0].component == component) {
-            Some(rows) => rows.iter().for_each(|row| emit(TouchedContent { component, content: row.content })),
+            Some(rows) => {
+                rows.iter().for_each(|row| emit(TouchedContent { component, content: row.content }))
+            }
             None => emit(TouchedContent { component, content: component }),
         }
     }
@@ -171,19 +191,29 @@ pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedCo
 
 /// Emits the touched contents of this worker that are still in the component they were touched for.
 /// A content that stood for itself and has joined others since is left out.
-pub fn current(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(TouchedContent)) -> Result<()> {
+pub fn current(
+    epoch: &Epoch,
+    touched: &[TouchedContent],
+    emit: &mut dyn FnMut(TouchedContent),
+) -> Result<()> {
     let mut contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     contents.dedup();
     let components = epoch.after::<ComponentRow>()?.matching(&contents);
-    let components: BTreeMap<Id, Id> = components.into_iter().map(|row| (row.content, row.component)).collect();
-    let is_current =
-        |one: &&TouchedContent| components.get(&one.content).copied().unwrap_or(one.content) == one.component;
+    let components: BTreeMap<Id, Id> =
+        components.into_iter().map(|row| (row.content, row.component)).collect();
+    let is_current = |one: &&TouchedContent| {
+        components.get(&one.content).copied().unwrap_or(one.content) == one.component
+    };
     touched.iter().filter(is_current).for_each(|one| emit(*one));
     Ok(())
 }
 
 /// Emits the pages of touched contents that do not say too little.
-pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(TouchedPage)) -> Result<()> {
+pub fn pages(
+    epoch: &Epoch,
+    touched: &[TouchedContent],
+    emit: &mut dyn FnMut(TouchedPage),
+) -> Result<()> {
     let options = &epoch.shared.job.clusters;
     let mut contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     let rows = epoch.after::<ContentRow>()?.matching(&contents).into_iter();
@@ -201,14 +231,23 @@ pub fn pages(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(Tou
 }
 
 /// Emits the accepted pairs of touched contents, each from its lesser content.
-pub fn accepted_pairs(epoch: &Epoch, touched: &[TouchedContent], emit: &mut dyn FnMut(AcceptedPair)) -> Result<()> {
+pub fn accepted_pairs(
+    epoch: &Epoch,
+    touched: &[TouchedContent],
+    emit: &mut dyn FnMut(AcceptedPair),
+) -> Result<()> {
     let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
     let rows = epoch.after::<PairRow>()?.matching(&contents);
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
     for &TouchedContent { component, content } in touched {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
         for row in rows.iter().filter(|row| row.accepted == 1 && content < row.other) {
-            emit(AcceptedPair { component, a: content, b: row.other, similarity: row.similarity.into() });
+            emit(AcceptedPair {
+                component,
+                a: content,
+                b: row.other,
+                similarity: row.similarity.into(),
+            });
         }
     }
     Ok(())
@@ -232,11 +271,13 @@ pub fn rank(
         let mut rows = rows.iter().peekable();
         for &TouchedPage { doc, component, content, chars } in touched {
             let Some(page) = rows.next_if(|page| page.doc == doc) else {
-                let what =
-                    format!("table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`");
+                let what = format!(
+                    "table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`"
+                );
                 return Err(Error::new(Kind::Io, what));
             };
-            let url = urls.next_if(|url| url.doc == doc).map_or_else(Default::default, UrlRow::text);
+            let url =
+                urls.next_if(|url| url.doc == doc).map_or_else(Default::default, UrlRow::text);
             let rank = rule.rank(page.facts(chars as u32, &url));
             let (host, source) = (page.host, page.source.into());
             let represented = incumbents.next_if(|one| one.doc == doc).map_or(0, |one| one.pages);
@@ -273,7 +314,10 @@ pub(crate) fn clusters_of(
     let mut contents: BTreeMap<Id, Precedence> = BTreeMap::new();
     for page in pages {
         let precedence = (page.rank, page.doc);
-        contents.entry(page.content).and_modify(|best| *best = precedence.min(*best)).or_insert(precedence);
+        contents
+            .entry(page.content)
+            .and_modify(|best| *best = precedence.min(*best))
+            .or_insert(precedence);
     }
     if pairs.is_empty() {
         // A content in no component.
@@ -334,8 +378,10 @@ fn cluster(
         let neighbours = |at| graph.neighbours(at).count() + 1;
         contents.binary_search(&content).is_ok_and(|at| neighbours(at) == contents.len())
     };
-    let may_represent = |page: &&&RankedPage| radius == 0 || page.content == leader || covers(page.content);
-    let order = |page: &&&RankedPage| (rule.with_represented(page.rank, page.represented), page.doc);
+    let may_represent =
+        |page: &&&RankedPage| radius == 0 || page.content == leader || covers(page.content);
+    let order =
+        |page: &&&RankedPage| (rule.with_represented(page.rank, page.represented), page.doc);
     Some(ClusterRow {
         component,
         leader,
@@ -369,9 +415,12 @@ pub fn clusters(
         epoch.advanced();
         let old = before.next_if(|rows| rows[0].component == component).unwrap_or_default();
         let (own_pages, own_pairs);
-        (own_pages, pages) = pages.split_at(pages.partition_point(|page| page.component <= component));
-        (own_pairs, pairs) = pairs.split_at(pairs.partition_point(|pair| pair.component <= component));
-        let ComponentClusters { rows: new, led } = clusters_of(component, own_pages, own_pairs, radius, &rule);
+        (own_pages, pages) =
+            pages.split_at(pages.partition_point(|page| page.component <= component));
+        (own_pairs, pairs) =
+            pairs.split_at(pairs.partition_point(|pair| pair.component <= component));
+        let ComponentClusters { rows: new, led } =
+            clusters_of(component, own_pages, own_pairs, radius, &rule);
         let retracted = old.iter().map(|row| ClusterRow { diff: -1, ..row.clone() });
         let changes = consolidate(retracted.chain(new).collect());
         for row in &changes {
@@ -381,9 +430,12 @@ pub fn clusters(
         let large = |row: &&ClusterRow| row.diff > 0 && u64::from(row.pages) >= PAGES_MANY;
         let large: BTreeSet<Id> = changes.iter().filter(large).map(|row| row.leader).collect();
         if !large.is_empty() {
-            let leader =
-                |content| led.binary_search_by_key(&content, |led| led.content).map_or(content, |at| led[at].leader);
-            let places = own_pages.iter().map(|page| (leader(page.content), page.source as u16, page.host));
+            let leader = |content| {
+                led.binary_search_by_key(&content, |led| led.content)
+                    .map_or(content, |at| led[at].leader)
+            };
+            let places =
+                own_pages.iter().map(|page| (leader(page.content), page.source as u16, page.host));
             gathered.add(places.filter(|(leader, ..)| large.contains(leader)));
         }
         rows.extend(changes);
@@ -426,7 +478,10 @@ mod tests {
             clusters_of(id(1), pages, pairs, 1, &rule(Criterion::Https)).rows
         };
         let row = &rows(&pages, &[pair(1, 2)])[0];
-        assert_eq!((row.cluster, row.representative, row.pages, row.contents), (id(5), id(8), 3, 2));
+        assert_eq!(
+            (row.cluster, row.representative, row.pages, row.contents),
+            (id(5), id(8), 3, 2)
+        );
         assert_eq!(rows(&pages[..1], &[]), []);
         assert_eq!(rows(&pages[..2], &[])[0].representative, id(9));
     }
@@ -438,8 +493,9 @@ mod tests {
     fn the_representative_is_near_all_that_fold() {
         let pages = [page(1, 5, 0), page(2, 6, 9), page(3, 7, 8)];
         let rule = rule(Criterion::Https);
-        let shown =
-            |pairs: &[AcceptedPair], radius| clusters_of(id(1), &pages, pairs, radius, &rule).rows[0].representative;
+        let shown = |pairs: &[AcceptedPair], radius| {
+            clusters_of(id(1), &pages, pairs, radius, &rule).rows[0].representative
+        };
         assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 1), id(6));
         assert_eq!(shown(&[pair(1, 2), pair(1, 3), pair(2, 3)], 1), id(5));
         assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 0), id(5));
@@ -451,10 +507,18 @@ mod tests {
     fn a_content_without_pages_joins_nothing() {
         let pages = [page(2, 6, 9), page(3, 7, 8), page(3, 8, 8)];
         for radius in [0, 1, 2] {
-            let ComponentClusters { rows, led } =
-                clusters_of(id(1), &pages, &[pair(1, 2), pair(1, 3)], radius, &rule(Criterion::Https));
+            let ComponentClusters { rows, led } = clusters_of(
+                id(1),
+                &pages,
+                &[pair(1, 2), pair(1, 3)],
+                radius,
+                &rule(Criterion::Https),
+            );
             assert_eq!(led, [1, 2, 3].map(|n| Led { content: id(n), leader: id(n) }));
-            assert_eq!(rows.iter().map(|row| (row.leader, row.pages)).collect::<Vec<_>>(), [(id(3), 2)]);
+            assert_eq!(
+                rows.iter().map(|row| (row.leader, row.pages)).collect::<Vec<_>>(),
+                [(id(3), 2)]
+            );
         }
     }
 
@@ -474,8 +538,10 @@ mod tests {
         let pairs = [pair(1, 2), pair(2, 3)];
         let with = |represented: [u64; 4]| {
             let pages = [(1, 5, 0), (2, 6, 8), (2, 7, 7), (3, 8, 9)];
-            let pages =
-                pages.into_iter().zip(represented).map(|((content, doc, rank), pages)| of(content, doc, rank, pages));
+            let pages = pages
+                .into_iter()
+                .zip(represented)
+                .map(|((content, doc, rank), pages)| of(content, doc, rank, pages));
             clusters_of(id(1), &Vec::from_iter(pages), &pairs, 1, &rule)
         };
         let first = with([0; 4]);
@@ -490,7 +556,10 @@ mod tests {
             let found = with(represented);
             assert_eq!(found.rows[0].representative, id(shown), "{represented:?}");
             assert_eq!(found.led, first.led);
-            assert_eq!(ClusterRow { representative: id(7), ..found.rows[0].clone() }, first.rows[0]);
+            assert_eq!(
+                ClusterRow { representative: id(7), ..found.rows[0].clone() },
+                first.rows[0]
+            );
             let again = [5, 6, 7, 8].map(|doc| if doc == shown { 4 } else { 0 });
             assert_eq!(with(again), found);
         }

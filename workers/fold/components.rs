@@ -73,7 +73,8 @@ pub struct Membership {
 /// Emits a row for every worker if this worker retracted an accepted pair.
 pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
     if epoch.accepted().retracted {
-        (0..epoch.peers).for_each(|worker| emit(Retracted { to: range_start(worker, epoch.peers) }));
+        (0..epoch.peers)
+            .for_each(|worker| emit(Retracted { to: range_start(worker, epoch.peers) }));
     }
     Ok(())
 }
@@ -83,7 +84,8 @@ pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Touch)) -> Result<()> {
     let contents = &epoch.accepted().contents;
     let mut before = epoch.before::<ComponentRow>()?.matching(contents).into_iter().peekable();
     for &content in contents {
-        let component = before.next_if(|row| row.content == content).map_or(content, |row| row.component);
+        let component =
+            before.next_if(|row| row.content == content).map_or(content, |row| row.component);
         emit(Touch { component, content });
     }
     Ok(())
@@ -94,7 +96,8 @@ pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Res
     let mut components: Vec<Id> = touched.iter().map(|touch| touch.component).collect();
     components.dedup();
     let mut contents: Vec<Id> = touched.iter().map(|touch| touch.content).collect();
-    contents.extend(epoch.before::<MemberRow>()?.matching(&components).iter().map(|row| row.content));
+    contents
+        .extend(epoch.before::<MemberRow>()?.matching(&components).iter().map(|row| row.content));
     contents.sort_unstable();
     contents.dedup();
     contents.into_iter().for_each(emit);
@@ -103,7 +106,12 @@ pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Res
 
 /// Emits the accepted pairs of the touched `contents`, which ascend: a spanning forest, or all of
 /// them if a pair was `retracted`. Returns the contents without an accepted pair.
-pub fn edges(epoch: &Epoch, contents: &[Id], retracted: bool, emit: &mut dyn FnMut(Edge)) -> Result<Vec<Id>> {
+pub fn edges(
+    epoch: &Epoch,
+    contents: &[Id],
+    retracted: bool,
+    emit: &mut dyn FnMut(Edge),
+) -> Result<Vec<Id>> {
     let mut contents = contents.to_vec();
     contents.dedup();
     let pairs = epoch.after::<PairRow>()?.matching(&contents);
@@ -144,7 +152,8 @@ pub fn label(
     retracted: bool,
     emit: &mut dyn FnMut(Membership),
 ) -> Result<()> {
-    let computed = if retracted { Counter::ComponentsPropagated } else { Counter::ComponentsJoined };
+    let computed =
+        if retracted { Counter::ComponentsPropagated } else { Counter::ComponentsJoined };
     let mut touched: Vec<(Id, Option<Id>)> =
         labels.iter().map(|label| (label.content, Some(label.component))).collect();
     touched.extend(alone.iter().map(|content| (*content, None)));
@@ -177,7 +186,11 @@ pub fn label(
 
 /// Stores the changed members of components.
 pub fn components(epoch: &Epoch, changes: &[Membership]) -> Result<()> {
-    let row = |m: &Membership| MemberRow { component: m.component, content: m.content, diff: m.diff as i8 };
+    let row = |m: &Membership| MemberRow {
+        component: m.component,
+        content: m.content,
+        diff: m.diff as i8,
+    };
     epoch.write(changes.iter().map(row))
 }
 

@@ -46,7 +46,15 @@ fn after(old: Option<&ContentRow>, changes: &[PageContent], pages: i64) -> Optio
         _ if pages == 0 => return None,
         (Some(row), _) => row.clone(),
         (None, Some(&PageContent { content, fingerprint, chars, letters, flags, .. })) => {
-            ContentRow { content, fingerprint, chars, letters, gathered_pages: 0, flags: flags as u8, diff: 1 }
+            ContentRow {
+                content,
+                fingerprint,
+                chars,
+                letters,
+                gathered_pages: 0,
+                flags: flags as u8,
+                diff: 1,
+            }
         }
         (None, None) => return None,
     };
@@ -72,7 +80,8 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
         let old = old_contents.next_if(|row| row.content == content);
         let from = page_rows.len();
         page_rows.extend(net(changes));
-        let pages = before as i64 + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
+        let pages =
+            before as i64 + page_rows[from..].iter().map(|row| i64::from(row.diff)).sum::<i64>();
         let new = after(old.as_ref(), changes, pages);
         match (&old, &new) {
             (None, Some(_)) => epoch.count(Counter::ContentsNew, 1),
@@ -81,8 +90,12 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
         }
         let fingerprint = |row: &ContentRow| row.is_comparable().then_some(row.fingerprint);
         match (old.as_ref().and_then(fingerprint), new.as_ref().and_then(fingerprint)) {
-            (None, Some(fingerprint)) => changed.push(ContentChange { fingerprint, content, diff: 1 }),
-            (Some(fingerprint), None) => changed.push(ContentChange { fingerprint, content, diff: -1 }),
+            (None, Some(fingerprint)) => {
+                changed.push(ContentChange { fingerprint, content, diff: 1 })
+            }
+            (Some(fingerprint), None) => {
+                changed.push(ContentChange { fingerprint, content, diff: -1 })
+            }
             _ => {}
         }
         if old != new {

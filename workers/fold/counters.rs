@@ -113,7 +113,10 @@ impl Counters {
 
     /// Adds the change of a fingerprint from `before` earlier near ones to `after`.
     pub fn near(&mut self, before: usize, after: usize) {
-        self.unexamined(pivots::NEAR, UnexaminedChange::between(near::unexamined(before), near::unexamined(after)));
+        self.unexamined(
+            pivots::NEAR,
+            UnexaminedChange::between(near::unexamined(before), near::unexamined(after)),
+        );
     }
 
     fn unexamined(&mut self, signature: u8, change: UnexaminedChange) {

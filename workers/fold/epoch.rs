@@ -89,7 +89,8 @@ struct Turns {
 impl Progress {
     /// The turns so far of all workers that have started.
     pub fn turns(&self) -> Vec<(usize, u64)> {
-        let all = |turns: &Turns| turns.idle.load(Ordering::Relaxed) + turns.busy.load(Ordering::Relaxed);
+        let all =
+            |turns: &Turns| turns.idle.load(Ordering::Relaxed) + turns.busy.load(Ordering::Relaxed);
         lock(&self.turns).iter().map(|(worker, turns)| (*worker, all(turns))).collect()
     }
 
@@ -243,7 +244,8 @@ impl Epoch {
     pub fn new(index: usize, peers: usize, shared: Arc<SharedEpoch>) -> Rc<Epoch> {
         let data = shared.job.store.join("data");
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
-        let (fresh, rows_read, accepted) = (RefCell::default(), RefCell::default(), OnceCell::new());
+        let (fresh, rows_read, accepted) =
+            (RefCell::default(), RefCell::default(), OnceCell::new());
         let turns: Arc<Turns> = Arc::default();
         let mut all = lock(&shared.progress.turns);
         all.insert(index, turns.clone());
@@ -364,7 +366,8 @@ impl Epoch {
     /// The same segment, mapped.
     pub fn fresh<R: Row>(&self) -> Result<Option<Arc<Segment<R>>>> {
         let folder = self.folder(R::NAME);
-        let open = |segment| self.shared.open.get(&folder, &segment, || Segment::open(&folder, &segment));
+        let open =
+            |segment| self.shared.open.get(&folder, &segment, || Segment::open(&folder, &segment));
         self.written::<R>().map(open).transpose()
     }
 
@@ -492,7 +495,8 @@ impl Epoch {
     pub fn receipt(&self) -> Receipt {
         let mut receipt = self.receipt.borrow().clone();
         let rows_read = self.rows_read.borrow();
-        receipt.rows_read = rows_read.iter().map(|(name, n)| (name.clone(), n.load(Ordering::Relaxed))).collect();
+        receipt.rows_read =
+            rows_read.iter().map(|(name, n)| (name.clone(), n.load(Ordering::Relaxed))).collect();
         receipt
     }
 }
@@ -506,11 +510,15 @@ mod tests {
     #[test]
     fn operators_are_named_after_files() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let table = std::fs::read_to_string(root.join("export/README.md")).expect("the table of operators");
+        let table =
+            std::fs::read_to_string(root.join("export/README.md")).expect("the table of operators");
         let mut stages: Vec<&str> = Vec::new();
         for operator in OPERATORS {
             let stage = operator.split('.').next().unwrap_or_default();
-            assert!(root.join(format!("fold/{stage}.rs")).is_file(), "{operator} is not named after a file");
+            assert!(
+                root.join(format!("fold/{stage}.rs")).is_file(),
+                "{operator} is not named after a file"
+            );
             assert!(table.contains(&format!("| `{stage}.rs` |")), "{stage}.rs is not in the table");
             assert!(table.contains(&format!("`{operator}`")), "{operator} is not in the table");
             if !stages.contains(&stage) {

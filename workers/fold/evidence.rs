@@ -45,7 +45,8 @@ pub struct EvidenceBuilder {
 impl EvidenceBuilder {
     /// A builder that keeps texts by `options` and computes keys with `signer`.
     pub fn new(options: &contents::Options, signer: Signer) -> Result<EvidenceBuilder> {
-        let zstd = zstd::bulk::Compressor::new(1).map_err(|e| Error::internal("no compressor").caused_by(e))?;
+        let zstd = zstd::bulk::Compressor::new(1)
+            .map_err(|e| Error::internal("no compressor").caused_by(e))?;
         Ok(EvidenceBuilder {
             options: options.clone(),
             signer,
@@ -72,14 +73,25 @@ impl EvidenceBuilder {
         words: &[u64],
     ) -> Result<EvidenceRow> {
         if !self.options.evidence {
-            return Ok(EvidenceRow::new(content, fingerprint, chars, Box::default(), Box::default(), Box::default()));
+            return Ok(EvidenceRow::new(
+                content,
+                fingerprint,
+                chars,
+                Box::default(),
+                Box::default(),
+                Box::default(),
+            ));
         }
         let mut text = Text::new(normal, words, &mut self.shinglings);
         sketch::write(&mut text, &mut self.sketches);
         self.keys.clear();
         self.signer.sign(&mut text, &mut self.keys);
         let (keys, sketches) = (pack_keys(&self.keys), self.sketches.as_slice().into());
-        let text = if self.options.keeps(normal, chars) { self.pack_text(normal)? } else { Box::default() };
+        let text = if self.options.keeps(normal, chars) {
+            self.pack_text(normal)?
+        } else {
+            Box::default()
+        };
         Ok(EvidenceRow::new(content, fingerprint, chars, keys, sketches, text))
     }
 
@@ -88,8 +100,16 @@ impl EvidenceBuilder {
         if raw.len() < ZSTD_BYTES_MIN {
             return Ok([&[RAW], raw].concat().into());
         }
-        let packed = self.zstd.compress(raw).map_err(|e| Error::internal("cannot compress a text").caused_by(e))?;
-        Ok(if packed.len() < raw.len() { [&[ZSTD], &packed[..]].concat() } else { [&[RAW], raw].concat() }.into())
+        let packed = self
+            .zstd
+            .compress(raw)
+            .map_err(|e| Error::internal("cannot compress a text").caused_by(e))?;
+        Ok(if packed.len() < raw.len() {
+            [&[ZSTD], &packed[..]].concat()
+        } else {
+            [&[RAW], raw].concat()
+        }
+        .into())
     }
 }
 
@@ -177,7 +197,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn builder(text: Keep) -> EvidenceBuilder {
-        let signer = Signer::new(&default_list(), &normalize::Options::default()).expect("a signer");
+        let signer =
+            Signer::new(&default_list(), &normalize::Options::default()).expect("a signer");
         EvidenceBuilder::new(&Options { text, ..Options::default() }, signer).expect("a builder")
     }
 
@@ -241,7 +262,9 @@ mod tests {
         let text = "会议今天在北京举行, ".repeat(1000);
         let row = builder.evidence(Id::MAX, 1, 9, &text, &[]).expect("made");
         assert!(row.text[0] == ZSTD && row.text.len() * 10 < text.len());
-        let row = builder.evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_KEPT_BYTES_MAX + 1), &[]).expect("made");
+        let row = builder
+            .evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_KEPT_BYTES_MAX + 1), &[])
+            .expect("made");
         assert!(row.text.is_empty());
     }
 
@@ -250,7 +273,8 @@ mod tests {
     fn segments_survive_broadcast() {
         let digest = blake3::hash(b"x").to_hex().to_string();
         let multiset = MultisetHash(5 << 90 | 3);
-        let segment = SegmentRef { digest, bytes: 9, rows: 8, live: -7, multiset, first: 3, last: 4 };
+        let segment =
+            SegmentRef { digest, bytes: 9, rows: 8, live: -7, multiset, first: 3, last: 4 };
         assert_eq!(EvidenceSegment::new(1, &segment).expect("sound").segment(), segment);
     }
 }

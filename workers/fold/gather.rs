@@ -55,25 +55,36 @@ pub fn gather_both<'s, A: WireRow, B: WireRow, O: WireRow>(
 ) -> Flow<'s, O> {
     let left_pact = ExchangeCore::<Builder<A>, _>::new_core(move |row: &A| left_owner(row));
     let right_pact = ExchangeCore::<Builder<B>, _>::new_core(move |row: &B| right_owner(row));
-    left.binary_frontier::<_, Builder<O>, _, _, _, _>(right, left_pact, right_pact, name, |capability, _| {
-        let (mut lefts, mut rights): (Vec<A>, Vec<B>) = Default::default();
-        let mut waiting = Some((capability, logic));
-        move |(left, left_frontier), (right, right_frontier), output| {
-            left.for_each_time(|_, batches| batches.for_each(|batch| lefts.extend_from_slice(batch.as_slice())));
-            right.for_each_time(|_, batches| batches.for_each(|batch| rights.extend_from_slice(batch.as_slice())));
-            if left_frontier.is_empty()
-                && right_frontier.is_empty()
-                && let Some((capability, logic)) = waiting.take()
-            {
-                let (mut lefts, mut rights) = (std::mem::take(&mut lefts), std::mem::take(&mut rights));
-                let since = Instant::now();
-                lefts.sort_unstable();
-                rights.sort_unstable();
-                let mut session = output.session(&capability);
-                logic(lefts, rights, since, &mut |row| session.give(row));
+    left.binary_frontier::<_, Builder<O>, _, _, _, _>(
+        right,
+        left_pact,
+        right_pact,
+        name,
+        |capability, _| {
+            let (mut lefts, mut rights): (Vec<A>, Vec<B>) = Default::default();
+            let mut waiting = Some((capability, logic));
+            move |(left, left_frontier), (right, right_frontier), output| {
+                left.for_each_time(|_, batches| {
+                    batches.for_each(|batch| lefts.extend_from_slice(batch.as_slice()))
+                });
+                right.for_each_time(|_, batches| {
+                    batches.for_each(|batch| rights.extend_from_slice(batch.as_slice()))
+                });
+                if left_frontier.is_empty()
+                    && right_frontier.is_empty()
+                    && let Some((capability, logic)) = waiting.take()
+                {
+                    let (mut lefts, mut rights) =
+                        (std::mem::take(&mut lefts), std::mem::take(&mut rights));
+                    let since = Instant::now();
+                    lefts.sort_unstable();
+                    rights.sort_unstable();
+                    let mut session = output.session(&capability);
+                    logic(lefts, rights, since, &mut |row| session.give(row));
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 /// Calls `logic` once on each worker, without input.
@@ -115,7 +126,9 @@ mod tests {
                 let (me, peers, seen) = (worker.index(), worker.peers(), shared.clone());
                 let probe = worker.dataflow::<(), _, _>(|scope| {
                     let rows = produce(scope, "numbers", move |emit| {
-                        (0..10_000u64).filter(|n| *n as usize % peers == me).for_each(|n| emit(n << 50));
+                        (0..10_000u64)
+                            .filter(|n| *n as usize % peers == me)
+                            .for_each(|n| emit(n << 50));
                     });
                     let (probe, _) = gather(
                         rows,

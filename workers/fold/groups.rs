@@ -47,7 +47,12 @@ pub fn bits(change: GroupChange) -> u64 {
 
 /// Stores the changed members of groups, and emits each changed group to the bands that it
 /// concerns. Contents that are not comparable are in no group.
-pub fn groups(epoch: &Epoch, bands: &Bands, changes: &[ContentChange], emit: &mut dyn FnMut(Touched)) -> Result<()> {
+pub fn groups(
+    epoch: &Epoch,
+    bands: &Bands,
+    changes: &[ContentChange],
+    emit: &mut dyn FnMut(Touched),
+) -> Result<()> {
     let row = |change: &ContentChange| GroupRow {
         key: bands.key(0, change.fingerprint),
         content: change.content,

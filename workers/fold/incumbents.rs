@@ -50,7 +50,11 @@ pub struct Incumbent {
 }
 
 /// Emits the `touched` pages that had a text before the epoch.
-pub fn pages(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(EarlierPage)) -> Result<()> {
+pub fn pages(
+    epoch: &Epoch,
+    touched: &[TouchedPage],
+    emit: &mut dyn FnMut(EarlierPage),
+) -> Result<()> {
     if keep_rule(epoch).incumbent_slot().is_none() {
         return Ok(());
     }
@@ -64,13 +68,19 @@ pub fn pages(epoch: &Epoch, touched: &[TouchedPage], emit: &mut dyn FnMut(Earlie
 }
 
 /// Emits the `pages` with the clusters that they were in.
-pub fn members(epoch: &Epoch, pages: &[EarlierPage], emit: &mut dyn FnMut(EarlierMember)) -> Result<()> {
+pub fn members(
+    epoch: &Epoch,
+    pages: &[EarlierPage],
+    emit: &mut dyn FnMut(EarlierMember),
+) -> Result<()> {
     let mut contents: Vec<Id> = pages.iter().map(|page| page.content).collect();
     contents.dedup();
     let components = epoch.before::<ComponentRow>()?.matching(&contents);
-    let components: BTreeMap<Id, Id> = components.into_iter().map(|row| (row.content, row.component)).collect();
+    let components: BTreeMap<Id, Id> =
+        components.into_iter().map(|row| (row.content, row.component)).collect();
     let leaders = epoch.before::<LeaderRow>()?.matching(&contents);
-    let leaders: BTreeMap<Id, Id> = leaders.into_iter().map(|row| (row.content, row.leader)).collect();
+    let leaders: BTreeMap<Id, Id> =
+        leaders.into_iter().map(|row| (row.content, row.leader)).collect();
     for &EarlierPage { content, doc } in pages {
         let own = |of: &BTreeMap<Id, Id>| of.get(&content).copied().unwrap_or(content);
         emit(EarlierMember { component: own(&components), leader: own(&leaders), doc });
@@ -79,14 +89,20 @@ pub fn members(epoch: &Epoch, pages: &[EarlierPage], emit: &mut dyn FnMut(Earlie
 }
 
 /// Emits those `members` that represented their cluster, or were alone.
-pub fn incumbents(epoch: &Epoch, members: &[EarlierMember], emit: &mut dyn FnMut(Incumbent)) -> Result<()> {
+pub fn incumbents(
+    epoch: &Epoch,
+    members: &[EarlierMember],
+    emit: &mut dyn FnMut(Incumbent),
+) -> Result<()> {
     let mut components: Vec<Id> = members.iter().map(|member| member.component).collect();
     components.dedup();
     let rows = epoch.before::<ClusterRow>()?.matching(&components);
     for &EarlierMember { component, leader, doc } in members {
         // A row sorts by component and leader.
         match rows.binary_search_by_key(&(component, leader), |row| (row.component, row.leader)) {
-            Ok(at) if rows[at].representative == doc => emit(Incumbent { doc, pages: rows[at].pages.into() }),
+            Ok(at) if rows[at].representative == doc => {
+                emit(Incumbent { doc, pages: rows[at].pages.into() })
+            }
             Ok(_) => {}
             Err(_) => emit(Incumbent { doc, pages: 1 }),
         }

@@ -165,8 +165,8 @@ impl SplitReader {
                     }
                     let mut notes = Vec::new();
                     let has_evidence = |content| writer.has_evidence(content);
-                    let (visit, evidence) =
-                        maker.visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
+                    let (visit, evidence) = maker
+                        .visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
                     let evidence = evidence.filter(|_| epoch.shared.job.contents.evidence);
                     notes.iter().for_each(|word| writer.counts.note(word, 1));
                     writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
@@ -225,7 +225,13 @@ pub type Queue = Arc<Mutex<VecDeque<usize>>>;
 
 /// The unfinished splits of this process. The largest are first, so that no worker starts a large
 /// one when the others are done.
-pub fn queue(plan: &Plan, attempt: &Path, process: usize, processes: usize, progress: &Progress) -> Queue {
+pub fn queue(
+    plan: &Plan,
+    attempt: &Path,
+    process: usize,
+    processes: usize,
+    progress: &Progress,
+) -> Queue {
     let mine = by_size(&plan.splits).into_iter().skip(process).step_by(processes);
     let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
         Some(done) => {
@@ -239,38 +245,48 @@ pub fn queue(plan: &Plan, attempt: &Path, process: usize, processes: usize, prog
 
 /// Builds the operator that reads splits from `queue` until none is left. `maker` is none after a
 /// failure.
-pub fn ingest(scope: Scope<'_, ()>, epoch: &Rc<Epoch>, queue: Queue, maker: Option<VisitMaker>, probe: &Handle<()>) {
+pub fn ingest(
+    scope: Scope<'_, ()>,
+    epoch: &Rc<Epoch>,
+    queue: Queue,
+    maker: Option<VisitMaker>,
+    probe: &Handle<()>,
+) {
     let epoch = epoch.clone();
     let mut maker = maker;
-    source::<_, CapacityContainerBuilder<Vec<()>>, _, _>(scope, "ingest", move |capability, info| {
-        let activator = scope.activator_for(info.address);
-        // Held until the queue is empty. The dataflow is complete when all workers released theirs.
-        let mut capability = Some(capability);
-        let mut reading: Option<SplitReader> = None;
-        move |_output| {
-            let more = epoch.attempt(|| {
-                if reading.is_none() {
-                    let next = lock(&queue).pop_front();
-                    let Some(id) = next else { return Ok(false) };
-                    reading = Some(SplitReader::start(&epoch, id));
+    source::<_, CapacityContainerBuilder<Vec<()>>, _, _>(
+        scope,
+        "ingest",
+        move |capability, info| {
+            let activator = scope.activator_for(info.address);
+            // Held until the queue is empty. The dataflow is complete when all workers released theirs.
+            let mut capability = Some(capability);
+            let mut reading: Option<SplitReader> = None;
+            move |_output| {
+                let more = epoch.attempt(|| {
+                    if reading.is_none() {
+                        let next = lock(&queue).pop_front();
+                        let Some(id) = next else { return Ok(false) };
+                        reading = Some(SplitReader::start(&epoch, id));
+                    }
+                    if let Some(split) = &mut reading
+                        && let Some(maker) = &mut maker
+                        && !split.turn(&epoch, maker)?
+                        && let Some(split) = reading.take()
+                    {
+                        split.finish(&epoch)?;
+                    }
+                    Ok(true)
+                });
+                if more {
+                    activator.activate();
+                } else if let Some(capability) = capability.take() {
+                    reading = None;
+                    epoch.ended("ingest", epoch.started);
+                    drop(capability);
                 }
-                if let Some(split) = &mut reading
-                    && let Some(maker) = &mut maker
-                    && !split.turn(&epoch, maker)?
-                    && let Some(split) = reading.take()
-                {
-                    split.finish(&epoch)?;
-                }
-                Ok(true)
-            });
-            if more {
-                activator.activate();
-            } else if let Some(capability) = capability.take() {
-                reading = None;
-                epoch.ended("ingest", epoch.started);
-                drop(capability);
             }
-        }
-    })
+        },
+    )
     .probe_with(probe);
 }

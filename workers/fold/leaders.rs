@@ -59,7 +59,10 @@ pub fn lead(mut contents: Vec<(Id, Precedence)>, pairs: &[Joined], radius: u8) -
     if radius == 1 {
         join_the_nearest(&mut leaders, &contents, &pairs);
     }
-    ids.iter().zip(leaders).map(|(&content, leader)| Led { content, leader: ids[leader as usize] }).collect()
+    ids.iter()
+        .zip(leaders)
+        .map(|(&content, leader)| Led { content, leader: ids[leader as usize] })
+        .collect()
 }
 
 /// The pairs of `ids` among `pairs`, by number, each once.
@@ -115,7 +118,11 @@ fn cover(graph: &Graph, contents: &[(Id, Precedence)], radius: u8) -> Vec<u32> {
 
 /// Moves each content that does not lead to the leader to which it is most similar. Of equal ones
 /// the keep rule prefers one.
-fn join_the_nearest(leaders: &mut [u32], contents: &[(Id, Precedence)], pairs: &[(usize, usize, u64)]) {
+fn join_the_nearest(
+    leaders: &mut [u32],
+    contents: &[(Id, Precedence)],
+    pairs: &[(usize, usize, u64)],
+) {
     type Nearness = (u64, Reverse<Precedence>);
     let mut nearest: Vec<Option<(Nearness, u32)>> = vec![None; leaders.len()];
     for &(a, b, similarity) in pairs {
@@ -158,7 +165,10 @@ fn changes(before: &[LeaderRow], led: &[Led]) -> Vec<LeaderRow> {
     let (mut before, mut led) = (before.iter().peekable(), led.iter().map(new).peekable());
     let mut rows = Vec::new();
     while let Some(content) =
-        [before.peek().map(|row| row.content), led.peek().map(|row| row.content)].into_iter().flatten().min()
+        [before.peek().map(|row| row.content), led.peek().map(|row| row.content)]
+            .into_iter()
+            .flatten()
+            .min()
     {
         let old = before.next_if(|row| row.content == content).cloned();
         let new = led.next_if(|row| row.content == content);
@@ -192,7 +202,8 @@ mod tests {
             if near.contains(&to) {
                 return Some(distance);
             }
-            let next = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).filter(|(a, _)| near.contains(a));
+            let next =
+                pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).filter(|(a, _)| near.contains(a));
             let next: BTreeSet<u64> = next.map(|(_, b)| b).filter(|b| open.contains(b)).collect();
             near.extend(next);
         }
@@ -204,12 +215,18 @@ mod tests {
         let mut open: BTreeSet<u64> = turns.iter().map(|turn| turn.0).collect();
         let mut led = BTreeMap::new();
         while !open.is_empty() {
-            let near =
-                |to: u64| open.iter().filter(|other| pairs.contains(&(to.min(**other), to.max(**other)))).count();
-            let rank = |content: &&u64| (near(**content), Reverse(turns[**content as usize].1), Reverse(**content));
+            let near = |to: u64| {
+                open.iter()
+                    .filter(|other| pairs.contains(&(to.min(**other), to.max(**other))))
+                    .count()
+            };
+            let rank = |content: &&u64| {
+                (near(**content), Reverse(turns[**content as usize].1), Reverse(**content))
+            };
             let leader = *open.iter().max_by_key(rank).expect("one is open");
             let most = if radius == 0 { usize::MAX } else { radius.into() };
-            let within = |to: &u64| distance(leader, *to, &open, pairs).is_some_and(|far| far <= most);
+            let within =
+                |to: &u64| distance(leader, *to, &open, pairs).is_some_and(|far| far <= most);
             let taken: Vec<u64> = open.iter().copied().filter(within).collect();
             taken.into_iter().for_each(|content| {
                 open.remove(&content);
@@ -225,12 +242,18 @@ mod tests {
         let leaders: BTreeSet<u64> = led.values().copied().collect();
         if radius == 1 {
             for (content, leader) in &mut led {
-                let joins = |leader: &&u64| pairs.contains(&(*content.min(leader), *content.max(leader)));
+                let joins =
+                    |leader: &&u64| pairs.contains(&(*content.min(leader), *content.max(leader)));
                 let rank = |leader: &&u64| {
-                    (similarity(*content, **leader), Reverse(turns[**leader as usize].1), Reverse(**leader))
+                    (
+                        similarity(*content, **leader),
+                        Reverse(turns[**leader as usize].1),
+                        Reverse(**leader),
+                    )
                 };
                 if !leaders.contains(content) {
-                    *leader = *leaders.iter().filter(joins).max_by_key(rank).expect("a leader covers it");
+                    *leader =
+                        *leaders.iter().filter(joins).max_by_key(rank).expect("a leader covers it");
                 }
             }
         }
@@ -249,8 +272,10 @@ mod tests {
     }
 
     fn computed(turns: &[(u64, u64)], pairs: &[(u64, u64)], radius: u8) -> BTreeMap<u64, u64> {
-        let contents: Vec<(Id, Precedence)> = turns.iter().map(|&(n, turn)| (id(n), (turn_of(turn), id(n)))).collect();
-        let pairs: Vec<Joined> = pairs.iter().map(|&(a, b)| (id(a), id(b), similarity(a, b))).collect();
+        let contents: Vec<(Id, Precedence)> =
+            turns.iter().map(|&(n, turn)| (id(n), (turn_of(turn), id(n)))).collect();
+        let pairs: Vec<Joined> =
+            pairs.iter().map(|&(a, b)| (id(a), id(b), similarity(a, b))).collect();
         let led = lead(contents, &pairs, radius);
         assert!(led.is_sorted_by(|a, b| a.content < b.content));
         led.into_iter().map(|led| (led.content.high, led.leader.high)).collect()

@@ -123,7 +123,8 @@ pub fn run(
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());
-    let shared = Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits, open });
+    let shared =
+        Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits, open });
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = lock(&featurizer).clone();
@@ -131,7 +132,9 @@ pub fn run(
         let furniture = lock(&furniture).clone();
         let epoch = Epoch::new(worker.index(), worker.peers(), shared.clone());
         // Without a maker the worker still builds the dataflows.
-        let maker = epoch.attempt(|| VisitMaker::new(&epoch.shared.job, furniture, featurizer, signer).map(Some));
+        let maker = epoch.attempt(|| {
+            VisitMaker::new(&epoch.shared.job, furniture, featurizer, signer).map(Some)
+        });
         stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
     })?;
@@ -153,13 +156,20 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
 }
 
 /// Builds and runs all dataflows of an epoch on one worker.
-fn stages(worker: &mut Worker, epoch: &Rc<Epoch>, bands: &Bands, queue: Queue, maker: Option<VisitMaker>) {
+fn stages(
+    worker: &mut Worker,
+    epoch: &Rc<Epoch>,
+    bands: &Bands,
+    queue: Queue,
+    maker: Option<VisitMaker>,
+) {
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, maker, &probe));
     barrier(worker, epoch, &probe);
     epoch.reached("ingest");
 
-    let retracted = fold(worker, epoch, bands, |dataflow, scope| dataflow.begin(scope, "pages", pages::pages));
+    let retracted =
+        fold(worker, epoch, bands, |dataflow, scope| dataflow.begin(scope, "pages", pages::pages));
 
     let dataflow = Dataflow::new(epoch);
     worker.dataflow::<(), _, _>(|scope| join(&dataflow, retracted, scope));
@@ -198,7 +208,8 @@ pub fn fold(
     let evidence: Shared<Vec<SegmentRef>> = Shared::default();
     let (dataflow, store) = (Dataflow::new(epoch), evidence.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let segments: Flow<'_, EvidenceSegment> = dataflow.begin(scope, "evidence.broadcast", evidence::broadcast);
+        let segments: Flow<'_, EvidenceSegment> =
+            dataflow.begin(scope, "evidence.broadcast", evidence::broadcast);
         dataflow.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
             store.replace(segments.iter().map(EvidenceSegment::segment).collect());
             Ok(())
@@ -237,10 +248,11 @@ fn propose<'s>(
         let bands = bands.clone();
         move |key: u64| bands.route(band, key)
     };
-    let changes: Flow<'s, ContentChange> = dataflow.begin(scope, "contents.changes", move |_, emit| {
-        changes.into_iter().for_each(emit);
-        Ok(())
-    });
+    let changes: Flow<'s, ContentChange> =
+        dataflow.begin(scope, "contents.changes", move |_, emit| {
+            changes.into_iter().for_each(emit);
+            Ok(())
+        });
     let (key, of) = (bands.clone(), bands.clone());
     let touched: Flow<'s, Touched> = dataflow.then(
         changes.clone(),
@@ -256,8 +268,12 @@ fn propose<'s>(
         move |epoch, touched, emit| buckets::buckets(epoch, &of, touched, emit),
     );
     let key = by_bucket(0);
-    let members: Flow<'s, GroupMember> =
-        dataflow.then(near, "resolve.group_members", move |pair| key(pair.a), resolve::group_members);
+    let members: Flow<'s, GroupMember> = dataflow.then(
+        near,
+        "resolve.group_members",
+        move |pair| key(pair.a),
+        resolve::group_members,
+    );
     let (key, of) = (by_bucket(0), bands.clone());
     let by_fingerprint: Flow<'s, Candidate> = dataflow.then(
         members,
@@ -295,18 +311,24 @@ fn propose<'s>(
 pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
     let content = |content: &Id| content.high;
     let touched: Flow<'s, Touch> = dataflow.begin(scope, "components.touched", components::touched);
-    let spread: Flow<'s, Id> =
-        dataflow.then(touched, "components.spread", |touch| touch.component.high, components::spread);
+    let spread: Flow<'s, Id> = dataflow.then(
+        touched,
+        "components.spread",
+        |touch| touch.component.high,
+        components::spread,
+    );
     // `edges` and `label` run on the same worker: the owner of a content.
     let alone: Shared<Vec<Id>> = Shared::default();
     let store = alone.clone();
-    let edges: Flow<'s, Edge> = dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
-        store.replace(components::edges(epoch, contents, retracted, emit)?);
-        Ok(())
-    });
+    let edges: Flow<'s, Edge> =
+        dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
+            store.replace(components::edges(epoch, contents, retracted, emit)?);
+            Ok(())
+        });
     let forests = edges.clone().filter(move |_: &Edge| !retracted);
     let pairs = edges.filter(move |_: &Edge| retracted);
-    let joined: Flow<'s, Label> = dataflow.then(forests, "components.join", |_| 0, components::join);
+    let joined: Flow<'s, Label> =
+        dataflow.then(forests, "components.join", |_| 0, components::join);
     let labels = both(joined, propagate(pairs));
     let members: Flow<'s, Membership> = dataflow.then(
         labels,
@@ -321,7 +343,8 @@ pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
 fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
     let redated: Flow<'s, Id> = dataflow.begin(scope, "clusters.redated", clusters::redated);
-    let touched: Flow<'s, Id> = dataflow.then(redated, "clusters.touched", |id| id.high, clusters::touched);
+    let touched: Flow<'s, Id> =
+        dataflow.then(redated, "clusters.touched", |id| id.high, clusters::touched);
     // `contents` and `clusters` run on the same worker: the owner of a component.
     let components: Shared<Vec<Id>> = Shared::default();
     let store = components.clone();
@@ -337,23 +360,44 @@ fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
             Ok(())
         },
     );
-    let contents: Flow<'s, TouchedContent> = dataflow.then(contents, "clusters.current", content, clusters::current);
-    let pairs: Flow<'s, AcceptedPair> =
-        dataflow.then(contents.clone(), "clusters.accepted_pairs", content, clusters::accepted_pairs);
-    let pages: Flow<'s, TouchedPage> = dataflow.then(contents, "clusters.pages", content, clusters::pages);
+    let contents: Flow<'s, TouchedContent> =
+        dataflow.then(contents, "clusters.current", content, clusters::current);
+    let pairs: Flow<'s, AcceptedPair> = dataflow.then(
+        contents.clone(),
+        "clusters.accepted_pairs",
+        content,
+        clusters::accepted_pairs,
+    );
+    let pages: Flow<'s, TouchedPage> =
+        dataflow.then(contents, "clusters.pages", content, clusters::pages);
     let doc = |page: &TouchedPage| page.doc.high;
-    let earlier: Flow<'s, EarlierPage> = dataflow.then(pages.clone(), "clusters.earlier_pages", doc, incumbents::pages);
-    let earlier: Flow<'s, EarlierMember> =
-        dataflow.then(earlier, "clusters.earlier_members", |page| page.content.high, incumbents::members);
-    let held: Flow<'s, Incumbent> =
-        dataflow.then(earlier, "clusters.incumbents", |member| member.component.high, incumbents::incumbents);
-    let ranked: Flow<'s, RankedPage> =
-        dataflow.then_both((pages, doc), (held, |page: &Incumbent| page.doc.high), "clusters.rank", clusters::rank);
+    let earlier: Flow<'s, EarlierPage> =
+        dataflow.then(pages.clone(), "clusters.earlier_pages", doc, incumbents::pages);
+    let earlier: Flow<'s, EarlierMember> = dataflow.then(
+        earlier,
+        "clusters.earlier_members",
+        |page| page.content.high,
+        incumbents::members,
+    );
+    let held: Flow<'s, Incumbent> = dataflow.then(
+        earlier,
+        "clusters.incumbents",
+        |member| member.component.high,
+        incumbents::incumbents,
+    );
+    let ranked: Flow<'s, RankedPage> = dataflow.then_both(
+        (pages, doc),
+        (held, |page: &Incumbent| page.doc.high),
+        "clusters.rank",
+        clusters::rank,
+    );
     let led: Flow<'s, Led> = dataflow.then_both(
         (ranked, |page: &RankedPage| page.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),
         "clusters",
-        move |epoch, pages, pairs, emit| clusters::clusters(epoch, &components.take(), pages, pairs, emit),
+        move |epoch, pages, pairs, emit| {
+            clusters::clusters(epoch, &components.take(), pages, pairs, emit)
+        },
     );
     dataflow.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
@@ -362,10 +406,16 @@ fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
 fn succeed<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
     let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", successors::touched);
-    let contents: Flow<'s, TouchedContent> =
-        dataflow.then(touched, "successors.contents", |component| component.high, successors::contents);
-    let members: Flow<'s, Member> = dataflow.then(contents.clone(), "successors.members", content, successors::members);
-    let pairs: Flow<'s, AcceptedPair> = dataflow.then(contents, "successors.pairs", content, successors::pairs);
+    let contents: Flow<'s, TouchedContent> = dataflow.then(
+        touched,
+        "successors.contents",
+        |component| component.high,
+        successors::contents,
+    );
+    let members: Flow<'s, Member> =
+        dataflow.then(contents.clone(), "successors.members", content, successors::members);
+    let pairs: Flow<'s, AcceptedPair> =
+        dataflow.then(contents, "successors.pairs", content, successors::pairs);
     let chosen: Flow<'s, Succession> = dataflow.then_both(
         (members, |member: &Member| member.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),

@@ -29,7 +29,9 @@ pub enum Origin {
 impl Origin {
     /// The origins of a page of `source` and `host`. Keys that are no URLs have no host.
     pub fn of(source: u16, host: u64) -> impl Iterator<Item = Origin> {
-        [Some(Origin::Source(source)), (host != 0).then_some(Origin::Host(host))].into_iter().flatten()
+        [Some(Origin::Source(source)), (host != 0).then_some(Origin::Host(host))]
+            .into_iter()
+            .flatten()
     }
 }
 
@@ -43,7 +45,8 @@ impl Gathered {
     pub fn add(&mut self, pages: impl Iterator<Item = (Id, u16, u64)>) {
         let mut counts: BTreeMap<(Id, Origin), u64> = BTreeMap::new();
         for (leader, source, host) in pages {
-            Origin::of(source, host).for_each(|origin| *counts.entry((leader, origin)).or_default() += 1);
+            Origin::of(source, host)
+                .for_each(|origin| *counts.entry((leader, origin)).or_default() += 1);
         }
         let many = counts.into_iter().filter(|(_, pages)| *pages >= PAGES_MANY);
         self.add_counts(many.map(|((_, origin), pages)| (origin, pages)));
@@ -58,7 +61,9 @@ impl Gathered {
     pub fn most(self) -> Vec<(Origin, u64)> {
         let mut all: Vec<(Origin, u64)> = self.0.into_iter().collect();
         if all.len() > ORIGINS_MAX {
-            all.select_nth_unstable_by_key(ORIGINS_MAX, |(origin, pages)| (u64::MAX - pages, *origin));
+            all.select_nth_unstable_by_key(ORIGINS_MAX, |(origin, pages)| {
+                (u64::MAX - pages, *origin)
+            });
             all.truncate(ORIGINS_MAX);
             all.sort_unstable();
         }

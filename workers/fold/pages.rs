@@ -65,7 +65,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let bytes = visits.segments().iter().map(|segment| segment.bytes).sum::<u64>();
     // Every known page may have to be deleted, and all that is gone to be forgotten. The visits are
     // those of all workers.
-    let known = if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
+    let known =
+        if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
     let by_rows = (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS);
     let by_bytes = bytes.div_ceil(epoch.peers as u64 * PASS_BYTES);
     for (from, to) in passes(epoch, by_rows.max(by_bytes)) {
@@ -79,7 +80,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         for Touched { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
             epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
-            let url = url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
+            let url =
+                url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
             let new = now.after(old.clone(), visits, &url);
             count(epoch, &old, &new, visits, now);
             emit_changes(doc, old.page.as_ref(), new.page.as_ref(), visits, emit);
@@ -115,20 +117,27 @@ struct Before {
 impl Before {
     /// What is known of the URLs in `[from, to)` that the epoch may change: those that it visits,
     /// whose DocIds are `visited`, and those that lapse or are forgotten.
-    fn touched(&self, epoch: &Epoch, visited: Vec<Id>, now: Now, from: u64, to: Option<u64>) -> Vec<Touched> {
+    fn touched(
+        &self,
+        epoch: &Epoch,
+        visited: Vec<Id>,
+        now: Now,
+        from: u64,
+        to: Option<u64>,
+    ) -> Vec<Touched> {
         let mut docs = visited;
         if !now.lapse.is_never() {
-            let rows = self.pages.segments().iter().flat_map(|segment| now.lapse.rows(segment, from, to));
+            let rows =
+                self.pages.segments().iter().flat_map(|segment| now.lapse.rows(segment, from, to));
             let lapsing = consolidate(rows.collect());
             let known = lapsing.iter().filter(|page| Some(page.source) == now.lapse.complete);
             epoch.count(Counter::PagesKnown, known.count() as u64);
             docs.extend(lapsing.into_iter().map(|page| page.doc));
         }
-        let rows = self
-            .gone
-            .segments()
-            .iter()
-            .flat_map(|segment| out_of_time(segment, from, to, now.gone_min, now.lapse.seen_max));
+        let rows =
+            self.gone.segments().iter().flat_map(|segment| {
+                out_of_time(segment, from, to, now.gone_min, now.lapse.seen_max)
+            });
         docs.extend(consolidate(rows.collect()).into_iter().map(|gone| gone.doc));
         docs.sort_unstable();
         docs.dedup();
@@ -140,11 +149,17 @@ impl Before {
             let known = Known { page, gone: gone.next_if(|gone| gone.doc == doc) };
             touched.push(Touched { doc, url: None, known });
         }
-        let may_lapse = |touched: &Touched| touched.known.page.as_ref().is_some_and(|page| now.lapse.takes(page));
-        let lapsing: Vec<Id> = touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
+        let may_lapse = |touched: &Touched| {
+            touched.known.page.as_ref().is_some_and(|page| now.lapse.takes(page))
+        };
+        let lapsing: Vec<Id> =
+            touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
         let urls = self.urls.matching(&lapsing);
         if urls.len() != lapsing.len() {
-            end_reading(Error::new(Kind::Io, "table urls: a page has no URL; run `pagefold verify --deep`"));
+            end_reading(Error::new(
+                Kind::Io,
+                "table urls: a page has no URL; run `pagefold verify --deep`",
+            ));
         }
         let lapsing = touched.iter_mut().filter(|url| may_lapse(url));
         lapsing.zip(urls).for_each(|(touched, row)| touched.url = Some(row.url));
@@ -198,8 +213,9 @@ fn emit_changes(
     visits: &[Visit],
     emit: &mut dyn FnMut(PageContent),
 ) {
-    let of =
-        |page: Option<&PageRow>| page.filter(|page| !page.content.is_none()).map(|page| (page.content, page.gathered));
+    let of = |page: Option<&PageRow>| {
+        page.filter(|page| !page.content.is_none()).map(|page| (page.content, page.gathered))
+    };
     let (before, after) = (of(old), of(new));
     if before == after {
         return;
@@ -210,7 +226,8 @@ fn emit_changes(
         emit(PageContent { content, doc, fingerprint: 0, chars: 0, letters: 0, flags, diff: -1 });
     }
     if let Some((content, how)) = after
-        && let Some(visit) = visits.iter().find(|visit| visit.kind == PAGE && visit.content == content)
+        && let Some(visit) =
+            visits.iter().find(|visit| visit.kind == PAGE && visit.content == content)
     {
         let &Visit { fingerprint, chars, letters, .. } = visit;
         let flags = u32::from(visit.flags & !GATHERED) | gathered(how);
@@ -225,7 +242,9 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         (None, None, []) => None,
         (None, None, _) => Some(Counter::PagesUnknown),
         (None, Some(_), _) => Some(Counter::PagesNew),
-        (Some(page), None, _) if has_expired(page, now.lapse.retention) => Some(Counter::PagesExpired),
+        (Some(page), None, _) if has_expired(page, now.lapse.retention) => {
+            Some(Counter::PagesExpired)
+        }
         (Some(_), None, _) if now.winner(visits, old).is_some() => Some(Counter::PagesRemoved),
         (Some(_), None, _) => Some(Counter::PagesMissing),
         (Some(page), Some(new), _) if page.content != new.content => Some(Counter::PagesChanged),
@@ -241,8 +260,11 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         epoch.count(counter, 1);
     }
     let outdated = visits.iter().filter(|visit| now.is_outdated(visit, old)).count();
-    let superseded = (visits.iter().filter(|visit| visit.kind != SEEN).count() - outdated).saturating_sub(1);
-    for (counter, n) in [(Counter::VisitsOutdated, outdated), (Counter::VisitsSuperseded, superseded)] {
+    let superseded =
+        (visits.iter().filter(|visit| visit.kind != SEEN).count() - outdated).saturating_sub(1);
+    for (counter, n) in
+        [(Counter::VisitsOutdated, outdated), (Counter::VisitsSuperseded, superseded)]
+    {
         if n > 0 {
             epoch.count(counter, n as u64);
         }

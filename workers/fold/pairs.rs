@@ -75,8 +75,13 @@ impl PairChange {
 }
 
 /// Emits the stored pairs of contents that disappeared, so that they are deleted.
-pub fn deleted(epoch: &Epoch, changes: &[ContentChange], emit: &mut dyn FnMut(Candidate)) -> Result<()> {
-    let mut contents: Vec<Id> = changes.iter().filter(|change| change.diff < 0).map(|change| change.content).collect();
+pub fn deleted(
+    epoch: &Epoch,
+    changes: &[ContentChange],
+    emit: &mut dyn FnMut(Candidate),
+) -> Result<()> {
+    let mut contents: Vec<Id> =
+        changes.iter().filter(|change| change.diff < 0).map(|change| change.content).collect();
     if contents.is_empty() {
         return Ok(());
     }
@@ -174,10 +179,14 @@ impl<'a> Judge<'a> {
         open: &mut Vec<usize>,
         found: &mut impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
-        let by_distance = |pair: &(Id, Id, Option<u32>)| pair.2.filter(|_| self.options.by == By::Fingerprint);
+        let by_distance =
+            |pair: &(Id, Id, Option<u32>)| pair.2.filter(|_| self.options.by == By::Fingerprint);
         let looked_up = pairs.iter().filter(|pair| by_distance(pair).is_none());
         let mut known = self.sketched.borrow_mut();
-        self.sketch(&mut known, looked_up.clone().map(|pair| pair.0).chain(looked_up.map(|pair| pair.1)))?;
+        self.sketch(
+            &mut known,
+            looked_up.clone().map(|pair| pair.0).chain(looked_up.map(|pair| pair.1)),
+        )?;
         let of = |content: &Id| {
             let lost = || Error::internal("a pair of a content without evidence");
             known.of.get(content).ok_or_else(lost)
@@ -205,14 +214,19 @@ impl<'a> Judge<'a> {
     }
 
     /// Makes `contents` known. A content of many pairs is read once for all of them.
-    fn sketch(&self, known: &mut SketchedContents, contents: impl Iterator<Item = Id>) -> Result<()> {
+    fn sketch(
+        &self,
+        known: &mut SketchedContents,
+        contents: impl Iterator<Item = Id>,
+    ) -> Result<()> {
         if known.bytes > SKETCHED_BYTES_MAX {
             *known = SketchedContents::default();
         }
         let mut last = Id::NONE;
         let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
         let contents = contents.filter(is_next);
-        let mut missing: Vec<Id> = contents.filter(|content| !known.of.contains_key(content)).collect();
+        let mut missing: Vec<Id> =
+            contents.filter(|content| !known.of.contains_key(content)).collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -237,7 +251,8 @@ impl<'a> Judge<'a> {
         if open.is_empty() {
             return Ok(());
         }
-        let mut contents: Vec<Id> = open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]).collect();
+        let mut contents: Vec<Id> =
+            open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]).collect();
         contents.sort_unstable();
         contents.dedup();
         let archive = self.archive()?;
@@ -251,7 +266,8 @@ impl<'a> Judge<'a> {
             }
         };
         let number = |content: &Id| contents.binary_search(content).unwrap_or_default() as u32;
-        let edges: Vec<(u32, u32)> = open.iter().map(|at| (number(&pairs[*at].0), number(&pairs[*at].1))).collect();
+        let edges: Vec<(u32, u32)> =
+            open.iter().map(|at| (number(&pairs[*at].0), number(&pairs[*at].1))).collect();
         // Pairs of texts that are alike follow each other, so that few texts have to be prepared
         // again. Pairs with the same later text do so directly.
         let mut later: Option<Compared<'_>> = None;
@@ -323,18 +339,21 @@ pub fn confirm(
         let (from, to) = epoch.id_range();
         for stored in table.portions_in(from, to, PORTION_ROWS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
-            let (changes, later) = rest.split_at(rest.partition_point(|candidate| candidate.content <= last));
+            let (changes, later) =
+                rest.split_at(rest.partition_point(|candidate| candidate.content <= last));
             rest = later;
             portion(epoch, &judge, stored, changes, true, emit)?;
         }
     }
     while let Some(last) = rest.get(PORTION_ROWS.min(rest.len()).wrapping_sub(1)) {
-        let (changes, later) = rest.split_at(rest.partition_point(|candidate| candidate.content <= last.content));
+        let (changes, later) =
+            rest.split_at(rest.partition_point(|candidate| candidate.content <= last.content));
         rest = later;
         let mut contents: Vec<Id> = changes.iter().map(|candidate| candidate.content).collect();
         contents.dedup();
         // If all were decided again above, the remaining candidates have no stored pair.
-        let stored = if epoch.shared.plan.decision_changed { Vec::new() } else { table.matching(&contents) };
+        let stored =
+            if epoch.shared.plan.decision_changed { Vec::new() } else { table.matching(&contents) };
         portion(epoch, &judge, stored, changes, false, emit)?;
     }
     Ok(())
@@ -358,7 +377,9 @@ fn portion(
         let counter = match (before, after) {
             (None, _) => Counter::PairsNew,
             (_, None) => Counter::PairsGone,
-            (Some(before), Some(after)) if before.proposals == after.proposals => Counter::PairsRedecided,
+            (Some(before), Some(after)) if before.proposals == after.proposals => {
+                Counter::PairsRedecided
+            }
             _ => Counter::PairsReproposed,
         };
         *counts.entry(counter).or_default() += 1;
@@ -371,10 +392,14 @@ fn portion(
     let (mut due, mut pairs) = (Vec::new(), Vec::new());
     let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
     let mut stored = stored.into_iter().filter(is_here).peekable();
-    let mut changes = changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
+    let mut changes =
+        changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
     loop {
         let pair = |changes: &[Candidate]| (changes[0].content, changes[0].other);
-        let key = match (stored.peek().map(|row| (row.content, row.other)), changes.peek().map(|one| pair(one))) {
+        let key = match (
+            stored.peek().map(|row| (row.content, row.other)),
+            changes.peek().map(|one| pair(one)),
+        ) {
             (Some(a), Some(b)) => a.min(b),
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => break,
@@ -383,15 +408,23 @@ fn portion(
         let changes = changes.next_if(|changes| pair(changes) == key).unwrap_or_default();
         let proposed = before.as_ref().map_or(0, |row| row.proposals);
         let proposals = proposals(proposed, changes).ok_or_else(|| {
-            Error::internal(format!("pair {} {}: {proposed:016x} and {changes:?} do not add up", key.0, key.1))
+            Error::internal(format!(
+                "pair {} {}: {proposed:016x} and {changes:?} do not add up",
+                key.0, key.1
+            ))
         })?;
         match &before {
             _ if proposals == 0 => put(before.as_ref(), None),
-            Some(row) if !again => put(before.as_ref(), Some(&PairRow { proposals, ..row.clone() })),
+            Some(row) if !again => {
+                put(before.as_ref(), Some(&PairRow { proposals, ..row.clone() }))
+            }
             _ => {
-                let known =
-                    changes.iter().map(|candidate| candidate.distance).find(|distance| *distance != NO_DISTANCE);
-                let distance = before.as_ref().map(|row| row.distance.into()).or(known).map(u32::from);
+                let known = changes
+                    .iter()
+                    .map(|candidate| candidate.distance)
+                    .find(|distance| *distance != NO_DISTANCE);
+                let distance =
+                    before.as_ref().map(|row| row.distance.into()).or(known).map(u32::from);
                 pairs.push((key.0, key.1, distance));
                 due.push(Due { before: before.map(Box::new), proposals });
             }
@@ -440,7 +473,11 @@ impl AcceptedChanges {
     fn of(changes: &[PairChange]) -> AcceptedChanges {
         let mut accepted = AcceptedChanges::default();
         for changes in changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)) {
-            let sum: i64 = changes.iter().filter(|change| change.accepted == 1).map(|change| change.diff).sum();
+            let sum: i64 = changes
+                .iter()
+                .filter(|change| change.accepted == 1)
+                .map(|change| change.diff)
+                .sum();
             accepted.retracted |= sum < 0;
             if sum != 0 && accepted.contents.last() != Some(&changes[0].content) {
                 accepted.contents.push(changes[0].content);
@@ -462,9 +499,18 @@ mod tests {
     /// count out of range is an error.
     #[test]
     fn proposals_add_up() {
-        assert_eq!(proposals(0, &[candidate(0, 1), candidate(1, 1), candidate(1, 1)]), Some(0x0201));
-        assert_eq!(proposals(0x0201, &[candidate(1, -1), candidate(3, 1), candidate(0, -1)]), Some(0x0100_0100));
-        assert_eq!(proposals(0x0201, &[candidate(0, -1), candidate(1, -1), candidate(1, -1)]), Some(0));
+        assert_eq!(
+            proposals(0, &[candidate(0, 1), candidate(1, 1), candidate(1, 1)]),
+            Some(0x0201)
+        );
+        assert_eq!(
+            proposals(0x0201, &[candidate(1, -1), candidate(3, 1), candidate(0, -1)]),
+            Some(0x0100_0100)
+        );
+        assert_eq!(
+            proposals(0x0201, &[candidate(0, -1), candidate(1, -1), candidate(1, -1)]),
+            Some(0)
+        );
         assert_eq!(proposals(0x0201, &[candidate(1, 1), candidate(CONTENT_DELETED, -1)]), Some(0));
         assert_eq!(proposals(0x0201, &[]), Some(0x0201));
         assert_eq!(proposals(0x0100, &[candidate(0, -1)]), None);
@@ -488,12 +534,19 @@ mod tests {
             diff: 1,
         };
         let of = |changes: &[(PairRow, i64)]| {
-            let changes: Vec<PairChange> = changes.iter().map(|(row, diff)| PairChange::new(row, *diff)).collect();
+            let changes: Vec<PairChange> =
+                changes.iter().map(|(row, diff)| PairChange::new(row, *diff)).collect();
             let AcceptedChanges { contents, retracted } = AcceptedChanges::of(&changes);
             (contents.into_iter().map(|content| content.high).collect::<Vec<u64>>(), retracted)
         };
-        assert_eq!(of(&[(row(1, 2, 1, 3), 1), (row(1, 3, 1, 3), 1), (row(4, 1, 1, 3), 1)]), (vec![1, 4], false));
-        assert_eq!(of(&[(row(1, 2, 1, 3), -1), (row(1, 2, 1, 5), 1), (row(1, 3, 0, 6), 1)]), (vec![], false));
+        assert_eq!(
+            of(&[(row(1, 2, 1, 3), 1), (row(1, 3, 1, 3), 1), (row(4, 1, 1, 3), 1)]),
+            (vec![1, 4], false)
+        );
+        assert_eq!(
+            of(&[(row(1, 2, 1, 3), -1), (row(1, 2, 1, 5), 1), (row(1, 3, 0, 6), 1)]),
+            (vec![], false)
+        );
         assert_eq!(of(&[(row(1, 2, 0, 6), 1), (row(1, 2, 1, 5), -1)]), (vec![1], true));
         assert_eq!(of(&[]), (vec![], false));
     }

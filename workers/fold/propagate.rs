@@ -62,24 +62,32 @@ mod tests {
     fn propagated(edges: &[(Id, Id)], communication: CommunicationConfig) -> Vec<(Id, Id)> {
         let emitted = Arc::new(Mutex::new(Vec::new()));
         let (edges, shared) = (edges.to_vec(), emitted.clone());
-        let workers = timely::execute(Config { communication, worker: WorkerConfig::default() }, move |worker| {
-            let (me, peers, edges, emitted) = (worker.index(), worker.peers(), edges.clone(), shared.clone());
-            let probe = worker.dataflow::<(), _, _>(|scope| {
-                let mine = produce(scope, "edges", move |emit| {
-                    let mine = edges.iter().skip(me).step_by(peers);
-                    mine.for_each(|&(a, b)| emit(Edge { a, b }));
+        let workers = timely::execute(
+            Config { communication, worker: WorkerConfig::default() },
+            move |worker| {
+                let (me, peers, edges, emitted) =
+                    (worker.index(), worker.peers(), edges.clone(), shared.clone());
+                let probe = worker.dataflow::<(), _, _>(|scope| {
+                    let mine = produce(scope, "edges", move |emit| {
+                        let mine = edges.iter().skip(me).step_by(peers);
+                        mine.for_each(|&(a, b)| emit(Edge { a, b }));
+                    });
+                    let collect = move |labels: Vec<Label>, _, _: &mut dyn FnMut(Id)| {
+                        let labels = labels.iter().map(|label| (label.content, label.component));
+                        emitted.lock().expect("not poisoned").extend(labels);
+                    };
+                    gather(propagate(mine), "collect", |_| 0, collect).probe().0
                 });
-                let collect = move |labels: Vec<Label>, _, _: &mut dyn FnMut(Id)| {
-                    let labels = labels.iter().map(|label| (label.content, label.component));
-                    emitted.lock().expect("not poisoned").extend(labels);
-                };
-                gather(propagate(mine), "collect", |_| 0, collect).probe().0
-            });
-            while !probe.done() {
-                worker.step_or_park(None);
-            }
-        });
-        workers.expect("workers start").join().into_iter().for_each(|worker| worker.expect("no panic"));
+                while !probe.done() {
+                    worker.step_or_park(None);
+                }
+            },
+        );
+        workers
+            .expect("workers start")
+            .join()
+            .into_iter()
+            .for_each(|worker| worker.expect("no panic"));
         std::mem::take(&mut *emitted.lock().expect("not poisoned"))
     }
 
@@ -115,6 +123,9 @@ mod tests {
     #[test]
     fn a_long_chain_is_one_component() {
         let chain: Vec<(Id, Id)> = (0..600).map(|n| (any_id(n), any_id(n + 1))).collect();
-        assert_eq!(propagated(&chain, CommunicationConfig::Process(2)), unionfind::components(&chain));
+        assert_eq!(
+            propagated(&chain, CommunicationConfig::Process(2)),
+            unionfind::components(&chain)
+        );
     }
 }

@@ -91,7 +91,11 @@ fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
 }
 
 /// Emits the pivots of the first group of each pair. This worker owns the first groups.
-pub fn group_members(epoch: &Epoch, pairs: &[NearFingerprints], emit: &mut dyn FnMut(GroupMember)) -> Result<()> {
+pub fn group_members(
+    epoch: &Epoch,
+    pairs: &[NearFingerprints],
+    emit: &mut dyn FnMut(GroupMember),
+) -> Result<()> {
     let mut keys: Vec<u64> = pairs.iter().map(|pair| pair.a).collect();
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
@@ -101,7 +105,9 @@ pub fn group_members(epoch: &Epoch, pairs: &[NearFingerprints], emit: &mut dyn F
         // so.
         let needed = if pair.a == pair.b { 1 } else { usize::MAX };
         let rank_end = pair.product_max[0].max(pair.product_max[1]) as usize;
-        for member in groups[&pair.a].iter().filter(|member| member.was_or_is_below(rank_end)).take(needed) {
+        for member in
+            groups[&pair.a].iter().filter(|member| member.was_or_is_below(rank_end)).take(needed)
+        {
             let (before, after) = (rank(member.before), rank(member.after));
             let (content, product_max) = (member.content, pair.product_max);
             emit(GroupMember { to: pair.b, from: pair.a, content, before, after, product_max });
@@ -124,7 +130,11 @@ pub fn resolve(
     let groups = lookup(epoch, &keys)?;
     let rank = |rank: u64| (rank != NO_RANK).then_some(rank as usize);
     let (mut added, mut dropped) = (0, 0);
-    let member = |m: &GroupMember| Member { content: m.content, before: rank(m.before), after: rank(m.after) };
+    let member = |m: &GroupMember| Member {
+        content: m.content,
+        before: rank(m.before),
+        after: rank(m.after),
+    };
     for received in received.chunk_by(|a, b| (a.to, a.from) == (b.to, b.from)) {
         let (to, from) = (received[0].to, received[0].from);
         let distance = distance(to, from);

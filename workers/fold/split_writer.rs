@@ -83,7 +83,12 @@ impl SplitWriter {
     }
 
     /// Adds a visit, and the evidence of its text if the current portion does not have it.
-    pub fn push(&mut self, epoch: &Epoch, visit: Visit, evidence: Option<EvidenceRow>) -> Result<()> {
+    pub fn push(
+        &mut self,
+        epoch: &Epoch,
+        visit: Visit,
+        evidence: Option<EvidenceRow>,
+    ) -> Result<()> {
         if let Some(row) = evidence {
             self.evidence_bytes += row.bytes();
             self.evidence.insert(row.content, row);
@@ -106,7 +111,14 @@ impl SplitWriter {
     }
 
     /// Counts a bad record, and lists it unless [`REJECTS_NAMED_MAX`] of its file are listed.
-    pub fn reject(&mut self, epoch: &Epoch, offset: u64, records: u64, reason: &str, detail: String) -> Result<()> {
+    pub fn reject(
+        &mut self,
+        epoch: &Epoch,
+        offset: u64,
+        records: u64,
+        reason: &str,
+        detail: String,
+    ) -> Result<()> {
         *self.counts.rejected.entry(reason.to_owned()).or_default() += records;
         self.taken.entry(self.input).or_default().rejected += records;
         if self.rejects_named == REJECTS_NAMED_MAX {
@@ -114,8 +126,10 @@ impl SplitWriter {
             return Ok(());
         }
         self.rejects_named += 1;
-        let line = RejectLine { file: self.file.clone(), offset, reason: reason.to_owned(), detail };
-        let path = || split_path(&epoch.shared.attempt, self.id, &format!("rejects.{}", epoch.tag()));
+        let line =
+            RejectLine { file: self.file.clone(), offset, reason: reason.to_owned(), detail };
+        let path =
+            || split_path(&epoch.shared.attempt, self.id, &format!("rejects.{}", epoch.tag()));
         self.rejects.push(&line, path)
     }
 
@@ -126,7 +140,11 @@ impl SplitWriter {
         if repeated > 0 {
             self.counts.note("repeated", repeated as u64);
         }
-        let part = segment::write(&epoch.shared.attempt.join(Visit::NAME), &epoch.tag(), self.visits.drain(..))?;
+        let part = segment::write(
+            &epoch.shared.attempt.join(Visit::NAME),
+            &epoch.tag(),
+            self.visits.drain(..),
+        )?;
         self.visit_segments.extend(written(epoch, part));
         Ok(())
     }
@@ -134,7 +152,8 @@ impl SplitWriter {
     fn flush_evidence(&mut self, epoch: &Epoch) -> Result<()> {
         self.evidence_bytes = 0;
         let rows = std::mem::take(&mut self.evidence).into_values();
-        let part = segment::write(&epoch.shared.attempt.join(EvidenceRow::NAME), &epoch.tag(), rows)?;
+        let part =
+            segment::write(&epoch.shared.attempt.join(EvidenceRow::NAME), &epoch.tag(), rows)?;
         self.evidence_segments.extend(written(epoch, part));
         Ok(())
     }
@@ -155,7 +174,8 @@ impl SplitWriter {
             rejects_digest: self.rejects.finish(&split_path(attempt, self.id, "rejects.jsonl"))?,
             left,
         };
-        let text = serde_json::to_vec(&done).map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
+        let text = serde_json::to_vec(&done)
+            .map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         durable::write(&split_path(attempt, self.id, "json"), &text)
     }
 }

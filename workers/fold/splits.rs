@@ -96,7 +96,10 @@ impl Counts {
 
     /// Whether every record is accounted for.
     pub fn add_up(&self) -> bool {
-        self.read == self.accepted + self.skipped.values().sum::<u64>() + self.rejected.values().sum::<u64>()
+        self.read
+            == self.accepted
+                + self.skipped.values().sum::<u64>()
+                + self.rejected.values().sum::<u64>()
     }
 }
 
@@ -135,12 +138,17 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
 pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
     let path = split_path(attempt, id, "json");
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
-    serde_json::from_slice(&text).map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
+    serde_json::from_slice(&text)
+        .map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 
 /// Calls `found` with each line of the rejects of the finished split `id`, a [`RejectLine`] in JSON
 /// and its end.
-pub fn each_reject(attempt: &Path, id: usize, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+pub fn each_reject(
+    attempt: &Path,
+    id: usize,
+    mut found: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let path = split_path(attempt, id, "rejects.jsonl");
     let failed = |e| Error::io("read", &path, e);
     let mut file = BufReader::new(File::open(&path).map_err(failed)?);
@@ -163,11 +171,16 @@ pub struct Finished {
 
 /// The finished splits of `plan`.
 pub fn all(plan: &Plan, attempt: &Path) -> Result<Finished> {
-    let mut splits = (0..plan.splits.len()).map(|id| Ok((id, done(attempt, id)?))).collect::<Result<Vec<_>>>()?;
-    let left: BTreeSet<usize> = splits.iter().flat_map(|(_, done)| done.left.iter().copied()).collect();
+    let mut splits = (0..plan.splits.len())
+        .map(|id| Ok((id, done(attempt, id)?)))
+        .collect::<Result<Vec<_>>>()?;
+    let left: BTreeSet<usize> =
+        splits.iter().flat_map(|(_, done)| done.left.iter().copied()).collect();
     // An input in several parts may have changed when some of them were read already. Inputs that
     // are whole in a split were left out of it when it was read.
-    splits.retain(|(id, _)| !matches!(&plan.splits[*id].parts[..], [part] if left.contains(&part.input)));
+    splits.retain(
+        |(id, _)| !matches!(&plan.splits[*id].parts[..], [part] if left.contains(&part.input)),
+    );
     Ok(Finished { splits, left })
 }
 
@@ -196,11 +209,14 @@ impl SplitEvidence {
     pub fn places(&self, contents: &[Id]) -> Result<Vec<EvidencePlace>> {
         let mut places = vec![None; contents.len()];
         for segment in 0..self.0.segments().len() {
-            let found = |at: usize, place| _ = places[at].get_or_insert(EvidencePlace { segment, place });
+            let found =
+                |at: usize, place| _ = places[at].get_or_insert(EvidencePlace { segment, place });
             self.0.get(segment)?.each_place(contents, found);
         }
         let places = places.into_iter().zip(contents);
-        places.map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing"))).collect()
+        places
+            .map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing")))
+            .collect()
     }
 
     /// The row at `at`, with diff +1.
@@ -238,20 +254,35 @@ impl SharedSplits {
     pub fn evidence(&self, plan: &Plan, attempt: &Path) -> Result<Arc<SplitEvidence>> {
         shared(&self.evidence, || {
             let segments = self.segments(plan, attempt, |done| done.evidence)?;
-            Ok(SplitEvidence(Pool::new(attempt.join(EvidenceRow::NAME), segments, |folder, segment| {
-                let mut lookup = Lookup::default();
-                lookup.push(folder, segment)?;
-                Ok(lookup)
-            })))
+            Ok(SplitEvidence(Pool::new(
+                attempt.join(EvidenceRow::NAME),
+                segments,
+                |folder, segment| {
+                    let mut lookup = Lookup::default();
+                    lookup.push(folder, segment)?;
+                    Ok(lookup)
+                },
+            )))
         })
     }
 
-    fn segments(&self, plan: &Plan, attempt: &Path, of: fn(SplitDone) -> Vec<SegmentRef>) -> Result<Vec<SegmentRef>> {
+    fn segments(
+        &self,
+        plan: &Plan,
+        attempt: &Path,
+        of: fn(SplitDone) -> Vec<SegmentRef>,
+    ) -> Result<Vec<SegmentRef>> {
         // All workers are done with reading. If a split is missing nevertheless, the process that
         // had to read it has failed and says why; this error only follows.
-        if let Some(id) = (0..plan.splits.len()).find(|&id| !split_path(attempt, id, "json").exists()) {
+        if let Some(id) =
+            (0..plan.splits.len()).find(|&id| !split_path(attempt, id, "json").exists())
+        {
             let line = format!("split {id} was not finished");
-            return Err(Error::new(Kind::TryAgain, line).blaming(reader_of(&plan.splits, id, self.processes)));
+            return Err(Error::new(Kind::TryAgain, line).blaming(reader_of(
+                &plan.splits,
+                id,
+                self.processes,
+            )));
         }
         Ok(all(plan, attempt)?.splits.into_iter().flat_map(|(_, done)| of(done)).collect())
     }

@@ -55,7 +55,8 @@ fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
     let mut contents = Vec::new();
     // A content that changed, and lives before and after, has two rows.
     while let Some(row) = rows.next() {
-        let sum = row.diff + rows.next_if(|next| next.content == row.content).map_or(0, |next| next.diff);
+        let sum =
+            row.diff + rows.next_if(|next| next.content == row.content).map_or(0, |next| next.diff);
         if sum == diff {
             contents.push(row.content);
         }
@@ -84,7 +85,11 @@ pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 }
 
 /// Emits the contents of `components`, which ascend, before the epoch.
-pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedContent)) -> Result<()> {
+pub fn contents(
+    epoch: &Epoch,
+    components: &[Id],
+    emit: &mut dyn FnMut(TouchedContent),
+) -> Result<()> {
     let mut components = components.to_vec();
     components.dedup();
     let rows = epoch.before::<MemberRow>()?.matching(&components).into_iter();
@@ -93,7 +98,11 @@ pub fn contents(epoch: &Epoch, components: &[Id], emit: &mut dyn FnMut(TouchedCo
 }
 
 /// Emits `contents` with their leaders before the epoch, but for those that say too little.
-pub fn members(epoch: &Epoch, contents: &[TouchedContent], emit: &mut dyn FnMut(Member)) -> Result<()> {
+pub fn members(
+    epoch: &Epoch,
+    contents: &[TouchedContent],
+    emit: &mut dyn FnMut(Member),
+) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
     }
@@ -103,7 +112,8 @@ pub fn members(epoch: &Epoch, contents: &[TouchedContent], emit: &mut dyn FnMut(
     let mut leaders = epoch.before::<LeaderRow>()?.matching(&ids).into_iter().peekable();
     for &TouchedContent { content, component } in contents {
         let row = rows.next_if(|row| row.content == content);
-        let leader = leaders.next_if(|row| row.content == content).map_or(component, |row| row.leader);
+        let leader =
+            leaders.next_if(|row| row.content == content).map_or(component, |row| row.leader);
         if row.is_some_and(|row| !row.says_little(&epoch.shared.job.clusters)) {
             let lives = died.binary_search(&content).is_err().into();
             emit(Member { component, leader, content, lives });
@@ -113,7 +123,11 @@ pub fn members(epoch: &Epoch, contents: &[TouchedContent], emit: &mut dyn FnMut(
 }
 
 /// Emits the accepted pairs before the epoch of those of `contents` that died, from these.
-pub fn pairs(epoch: &Epoch, contents: &[TouchedContent], emit: &mut dyn FnMut(AcceptedPair)) -> Result<()> {
+pub fn pairs(
+    epoch: &Epoch,
+    contents: &[TouchedContent],
+    emit: &mut dyn FnMut(AcceptedPair),
+) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
     }
@@ -126,7 +140,12 @@ pub fn pairs(epoch: &Epoch, contents: &[TouchedContent], emit: &mut dyn FnMut(Ac
     for &&TouchedContent { content, component } in &contents {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
         for row in rows.iter().filter(|row| row.accepted == 1) {
-            emit(AcceptedPair { component, a: content, b: row.other, similarity: row.similarity.into() });
+            emit(AcceptedPair {
+                component,
+                a: content,
+                b: row.other,
+                similarity: row.similarity.into(),
+            });
         }
     }
     Ok(())
@@ -137,13 +156,23 @@ pub fn pairs(epoch: &Epoch, contents: &[TouchedContent], emit: &mut dyn FnMut(Ac
 pub(crate) fn choose(members: &[Member], pairs: &[AcceptedPair]) -> Vec<Succession> {
     let mut chosen = Vec::new();
     for cluster in members.chunk_by(|a, b| (a.component, a.leader) == (b.component, b.leader)) {
-        let living: Vec<Id> = cluster.iter().filter(|member| member.lives == 1).map(|member| member.content).collect();
+        let living: Vec<Id> = cluster
+            .iter()
+            .filter(|member| member.lives == 1)
+            .map(|member| member.content)
+            .collect();
         let Some(&least) = living.first() else { continue };
-        for &Member { component, content, .. } in cluster.iter().filter(|member| member.lives == 0) {
-            let from = pairs.partition_point(|pair| (pair.component, pair.a) < (component, content));
-            let own = pairs[from..].iter().take_while(|pair| (pair.component, pair.a) == (component, content));
+        for &Member { component, content, .. } in cluster.iter().filter(|member| member.lives == 0)
+        {
+            let from =
+                pairs.partition_point(|pair| (pair.component, pair.a) < (component, content));
+            let own = pairs[from..]
+                .iter()
+                .take_while(|pair| (pair.component, pair.a) == (component, content));
             let near = own.filter(|pair| living.binary_search(&pair.b).is_ok());
-            let successor = near.max_by_key(|pair| (pair.similarity, Reverse(pair.b))).map_or(least, |pair| pair.b);
+            let successor = near
+                .max_by_key(|pair| (pair.similarity, Reverse(pair.b)))
+                .map_or(least, |pair| pair.b);
             chosen.push(Succession { content, successor });
         }
     }
@@ -171,8 +200,10 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
     for (from, to) in passes(epoch, (before.rows() as u64).div_ceil(PASS_ROWS)) {
         let mut due = in_range(chosen, |one| one.content, from, to).iter().peekable();
         let back = in_range(&back, |content| *content, from, to);
-        let rows = before.segments().iter().flat_map(|one| out_of_time(one, from, to, gone_min, seen_max));
-        let mut contents: Vec<Id> = consolidate(rows.collect()).into_iter().map(|row| row.content).collect();
+        let rows =
+            before.segments().iter().flat_map(|one| out_of_time(one, from, to, gone_min, seen_max));
+        let mut contents: Vec<Id> =
+            consolidate(rows.collect()).into_iter().map(|row| row.content).collect();
         contents.extend(due.clone().map(|one| one.content));
         contents.extend(back);
         contents.sort_unstable();
@@ -182,15 +213,25 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
             epoch.advanced();
             let old = rows.next_if(|row| row.content == content);
             let new = match due.next_if(|one| one.content == content) {
-                Some(&Succession { content, successor }) => {
-                    Some(SuccessorRow { content, successor, epoch: plan.epoch, last_time: plan.logical_time, diff: 1 })
-                }
+                Some(&Succession { content, successor }) => Some(SuccessorRow {
+                    content,
+                    successor,
+                    epoch: plan.epoch,
+                    last_time: plan.logical_time,
+                    diff: 1,
+                }),
                 None if back.binary_search(&content).is_ok() => None,
                 // A time of when the clock was wrong is corrected, as that of a page is.
-                None => old.clone().filter(|row| row.last_time >= gone_min).map(|row| SuccessorRow {
-                    last_time: if row.last_time > seen_max { plan.logical_time } else { row.last_time },
-                    ..row
-                }),
+                None => {
+                    old.clone().filter(|row| row.last_time >= gone_min).map(|row| SuccessorRow {
+                        last_time: if row.last_time > seen_max {
+                            plan.logical_time
+                        } else {
+                            row.last_time
+                        },
+                        ..row
+                    })
+                }
             };
             changes(old, new).into_iter().try_for_each(|row| writer.push(row))?;
         }

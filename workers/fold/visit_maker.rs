@@ -68,7 +68,12 @@ pub struct VisitMaker {
 
 impl VisitMaker {
     /// A maker for the records of `job`.
-    pub fn new(job: &Job, furniture: Option<Furniture>, featurizer: Featurizer, signer: Signer) -> Result<VisitMaker> {
+    pub fn new(
+        job: &Job,
+        furniture: Option<Furniture>,
+        featurizer: Featurizer,
+        signer: Signer,
+    ) -> Result<VisitMaker> {
         Ok(VisitMaker {
             extract: job.extract.clone(),
             furniture,

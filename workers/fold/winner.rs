@@ -62,25 +62,31 @@ impl Now {
     /// Of those that are not older than what holds already the greatest wins, by date, removal over
     /// page, digest, and then the other columns.
     pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
-        let candidates = visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
-        candidates.max_by_key(|visit| (self.date(visit), visit.kind, visit.content, (*visit).clone()))
+        let candidates =
+            visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
+        candidates
+            .max_by_key(|visit| (self.date(visit), visit.kind, visit.content, (*visit).clone()))
     }
 
     /// What is known of a URL after its `visits`, of which there may be none.
     pub fn after(self, mut before: Known, visits: &[Visit], url: &[u8]) -> Known {
         before.gone = before.gone.filter(|gone| gone.last_time >= self.gone_min);
-        if let Some(gone) = before.gone.as_mut().filter(|gone| gone.last_time > self.lapse.seen_max) {
+        if let Some(gone) = before.gone.as_mut().filter(|gone| gone.last_time > self.lapse.seen_max)
+        {
             gone.last_time = self.time;
         }
         match self.winner(visits, &before) {
-            Some(visit) if visit.kind == PAGE => Known { page: Some(self.page(&before, visit)), gone: None },
+            Some(visit) if visit.kind == PAGE => {
+                Known { page: Some(self.page(&before, visit)), gone: None }
+            }
             Some(visit) => self.gone(&before, Some(visit), url),
             None => {
                 // An outdated record shows at least that the page was met.
                 let is_seen = visits.iter().any(|visit| visit.kind != REMOVED);
                 match &mut before.page {
                     Some(page) if is_seen => {
-                        (page.last_epoch, page.last_time, page.source) = (self.epoch, self.time, self.source);
+                        (page.last_epoch, page.last_time, page.source) =
+                            (self.epoch, self.time, self.source);
                         before
                     }
                     Some(page) if self.lapses(page) => self.gone(&before, None, url),
@@ -133,23 +139,26 @@ impl Now {
         let told = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
         let told = told.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
         // An undated removal of what was not known says nothing that could be of use later.
-        let told = told.or(removal.filter(|_| as_of != NO_DATE).map(|visit| (visit.doc, Id::NONE, self.epoch)));
+        let told = told.or(removal
+            .filter(|_| as_of != NO_DATE)
+            .map(|visit| (visit.doc, Id::NONE, self.epoch)));
         let cause = match (&before.page, removal) {
             (Some(page), _) if has_expired(page, self.lapse.retention) => pages::EXPIRED,
             (_, Some(_)) => pages::REMOVED,
             _ => pages::MISSING,
         };
-        let gone = told.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
-            doc,
-            url: url.into(),
-            content,
-            date: removal.map_or(NO_DATE, |visit| visit.date),
-            as_of,
-            cause,
-            epoch,
-            last_time: self.time,
-            diff: 1,
-        });
+        let gone =
+            told.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
+                doc,
+                url: url.into(),
+                content,
+                date: removal.map_or(NO_DATE, |visit| visit.date),
+                as_of,
+                cause,
+                epoch,
+                last_time: self.time,
+                diff: 1,
+            });
         Known { page: None, gone }
     }
 }
@@ -184,7 +193,8 @@ mod tests {
     }
 
     fn now(epoch: u32) -> Now {
-        let lapse = LapseRule { retention: Retention::default(), complete: None, seen_max: i64::MAX };
+        let lapse =
+            LapseRule { retention: Retention::default(), complete: None, seen_max: i64::MAX };
         let (time, source) = (TIME + i64::from(epoch), epoch as u16);
         Now { epoch, time, source, lapse, keeps_missing: false, gone_min: i64::MIN }
     }
@@ -223,7 +233,11 @@ mod tests {
         for met in [visit(9, SEEN, 0), visit(4, PAGE, 7)] {
             assert_eq!(after(&known, &[met], now(2)).page.as_ref(), Some(&seen), "still a page");
         }
-        assert_eq!(after(&known, &[visit(4, REMOVED, 0)], now(2)), known, "an older removal does not see it");
+        assert_eq!(
+            after(&known, &[visit(4, REMOVED, 0)], now(2)),
+            known,
+            "an older removal does not see it"
+        );
         assert_eq!(after(&Known::default(), &[visit(9, SEEN, 0)], now(2)), Known::default());
         assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page, None);
     }
@@ -233,8 +247,14 @@ mod tests {
     #[test]
     fn a_page_has_the_place_of_its_record() {
         let at = |visit: Visit, input, position| Visit { input, position, ..visit };
-        let place = |known: &Known| known.page.as_ref().map(|page| (page.input, page.position)).expect("a page");
-        let visits = [at(visit(5, PAGE, 1), 7, 10), at(visit(6, PAGE, 1), 3, 20), at(visit(9, SEEN, 0), 8, 30)];
+        let place = |known: &Known| {
+            known.page.as_ref().map(|page| (page.input, page.position)).expect("a page")
+        };
+        let visits = [
+            at(visit(5, PAGE, 1), 7, 10),
+            at(visit(6, PAGE, 1), 3, 20),
+            at(visit(9, SEEN, 0), 8, 30),
+        ];
         let known = after(&Known::default(), &visits, now(1));
         assert_eq!(place(&known), (3, 20));
         assert_eq!(place(&after(&known, &[at(visit(9, SEEN, 0), 1, 1)], now(2))), (3, 20));
@@ -265,15 +285,18 @@ mod tests {
             for epoch in 1..=6 {
                 let visits: Vec<Visit> = (0..1 + random.below(3))
                     .map(|_| {
-                        let date = if random.below(3) == 0 { NO_DATE } else { random.below(6) as i64 };
+                        let date =
+                            if random.below(3) == 0 { NO_DATE } else { random.below(6) as i64 };
                         let kind = if random.below(3) == 0 { REMOVED } else { PAGE };
                         let content = if kind == PAGE { 1 + random.below(4) as u64 } else { 0 };
                         visit(date, kind, content)
                     })
                     .collect();
                 // Within an epoch the least comes first, so that the last that holds is the winner.
-                let mut sorted: Vec<(i64, u8, u64)> =
-                    visits.iter().map(|visit| (visit.date, visit.kind, visit.content.high)).collect();
+                let mut sorted: Vec<(i64, u8, u64)> = visits
+                    .iter()
+                    .map(|visit| (visit.date, visit.kind, visit.content.high))
+                    .collect();
                 sorted.sort_unstable();
                 said.extend(sorted);
                 known = after(&known, &visits, now(epoch));
@@ -287,7 +310,11 @@ mod tests {
                 let found = known.page.as_ref().map(|page| (page.date, page.content.high));
                 assert_eq!(found, holds, "seed {seed}, epoch {epoch}: {said:?}");
                 assert!(known.page.is_none() || known.gone.is_none(), "seed {seed}: both");
-                assert_eq!(now(epoch).least(&known), newest, "seed {seed}, epoch {epoch}: {said:?}");
+                assert_eq!(
+                    now(epoch).least(&known),
+                    newest,
+                    "seed {seed}, epoch {epoch}: {said:?}"
+                );
             }
         }
     }
@@ -325,7 +352,8 @@ mod tests {
     #[test]
     fn what_is_gone_is_remembered_for_a_while() {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
-        let missing = LapseRule { retention: Retention::default(), complete: Some(1), seen_max: i64::MAX };
+        let missing =
+            LapseRule { retention: Retention::default(), complete: Some(1), seen_max: i64::MAX };
         let expired = LapseRule {
             retention: Retention { epoch_min: 2, time_min: i64::MIN },
             complete: Some(1),
@@ -340,9 +368,15 @@ mod tests {
         for (visits, now_2, cause) in cases {
             let gone = after(&known, &visits, now_2);
             let row = gone.gone.clone().expect("remembered");
-            assert_eq!((gone.page.clone(), row.cause, row.content.high, row.epoch), (None, cause, 1, 2));
+            assert_eq!(
+                (gone.page.clone(), row.cause, row.content.high, row.epoch),
+                (None, cause, 1, 2)
+            );
             assert_eq!(after(&gone, &[visit(49, PAGE, 2)], now(3)), gone, "a late archive");
-            assert_eq!(after(&gone, &[visit(50, PAGE, 2)], now(3)).page.expect("back").first_epoch, 3);
+            assert_eq!(
+                after(&gone, &[visit(50, PAGE, 2)], now(3)).page.expect("back").first_epoch,
+                3
+            );
             assert!(after(&gone, &[visit(NO_DATE, PAGE, 2)], now(3)).page.is_some());
             let forgets = Now { gone_min: TIME + 3, ..now(9) };
             assert_eq!(after(&gone, &[], forgets), Known::default());
@@ -353,6 +387,9 @@ mod tests {
         // A removal that comes before the page does.
         let removed = after(&Known::default(), &[visit(50, REMOVED, 0)], now(1));
         assert_eq!(after(&removed, &[visit(49, PAGE, 2)], now(2)).page, None);
-        assert_eq!(after(&Known::default(), &[visit(NO_DATE, REMOVED, 0)], now(1)), Known::default());
+        assert_eq!(
+            after(&Known::default(), &[visit(NO_DATE, REMOVED, 0)], now(1)),
+            Known::default()
+        );
     }
 }

@@ -53,7 +53,12 @@ impl<T: WireRow> Rows<T> {
         if (bytes.as_ptr() as usize).is_multiple_of(std::mem::align_of::<T>()) {
             Rows::Wire(bytes)
         } else {
-            Rows::Own(bytes.chunks_exact(std::mem::size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
+            Rows::Own(
+                bytes
+                    .chunks_exact(std::mem::size_of::<T>())
+                    .map(bytemuck::pod_read_unaligned)
+                    .collect(),
+            )
         }
     }
 }
@@ -173,7 +178,11 @@ mod abomonated {
     const HEADER_BYTES: usize = std::mem::size_of::<Vec<u64>>();
 
     pub fn read<T: WireRow>(mut bytes: Bytes) -> Rows<T> {
-        assert!(bytes.len() >= HEADER_BYTES, "corrupt message: {} bytes have no header", bytes.len());
+        assert!(
+            bytes.len() >= HEADER_BYTES,
+            "corrupt message: {} bytes have no header",
+            bytes.len()
+        );
         bytes.extract_to(HEADER_BYTES);
         Rows::received(bytes)
     }

@@ -34,8 +34,10 @@ pub fn pick<T: Copy>(control: u8, meanings: &[T]) -> T {
 /// Writes `bytes` as `name` into a folder of this process under the system's folder of temporary
 /// files. A name holds the last bytes written under it.
 pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("pagefold-fuzz-{}", std::process::id())).join(name);
-    std::fs::create_dir_all(path.parent().expect("a name lies in a folder")).expect("a folder for temporary files");
+    let path =
+        std::env::temp_dir().join(format!("pagefold-fuzz-{}", std::process::id())).join(name);
+    std::fs::create_dir_all(path.parent().expect("a name lies in a folder"))
+        .expect("a folder for temporary files");
     std::fs::write(&path, bytes).expect("room for a temporary file");
     path
 }
@@ -64,7 +66,8 @@ impl Codec {
         match self {
             Codec::None => part.to_vec(),
             Codec::Gzip => {
-                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                let mut encoder =
+                    flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
                 encoder.write_all(part).and_then(|()| encoder.finish()).expect("a vector takes all")
             }
             Codec::Zstd => zstd::encode_all(part, 1).expect("a vector takes all"),
@@ -91,8 +94,12 @@ pub fn let_guarded_panics_pass() {
 /// Limits that inputs of a few KiB reach: a record and a line have at most `bytes_max` bytes, and a
 /// file that grows by more than a factor of 16 and over 1 MiB is a bomb.
 pub fn options(bytes_max: usize) -> Options {
-    let limits =
-        Limits { record_bytes_max: bytes_max, line_bytes_max: bytes_max, ratio_max: 16, ratio_bytes_min: 1 << 20 };
+    let limits = Limits {
+        record_bytes_max: bytes_max,
+        line_bytes_max: bytes_max,
+        ratio_max: 16,
+        ratio_bytes_min: 1 << 20,
+    };
     Options { limits, ..Options::default() }
 }
 
@@ -118,7 +125,11 @@ pub fn read_twice(
         assert_eq!(Some(&entry), again.as_ref(), "entry {entries} read twice");
         entries += 1;
         assert!(entries <= entries_max, "more than {entries_max} entries");
-        assert!(first.consumed_bytes() <= size, "{} of {size} bytes consumed", first.consumed_bytes());
+        assert!(
+            first.consumed_bytes() <= size,
+            "{} of {size} bytes consumed",
+            first.consumed_bytes()
+        );
         check(&entry);
         each(entry);
     }
@@ -134,9 +145,14 @@ fn check(entry: &Entry) {
     match &entry.item {
         Item::Record(record) => {
             let url = &record.url;
-            assert!(!url.is_empty() && url.len() <= 3 * URL_BYTES_MAX, "{} bytes of URL", url.len());
+            assert!(
+                !url.is_empty() && url.len() <= 3 * URL_BYTES_MAX,
+                "{} bytes of URL",
+                url.len()
+            );
             assert!(!url.contains(|c: char| c.is_control()), "{url:?}");
-            if let Body::Html { charset: Some(charset), .. } | Body::Plain { charset: Some(charset), .. } = &record.body
+            if let Body::Html { charset: Some(charset), .. }
+            | Body::Plain { charset: Some(charset), .. } = &record.body
             {
                 assert!(!charset.is_empty());
             }
@@ -151,5 +167,8 @@ fn check(entry: &Entry) {
 }
 
 fn check_word(reason: &str) {
-    assert!(!reason.is_empty() && reason.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')), "{reason:?}");
+    assert!(
+        !reason.is_empty() && reason.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')),
+        "{reason:?}"
+    );
 }

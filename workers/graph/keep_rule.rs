@@ -156,11 +156,14 @@ impl Options {
         if let Some(given) = self.hosts.iter().find(|host| Pattern::of(host).is_none()) {
             let name = given.trim_start_matches("*.");
             let host = url::Url::parse(name).ok().and_then(|url| url.host_str().map(str::to_owned));
-            let meant = host.map_or("such as `www.example` or `*.example`".into(), |host| format!("write `{host}`"));
+            let meant = host.map_or("such as `www.example` or `*.example`".into(), |host| {
+                format!("write `{host}`")
+            });
             return Err(format!("hosts: {given:?} is no name of a host; {meant}"));
         }
         // Two spellings of one host are the same.
-        let patterns: Vec<Option<Pattern>> = self.hosts.iter().map(|host| Pattern::of(host)).collect();
+        let patterns: Vec<Option<Pattern>> =
+            self.hosts.iter().map(|host| Pattern::of(host)).collect();
         match repeated(patterns.iter()) {
             None => Ok(()),
             Some(twice) => {
@@ -275,10 +278,12 @@ impl KeepRule {
             }
         }
         let place = |name: &str| options.sources.iter().position(|source| source == name);
-        let sources = names.iter().map(|name| place(name.as_ref()).unwrap_or(options.sources.len()) as u64);
+        let sources =
+            names.iter().map(|name| place(name.as_ref()).unwrap_or(options.sources.len()) as u64);
         let (others, sources) = (options.hosts.len() as u64, sources.collect());
         let by: Vec<Criterion> = options.by.iter().copied().take(CRITERIA_MAX).collect();
-        let incumbent = by.iter().position(|criterion| *criterion == Criterion::Incumbent).map(|at| at + 1);
+        let incumbent =
+            by.iter().position(|criterion| *criterion == Criterion::Incumbent).map(|at| at + 1);
         KeepRule { hosts, below, others, sources, by, incumbent }
     }
 
@@ -310,7 +315,9 @@ impl KeepRule {
                 Criterion::Https => u64::from(!page.https),
                 Criterion::ShortestUrl => u64::from(page.url_bytes),
                 Criterion::FirstSeen => u64::from(page.first_epoch),
-                Criterion::Sources => self.sources.get(usize::from(page.source)).copied().unwrap_or(u64::MAX),
+                Criterion::Sources => {
+                    self.sources.get(usize::from(page.source)).copied().unwrap_or(u64::MAX)
+                }
                 Criterion::Score => u64::MAX - ascending(page.score),
                 Criterion::Newest => u64::MAX - ascending(page.date),
                 Criterion::Oldest if page.date == NO_DATE => u64::MAX,
@@ -326,7 +333,8 @@ impl KeepRule {
     fn place(&self, page: Facts<'_>) -> u64 {
         let mut place = self.hosts.get(&page.host).copied().unwrap_or(self.others);
         if let Some(host) = self.reads_urls().then(|| host_name(page.url)).flatten() {
-            let domains = host.match_indices('.').filter_map(|(dot, _)| self.below.get(&host[dot + 1..]));
+            let domains =
+                host.match_indices('.').filter_map(|(dot, _)| self.below.get(&host[dot + 1..]));
             place = domains.copied().fold(place, u64::min);
         }
         place
@@ -345,7 +353,17 @@ mod tests {
 
     fn page(host: &str, https: bool, url_bytes: u32, date: i64, chars: u32) -> Facts<'_> {
         let (score, first_epoch, source) = (NO_SCORE, 1, 0);
-        Facts { host: host_key(host), url: "", https, url_bytes, date, score, first_epoch, source, chars }
+        Facts {
+            host: host_key(host),
+            url: "",
+            https,
+            url_bytes,
+            date,
+            score,
+            first_epoch,
+            source,
+            chars,
+        }
     }
 
     /// Each criterion prefers what its name says, and the list of hosts comes before all of them.
@@ -360,9 +378,19 @@ mod tests {
         };
         let by = |criterion| Options { by: vec![criterion], ..Options::default() };
         assert!(prefers(Options::default(), new, old) && prefers(Options::default(), undated, old));
-        assert!(prefers(Options { hosts: vec!["A.example".into()], ..Options::default() }, old, new));
-        assert!(prefers(by(Criterion::Oldest), old, new) && prefers(by(Criterion::Oldest), old, undated));
-        assert!(prefers(by(Criterion::Newest), new, old) && prefers(by(Criterion::Newest), old, undated));
+        assert!(prefers(
+            Options { hosts: vec!["A.example".into()], ..Options::default() },
+            old,
+            new
+        ));
+        assert!(
+            prefers(by(Criterion::Oldest), old, new)
+                && prefers(by(Criterion::Oldest), old, undated)
+        );
+        assert!(
+            prefers(by(Criterion::Newest), new, old)
+                && prefers(by(Criterion::Newest), old, undated)
+        );
         assert!(prefers(by(Criterion::ShortestUrl), undated, new));
         assert!(prefers(by(Criterion::LongestText), new, old));
         assert!(prefers(by(Criterion::FirstSeen), new, Facts { first_epoch: 2, ..new }));
@@ -371,9 +399,12 @@ mod tests {
         assert!(prefers(by(Criterion::Score), scored(1), scored(-1)));
         assert!(prefers(by(Criterion::Score), scored(-9_000), scored(NO_SCORE)));
         // Of sources those that the list names, in its order, and all others alike.
-        let sources = Options { sources: vec!["curated".into(), "crawl".into()], ..by(Criterion::Sources) };
+        let sources =
+            Options { sources: vec!["curated".into(), "crawl".into()], ..by(Criterion::Sources) };
         let of = |source| Facts { source, ..old };
-        let rank = |source| KeepRule::new(&sources, &["feed", "crawl", "curated", "other"]).rank(of(source));
+        let rank = |source| {
+            KeepRule::new(&sources, &["feed", "crawl", "curated", "other"]).rank(of(source))
+        };
         assert!(rank(2) < rank(1) && rank(1) < rank(0) && rank(0) == rank(3));
         for criterion in Criterion::ALL {
             assert_eq!(serde_json::to_value(criterion).expect("a word"), criterion.name());
@@ -385,7 +416,10 @@ mod tests {
     /// or is https.
     #[test]
     fn a_new_mirror_takes_nothing_over() {
-        let rule = KeepRule::new(&Options { hosts: vec!["c.example".into()], ..Options::default() }, &["crawl"]);
+        let rule = KeepRule::new(
+            &Options { hosts: vec!["c.example".into()], ..Options::default() },
+            &["crawl"],
+        );
         let known = page("a.example", false, 30, 5, 10);
         let mirror = Facts { first_epoch: 2, ..page("b.example", false, 10, 9, 90) };
         assert!(rule.rank(known) < rule.rank(mirror));
@@ -402,8 +436,13 @@ mod tests {
         let rank = |https, url_bytes, pages| {
             rule.with_represented(rule.rank(page("a.example", https, url_bytes, 5, 10)), pages)
         };
-        let best_first =
-            [rank(true, 90, 3), rank(true, 20, 1), rank(true, 30, 1), rank(true, 10, 0), rank(false, 5, 9)];
+        let best_first = [
+            rank(true, 90, 3),
+            rank(true, 20, 1),
+            rank(true, 30, 1),
+            rank(true, 10, 0),
+            rank(false, 5, 9),
+        ];
         assert!(best_first.is_sorted_by(|a, b| a < b));
         assert_eq!(rule.rank(page("a.example", true, 90, 5, 10))[2], 0);
         let blind = KeepRule::new(&Options::default(), &["crawl"]);
@@ -436,9 +475,11 @@ mod tests {
         ] {
             assert!(of(host).check().expect_err(host).contains(remedy), "{host}");
         }
-        let twice = Options { hosts: vec!["a.example".into(), "A.example".into()], ..Options::default() };
+        let twice =
+            Options { hosts: vec!["a.example".into(), "A.example".into()], ..Options::default() };
         assert!(twice.check().expect_err("twice").contains("\"A.example\" is there twice"));
-        let both = Options { hosts: vec!["a.example".into(), "*.a.example".into()], ..Options::default() };
+        let both =
+            Options { hosts: vec!["a.example".into(), "*.a.example".into()], ..Options::default() };
         assert_eq!(both.check(), Ok(()));
     }
 
@@ -446,8 +487,10 @@ mod tests {
     /// nor one whose name only ends alike. A host in several entries has the place of the first.
     #[test]
     fn wildcards_are_all_hosts_below() {
-        let hosts = ["www.example.org", "*.example.org", "*.例え.example", "a.b.example.org"].map(str::to_owned);
-        let rule = KeepRule::new(&Options { hosts: hosts.to_vec(), ..Options::default() }, &[""; 0]);
+        let hosts = ["www.example.org", "*.example.org", "*.例え.example", "a.b.example.org"]
+            .map(str::to_owned);
+        let rule =
+            KeepRule::new(&Options { hosts: hosts.to_vec(), ..Options::default() }, &[""; 0]);
         for (host, place) in [
             ("www.example.org", 0),
             ("a.example.org", 1),
@@ -458,7 +501,11 @@ mod tests {
             ("x.xn--r8jz45g.example", 2),
         ] {
             let url = format!("https://{host}:8080/example.org/");
-            assert_eq!(rule.rank(Facts { url: &url, ..page(host, true, 20, 5, 10) })[0], place, "{host}");
+            assert_eq!(
+                rule.rank(Facts { url: &url, ..page(host, true, 20, 5, 10) })[0],
+                place,
+                "{host}"
+            );
         }
         assert!(rule.reads_urls() && !KeepRule::new(&Options::default(), &[""; 0]).reads_urls());
     }
@@ -468,9 +515,22 @@ mod tests {
     fn an_order_of_sources_is_used() {
         let crawl = || vec!["crawl".to_owned()];
         let by = vec![Criterion::Sources];
-        assert_eq!(Options { sources: crawl(), by: by.clone(), ..Options::default() }.check(), Ok(()));
-        assert!(Options { by: by.clone(), ..Options::default() }.check().expect_err("no order").contains("names none"));
-        assert!(Options { sources: crawl(), ..Options::default() }.check().expect_err("not read").contains("`by`"));
+        assert_eq!(
+            Options { sources: crawl(), by: by.clone(), ..Options::default() }.check(),
+            Ok(())
+        );
+        assert!(
+            Options { by: by.clone(), ..Options::default() }
+                .check()
+                .expect_err("no order")
+                .contains("names none")
+        );
+        assert!(
+            Options { sources: crawl(), ..Options::default() }
+                .check()
+                .expect_err("not read")
+                .contains("`by`")
+        );
         let twice = Options { sources: [crawl(), crawl()].concat(), by, ..Options::default() };
         assert!(twice.check().expect_err("twice").contains("\"crawl\" is there twice"));
     }

@@ -100,7 +100,9 @@ impl Graph {
     pub fn diameter(&self) -> u32 {
         match self.len() {
             0 => 0,
-            1..=DIAMETER_CONTENTS_MAX => (0..self.len()).map(|from| self.farthest(from).0).max().unwrap_or(0),
+            1..=DIAMETER_CONTENTS_MAX => {
+                (0..self.len()).map(|from| self.farthest(from).0).max().unwrap_or(0)
+            }
             _ => self.farthest(self.farthest(0).1).0,
         }
     }
@@ -126,7 +128,8 @@ mod tests {
     fn diameters() {
         let chain = |contents: u64| (1..contents).map(|n| (n - 1, n)).collect::<Vec<_>>();
         assert_eq!(diameter(40, &chain(40)), 39);
-        let clique: Vec<(u64, u64)> = (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))).collect();
+        let clique: Vec<(u64, u64)> =
+            (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))).collect();
         assert_eq!(diameter(5, &clique), 1);
         assert_eq!((diameter(1, &[]), diameter(0, &[])), (0, 0));
         assert_eq!(diameter(1000, &chain(1000)), 999);

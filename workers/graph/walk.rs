@@ -33,7 +33,10 @@ pub fn order(nodes: usize, pairs: &[(u32, u32)]) -> Vec<Edge> {
     };
     let mut keys: Vec<(u32, u32, u32)> = pairs.iter().enumerate().map(key).collect();
     keys.sort_unstable();
-    let edge = |(later, earlier, at)| Edge { at: at as usize, nodes: (met[earlier as usize], met[later as usize]) };
+    let edge = |(later, earlier, at)| Edge {
+        at: at as usize,
+        nodes: (met[earlier as usize], met[later as usize]),
+    };
     keys.into_iter().map(edge).collect()
 }
 
@@ -64,7 +67,9 @@ fn walk(nodes: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
         met.push(start as u32);
         while let Some(&node) = met.get(at) {
             at += 1;
-            for &neighbour in &neighbours[ends[node as usize] as usize..ends[node as usize + 1] as usize] {
+            for &neighbour in
+                &neighbours[ends[node as usize] as usize..ends[node as usize + 1] as usize]
+            {
                 if places[neighbour as usize] == UNMET {
                     places[neighbour as usize] = met.len() as u32;
                     met.push(neighbour);

@@ -31,7 +31,9 @@ impl Options {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         match self.radius {
-            radius if radius > RADIUS_MAX => Err(format!("radius: {radius} is not within 0 to {RADIUS_MAX}")),
+            radius if radius > RADIUS_MAX => {
+                Err(format!("radius: {radius} is not within 0 to {RADIUS_MAX}"))
+            }
             _ => Ok(()),
         }
     }

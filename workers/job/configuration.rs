@@ -98,7 +98,9 @@ impl Job {
         let remedy = "put them back, or run the job first";
         let why = match &manifest.decided_by {
             // Manifests of earlier builds have digests alone.
-            None => format!("the last epoch had other keys under [confirm], [keep] or [clusters]; {remedy}"),
+            None => format!(
+                "the last epoch had other keys under [confirm], [keep] or [clusters]; {remedy}"
+            ),
             Some(then) => {
                 let all = all_of(&differences(&part(then), &part(&self.decided_by())));
                 format!("the last epoch was decided with {all}; {remedy}")
@@ -113,8 +115,11 @@ mod tests {
     use super::*;
 
     fn job(more: Value) -> Job {
-        let mut job = json!({ "store": "s", "read": { "inputs": ["in"] }, "output": { "dir": "out" } });
-        let (Value::Object(job_keys), Value::Object(more)) = (&mut job, more) else { panic!("no objects") };
+        let mut job =
+            json!({ "store": "s", "read": { "inputs": ["in"] }, "output": { "dir": "out" } });
+        let (Value::Object(job_keys), Value::Object(more)) = (&mut job, more) else {
+            panic!("no objects")
+        };
         job_keys.extend(more);
         serde_json::from_value(job).expect("a job")
     }
@@ -123,8 +128,10 @@ mod tests {
     /// reason to refuse a store, or to decide all pairs again.
     #[test]
     fn explicit_defaults() {
-        let (bare, explicit) =
-            (job(json!({})), job(json!({ "simhash": { "bands": 4 }, "confirm": { "distance_max": 3 } })));
+        let (bare, explicit) = (
+            job(json!({})),
+            job(json!({ "simhash": { "bands": 4 }, "confirm": { "distance_max": 3 } })),
+        );
         assert_eq!(bare.identity().expect("no files"), explicit.identity().expect("no files"));
         assert_eq!(bare.decision(), explicit.decision());
         let other = job(json!({ "simhash": { "bands": 5 }, "confirm": { "distance_max": 2 } }));
@@ -142,7 +149,8 @@ mod tests {
             std::fs::write(&path, text).expect("written");
             job(json!({ "features": { "dictionary": path } })).identity()
         };
-        let (one, same, other) = (of("a", "云计算 5\n"), of("b", "云计算 5\n"), of("c", "云计算 6\n"));
+        let (one, same, other) =
+            (of("a", "云计算 5\n"), of("b", "云计算 5\n"), of("c", "云计算 6\n"));
         let one = one.expect("words");
         assert_eq!(one, same.expect("words"));
         assert_ne!(one, other.expect("words"));
@@ -158,6 +166,9 @@ mod tests {
     #[test]
     fn the_default_identity() {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
-        assert_eq!(digest_of(&identity), "21073d80301b984ca082052f73d1184156a0973051a31f819cce776a6b08efba");
+        assert_eq!(
+            digest_of(&identity),
+            "21073d80301b984ca082052f73d1184156a0973051a31f819cce776a6b08efba"
+        );
     }
 }

@@ -111,8 +111,12 @@ impl Job {
     /// list of other signatures adds to MinHash and sentences, which only `minhash = false` and
     /// `sentences = false` leave out, so that nobody loses them by adding one.
     pub fn settled(mut self) -> std::result::Result<Job, Wrong> {
-        let at = self.signatures.iter().position(|options| matches!(options, signatures::Options::SimHash(_)));
-        if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at)) {
+        let at = self
+            .signatures
+            .iter()
+            .position(|options| matches!(options, signatures::Options::SimHash(_)));
+        if let Some(signatures::Options::SimHash(options)) = at.map(|at| self.signatures.remove(at))
+        {
             if self.simhash != simhash::Options::default() {
                 let why = "[[signatures]] kind: simhash has options in [simhash] already";
                 return Err(Wrong { key: "signatures.simhash".into(), why: why.into() });
@@ -126,7 +130,8 @@ impl Job {
         };
         let mut settled = Vec::new();
         for default in signatures::default_list() {
-            let listed = self.signatures.iter().position(|options| options.kind() == default.kind());
+            let listed =
+                self.signatures.iter().position(|options| options.kind() == default.kind());
             settled.push(listed.map_or(default, |at| self.signatures.remove(at)));
         }
         settled.append(&mut self.signatures);
@@ -144,13 +149,20 @@ impl Job {
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let signatures = self.signatures.iter().filter_map(signatures::Options::path);
         let features::Options { idf, stop_words, dictionary, .. } = &self.features;
-        [idf, stop_words, dictionary, &self.extract.furniture].into_iter().flatten().chain(signatures)
+        [idf, stop_words, dictionary, &self.extract.furniture]
+            .into_iter()
+            .flatten()
+            .chain(signatures)
     }
 
     /// Makes relative paths relative to `folder`, the folder of the job file.
     pub fn relative_to(mut self, folder: &Path) -> Job {
         // Absolute, so that an input is the same one whatever folder a run is started in.
-        let of_inputs = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let of_inputs = std::path::absolute(if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        });
         let of_inputs = of_inputs.unwrap_or_else(|_| folder.to_owned());
         for input in &mut self.read.inputs {
             *input = pattern::below(&of_inputs, input, places::tidy);
@@ -161,7 +173,8 @@ impl Job {
             self.read.inputs.push(serve::sealed(inbox));
         }
         let paths = [&mut self.store, &mut self.output.dir].into_iter();
-        let paths = paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
+        let paths =
+            paths.chain(self.signatures.iter_mut().filter_map(signatures::Options::path_mut));
         let paths = paths.chain(&mut self.features.idf).chain(&mut self.features.stop_words);
         let paths = paths.chain(&mut self.features.dictionary).chain(&mut self.extract.furniture);
         for path in paths.chain(&mut self.output.metrics) {
@@ -186,7 +199,10 @@ impl Job {
         ];
         for (table, key, share) in shares {
             if !(0.0..=1.0).contains(&share) {
-                wrong(&format!("{table}.{key}"), format!("[{table}] {key}: {share} is no share between 0 and 1"));
+                wrong(
+                    &format!("{table}.{key}"),
+                    format!("[{table}] {key}: {share} is no share between 0 and 1"),
+                );
             }
         }
         if self.read.source.is_empty() || self.read.source.len() > SOURCE_BYTES_MAX {
@@ -197,7 +213,9 @@ impl Job {
             wrong("confirm.distance_max", why);
         }
         if !self.contents.evidence
-            && (self.confirm.by != By::Fingerprint || self.contents.text != Keep::None || !self.signatures.is_empty())
+            && (self.confirm.by != By::Fingerprint
+                || self.contents.text != Keep::None
+                || !self.signatures.is_empty())
         {
             let why = "[contents] evidence = false: only where fingerprints decide; add `minhash = false` and \
                        `sentences = false` above the first table, no [[signatures]], [contents] text = \"none\", \
@@ -218,7 +236,8 @@ impl Job {
             }
         }
         if self.keep.by.contains(&Criterion::Score) && self.read.fields.score.is_empty() {
-            let why = "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number";
+            let why =
+                "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number";
             wrong("keep.by", why.into());
         }
         if let Err((name, why)) = signatures::check(&self.signatures) {
@@ -228,7 +247,10 @@ impl Job {
             wrong("read.fields", format!("[read] {why}"));
         }
         if !(1..=64).contains(&self.features.characters) {
-            let why = format!("[features] characters: {} is not within 1 to 64", self.features.characters);
+            let why = format!(
+                "[features] characters: {} is not within 1 to 64",
+                self.features.characters
+            );
             wrong("features.characters", why);
         }
         if self.output.formats.as_ref().is_some_and(Vec::is_empty) {
@@ -253,7 +275,8 @@ impl Job {
     }
 
     fn try_bands(&self) -> std::result::Result<Bands, String> {
-        Bands::new(self.simhash.k, self.simhash.bands).map_err(|why| format!("[simhash] k, bands: {why}"))
+        Bands::new(self.simhash.k, self.simhash.bands)
+            .map_err(|why| format!("[simhash] k, bands: {why}"))
     }
 
     /// The options that decide a pair, with every default filled in.
@@ -262,7 +285,10 @@ impl Job {
     ///
     /// As [`UserDictionary::read`].
     pub fn verdicts(&self) -> Result<confirm::Options> {
-        Ok(confirm::Options { dictionary: self.dictionary()?, ..self.confirm.within(self.simhash.k) })
+        Ok(confirm::Options {
+            dictionary: self.dictionary()?,
+            ..self.confirm.within(self.simhash.k)
+        })
     }
 
     /// The words that the job adds to the dictionary.

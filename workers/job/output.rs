@@ -100,7 +100,11 @@ pub fn check_ping(url: &str) -> std::result::Result<(), String> {
     }
     let parsed = url::Url::parse(url).map_err(|e| format!("no URL: {e}"))?;
     match parsed.scheme() {
-        "http" | "https" if url.bytes().all(|byte| byte.is_ascii_graphic()) && parsed.fragment().is_none() => Ok(()),
+        "http" | "https"
+            if url.bytes().all(|byte| byte.is_ascii_graphic()) && parsed.fragment().is_none() =>
+        {
+            Ok(())
+        }
         "http" | "https" => Err("no URL: it has a fragment, or characters that no URL has".into()),
         scheme => Err(format!("`{scheme}` is neither http nor https")),
     }
@@ -120,11 +124,15 @@ mod tests {
             serde_json::from_value(output).unwrap()
         };
         let plain = output(serde_json::json!({}));
-        assert_eq!(plain.forms("members", JSONL_ROWS_MAX, 2 * JSONL_ROWS_MAX), [Form::Jsonl, Form::Parquet]);
+        assert_eq!(
+            plain.forms("members", JSONL_ROWS_MAX, 2 * JSONL_ROWS_MAX),
+            [Form::Jsonl, Form::Parquet]
+        );
         assert_eq!(plain.forms("members", JSONL_ROWS_MAX + 1, 0), [Form::Parquet]);
         assert_eq!(plain.forms("pairs", 1, JSONL_ROWS_MAX + 1), [Form::Parquet]);
-        let own =
-            output(serde_json::json!({ "formats": ["parquet"], "tables": { "pairs": [], "members": ["jsonl"] } }));
+        let own = output(
+            serde_json::json!({ "formats": ["parquet"], "tables": { "pairs": [], "members": ["jsonl"] } }),
+        );
         for pages in [0, JSONL_ROWS_MAX + 1] {
             assert_eq!(own.forms("members", pages, pages), [Form::Jsonl]);
             assert_eq!(own.forms("clusters", pages, pages), [Form::Parquet]);

@@ -54,8 +54,12 @@ impl Options {
     ///
     /// `reading` are the epochs that read something, ascending.
     pub fn retention(&self, reading: &[u64], logical_time: i64) -> Retention {
-        let epoch = |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
+        let epoch =
+            |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
         let time = |days: u32| logical_time.saturating_sub(86_400 * i64::from(days));
-        Retention { epoch_min: self.retain_epochs.map_or(0, epoch), time_min: self.retain_days.map_or(i64::MIN, time) }
+        Retention {
+            epoch_min: self.retain_epochs.map_or(0, epoch),
+            time_min: self.retain_days.map_or(i64::MIN, time),
+        }
     }
 }

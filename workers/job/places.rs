@@ -19,14 +19,25 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
     if dir.starts_with(&store) {
         wrong("output.dir", "[output] dir: lies in the store; name a folder beside it".into());
     } else if store.starts_with(&dir) {
-        wrong("output.dir", "[output] dir: the store lies in it; name a folder beside the store".into());
+        wrong(
+            "output.dir",
+            "[output] dir: the store lies in it; name a folder beside the store".into(),
+        );
     }
     for pattern in &job.read.inputs {
         let shown = shown(pattern);
         if is_read(pattern, &store, &STORED) {
-            wrong("store", format!("store: lies in [read] inputs {shown:?}, so its files would be read as crawl"));
+            wrong(
+                "store",
+                format!(
+                    "store: lies in [read] inputs {shown:?}, so its files would be read as crawl"
+                ),
+            );
         } else if resolved(&base(pattern).0).starts_with(&store) {
-            wrong("read.inputs", format!("[read] inputs: {shown:?} lies in the store, whose files are no crawl"));
+            wrong(
+                "read.inputs",
+                format!("[read] inputs: {shown:?} lies in the store, whose files are no crawl"),
+            );
         }
         if is_read(pattern, &dir, &RESULTS) {
             let why = format!(
@@ -42,17 +53,22 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
 impl Job {
     /// Why a folder of crawl files must not be written at `dir`, if it must not.
     pub fn spoils(&self, dir: &Path) -> Option<String> {
-        let (dir, store, results) = (resolved(dir), resolved(&self.store), resolved(&self.output.dir));
+        let (dir, store, results) =
+            (resolved(dir), resolved(&self.store), resolved(&self.output.dir));
         if dir.starts_with(&store) || store.starts_with(&dir) {
             return Some("lies in the store, or the store in it; name a folder beside it".into());
         }
         if dir == results {
-            return Some("is [output] dir, which has the results of runs; name another folder".into());
+            return Some(
+                "is [output] dir, which has the results of runs; name another folder".into(),
+            );
         }
         let files = ["a.warc.gz", "a.warc", "a.jsonl", "a.jsonl.gz", "a.parquet"];
         let read = self.read.inputs.iter().find(|pattern| is_read(pattern, &dir, &files))?;
         let read = shown(read);
-        Some(format!("lies in [read] inputs {read:?}, so the next run would read it as crawl; name a folder elsewhere"))
+        Some(format!(
+            "lies in [read] inputs {read:?}, so the next run would read it as crawl; name a folder elsewhere"
+        ))
     }
 
     /// The folder that all inputs lie in: as deep as the folders and the fixed parts of the
@@ -80,21 +96,28 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
     let seen = |path: &Path, below: &Path| {
         let rest = path.strip_prefix(below).ok();
         rest.is_some_and(|rest| {
-            !rest.components().any(|part| part.as_os_str().to_string_lossy().starts_with(['.', '_']))
+            !rest
+                .components()
+                .any(|part| part.as_os_str().to_string_lossy().starts_with(['.', '_']))
         })
     };
     if rest.as_os_str().is_empty() {
         return seen(folder, &named);
     }
     let Some(Ok(glob)) = rest.to_str().map(glob::Pattern::new) else { return false };
-    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    let options =
+        glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     files.iter().any(|file| {
         let file = folder.join(file);
         // What matches may be the file, or a folder above it.
-        file.ancestors().take_while(|above| above.starts_with(&named) && *above != named).any(|above| {
-            let matches = above.strip_prefix(&named).is_ok_and(|rest| glob.matches_path_with(rest, options));
-            matches && seen(&file, above)
-        })
+        file.ancestors().take_while(|above| above.starts_with(&named) && *above != named).any(
+            |above| {
+                let matches = above
+                    .strip_prefix(&named)
+                    .is_ok_and(|rest| glob.matches_path_with(rest, options));
+                matches && seen(&file, above)
+            },
+        )
     })
 }
 

@@ -39,7 +39,9 @@ pub struct Read {
 impl Read {
     /// Whether the job names the file at `path` itself, and not a folder of it or a pattern.
     pub fn names(&self, path: &Path) -> bool {
-        self.inputs.iter().any(|input| input == path || pattern::literal(input).as_deref() == Some(path))
+        self.inputs
+            .iter()
+            .any(|input| input == path || pattern::literal(input).as_deref() == Some(path))
     }
 
     /// The options of the readers, for the file of this digest.

@@ -81,7 +81,10 @@ impl Counter {
         if lines.is_empty() || context.leading_zeros() < self.level {
             return;
         }
-        let of_host = self.hosts.entry(host).or_insert_with(|| Host { name: name.to_owned(), ..Host::default() });
+        let of_host = self
+            .hosts
+            .entry(host)
+            .or_insert_with(|| Host { name: name.to_owned(), ..Host::default() });
         self.contexts += usize::from(of_host.contexts.insert(context));
         for line in lines.iter().filter(|line| line.chars().count() <= LINE_CHARS_MAX) {
             let key = line_key(host, line);
@@ -103,7 +106,9 @@ impl Counter {
     fn halve(&mut self) {
         self.level += 1;
         let level = self.level;
-        self.hosts.values_mut().for_each(|host| host.contexts.retain(|context| context.leading_zeros() >= level));
+        self.hosts
+            .values_mut()
+            .for_each(|host| host.contexts.retain(|context| context.leading_zeros() >= level));
         self.hosts.retain(|_, host| !host.contexts.is_empty());
         self.contexts = self.hosts.values().map(|host| host.contexts.len()).sum();
         let lines = &mut self.lines;
@@ -133,7 +138,8 @@ impl Counter {
     pub fn found(&self) -> Vec<Found<'_>> {
         let furniture = self.lines.values().filter_map(|line| {
             let host = self.hosts.get(&line.host)?;
-            let is_most = line.contexts >= self.pages_min && line.contexts * ONE_IN >= host.contexts.len() as u64;
+            let is_most = line.contexts >= self.pages_min
+                && line.contexts * ONE_IN >= host.contexts.len() as u64;
             let text = line.text.as_deref().filter(|_| is_most)?;
             Some(Found { host: &host.name, line: text, pages: line.contexts })
         });
@@ -157,24 +163,30 @@ mod tests {
         let mut counter = Counter::new(limits, pages_min);
         for (host, lines) in pages {
             counter.add(HOSTS[*host], host_key(HOSTS[*host]), lines);
-            assert!(counter.contexts <= limits.contexts_max && counter.seen.len() <= limits.lines_max);
+            assert!(
+                counter.contexts <= limits.contexts_max && counter.seen.len() <= limits.lines_max
+            );
         }
         counter
     }
 
     /// The definition over the pages whose contexts have enough leading zeros.
     fn plain(pages: &[Page], level: u32, pages_min: u64) -> Vec<(String, String, u64)> {
-        let (mut hosts, mut lines) = (BTreeMap::<usize, BTreeSet<u64>>::new(), BTreeMap::<_, BTreeSet<u64>>::new());
+        let (mut hosts, mut lines) =
+            (BTreeMap::<usize, BTreeSet<u64>>::new(), BTreeMap::<_, BTreeSet<u64>>::new());
         for (host, of_page) in pages {
             let context = context(host_key(HOSTS[*host]), of_page);
             if of_page.is_empty() || context.leading_zeros() < level {
                 continue;
             }
             hosts.entry(*host).or_default().insert(context);
-            of_page.iter().for_each(|line| _ = lines.entry((*host, line.clone())).or_default().insert(context));
+            of_page.iter().for_each(|line| {
+                _ = lines.entry((*host, line.clone())).or_default().insert(context)
+            });
         }
         let enough = |host: usize, n: u64| n >= pages_min && 2 * n >= hosts[&host].len() as u64;
-        let found = lines.into_iter().map(|((host, line), contexts)| (host, line, contexts.len() as u64));
+        let found =
+            lines.into_iter().map(|((host, line), contexts)| (host, line, contexts.len() as u64));
         found
             .filter(|(host, _, n)| enough(*host, *n))
             .map(|(host, line, n)| (HOSTS[host].to_owned(), line, n))
@@ -182,7 +194,11 @@ mod tests {
     }
 
     fn result(counter: &Counter) -> Vec<(String, String, u64)> {
-        counter.found().into_iter().map(|found| (found.host.to_owned(), found.line.to_owned(), found.pages)).collect()
+        counter
+            .found()
+            .into_iter()
+            .map(|found| (found.host.to_owned(), found.line.to_owned(), found.pages))
+            .collect()
     }
 
     proptest! {
@@ -214,14 +230,20 @@ mod tests {
     #[test]
     fn copies_of_an_article_are_no_chrome() {
         let page = |article: u64, counter: u64| {
-            let word = |n: u64| char::from_u32(0x5000 + (article * 31 + n) as u32).expect("a character").to_string();
+            let word = |n: u64| {
+                char::from_u32(0x5000 + (article * 31 + n) as u32).expect("a character").to_string()
+            };
             let lines = (0..4).map(|n| word(n).repeat(20 + n as usize));
-            lines.chain([format!("read {counter} times"), "home news".into(), "log in".into()]).collect::<Vec<_>>()
+            lines
+                .chain([format!("read {counter} times"), "home news".into(), "log in".into()])
+                .collect::<Vec<_>>()
         };
         let copies = (0..20).map(|counter| (0, page(0, counter)));
-        let pages: Vec<Page> = copies.chain((1..10).map(|article| (0, page(article, article)))).collect();
+        let pages: Vec<Page> =
+            copies.chain((1..10).map(|article| (0, page(article, article)))).collect();
         let found = result(&counted(&pages, Limits::default(), 8));
-        let lines: Vec<(&str, u64)> = found.iter().map(|(_, line, n)| (line.as_str(), *n)).collect();
+        let lines: Vec<(&str, u64)> =
+            found.iter().map(|(_, line, n)| (line.as_str(), *n)).collect();
         assert_eq!(lines, [("home news", 10), ("log in", 10)]);
     }
 }

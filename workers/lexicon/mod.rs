@@ -57,7 +57,11 @@ impl Inputs {
                 continue;
             }
             let number = inputs.len();
-            splits.extend(read::splits(&path, input.bytes, SPLIT_BYTES_MAX)?.into_iter().map(|split| (number, split)));
+            splits.extend(
+                read::splits(&path, input.bytes, SPLIT_BYTES_MAX)?
+                    .into_iter()
+                    .map(|split| (number, split)),
+            );
             inputs.push(input);
         }
         if inputs.is_empty() {
@@ -90,12 +94,21 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Calls `found` with the URL and the text of each record of some splits, until no split is
     /// left or one has failed. The error has the number of the split.
-    fn work(&self, mut found: impl FnMut(&str, &str)) -> std::result::Result<Counts, (usize, Error)> {
+    fn work(
+        &self,
+        mut found: impl FnMut(&str, &str),
+    ) -> std::result::Result<Counts, (usize, Error)> {
         let (mut counts, mut furniture) = (Counts::default(), self.furniture.clone());
         while !self.has_failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some((input, split)) = self.inputs.splits.get(number) else { break };
-            let read = self.read(split, &self.inputs.inputs[*input], &mut furniture, &mut counts, &mut found);
+            let read = self.read(
+                split,
+                &self.inputs.inputs[*input],
+                &mut furniture,
+                &mut counts,
+                &mut found,
+            );
             if let Err(error) = read.and_then(|()| self.inputs.inputs[*input].check_unchanged()) {
                 self.has_failed.store(true, Ordering::Relaxed);
                 return Err((number, error));
@@ -126,9 +139,12 @@ impl Reading<'_> {
             match entry.item {
                 Item::Record(record) => {
                     counts.accepted += 1;
-                    if let Some(mut extracted) = visit_maker::text_of(record.body, &self.job.extract) {
+                    if let Some(mut extracted) =
+                        visit_maker::text_of(record.body, &self.job.extract)
+                    {
                         if let Some(furniture) = furniture {
-                            furniture.take_off(canonical_url(&record.url).host, &mut extracted.text);
+                            furniture
+                                .take_off(canonical_url(&record.url).host, &mut extracted.text);
                         }
                         found(&record.url, &extracted.text);
                     }
@@ -174,7 +190,10 @@ fn read_all(
         let start = |_| scope.spawn(|| work(&reading));
         let threads: Vec<_> = (0..threads.max(1)).map(start).collect();
         let fault = |_| (usize::MAX, Error::internal("a thread that counts words has panicked"));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| Err(fault(panic)))).collect::<Vec<_>>()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| Err(fault(panic))))
+            .collect::<Vec<_>>()
     });
     let mut counts = Counts::default();
     let mut failures = Vec::new();
@@ -190,7 +209,8 @@ fn read_all(
     let rejected: u64 = counts.rejected.values().sum();
     if rejected as f64 > job.read.rejects_max * counts.read as f64 {
         let (read, max) = (counts.read, job.read.rejects_max);
-        let reasons: Vec<String> = counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let reasons: Vec<String> =
+            counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let line = format!("{rejected} of {read} records were rejected ({})", reasons.join(", "));
         return Err(Error::new(
             Kind::Data,
@@ -213,7 +233,12 @@ pub fn count(
     progress: &Progress,
 ) -> Result<(Counter, Counts)> {
     // No weights and no stop words: they are what is made of these counts.
-    let plain = features::Options { unit: Unit::Words, idf: None, stop_words: None, ..job.features.clone() };
+    let plain = features::Options {
+        unit: Unit::Words,
+        idf: None,
+        stop_words: None,
+        ..job.features.clone()
+    };
     let featurizer = Featurizer::new(&plain, &job.normalize)?;
     let counter = Mutex::new(Counter::new(limits));
     let counts = read_all(job, inputs, threads, progress, |reading| {
@@ -221,7 +246,11 @@ pub fn count(
         let mut featurizer = featurizer.clone();
         let counts = reading.work(|_, text| {
             normalize::normalize(text, &job.normalize, &mut normal);
-            let claimed = if normal.is_empty() { None } else { lock(&counter).claim(Id::of(normal.as_bytes())) };
+            let claimed = if normal.is_empty() {
+                None
+            } else {
+                lock(&counter).claim(Id::of(normal.as_bytes()))
+            };
             let Some(level) = claimed else { return };
             batch.text(level);
             featurizer.each_word(&normal, |word| batch.word(word));

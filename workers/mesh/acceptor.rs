@@ -77,14 +77,19 @@ impl Acceptor {
     /// Accepts and reads connections, and stores those that are authenticated in `connections`.
     /// `reasons` receives why a claimed index was refused. Never blocks; returns whether more
     /// connections may be waiting.
-    pub(super) fn turn(&mut self, connections: &mut Connections, reasons: &mut [Option<String>]) -> bool {
+    pub(super) fn turn(
+        &mut self,
+        connections: &mut Connections,
+        reasons: &mut [Option<String>],
+    ) -> bool {
         let more = self.accept();
         for _ in 0..self.pending.len() {
             let Some(mut pending) = self.pending.pop_front() else { break };
             let step = match pending.step(&self.party) {
-                Step::Wait if pending.since.elapsed() >= self.handshake_timeout => {
-                    Step::Refuse(Reason("too_slow", "it did not complete the handshake in time".into()), None)
-                }
+                Step::Wait if pending.since.elapsed() >= self.handshake_timeout => Step::Refuse(
+                    Reason("too_slow", "it did not complete the handshake in time".into()),
+                    None,
+                ),
                 step => step,
             };
             match step {
@@ -122,10 +127,17 @@ impl Acceptor {
             if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_err() {
                 continue;
             }
-            let pending =
-                Pending { stream, from, since: Instant::now(), buffer: [0; OPENING_BYTES], filled: 0, claim: None };
+            let pending = Pending {
+                stream,
+                from,
+                since: Instant::now(),
+                buffer: [0; OPENING_BYTES],
+                filled: 0,
+                claim: None,
+            };
             if self.pending.len() == PENDING_MAX {
-                let oldest = self.pending.iter().position(|pending| pending.claim.is_none()).unwrap_or(0);
+                let oldest =
+                    self.pending.iter().position(|pending| pending.claim.is_none()).unwrap_or(0);
                 if let Some(evicted) = self.pending.remove(oldest) {
                     let reason = Reason("crowded_out", "too many wait at the gate".into());
                     warn_refused(&self.refused, &mut self.warned, evicted.from, &reason);
@@ -149,7 +161,9 @@ impl Acceptor {
     }
 
     fn place(&mut self, pending: Pending, connections: &mut Connections) {
-        let Pending { stream, from, claim: Some(Claim { index, lane, sealer, opener }), .. } = pending else {
+        let Pending { stream, from, claim: Some(Claim { index, lane, sealer, opener }), .. } =
+            pending
+        else {
             return;
         };
         let mut connection = Connection { stream, sealer, opener };
@@ -160,14 +174,23 @@ impl Acceptor {
             let line = format!("another process has joined as number {index} already");
             self.refuse(from, &Reason("taken", line));
             let _ = connection.send(Signal::Taken);
-        } else if connection.settle(self.silence_timeout).and_then(|()| connection.send(Signal::Welcome)).is_ok() {
+        } else if connection
+            .settle(self.silence_timeout)
+            .and_then(|()| connection.send(Signal::Welcome))
+            .is_ok()
+        {
             *place = Some(connection);
         }
     }
 }
 
 /// Counts every refusal, and logs one a second.
-fn warn_refused(refused: &Refused, warned: &mut Option<Instant>, from: SocketAddr, reason: &Reason) {
+fn warn_refused(
+    refused: &Refused,
+    warned: &mut Option<Instant>,
+    from: SocketAddr,
+    reason: &Reason,
+) {
     refused.count(reason.0, 1);
     if warned.is_none_or(|at| at.elapsed() >= WARN_INTERVAL) {
         *warned = Some(Instant::now());
@@ -192,7 +215,10 @@ impl Pending {
                 };
                 return match claim.opener.signal(sealed) {
                     Ok(Signal::Confirm) => Step::Proved,
-                    _ => Step::Refuse(Reason("forged", "its handshake is a replay or a forgery".into()), None),
+                    _ => Step::Refuse(
+                        Reason("forged", "its handshake is a replay or a forgery".into()),
+                        None,
+                    ),
                 };
             }
             let Answer { reply, outcome, claimed } = answer(party, &self.buffer);
@@ -200,7 +226,12 @@ impl Pending {
             let sent = reply.is_none_or(|bytes| self.stream.write_all(&bytes).is_ok());
             match outcome {
                 Err(refusal) => return Step::Refuse(refusal.into(), claimed),
-                Ok(_) if !sent => return Step::Refuse(Reason("broken", "it does not take our answer".into()), None),
+                Ok(_) if !sent => {
+                    return Step::Refuse(
+                        Reason("broken", "it does not take our answer".into()),
+                        None,
+                    );
+                }
                 Ok(claim) => self.claim = Some(claim),
             }
         }

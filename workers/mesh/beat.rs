@@ -43,11 +43,13 @@ impl Beats {
             let Some(Connection { stream, sealer, opener }) = connection else { continue };
             let has_left = Arc::new(AtomicBool::new(false));
             let (leave, leaving) = channel();
-            let (writing, sending_alarm, peer_has_left) = (stream.try_clone()?, alarm.clone(), has_left.clone());
+            let (writing, sending_alarm, peer_has_left) =
+                (stream.try_clone()?, alarm.clone(), has_left.clone());
             let run = running.clone();
             Builder::new().name(format!("mesh:beat-tx-{peer}")).spawn(move || {
                 let _run = run;
-                if let Err(error) = send_beats(writing, sealer, &leaving, silence / BEATS_PER_SILENCE)
+                if let Err(error) =
+                    send_beats(writing, sealer, &leaving, silence / BEATS_PER_SILENCE)
                     && !peer_has_left.load(Ordering::SeqCst)
                 {
                     sending_alarm.raise(&lost(peer, error));
@@ -78,7 +80,12 @@ impl Beats {
     }
 }
 
-fn send_beats(mut stream: TcpStream, mut sealer: Sealer, leaving: &Receiver<()>, interval: Duration) -> io::Result<()> {
+fn send_beats(
+    mut stream: TcpStream,
+    mut sealer: Sealer,
+    leaving: &Receiver<()>,
+    interval: Duration,
+) -> io::Result<()> {
     loop {
         match leaving.recv_timeout(interval) {
             Err(RecvTimeoutError::Timeout) => stream.write_all(&sealer.signal(Signal::Beat)?)?,
@@ -98,7 +105,10 @@ fn receive_beats(mut stream: TcpStream, mut opener: Opener, silence: Duration) -
             Signal::Beat => {}
             Signal::Farewell => return Ok(()),
             signal => {
-                return Err(io::Error::new(ErrorKind::InvalidData, format!("it says {signal:?} out of turn")));
+                return Err(io::Error::new(
+                    ErrorKind::InvalidData,
+                    format!("it says {signal:?} out of turn"),
+                ));
             }
         }
     }
@@ -107,7 +117,9 @@ fn receive_beats(mut stream: TcpStream, mut opener: Opener, silence: Duration) -
 fn describe(error: &io::Error, silence: Duration) -> String {
     match error.kind() {
         ErrorKind::TimedOut => format!("silent for {silence:?}"),
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => "it ended without a farewell".into(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
+            "it ended without a farewell".into()
+        }
         _ => error.to_string(),
     }
 }
@@ -148,7 +160,12 @@ mod tests {
         let _near = Beats::start(vec![None, Some(near)], silence, &near_alarm).unwrap();
         far_alarm.disarm();
         drop(Beats::start(vec![Some(far)], silence, &far_alarm).unwrap());
-        assert!(near_reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1: "));
+        assert!(
+            near_reasons
+                .recv_timeout(Duration::from_secs(20))
+                .unwrap()
+                .starts_with("lost process 1: ")
+        );
     }
 
     /// A peer that closes without a farewell, and a peer that stays connected but silent, are
@@ -162,7 +179,10 @@ mod tests {
             let _beats = Beats::start(vec![None, Some(near)], SILENCE, &alarm).unwrap();
             let reason = reasons.recv_timeout(Duration::from_secs(20)).unwrap();
             let expected = if mute { "silent for 400ms" } else { "" };
-            assert!(reason.starts_with("lost process 1: ") && reason.contains(expected), "{reason}");
+            assert!(
+                reason.starts_with("lost process 1: ") && reason.contains(expected),
+                "{reason}"
+            );
             drop(held);
             assert!(reasons.recv_timeout(SILENCE).is_err());
         }

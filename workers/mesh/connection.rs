@@ -40,8 +40,9 @@ impl Connection {
         self.stream.set_read_timeout(None)?;
         self.stream.set_write_timeout(None)?;
         let socket = SockRef::from(&self.stream);
-        let keepalive =
-            TcpKeepalive::new().with_time((silence / 2).max(second)).with_interval((silence / 5).max(second));
+        let keepalive = TcpKeepalive::new()
+            .with_time((silence / 2).max(second))
+            .with_interval((silence / 5).max(second));
         socket.set_tcp_keepalive(&keepalive.with_retries(3))?;
         #[cfg(target_os = "linux")]
         socket.set_tcp_user_timeout(Some(silence))?;
@@ -74,14 +75,22 @@ impl Connection {
 }
 
 /// The next signal, which must arrive in full by `deadline`.
-pub(super) fn receive(stream: &mut TcpStream, opener: &mut Opener, deadline: Instant) -> io::Result<Signal> {
+pub(super) fn receive(
+    stream: &mut TcpStream,
+    opener: &mut Opener,
+    deadline: Instant,
+) -> io::Result<Signal> {
     let mut sealed = [0; SIGNAL_BYTES];
     read_exact_by(stream, &mut sealed, deadline)?;
     opener.signal(&sealed)
 }
 
 /// Fills `buffer` by `deadline`, however slowly the bytes arrive; `TimedOut` otherwise.
-pub(super) fn read_exact_by(stream: &mut TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
+pub(super) fn read_exact_by(
+    stream: &mut TcpStream,
+    buffer: &mut [u8],
+    deadline: Instant,
+) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -91,7 +100,10 @@ pub(super) fn read_exact_by(stream: &mut TcpStream, buffer: &mut [u8], deadline:
         stream.set_read_timeout(Some(left))?;
         match stream.read(&mut buffer[filled..]) {
             Ok(0) => {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed"));
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the connection was closed",
+                ));
             }
             Ok(bytes) => filled += bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -140,7 +152,8 @@ pub(super) fn pump(
 ) -> io::Result<(UnixStream, JoinHandle<()>)> {
     let (inside, outside) = UnixStream::pair()?;
     let Connection { stream, sealer, opener } = connection;
-    let (from_inside, to_peer, sending_alarm) = (outside.try_clone()?, stream.try_clone()?, alarm.clone());
+    let (from_inside, to_peer, sending_alarm) =
+        (outside.try_clone()?, stream.try_clone()?, alarm.clone());
     let sending = Builder::new().name(format!("mesh:seal-{peer}")).spawn(move || {
         if let Err(error) = seal_all(from_inside, to_peer, sealer) {
             sending_alarm.raise(&lost(peer, format!("cannot send to it: {error}")));
@@ -173,7 +186,8 @@ fn seal_all(mut inside: UnixStream, mut peer: TcpStream, mut sealer: Sealer) -> 
 
 fn open_all(peer: TcpStream, mut inside: &UnixStream, mut opener: Opener) -> io::Result<()> {
     let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, "failed to fill whole buffer");
-    let (mut peer, mut frames) = (BufReader::with_capacity(READ_AHEAD_BYTES, peer), FrameReader::new());
+    let (mut peer, mut frames) =
+        (BufReader::with_capacity(READ_AHEAD_BYTES, peer), FrameReader::new());
     loop {
         match frames.read(&mut peer, &mut opener)?.ok_or_else(cut)? {
             [] => return inside.shutdown(Shutdown::Write),
@@ -204,7 +218,11 @@ pub(super) mod tests {
         dialer.read_message(&message[..length], &mut payload).unwrap();
         let connection = |stream, state: snow::HandshakeState| {
             let session = Arc::new(state.into_stateless_transport_mode().unwrap());
-            Connection { stream, sealer: Sealer::new(session.clone()), opener: Opener::new(session) }
+            Connection {
+                stream,
+                sealer: Sealer::new(session.clone()),
+                opener: Opener::new(session),
+            }
         };
         (connection(near, dialer), connection(far, acceptor))
     }
@@ -221,8 +239,17 @@ pub(super) mod tests {
         let (alarm, reasons) = alarm();
         let ((near, near_sending), (far, far_sending)) =
             (pump(near, 1, &alarm).unwrap(), pump(far, 0, &alarm).unwrap());
-        let sizes = [1, 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, PLAIN_BYTES_MAX + 1, 3 * PLAIN_BYTES_MAX, 1 << 21];
-        let bytes: Vec<u8> = (0..sizes.iter().sum::<usize>()).map(|i| ((i * 2_654_435_761) >> 13) as u8).collect();
+        let sizes = [
+            1,
+            2,
+            PLAIN_BYTES_MAX - 1,
+            PLAIN_BYTES_MAX,
+            PLAIN_BYTES_MAX + 1,
+            3 * PLAIN_BYTES_MAX,
+            1 << 21,
+        ];
+        let bytes: Vec<u8> =
+            (0..sizes.iter().sum::<usize>()).map(|i| ((i * 2_654_435_761) >> 13) as u8).collect();
         std::thread::scope(|scope| {
             for end in [&near, &far] {
                 let bytes = &bytes;
@@ -237,7 +264,12 @@ pub(super) mod tests {
                 scope.spawn(move || {
                     let (mut end, mut got) = (end, Vec::new());
                     end.read_to_end(&mut got).unwrap();
-                    assert!(got == *bytes, "{} of {} bytes, or changed ones", got.len(), bytes.len());
+                    assert!(
+                        got == *bytes,
+                        "{} of {} bytes, or changed ones",
+                        got.len(),
+                        bytes.len()
+                    );
                 });
             }
         });
@@ -267,7 +299,12 @@ pub(super) mod tests {
             let mut got = Vec::new();
             let _ = inside.read_to_end(&mut got);
             assert!(got.is_empty());
-            assert!(reasons.recv_timeout(Duration::from_secs(20)).unwrap().starts_with("lost process 1"));
+            assert!(
+                reasons
+                    .recv_timeout(Duration::from_secs(20))
+                    .unwrap()
+                    .starts_with("lost process 1")
+            );
             alarm.raise(&lost(1, "again"));
             assert!(reasons.try_recv().is_err());
         }

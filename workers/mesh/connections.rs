@@ -20,7 +20,9 @@ impl Connections {
 
     /// The peers without all of their connections.
     pub(super) fn missing(&self, index: usize) -> Vec<usize> {
-        let lacks = |&peer: &usize| peer != index && (self.data[peer].is_none() || self.beat[peer].is_none());
+        let lacks = |&peer: &usize| {
+            peer != index && (self.data[peer].is_none() || self.beat[peer].is_none())
+        };
         (0..self.data.len()).filter(lacks).collect()
     }
 }

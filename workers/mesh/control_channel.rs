@@ -71,12 +71,21 @@ impl ControlChannel {
                 senders.push(None);
                 continue;
             };
-            let (incoming, messages, alarm) = (stream.try_clone().map_err(io)?, messages.clone(), alarm.clone());
+            let (incoming, messages, alarm) =
+                (stream.try_clone().map_err(io)?, messages.clone(), alarm.clone());
             let receiving = Builder::new().name(format!("mesh:control-{peer}"));
-            receiving.spawn(move || receive_all(peer, incoming, opener, &messages, &alarm)).map_err(io)?;
+            receiving
+                .spawn(move || receive_all(peer, incoming, opener, &messages, &alarm))
+                .map_err(io)?;
             senders.push(Some((stream, sealer)));
         }
-        Ok(ControlChannel { senders, received, _disarm: DisarmOnDrop(alarm), beats, silence: mesh.silence_timeout })
+        Ok(ControlChannel {
+            senders,
+            received,
+            _disarm: DisarmOnDrop(alarm),
+            beats,
+            silence: mesh.silence_timeout,
+        })
     }
 
     /// Sends `message` to `peer`.
@@ -90,8 +99,10 @@ impl ControlChannel {
             return Err(Error::internal(format!("a message of {} bytes", message.len())));
         }
         let sender = self.senders.get_mut(peer).and_then(Option::as_mut);
-        let (stream, sealer) = sender.ok_or_else(|| Error::internal(format!("process {peer} is no peer")))?;
-        write_message(stream, sealer, message).map_err(|error| lost(peer, format!("cannot send to it: {error}")))
+        let (stream, sealer) =
+            sender.ok_or_else(|| Error::internal(format!("process {peer} is no peer")))?;
+        write_message(stream, sealer, message)
+            .map_err(|error| lost(peer, format!("cannot send to it: {error}")))
     }
 
     /// Waits for the next message, and returns it with its sender.
@@ -100,7 +111,9 @@ impl ControlChannel {
     ///
     /// [`Kind::TryAgain`]: all peers have closed their connections.
     pub fn receive(&self) -> Result<(usize, Vec<u8>)> {
-        self.received.recv().map_err(|_| Error::new(Kind::TryAgain, "lost the other processes: all have hung up"))
+        self.received
+            .recv()
+            .map_err(|_| Error::new(Kind::TryAgain, "lost the other processes: all have hung up"))
     }
 
     /// Sends a farewell to every peer, and waits for theirs, at most for the silence limit. From
@@ -180,8 +193,10 @@ mod tests {
     #[test]
     fn messages() {
         let (mut stranger, mut sent) = (connected().0.sealer, Vec::new());
-        let lengths = [0, 1, PLAIN_BYTES_MAX - 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, 3 * PLAIN_BYTES_MAX];
-        let message = |length: usize| (0..length).map(|n| (n * 31 + length) as u8).collect::<Vec<_>>();
+        let lengths =
+            [0, 1, PLAIN_BYTES_MAX - 2, PLAIN_BYTES_MAX - 1, PLAIN_BYTES_MAX, 3 * PLAIN_BYTES_MAX];
+        let message =
+            |length: usize| (0..length).map(|n| (n * 31 + length) as u8).collect::<Vec<_>>();
         let (dialer, acceptor) = connected();
         let (mut sealer, mut opener) = (dialer.sealer, acceptor.opener);
         for length in lengths {

@@ -46,7 +46,9 @@ pub(super) fn dial_lower(
             handshake_timeout: mesh.handshake_timeout,
         };
         let (news, stop) = (news.clone(), stop.clone());
-        let spawned = Builder::new().name(format!("mesh:dial-{peer}")).spawn(move || dialer.dial_both(&news, &stop));
+        let spawned = Builder::new()
+            .name(format!("mesh:dial-{peer}"))
+            .spawn(move || dialer.dial_both(&news, &stop));
         spawned.map_err(|e| Error::new(Kind::Io, "cannot start a thread").caused_by(e))?;
     }
     Ok(dialed)
@@ -98,8 +100,11 @@ impl Dialer {
     }
 
     fn refused(&self, refusal: Refusal) -> Error {
-        Error::new(Kind::Protocol, format!("process {} at {} refused us: {refusal}", self.peer, self.address))
-            .blaming(self.peer)
+        Error::new(
+            Kind::Protocol,
+            format!("process {} at {} refused us: {refusal}", self.peer, self.address),
+        )
+        .blaming(self.peer)
     }
 
     fn dial_once(&self, lane: Lane) -> std::result::Result<Connection, DialFailure> {
@@ -111,16 +116,18 @@ impl Dialer {
             if left.is_zero() {
                 break;
             }
-            let outcome = TcpStream::connect_timeout(&address, left).map_err(DialFailure::from).and_then(|stream| {
-                // A connection to a local port in the ephemeral range, while no process listens
-                // there, may connect to itself.
-                if stream.local_addr()? == stream.peer_addr()? {
-                    return Err(DialFailure::Broken("nobody listens".into()));
-                }
-                stream.set_nodelay(true)?;
-                stream.set_write_timeout(Some(left))?;
-                dial(stream, &self.party, lane, self.peer, deadline)
-            });
+            let outcome = TcpStream::connect_timeout(&address, left)
+                .map_err(DialFailure::from)
+                .and_then(|stream| {
+                    // A connection to a local port in the ephemeral range, while no process listens
+                    // there, may connect to itself.
+                    if stream.local_addr()? == stream.peer_addr()? {
+                        return Err(DialFailure::Broken("nobody listens".into()));
+                    }
+                    stream.set_nodelay(true)?;
+                    stream.set_write_timeout(Some(left))?;
+                    dial(stream, &self.party, lane, self.peer, deadline)
+                });
             match outcome {
                 Err(failure @ DialFailure::Broken(_)) => last = failure,
                 done => return done,

@@ -24,7 +24,12 @@ impl FrameWriter {
     }
 
     /// Writes `plain`, at most [`PLAIN_BYTES_MAX`], as one frame.
-    pub(super) fn write(&mut self, to: &mut impl Write, sealer: &mut Sealer, plain: &[u8]) -> io::Result<()> {
+    pub(super) fn write(
+        &mut self,
+        to: &mut impl Write,
+        sealer: &mut Sealer,
+        plain: &[u8],
+    ) -> io::Result<()> {
         let sealed = sealer.seal(plain, &mut self.frame[LENGTH_BYTES..])?;
         // A Noise message is never longer than a u16 can say.
         self.frame[..LENGTH_BYTES].copy_from_slice(&(sealed as u16).to_be_bytes());
@@ -44,7 +49,11 @@ impl FrameReader {
     }
 
     /// The content of the next frame; `None` if the stream ends before it.
-    pub(super) fn read(&mut self, from: &mut impl Read, opener: &mut Opener) -> io::Result<Option<&[u8]>> {
+    pub(super) fn read(
+        &mut self,
+        from: &mut impl Read,
+        opener: &mut Opener,
+    ) -> io::Result<Option<&[u8]>> {
         let mut length = [0; LENGTH_BYTES];
         loop {
             match from.read(&mut length[..1]) {

@@ -102,12 +102,20 @@ impl Party {
         let (index, processes) = (mesh.index as u32, mesh.addresses.len() as u32);
         let mut hasher = blake3::Hasher::new();
         hasher.update(MAGIC).update(&[VERSION, mesh.encrypt.into()]);
-        hasher.update(&processes.to_le_bytes()).update(&(threads as u64).to_le_bytes()).update(&mesh.prologue);
+        hasher
+            .update(&processes.to_le_bytes())
+            .update(&(threads as u64).to_le_bytes())
+            .update(&mesh.prologue);
         Party { index, processes, key: mesh.key.clone(), job: hasher.finalize().into() }
     }
 
-    fn noise(&self, hello: &[u8; HELLO_BYTES], dialing: bool) -> Result<HandshakeState, snow::Error> {
-        let builder = snow::Builder::new(PATTERN.parse()?).prologue(hello)?.psk(0, self.key.bytes())?;
+    fn noise(
+        &self,
+        hello: &[u8; HELLO_BYTES],
+        dialing: bool,
+    ) -> Result<HandshakeState, snow::Error> {
+        let builder =
+            snow::Builder::new(PATTERN.parse()?).prologue(hello)?.psk(0, self.key.bytes())?;
         if dialing { builder.build_initiator() } else { builder.build_responder() }
     }
 }
@@ -215,7 +223,10 @@ fn check_opening(
         return Err(Refusal::Job);
     }
     // The higher index dials.
-    if hello.accepting != party.index || hello.dialing <= party.index || hello.dialing >= party.processes {
+    if hello.accepting != party.index
+        || hello.dialing <= party.index
+        || hello.dialing >= party.processes
+    {
         return Err(Refusal::Index);
     }
     let mut respond = || {
@@ -238,7 +249,15 @@ pub(super) fn opening(
     accepting: usize,
 ) -> Result<([u8; OPENING_BYTES], HandshakeState), snow::Error> {
     let accepting = accepting as u32;
-    let hello = Hello { version: VERSION, lane, verdict: 0, dialing: party.index, accepting, job: party.job }.encode();
+    let hello = Hello {
+        version: VERSION,
+        lane,
+        verdict: 0,
+        dialing: party.index,
+        accepting,
+        job: party.job,
+    }
+    .encode();
     let mut state = party.noise(&hello, true)?;
     let mut bytes = [0; OPENING_BYTES];
     bytes[..HELLO_BYTES].copy_from_slice(&hello);
@@ -285,9 +304,10 @@ pub(super) fn dial(
     read_exact_by(&mut stream, &mut sealed, deadline)?;
     match opener.signal(&sealed)? {
         Signal::Welcome => Ok(Connection { stream, sealer, opener }),
-        Signal::Taken => {
-            Err(DialFailure::Broken(format!("another process has joined as number {} already", party.index)))
-        }
+        Signal::Taken => Err(DialFailure::Broken(format!(
+            "another process has joined as number {} already",
+            party.index
+        ))),
         other => Err(DialFailure::Broken(format!("it answers {other:?} out of turn"))),
     }
 }
@@ -338,8 +358,14 @@ mod tests {
         let mut claim = outcome.map_err(|refusal| refusal.to_string()).unwrap();
         assert_eq!((claim.index, claim.lane), (2, Lane::Beat));
         let (mut sealer, mut opener) = read_reply(&dialer, 0, state, &reply.unwrap()).unwrap();
-        assert_eq!(claim.opener.signal(&sealer.signal(Signal::Confirm).unwrap()).unwrap(), Signal::Confirm);
-        assert_eq!(opener.signal(&claim.sealer.signal(Signal::Welcome).unwrap()).unwrap(), Signal::Welcome);
+        assert_eq!(
+            claim.opener.signal(&sealer.signal(Signal::Confirm).unwrap()).unwrap(),
+            Signal::Confirm
+        );
+        assert_eq!(
+            opener.signal(&claim.sealer.signal(Signal::Welcome).unwrap()).unwrap(),
+            Signal::Welcome
+        );
     }
 
     /// Both sides learn the reason for a refusal.
@@ -377,7 +403,11 @@ mod tests {
             changed[bit / 8] ^= 1 << (bit % 8);
             // X25519 ignores the top bit of a public key (RFC 7748, section 5); Noise still hashes
             // it.
-            assert!(refusal(&acceptor, &changed).is_some(), "bit {bit} of byte {} is not covered", bit / 8);
+            assert!(
+                refusal(&acceptor, &changed).is_some(),
+                "bit {bit} of byte {} is not covered",
+                bit / 8
+            );
         }
     }
 

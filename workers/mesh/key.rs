@@ -27,7 +27,8 @@ impl Key {
     /// `Internal` if the system has no random numbers.
     pub fn random() -> Result<Key> {
         let mut bytes = [0; KEY_BYTES];
-        getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
         Ok(Key(bytes))
     }
 
@@ -84,9 +85,17 @@ mod tests {
         let json = serde_json::to_string(&key).expect("written");
         assert_eq!(json, format!("\"{lower}\""));
         assert_eq!(serde_json::from_str::<Key>(&json).expect("read"), key);
-        for wrong in ["", &lower[1..], &lower.replace('f', "g"), &lower.repeat(2), &format!("+{}", &lower[1..])] {
+        for wrong in [
+            "",
+            &lower[1..],
+            &lower.replace('f', "g"),
+            &lower.repeat(2),
+            &format!("+{}", &lower[1..]),
+        ] {
             assert!(Key::from_hex(wrong.as_bytes()).is_none(), "{wrong}");
-            let error = serde_json::from_str::<Key>(&format!("\"{wrong}\"")).expect_err("no key").to_string();
+            let error = serde_json::from_str::<Key>(&format!("\"{wrong}\""))
+                .expect_err("no key")
+                .to_string();
             assert!(!error.contains("0a"), "{error}");
         }
         assert!(!format!("{key:?}").to_lowercase().contains("0a"));
@@ -96,7 +105,13 @@ mod tests {
     #[test]
     fn derived_keys() {
         let (one, two) = (Key::of([1; 32]), Key::of([2; 32]));
-        let keys = [one.derive("x", "a"), one.derive("x", "b"), one.derive("y", "a"), two.derive("x", "a"), one];
+        let keys = [
+            one.derive("x", "a"),
+            one.derive("x", "b"),
+            one.derive("y", "a"),
+            two.derive("x", "a"),
+            one,
+        ];
         for (n, key) in keys.iter().enumerate() {
             assert!(!keys[..n].contains(key), "{n}");
         }

@@ -109,18 +109,32 @@ impl Mesh {
         let wrong = |line: String| Err(Error::new(Kind::Config, line));
         let processes = self.addresses.len();
         if self.index >= processes || processes > Mesh::PROCESSES_MAX {
-            return wrong(format!("process {} of {processes}, at most {}", self.index, Mesh::PROCESSES_MAX));
+            return wrong(format!(
+                "process {} of {processes}, at most {}",
+                self.index,
+                Mesh::PROCESSES_MAX
+            ));
         }
-        if self.handshake_timeout.is_zero() || self.start_timeout.is_zero() || self.silence_timeout < Mesh::SILENCE_MIN
+        if self.handshake_timeout.is_zero()
+            || self.start_timeout.is_zero()
+            || self.silence_timeout < Mesh::SILENCE_MIN
         {
-            return wrong(format!("time limits of a mesh are positive, silence at least {:?}", Mesh::SILENCE_MIN));
+            return wrong(format!(
+                "time limits of a mesh are positive, silence at least {:?}",
+                Mesh::SILENCE_MIN
+            ));
         }
         if !self.encrypt && !self.plaintext && !self.bind.ip().is_loopback() {
-            return wrong(format!("cannot listen on {}: only loopback goes without encryption", self.bind));
+            return wrong(format!(
+                "cannot listen on {}: only loopback goes without encryption",
+                self.bind
+            ));
         }
         for (peer, address) in self.addresses.iter().enumerate() {
             let parts = address.rsplit_once(':');
-            if !parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)) {
+            if !parts.is_some_and(|(host, port)| {
+                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+            }) {
                 return wrong(format!("address of process {peer}: {address:?} is not host:port"));
             }
         }
@@ -166,7 +180,9 @@ pub fn execute<T: Send + 'static>(
         let _ = lost.send(Err(error));
     }));
     let Wiring { builders, guard, senders, beats } = match mesh {
-        Some((mesh, listener)) if mesh.addresses.len() > 1 => Wiring::over(&mesh, listener, threads, &alarm)?,
+        Some((mesh, listener)) if mesh.addresses.len() > 1 => {
+            Wiring::over(&mesh, listener, threads, &alarm)?
+        }
         _ => Wiring::alone(threads)?,
     };
     let (panicked, panic_alarm) = (events.clone(), alarm.clone());
@@ -185,7 +201,8 @@ pub fn execute<T: Send + 'static>(
         })
     };
     let config = WorkerConfig::default();
-    let guards = timely::execute::execute_from(builders, guard, config, guarded).map_err(Error::internal)?;
+    let guards =
+        timely::execute::execute_from(builders, guard, config, guarded).map_err(Error::internal)?;
     // A worker that was left behind never joins, so a separate thread waits for it.
     let joining = Builder::new().name("mesh:join".into()).spawn(move || {
         let joined = catch_unwind(AssertUnwindSafe(|| guards.join()));
@@ -222,29 +239,46 @@ impl Wiring {
         Ok(Wiring { builders, guard, senders: Vec::new(), beats: None })
     }
 
-    fn over(mesh: &Mesh, listener: Option<TcpListener>, threads: usize, alarm: &Arc<Alarm>) -> Result<Wiring> {
+    fn over(
+        mesh: &Mesh,
+        listener: Option<TcpListener>,
+        threads: usize,
+        alarm: &Arc<Alarm>,
+    ) -> Result<Wiring> {
         let connections = connect(mesh, threads, listener)?;
         let io = |error| Error::new(Kind::Io, "cannot set up the network").caused_by(error);
         let beats = Beats::start(connections.beat, mesh.silence_timeout, alarm).map_err(io)?;
         let hooks = Hooks::default();
-        let local = ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
+        let local =
+            ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
         let mut senders = Vec::new();
         let (builders, guard) = if mesh.encrypt {
             let mut sockets = Vec::with_capacity(connections.data.len());
             for (peer, connection) in connections.data.into_iter().enumerate() {
-                let pumped = connection.map(|connection| pump(connection, peer, alarm)).transpose().map_err(io)?;
+                let pumped = connection
+                    .map(|connection| pump(connection, peer, alarm))
+                    .transpose()
+                    .map_err(io)?;
                 sockets.push(pumped.map(|(socket, sender)| {
                     senders.push(sender);
                     socket
                 }));
             }
-            initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
+            initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks)
+                .map_err(io)?
         } else {
-            let sockets = connections.data.into_iter().map(|connection| Some(connection?.stream)).collect();
-            initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks).map_err(io)?
+            let sockets =
+                connections.data.into_iter().map(|connection| Some(connection?.stream)).collect();
+            initialize_networking_from_sockets(local, sockets, mesh.index, threads, hooks)
+                .map_err(io)?
         };
         let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
-        Ok(Wiring { builders, guard: Box::new(guard), senders, beats: Some((beats, mesh.silence_timeout)) })
+        Ok(Wiring {
+            builders,
+            guard: Box::new(guard),
+            senders,
+            beats: Some((beats, mesh.silence_timeout)),
+        })
     }
 }
 
@@ -272,7 +306,8 @@ fn is_network_panic(message: &str) -> bool {
 /// The error of a panic with `message` in `thread`, if it must end the process.
 fn verdict(thread: &str, message: &str) -> Option<Error> {
     if is_network_panic(message) {
-        let peer = thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
+        let peer =
+            thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
         return Some(match peer.and_then(|index| index.parse().ok()) {
             Some(peer) => connection::lost(peer, message),
             None => Error::new(Kind::TryAgain, format!("lost a peer: {message}")),

@@ -31,8 +31,14 @@ pub(super) enum Signal {
     Farewell = 6,
 }
 
-const SIGNALS: [Signal; 6] =
-    [Signal::Confirm, Signal::Welcome, Signal::Taken, Signal::Ready, Signal::Beat, Signal::Farewell];
+const SIGNALS: [Signal; 6] = [
+    Signal::Confirm,
+    Signal::Welcome,
+    Signal::Taken,
+    Signal::Ready,
+    Signal::Beat,
+    Signal::Farewell,
+];
 
 /// The sending half of a session. It counts its messages, so that a message that is dropped,
 /// repeated or reordered is noticed.
@@ -76,7 +82,8 @@ impl Opener {
 
     /// Opens `sealed` into `plain`; returns the bytes used.
     pub(super) fn open(&mut self, sealed: &[u8], plain: &mut [u8]) -> io::Result<usize> {
-        let forged = |_| io::Error::new(io::ErrorKind::InvalidData, "a message that the peer did not seal");
+        let forged =
+            |_| io::Error::new(io::ErrorKind::InvalidData, "a message that the peer did not seal");
         let read = self.session.read_message(self.nonce, sealed, plain).map_err(forged)?;
         self.nonce += 1;
         Ok(read)

@@ -26,7 +26,8 @@ use super::session::Signal;
 /// [`Kind::TryAgain`]: the port is taken. [`Kind::Config`]: `bind` is not an address of this
 /// machine. [`Kind::Permission`], [`Kind::Io`].
 pub fn listen(bind: SocketAddr) -> Result<TcpListener> {
-    let bound = TcpListener::bind(bind).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    let bound = TcpListener::bind(bind)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
     bound.map_err(|error| {
         let kind = match error.kind() {
             ErrorKind::AddrInUse => Kind::TryAgain,
@@ -39,7 +40,11 @@ pub fn listen(bind: SocketAddr) -> Result<TcpListener> {
 }
 
 /// Connects to every peer, and returns when every peer has all of its connections too.
-pub(super) fn connect(mesh: &Mesh, threads: usize, listener: Option<TcpListener>) -> Result<Connections> {
+pub(super) fn connect(
+    mesh: &Mesh,
+    threads: usize,
+    listener: Option<TcpListener>,
+) -> Result<Connections> {
     let deadline = Instant::now() + mesh.start_timeout;
     let stop = Arc::new(AtomicBool::new(false));
     let outcome = make_connections(mesh, &Party::of(mesh, threads), listener, deadline, &stop);
@@ -71,7 +76,9 @@ fn make_connections(
     loop {
         for news in dialed.try_iter() {
             match news {
-                Dialed::Connected(peer, lane, connection) => connections.of(lane)[peer] = Some(connection),
+                Dialed::Connected(peer, lane, connection) => {
+                    connections.of(lane)[peer] = Some(connection)
+                }
                 Dialed::Failed(peer, reason) => reasons[peer] = Some(reason),
                 Dialed::Refused(error) => return Err(error),
             }
@@ -97,7 +104,8 @@ fn missing_peers(mesh: &Mesh, missing: &[usize], reasons: &[Option<String>]) -> 
         format!("process {peer} at {} ({reason})", mesh.addresses[*peer])
     };
     let list = missing.iter().map(describe).collect::<Vec<_>>().join(", ");
-    let error = Error::new(Kind::TryAgain, format!("missing after {:?}: {list}", mesh.start_timeout));
+    let error =
+        Error::new(Kind::TryAgain, format!("missing after {:?}: {list}", mesh.start_timeout));
     // Any of the missing peers may be blamed: the launcher gets the reports of all processes and
     // counts votes.
     missing.first().map_or(Error::internal("none is missing"), |peer| error.blaming(*peer))
@@ -126,9 +134,11 @@ fn all_ready(connections: &mut Connections, deadline: Instant) -> Result<()> {
         match connection.receive(deadline).map_err(|error| gone(*peer, error))? {
             Signal::Ready => {}
             signal => {
-                return Err(
-                    Error::new(Kind::Protocol, format!("process {peer} says {signal:?} out of turn")).blaming(*peer)
-                );
+                return Err(Error::new(
+                    Kind::Protocol,
+                    format!("process {peer} says {signal:?} out of turn"),
+                )
+                .blaming(*peer));
             }
         }
     }

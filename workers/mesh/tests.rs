@@ -21,7 +21,8 @@ const THREADS: usize = 2;
 
 /// The meshes of `processes` processes of one job, each with its open listener.
 fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
-    let listeners: Vec<_> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let listeners: Vec<_> =
+        (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     let bound: Vec<_> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
     let mesh = |(index, listener): (usize, TcpListener)| {
         listener.set_nonblocking(true).unwrap();
@@ -47,12 +48,18 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
 fn exchange(worker: &mut Worker) -> Vec<u64> {
     let (numbers, received) = std::sync::mpsc::channel();
     worker.dataflow::<u64, _, _>(|scope| {
-        (0..1000u64).to_stream(scope).container::<Vec<_>>().exchange(|x| *x).map(|x| x * 3).capture_into(numbers);
+        (0..1000u64)
+            .to_stream(scope)
+            .container::<Vec<_>>()
+            .exchange(|x| *x)
+            .map(|x| x * 3)
+            .capture_into(numbers);
     });
     while worker.has_dataflows() {
         worker.step_or_park(None);
     }
-    let mut received: Vec<u64> = received.extract().into_iter().flat_map(|(_, data)| data).collect();
+    let mut received: Vec<u64> =
+        received.extract().into_iter().flat_map(|(_, data)| data).collect();
     received.sort_unstable();
     received
 }
@@ -72,7 +79,8 @@ fn started(mesh: (Mesh, TcpListener)) -> std::thread::JoinHandle<Outcome> {
 /// every worker.
 fn assert_exchanged(processes: Vec<std::thread::JoinHandle<Outcome>>) {
     let workers = (processes.len() * THREADS) as u64;
-    let got: Vec<_> = processes.into_iter().flat_map(|process| process.join().unwrap().unwrap()).collect();
+    let got: Vec<_> =
+        processes.into_iter().flat_map(|process| process.join().unwrap().unwrap()).collect();
     assert_eq!(got.len() as u64, workers);
     for (worker, got) in (0..).zip(got) {
         let mine = (0..1000u64).filter(|x| x % workers == worker);
@@ -133,7 +141,10 @@ fn bad_jobs_are_refused() {
         assert_eq!(kind(1, Some(Mesh { addresses, ..twin(&mesh) })), Kind::Config, "{address:?}");
     }
     let everywhere = SocketAddr::from(([0, 0, 0, 0], mesh.bind.port()));
-    assert_eq!(kind(1, Some(Mesh { encrypt: false, bind: everywhere, ..twin(&mesh) })), Kind::Config);
+    assert_eq!(
+        kind(1, Some(Mesh { encrypt: false, bind: everywhere, ..twin(&mesh) })),
+        Kind::Config
+    );
     assert_eq!(listen(mesh.bind).unwrap_err().kind(), Kind::TryAgain);
 }
 
@@ -156,8 +167,11 @@ fn wrong_peers_are_refused() {
         mesh
     };
     assert!(
-        refused(THREADS, last(&|mesh| mesh.key = Key::of(std::array::from_fn(|at| if at == 31 { 6 } else { 7 }))))
-            .contains("a wrong key")
+        refused(
+            THREADS,
+            last(&|mesh| mesh.key = Key::of(std::array::from_fn(|at| if at == 31 { 6 } else { 7 })))
+        )
+        .contains("a wrong key")
     );
     assert!(refused(THREADS, last(&|mesh| mesh.prologue.push(0))).contains("a different build"));
     assert!(refused(THREADS, last(&|mesh| mesh.encrypt = false)).contains("a different build"));
@@ -240,7 +254,10 @@ fn a_missing_peer_is_named() {
         let error = run.join().unwrap().unwrap_err();
         let line = error.to_string();
         assert_eq!(error.kind(), Kind::TryAgain, "{line}");
-        assert!(line.contains(&format!("process 2 at {}", addresses[2])) || line.contains("left"), "{line}");
+        assert!(
+            line.contains(&format!("process 2 at {}", addresses[2])) || line.contains("left"),
+            "{line}"
+        );
         assert!(index > 0 || line.contains("a wrong key"), "{line}");
     }
     let mut alone = meshes(2, true);
@@ -278,7 +295,9 @@ fn an_index_is_taken_once() {
 /// exit code 75 although its workers wait.
 #[test]
 fn a_lost_peer_is_reported() {
-    for (case, expected) in [("drop", "without a farewell"), ("mute", "silent for 500ms"), ("forge", "did not seal")] {
+    for (case, expected) in
+        [("drop", "without a farewell"), ("mute", "silent for 500ms"), ("forge", "did not seal")]
+    {
         let (mut mesh, listener) = meshes(2, false).remove(0);
         mesh.silence_timeout = Duration::from_millis(500);
         let peer = twin(&mesh);
@@ -295,11 +314,20 @@ fn a_lost_peer_is_reported() {
             _ => {}
         }
         let reason = reasons.recv_timeout(GENEROUS / 2).unwrap();
-        assert!(reason.starts_with("lost process 1: ") && reason.contains(expected), "{case}: {reason}");
+        assert!(
+            reason.starts_with("lost process 1: ") && reason.contains(expected),
+            "{case}: {reason}"
+        );
         let error = run.join().unwrap().unwrap_err();
-        assert_eq!((error.kind(), error.peer(), error.to_string()), (Kind::TryAgain, Some(1), reason));
+        assert_eq!(
+            (error.kind(), error.peer(), error.to_string()),
+            (Kind::TryAgain, Some(1), reason)
+        );
         drop(data);
-        assert!(reasons.recv_timeout(Duration::from_millis(100)).is_err(), "{case}: reported twice");
+        assert!(
+            reasons.recv_timeout(Duration::from_millis(100)).is_err(),
+            "{case}: reported twice"
+        );
     }
 }
 
@@ -311,7 +339,10 @@ fn a_panicking_worker_does_not_hang_the_rest() {
         _ => exchange(worker),
     };
     let error = execute(2, None, silently, work).unwrap_err();
-    assert!(error.kind() == Kind::Internal && error.to_string().contains("as the test bids"), "{error}");
+    assert!(
+        error.kind() == Kind::Internal && error.to_string().contains("as the test bids"),
+        "{error}"
+    );
 }
 
 /// Panics of timely's threads end the process, with an exit code that distinguishes a lost peer
@@ -321,7 +352,11 @@ fn panics_are_judged() {
     let broken = "timely communication error: reading data: socket closed";
     let lost = verdict("timely:recv-3", broken).unwrap();
     let line = lost.to_string();
-    assert!((lost.kind(), lost.peer()) == (Kind::TryAgain, Some(3)) && line.starts_with("lost process 3: "), "{line}");
+    assert!(
+        (lost.kind(), lost.peer()) == (Kind::TryAgain, Some(3))
+            && line.starts_with("lost process 3: "),
+        "{line}"
+    );
     assert_eq!(verdict("main", broken).unwrap().kind(), Kind::TryAgain);
     assert_eq!(verdict("timely:work-0", "MergeQueue poisoned.").unwrap().kind(), Kind::TryAgain);
     assert_eq!(verdict("timely:work-0", "index out of bounds").unwrap().kind(), Kind::Internal);
@@ -364,15 +399,17 @@ fn processes_exchange_messages() {
             let report = report.clone();
             std::thread::spawn(move || {
                 let on_lost = move |lost: &Error| report.send(lost.peer()).unwrap();
-                let mut control = ControlChannel::begin(&mesh, THREADS, &listener, on_lost).unwrap();
+                let mut control =
+                    ControlChannel::begin(&mesh, THREADS, &listener, on_lost).unwrap();
                 for peer in (0..3).filter(|peer| *peer != mesh.index) {
                     control.send(peer, format!("{} to {peer}", mesh.index).as_bytes()).unwrap();
                 }
                 let mut received: Vec<_> = (0..2).map(|_| control.receive().unwrap()).collect();
                 received.sort();
                 let expected = (0..3).filter(|peer| *peer != mesh.index);
-                let expected: Vec<_> =
-                    expected.map(|peer| (peer, format!("{peer} to {}", mesh.index).into_bytes())).collect();
+                let expected: Vec<_> = expected
+                    .map(|peer| (peer, format!("{peer} to {}", mesh.index).into_bytes()))
+                    .collect();
                 assert_eq!(received, expected);
                 assert!(control.send(mesh.index, b"to myself").is_err());
                 (control, mesh, listener)

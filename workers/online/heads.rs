@@ -66,7 +66,8 @@ impl Heads {
         let place = self.place()?;
         let store = Store::open(&self.job.store, Some(&self.identity))?;
         let head = store.head()?.unwrap_or_else(|| Head::before_the_first(&store));
-        let index = damage::caught(|| Index::open_with(&self.job, &store, &head, self.texts.clone()))?;
+        let index =
+            damage::caught(|| Index::open_with(&self.job, &store, &head, self.texts.clone()))?;
         Ok(Opened { store, head, index, place })
     }
 

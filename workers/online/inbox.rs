@@ -72,7 +72,9 @@ impl Inbox {
 
     /// Whether the open file is to be sealed.
     pub fn is_full(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| open.bytes >= SEAL_BYTES || open.since.elapsed() >= self.seal_after)
+        self.open
+            .as_ref()
+            .is_some_and(|open| open.bytes >= SEAL_BYTES || open.since.elapsed() >= self.seal_after)
     }
 
     /// Whether there is an open file.
@@ -104,7 +106,11 @@ impl Inbox {
                 &self.folder.join(open_name(open.number)),
                 &self.folder.join(name(open.number)),
             )?;
-            tracing::info!(file = name(open.number), bytes = open.bytes, "sealed a file of the inbox");
+            tracing::info!(
+                file = name(open.number),
+                bytes = open.bytes,
+                "sealed a file of the inbox"
+            );
         }
         Ok(())
     }
@@ -120,8 +126,10 @@ impl Inbox {
 
 /// The sealed files in `folder`, in the order in which they were opened.
 pub fn sealed(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
-    let mut files: Vec<(u64, PathBuf)> =
-        entries(folder)?.into_iter().filter_map(|path| Some((number_of(&path, false)?, path))).collect();
+    let mut files: Vec<(u64, PathBuf)> = entries(folder)?
+        .into_iter()
+        .filter_map(|path| Some((number_of(&path, false)?, path)))
+        .collect();
     files.sort();
     Ok(files)
 }
@@ -189,7 +197,10 @@ mod tests {
     fn files_are_sealed() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut inbox = Inbox::open(folder.path(), Duration::MAX).expect("opened");
-        assert_eq!(Inbox::open(folder.path(), Duration::MAX).err().map(|e| e.kind()), Some(Kind::TryAgain));
+        assert_eq!(
+            Inbox::open(folder.path(), Duration::MAX).err().map(|e| e.kind()),
+            Some(Kind::TryAgain)
+        );
         let first = inbox.next_number().expect("a number");
         inbox.write(&batch(first, "a\n", false)).expect("written");
         inbox.write(&batch(first, "b\n", false)).expect("written");
@@ -197,7 +208,10 @@ mod tests {
         assert!(!inbox.is_full() && sealed(folder.path()).expect("listed").is_empty());
         inbox.write(&batch(first, "c\n", true)).expect("written");
         assert_eq!(names(folder.path()), [name(first)]);
-        assert_eq!(lines(&folder.path().join(name(first))).expect("read"), [b"a\n", b"b\n", b"c\n"]);
+        assert_eq!(
+            lines(&folder.path().join(name(first))).expect("read"),
+            [b"a\n", b"b\n", b"c\n"]
+        );
         assert!(inbox.next_number().expect("a number") > first);
         inbox.write(&batch(first + 1, "", true)).expect("nothing to do");
         assert_eq!(names(folder.path()).len(), 1);
@@ -208,7 +222,9 @@ mod tests {
     #[test]
     fn torn_lines_are_cut() {
         let folder = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("written")
+        };
         write(&open_name(7), "{\"a\":1}\n{\"b\":2}\n{\"torn");
         write(&open_name(8), "{\"torn");
         write(".other.jsonl", "x");

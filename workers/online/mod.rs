@@ -155,7 +155,8 @@ impl Online {
         }
         let overlay_bytes_max = inserts.map_or(0, |inserts| inserts.overlay_bytes_max);
         let overlay = empty(heads.job())?;
-        let state = State { opened, overlay, pending: Vec::new(), appended: 0, file, unsealed: file };
+        let state =
+            State { opened, overlay, pending: Vec::new(), appended: 0, file, unsealed: file };
         let online = Online { heads, rows, state: RwLock::new(state), inbox, overlay_bytes_max };
         let overlay = online.overlay_of(&*online.opened()?, &[], file)?;
         online.write()?.overlay = overlay;
@@ -188,16 +189,26 @@ impl Online {
         let (inbox_records, inbox_bytes) = state.overlay.size();
         let manifest = &state.opened.head.manifest;
         let pages = manifest.tables.get(PageRow::NAME).map_or(0, |table| table.rows);
-        Ok(Figures { epoch: manifest.epoch, epoch_time: manifest.logical_time, pages, inbox_records, inbox_bytes })
+        Ok(Figures {
+            epoch: manifest.epoch,
+            epoch_time: manifest.logical_time,
+            pages,
+            inbox_records,
+            inbox_bytes,
+        })
     }
 
     /// A panic under the lock may leave the state half changed, so nobody uses it again.
     fn read(&self) -> Result<RwLockReadGuard<'_, State>> {
-        self.state.read().map_err(|_| Error::internal("a decision failed before; start the server again"))
+        self.state
+            .read()
+            .map_err(|_| Error::internal("a decision failed before; start the server again"))
     }
 
     fn write(&self) -> Result<RwLockWriteGuard<'_, State>> {
-        self.state.write().map_err(|_| Error::internal("a decision failed before; start the server again"))
+        self.state
+            .write()
+            .map_err(|_| Error::internal("a decision failed before; start the server again"))
     }
 
     /// What becomes of a record. Nothing is changed.
@@ -246,14 +257,16 @@ impl Online {
                 if !state.agrees(&opened, content, identical) {
                     continue;
                 }
-                let (answer, after) = state.overlay.decide(&opened.index, &text, of_head.clone())?;
+                let (answer, after) =
+                    state.overlay.decide(&opened.index, &text, of_head.clone())?;
                 if answer.is_known() {
                     return Ok(Decision { answer, inserted: false, after });
                 }
             }
             let line = self.rows.line(row, date)?;
             let mut state = self.write()?;
-            if !state.agrees(&opened, content, identical) || state.overlay.page(doc).map(|entry| entry.key()) != before
+            if !state.agrees(&opened, content, identical)
+                || state.overlay.page(doc).map(|entry| entry.key()) != before
             {
                 continue;
             }
@@ -261,7 +274,9 @@ impl Online {
             if answer.is_known() && !always {
                 return Ok(Decision { answer, inserted: false, after });
             }
-            if !state.overlay.holds(&opened.index, &text.visit) && !answer.because.contains(&because::OUTDATED) {
+            if !state.overlay.holds(&opened.index, &text.visit)
+                && !answer.because.contains(&because::OUTDATED)
+            {
                 answer.because.push(because::OUTDATED);
                 answer.provisional = true;
             }
@@ -311,7 +326,13 @@ impl Online {
 
     /// Appends a line to the inbox, and its record to the overlay. Returns the number of records
     /// that must be durable for it.
-    fn append(&self, state: &mut State, text: Text, line: &[u8], answer: &Answer) -> std::result::Result<u64, Refused> {
+    fn append(
+        &self,
+        state: &mut State,
+        text: Text,
+        line: &[u8],
+        answer: &Answer,
+    ) -> std::result::Result<u64, Refused> {
         if !state.overlay.has_room(self.overlay_bytes_max) {
             return Err(Refused::Full);
         }
@@ -335,7 +356,8 @@ impl Online {
         let (batch, appended) = {
             let mut state = self.write()?;
             let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
-            let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
+            let batch =
+                Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
             if seals {
                 state.file += 1;
             }
@@ -366,7 +388,8 @@ impl Online {
             let is_last = more.len() <= LAST_ENTRIES;
             let state = is_last.then_some(state);
             last = more.last().map_or(last, |entry| Some(entry.key()));
-            more.into_iter().try_for_each(|entry| replay::put(&newer.index, &mut overlay, entry))?;
+            more.into_iter()
+                .try_for_each(|entry| replay::put(&newer.index, &mut overlay, entry))?;
             if let Some(state) = state {
                 break state;
             }
@@ -383,7 +406,12 @@ impl Online {
     /// The overlay over `opened`: of `entries` those that no epoch has taken, and the records of
     /// sealed files that are due and of which there is no entry. Files from `unsealed` on are not
     /// sealed yet.
-    fn overlay_of(&self, opened: &Opened, entries: &[Arc<Entry>], unsealed: u64) -> Result<Overlay> {
+    fn overlay_of(
+        &self,
+        opened: &Opened,
+        entries: &[Arc<Entry>],
+        unsealed: u64,
+    ) -> Result<Overlay> {
         let mut overlay = empty(self.job())?;
         let Some((folder, _)) = &self.inbox else { return Ok(overlay) };
         let due = replay::due(self.job(), opened, folder)?;

@@ -66,8 +66,13 @@ impl Nearby {
 
     /// The other fingerprints within k bits of one, in their order.
     fn within(&self, fingerprint: u64) -> BTreeSet<u64> {
-        let buckets = self.places(fingerprint).zip(&self.buckets).filter_map(|(place, buckets)| buckets.get(&place));
-        let is_near = |other: &u64| *other != fingerprint && simhash::distance(*other, fingerprint) <= self.bands.k();
+        let buckets = self
+            .places(fingerprint)
+            .zip(&self.buckets)
+            .filter_map(|(place, buckets)| buckets.get(&place));
+        let is_near = |other: &u64| {
+            *other != fingerprint && simhash::distance(*other, fingerprint) <= self.bands.k()
+        };
         buckets.flatten().copied().filter(is_near).collect()
     }
 
@@ -79,7 +84,12 @@ impl Nearby {
     /// With which contents a text is compared, by the number of their signatures.
     pub fn proposed(&self, evidence: &EvidenceRow) -> Proposed {
         let first = |all: Option<&BTreeSet<Id>>, most: usize| -> Vec<Id> {
-            all.into_iter().flatten().copied().filter(|id| *id != evidence.content).take(most).collect()
+            all.into_iter()
+                .flatten()
+                .copied()
+                .filter(|id| *id != evidence.content)
+                .take(most)
+                .collect()
         };
         let mut proposed = Proposed::default();
         let own = self.groups.get(&evidence.fingerprint);
@@ -90,14 +100,22 @@ impl Nearby {
             }
         }
         for (kind, key) in keys(&evidence.keys) {
-            proposed.add_bucket(&first(self.keys.get(&(kind, key)), BUCKET_CONTENTS_MAX), evidence.content, kind);
+            proposed.add_bucket(
+                &first(self.keys.get(&(kind, key)), BUCKET_CONTENTS_MAX),
+                evidence.content,
+                kind,
+            );
         }
         proposed
     }
 }
 
 /// Removes one of a set, and the set with its last. Returns whether it was the last.
-fn remove<K: std::hash::Hash + Eq, V: Ord>(sets: &mut HashMap<K, BTreeSet<V>>, key: K, value: V) -> bool {
+fn remove<K: std::hash::Hash + Eq, V: Ord>(
+    sets: &mut HashMap<K, BTreeSet<V>>,
+    key: K,
+    value: V,
+) -> bool {
     let Some(set) = sets.get_mut(&key) else { return false };
     set.remove(&value);
     let is_empty = set.is_empty();
@@ -126,8 +144,10 @@ mod tests {
         let mut nearby = Nearby::new(bands);
         let mut live: Vec<EvidenceRow> = Vec::new();
         for n in 1..600 {
-            let base = live.get(random.below(live.len().max(1))).map_or(n << 40, |row| row.fingerprint);
-            let flips = (0..random.below(6u64)).fold(0, |flips: u64, _| flips | 1 << random.below(64u64));
+            let base =
+                live.get(random.below(live.len().max(1))).map_or(n << 40, |row| row.fingerprint);
+            let flips =
+                (0..random.below(6u64)).fold(0, |flips: u64, _| flips | 1 << random.below(64u64));
             let new = row(n, base ^ flips, random.below(200u64));
             let mut expected: BTreeSet<Id> = BTreeSet::new();
             for other in &live {
@@ -138,7 +158,8 @@ mod tests {
             }
             let found: BTreeSet<Id> = nearby.proposed(&new).contents.into_keys().collect();
             assert_eq!(found, expected);
-            let is_near = |other: &EvidenceRow| (other.fingerprint ^ new.fingerprint).count_ones() <= 3;
+            let is_near =
+                |other: &EvidenceRow| (other.fingerprint ^ new.fingerprint).count_ones() <= 3;
             assert_eq!(nearby.has_near(new.fingerprint), live.iter().any(is_near));
             nearby.add(&new);
             live.push(new);
@@ -148,6 +169,10 @@ mod tests {
             }
         }
         live.iter().for_each(|row| nearby.remove(row));
-        assert!(nearby.groups.is_empty() && nearby.keys.is_empty() && nearby.buckets.iter().all(HashMap::is_empty));
+        assert!(
+            nearby.groups.is_empty()
+                && nearby.keys.is_empty()
+                && nearby.buckets.iter().all(HashMap::is_empty)
+        );
     }
 }

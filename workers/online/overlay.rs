@@ -169,14 +169,19 @@ impl Overlay {
                 (answer.pages, answer.urls) = (same.docs.len() as u64, vec![same.url.clone()]);
                 (is_touched, after) = (true, same.after);
             }
-            _ if answer.verdict == Found::Identical => is_touched |= self.touched.contains(&index.component(content)),
+            _ if answer.verdict == Found::Identical => {
+                is_touched |= self.touched.contains(&index.component(content))
+            }
             _ => {
                 if let Some(evidence) = text.evidence.as_ref().filter(|_| !text.says_little) {
                     let compared = self.compare(evidence, &mut answer)?;
                     is_touched |= compared.is_some();
                     after = after.max(compared.unwrap_or(0));
                 }
-                is_touched |= answer.matches.iter().any(|found| self.touched.contains(&index.component(found.id)));
+                is_touched |= answer
+                    .matches
+                    .iter()
+                    .any(|found| self.touched.contains(&index.component(found.id)));
                 is_touched |= answer.near.iter().any(|near| self.nearby.has_near(*near));
                 answer.settle(&self.clusters);
             }
@@ -188,7 +193,8 @@ impl Overlay {
         }
         if let Some(page) = self.pages.get(&text.visit.doc).filter(|_| text.url.is_some()) {
             is_touched = true;
-            let replaces = page.text.visit.content != content && !answer.because.contains(&because::REPLACES);
+            let replaces =
+                page.text.visit.content != content && !answer.because.contains(&because::REPLACES);
             answer.because.extend(replaces.then_some(because::REPLACES));
         }
         answer.because.extend(is_touched.then_some(because::INBOX));
@@ -253,7 +259,9 @@ impl Overlay {
             self.take(&before);
         }
         let is_page = visit.kind == PAGE;
-        if let Some(old) = index.page(visit.doc).map(|page| page.content).filter(|old| !old.is_none()) {
+        if let Some(old) =
+            index.page(visit.doc).map(|page| page.content).filter(|old| !old.is_none())
+        {
             self.touched.insert(index.component(old));
             let left = self.left.entry(old).or_default();
             match is_page && visit.content == old {
@@ -288,7 +296,10 @@ impl Overlay {
     /// Takes back what a record said of its page.
     fn take(&mut self, entry: &Entry) {
         let visit = &entry.text.visit;
-        let Some(content) = self.contents.get_mut(&visit.content).filter(|_| visit.kind == PAGE) else { return };
+        let Some(content) = self.contents.get_mut(&visit.content).filter(|_| visit.kind == PAGE)
+        else {
+            return;
+        };
         content.docs.remove(&visit.doc);
         if let Some(other) = content.docs.first() {
             let url = self.pages.get(other).map_or_else(String::new, |entry| entry.url());
@@ -311,6 +322,7 @@ fn unpacked(evidence: &EvidenceRow) -> Option<String> {
 }
 
 fn known<'a>(evidence: &'a EvidenceRow, text: &'a Option<String>) -> Result<Known<'a>> {
-    let sketches = Sketches::parse(&evidence.sketches).ok_or_else(|| damaged(evidence.content, "is damaged"))?;
+    let sketches = Sketches::parse(&evidence.sketches)
+        .ok_or_else(|| damaged(evidence.content, "is damaged"))?;
     Ok(Known { chars: evidence.chars, sketches, text: text.as_deref() })
 }

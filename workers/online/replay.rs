@@ -52,8 +52,14 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
         entries.filter_map(Result::transpose).collect()
     };
     let shares = thread::scope(|scope| {
-        let started: Vec<_> = lines.chunks(share).enumerate().map(|part| scope.spawn(move || of_share(part))).collect();
-        let ended = started.into_iter().map(|of| of.join().unwrap_or_else(|e| Err(damage::of_thread(e, "a thread"))));
+        let started: Vec<_> = lines
+            .chunks(share)
+            .enumerate()
+            .map(|part| scope.spawn(move || of_share(part)))
+            .collect();
+        let ended = started
+            .into_iter()
+            .map(|of| of.join().unwrap_or_else(|e| Err(damage::of_thread(e, "a thread"))));
         ended.collect::<Result<Vec<_>>>()
     })?;
     Ok(shares.into_iter().flatten().collect())

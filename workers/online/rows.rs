@@ -54,7 +54,10 @@ impl Rows {
     pub fn parse_removal(&self, json: &[u8]) -> Result<Row, Item> {
         // What is no JSON, or says nothing of a page, is told by the reader of rows.
         let Ok(mut fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(json) else {
-            return Err(self.record(json).err().unwrap_or_else(|| Item::reject("bad_json", "no object")));
+            return Err(self
+                .record(json)
+                .err()
+                .unwrap_or_else(|| Item::reject("bad_json", "no object")));
         };
         fields.insert(self.fields.deleted.clone(), raw(&true));
         let json = bytes(&fields);
@@ -105,7 +108,8 @@ impl Rows {
         // Between tokens a line may end, within them it may not.
         line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
         if line.len() > self.line_bytes_max {
-            let why = format!("more than {} bytes, [read.limits] line_bytes_max", self.line_bytes_max);
+            let why =
+                format!("more than {} bytes, [read.limits] line_bytes_max", self.line_bytes_max);
             return Err(Item::reject("long_line", why));
         }
         line.push(b'\n');
@@ -121,7 +125,8 @@ impl Rows {
     }
 
     fn checked(&self, record: Record, json: &[u8]) -> Result<Row, Item> {
-        let fields = serde_json::from_slice(json).map_err(|e| Item::reject("bad_json", e.to_string()))?;
+        let fields =
+            serde_json::from_slice(json).map_err(|e| Item::reject("bad_json", e.to_string()))?;
         Ok(Row { fields, record })
     }
 }
@@ -141,7 +146,8 @@ mod tests {
     use crate::read::record::Body;
 
     fn rows(more: &str) -> Rows {
-        let job: job::Read = serde_json::from_str(&format!("{{\"inputs\": [] {more}}}")).expect("a table");
+        let job: job::Read =
+            serde_json::from_str(&format!("{{\"inputs\": [] {more}}}")).expect("a table");
         Rows::new(&job)
     }
 
@@ -160,7 +166,9 @@ mod tests {
         }
         let read = rows.record(text.as_bytes()).expect("a record");
         assert_eq!(read, Record { date: Some(1_700_000_000), ..row.record.clone() });
-        let dated = rows.parse(b"{\"url\":\"http://a/\",\"text\":\"x\",\"date\":\"2026-05-01\"}").expect("a row");
+        let dated = rows
+            .parse(b"{\"url\":\"http://a/\",\"text\":\"x\",\"date\":\"2026-05-01\"}")
+            .expect("a row");
         let line = rows.line(&dated, 5).expect("a line");
         assert_eq!(rows.record(&line).expect("a record").date, dated.record.date);
         for none in ["null", "\"soon\"", "\"\""] {
@@ -183,9 +191,12 @@ mod tests {
         assert_eq!(named.record(&line).expect("a record").date, Some(1_700_000_000));
         let gone = named.made("7", None, Says::Removed).expect("a row");
         assert_eq!(gone.record.body, Body::Removed);
-        let gone = named.parse_removal(b"{\"meta\":{\"id\":7},\"body\":{\"text\":\"x\"}}").expect("a row");
+        let gone =
+            named.parse_removal(b"{\"meta\":{\"id\":7},\"body\":{\"text\":\"x\"}}").expect("a row");
         assert_eq!((gone.record.url.as_str(), &gone.record.body), ("7", &Body::Removed));
-        assert!(named.parse_removal(b"{\"meta\":{}}").is_err() && named.parse_removal(b"[").is_err());
+        assert!(
+            named.parse_removal(b"{\"meta\":{}}").is_err() && named.parse_removal(b"[").is_err()
+        );
         let parts = rows(", \"fields\": {\"url\": [\"host\", \"path\"]}");
         assert!(parts.made("http://a/", None, Says::Removed).is_err());
     }

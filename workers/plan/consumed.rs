@@ -80,8 +80,9 @@ pub struct ConsumedInput {
 fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec<ConsumedInput>> {
     let lines = lists.read(&consumed.file)?;
     let input = |line: &str| {
-        serde_json::from_str(line)
-            .map_err(|e| Error::config(store.root(), "damaged list of consumed inputs").caused_by(e))
+        serde_json::from_str(line).map_err(|e| {
+            Error::config(store.root(), "damaged list of consumed inputs").caused_by(e)
+        })
     };
     lines.lines().map(input).collect()
 }
@@ -143,8 +144,11 @@ impl History {
 
     /// Whether `input`, which has its digest, is due.
     pub fn due(&self, input: &Input) -> Result<Due> {
-        let at_path = self.by_path.get(&input.path).filter(|(_, last)| last.input.digest == input.digest);
-        let Some((epoch, last)) = at_path.or_else(|| self.renamed(input)) else { return Ok(Due::New) };
+        let at_path =
+            self.by_path.get(&input.path).filter(|(_, last)| last.input.digest == input.digest);
+        let Some((epoch, last)) = at_path.or_else(|| self.renamed(input)) else {
+            return Ok(Due::New);
+        };
         if let Some(epoch) = epoch
             && self.concerns(last, &input.file())?
         {
@@ -160,7 +164,9 @@ impl History {
     fn renamed(&self, input: &Input) -> Option<&(Option<u64>, ConsumedInput)> {
         // Lists of earlier builds have no inodes.
         let same_inode = |a: &Input, b: &Input| a.inode == b.inode || a.inode == 0;
-        let same = |a: &Input, b: &Input| (a.bytes, a.changed_ns) == (b.bytes, b.changed_ns) && same_inode(a, b);
+        let same = |a: &Input, b: &Input| {
+            (a.bytes, a.changed_ns) == (b.bytes, b.changed_ns) && same_inode(a, b)
+        };
         let mut found = None;
         for path in self.by_digest.get(&input.digest).into_iter().flatten() {
             let consumed = &self.by_path[path];
@@ -189,7 +195,9 @@ impl History {
     /// The last consumption of the bytes of `input`, which has its digest, from this or another
     /// path, with its epoch.
     pub fn consumption(&self, input: &Input) -> Option<(Option<u64>, &ConsumedInput)> {
-        let of = |path: &String| self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest);
+        let of = |path: &String| {
+            self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest)
+        };
         let paths = self.by_digest.get(&input.digest).into_iter().flatten();
         let found = std::iter::once(&input.path).chain(paths).find_map(of);
         found.map(|(epoch, last)| (*epoch, last))
@@ -202,8 +210,12 @@ impl History {
 
     /// The paths of the inputs that are there as they were when nothing of them was accepted.
     pub fn barren(&self) -> Vec<String> {
-        let is_there = |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));
-        let barren = self.by_path.values().filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
+        let is_there =
+            |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));
+        let barren = self
+            .by_path
+            .values()
+            .filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
         barren.map(|(_, last)| last.input.shown()).collect()
     }
 }

@@ -48,7 +48,8 @@ impl PlannedSplit {
 /// Divides `inputs` among `workers` workers. The splits are in the order of the inputs.
 pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
     let total: u64 = inputs.iter().map(|input| input.bytes).sum();
-    let share = (total / (workers.max(1) as u64 * SPLITS_OF_WORKER)).clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX);
+    let share = (total / (workers.max(1) as u64 * SPLITS_OF_WORKER))
+        .clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX);
     let mut splits = Vec::new();
     // Inputs that are little more than a share stay whole: halves would be small.
     let (mut parts, mut bytes) = (Vec::new(), 0);
@@ -64,7 +65,9 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
             continue;
         }
         for split in read::splits(&input.file(), input.bytes, share)? {
-            splits.push(PlannedSplit { parts: vec![Part { input: index, start: split.start, end: split.end }] });
+            splits.push(PlannedSplit {
+                parts: vec![Part { input: index, start: split.start, end: split.end }],
+            });
         }
     }
     if !parts.is_empty() {
@@ -94,7 +97,11 @@ mod tests {
         std::fs::File::create(path).and_then(|file| file.set_len(bytes)).expect("written");
         if bytes > 0 {
             use std::os::unix::fs::FileExt;
-            std::fs::File::options().write(true).open(path).and_then(|f| f.write_all_at(b"{}\n", 0)).expect("written");
+            std::fs::File::options()
+                .write(true)
+                .open(path)
+                .and_then(|f| f.write_all_at(b"{}\n", 0))
+                .expect("written");
         }
         Input::stat(path).expect("there")
     }
@@ -111,11 +118,13 @@ mod tests {
             assert!(splits.windows(2).all(|pair| pair[0].parts[0].end == pair[1].parts[0].start));
             assert_eq!(splits.iter().map(PlannedSplit::bytes).sum::<u64>(), 46 << 20);
         }
-        let small: Vec<Input> =
-            (0..400).map(|n| input(&folder.path().join(format!("{n:03}.jsonl")), 10_000 + n)).collect();
+        let small: Vec<Input> = (0..400)
+            .map(|n| input(&folder.path().join(format!("{n:03}.jsonl")), 10_000 + n))
+            .collect();
         let splits = divide(&small, 2).expect("divided");
         assert!((8..12).contains(&splits.len()), "{}", splits.len());
-        let inputs: Vec<usize> = splits.iter().flat_map(|split| &split.parts).map(|part| part.input).collect();
+        let inputs: Vec<usize> =
+            splits.iter().flat_map(|split| &split.parts).map(|part| part.input).collect();
         assert!(inputs.into_iter().eq(0..400));
         let empty: Vec<Input> = (0..5000).map(|_| input(&folder.path().join("empty"), 0)).collect();
         assert_eq!(divide(&empty, 2).expect("divided").len(), 2);
@@ -127,7 +136,8 @@ mod tests {
     fn parts_and_whole_inputs_are_apart() {
         let folder = tempfile::tempdir().expect("a folder");
         let size = |n: u64| if n.is_multiple_of(3) { 3 << 20 } else { 1000 * n };
-        let inputs: Vec<Input> = (0..9).map(|n| input(&folder.path().join(format!("{n}.jsonl")), size(n))).collect();
+        let inputs: Vec<Input> =
+            (0..9).map(|n| input(&folder.path().join(format!("{n}.jsonl")), size(n))).collect();
         for split in divide(&inputs, 2).expect("divided") {
             let is_whole = |part: &Part| (part.start, part.end) == (0, inputs[part.input].bytes);
             assert!(split.parts.len() == 1 || split.parts.iter().all(is_whole), "{split:?}");

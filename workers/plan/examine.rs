@@ -130,8 +130,11 @@ pub fn lines(passed: &[Passed]) -> Vec<String> {
     passed.iter().for_each(|passed| kinds.entry(passed.what).or_default().push(&passed.path));
     let line = |(what, paths): (Companion, Vec<&str>)| {
         let first = paths[0];
-        let more = if paths.len() == 1 { String::new() } else { format!(" and {} more", paths.len() - 1) };
-        let remedy = what.remedy(Path::new(first)).map_or(String::new(), |remedy| format!("; to read it: {remedy}"));
+        let more =
+            if paths.len() == 1 { String::new() } else { format!(" and {} more", paths.len() - 1) };
+        let remedy = what
+            .remedy(Path::new(first))
+            .map_or(String::new(), |remedy| format!("; to read it: {remedy}"));
         format!("{first}{more}: {}{remedy}", what.what())
     };
     kinds.into_iter().map(line).collect()
@@ -165,7 +168,10 @@ mod tests {
         assert!(examine(&mut examiner, "in/gone.jsonl").is_none());
         let (passed, digests) = examiner.close();
         digests.keep();
-        assert!(passed.len() == 1 && lines(&passed)[0].contains("b.cdx: an index of a crawl"), "{passed:?}");
+        assert!(
+            passed.len() == 1 && lines(&passed)[0].contains("b.cdx: an index of a crawl"),
+            "{passed:?}"
+        );
         // The digest that is kept is taken, whatever it is.
         let file = at("store").join(DIGESTS);
         let text = std::fs::read_to_string(&file).expect("kept").replace(&input.digest, "kept");
@@ -174,11 +180,19 @@ mod tests {
         let again = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
         assert_eq!(again.digest, "kept");
         // Not for a file that was replaced, though it has the same size and time.
-        let time = at("in/a.jsonl").metadata().and_then(|metadata| metadata.modified()).expect("a time");
+        let time =
+            at("in/a.jsonl").metadata().and_then(|metadata| metadata.modified()).expect("a time");
         std::fs::write(at("in/c"), "{ }").expect("written");
-        std::fs::File::options().write(true).open(at("in/c")).and_then(|f| f.set_modified(time)).expect("set");
+        std::fs::File::options()
+            .write(true)
+            .open(at("in/c"))
+            .and_then(|f| f.set_modified(time))
+            .expect("set");
         std::fs::rename(at("in/c"), at("in/a.jsonl")).expect("renamed");
         let other = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
-        assert!((other.bytes, other.changed_ns) == (again.bytes, again.changed_ns) && other.digest != "kept");
+        assert!(
+            (other.bytes, other.changed_ns) == (again.bytes, again.changed_ns)
+                && other.digest != "kept"
+        );
     }
 }

@@ -42,7 +42,9 @@ pub fn spelled(path: &Path) -> String {
     let mut url = URL.to_owned();
     for &byte in path.as_os_str().as_bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => url.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                url.push(char::from(byte))
+            }
             _ => url.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -73,7 +75,9 @@ impl Input {
     /// The file at `path` without its digest: the file is not read.
     pub fn stat(path: &Path) -> Result<Input> {
         let metadata = path.metadata().map_err(|e| Error::input("read", path, e))?;
-        let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest).max(0) as u64;
+        let ns = |seconds: i64, rest: i64| {
+            seconds.saturating_mul(1_000_000_000).saturating_add(rest).max(0) as u64
+        };
         Ok(Input {
             path: spelled(path),
             bytes: metadata.len(),
@@ -97,7 +101,8 @@ impl Input {
     /// Its path for people: relative to the working folder, if it lies there.
     pub fn shown(&self) -> String {
         let here = std::env::current_dir().unwrap_or_default();
-        let below = Path::new(&self.path).strip_prefix(&here).ok().filter(|_| here.parent().is_some());
+        let below =
+            Path::new(&self.path).strip_prefix(&here).ok().filter(|_| here.parent().is_some());
         below.and_then(Path::to_str).unwrap_or(&self.path).to_owned()
     }
 
@@ -120,7 +125,10 @@ impl Input {
         let now = Input::stat(&self.file())?;
         let now = if now.looks_like(self) { self.clone() } else { now.digest()? };
         if now.digest != self.digest {
-            return Err(Error::new(Kind::NoInput, format!("{}: not the bytes that were consumed", self.path)));
+            return Err(Error::new(
+                Kind::NoInput,
+                format!("{}: not the bytes that were consumed", self.path),
+            ));
         }
         Ok(now)
     }
@@ -141,7 +149,10 @@ impl Input {
     /// Fails if the file has another size or time than before.
     pub fn check_unchanged(&self) -> Result<()> {
         if !Input::stat(&self.file())?.looks_like(self) {
-            return Err(Error::new(Kind::TryAgain, format!("{}: changed while it was read; run again", self.path)));
+            return Err(Error::new(
+                Kind::TryAgain,
+                format!("{}: changed while it was read; run again", self.path),
+            ));
         }
         Ok(())
     }
@@ -155,7 +166,9 @@ mod tests {
     /// it.
     #[test]
     fn spellings_lose_nothing() {
-        for path in [&b"/in/a b.jsonl"[..], b"/in/caf\xe9 %41.jsonl", b"/\xff\xfe", "/漢/é%".as_bytes()] {
+        for path in
+            [&b"/in/a b.jsonl"[..], b"/in/caf\xe9 %41.jsonl", b"/\xff\xfe", "/漢/é%".as_bytes()]
+        {
             let path = Path::new(OsStr::from_bytes(path));
             assert_eq!(unspelled(&spelled(path)), path);
         }

@@ -48,7 +48,8 @@ impl fmt::Display for LeftOut {
             (self.special, "pipes, sockets or devices"),
             (self.deep, "folders below 32 levels"),
         ];
-        let list: Vec<String> = of.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        let list: Vec<String> =
+            of.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
         f.write_str(&list.join(", "))
     }
 }
@@ -69,9 +70,11 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
                 return Err(Error::new(Kind::NoInput, line));
             }
             None => {
-                let parts: Vec<&Path> = pattern.components().map(|part| Path::new(part.as_os_str())).collect();
-                expand(Path::new(""), &parts, 0, &mut found)
-                    .map_err(|error| if error.kind() == Kind::Config { named(pattern, error) } else { error })?;
+                let parts: Vec<&Path> =
+                    pattern.components().map(|part| Path::new(part.as_os_str())).collect();
+                expand(Path::new(""), &parts, 0, &mut found).map_err(|error| {
+                    if error.kind() == Kind::Config { named(pattern, error) } else { error }
+                })?;
             }
         }
     }
@@ -150,7 +153,8 @@ fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Resu
 /// The names and paths in `folder`. One that is gone, or no folder, has none if it `may_be_gone`.
 fn names(folder: &Path, may_be_gone: bool) -> Result<Vec<(String, PathBuf)>> {
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let is_gone = |e: &std::io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    let is_gone =
+        |e: &std::io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     let entries = match place.read_dir() {
         Ok(entries) => entries,
         Err(e) if may_be_gone && is_gone(&e) => return Ok(Vec::new()),
@@ -189,7 +193,10 @@ fn collect(path: &Path, depth: usize, must: bool, found: &mut Listing) -> Result
             }
         }
     } else if depth == 0 && must {
-        return Err(Error::new(Kind::NoInput, format!("{}: not a regular file or a folder", path.display())));
+        return Err(Error::new(
+            Kind::NoInput,
+            format!("{}: not a regular file or a folder", path.display()),
+        ));
     } else if metadata.is_dir() {
         found.left_out.deep += 1;
     } else if metadata.is_symlink() {
@@ -216,7 +223,14 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         std::fs::create_dir_all(at("in/deep/er")).expect("made");
         std::fs::create_dir_all(at("in/_temporary")).expect("made");
-        for name in ["in/b.jsonl", "in/deep/a.warc", "in/deep/er/c.jsonl", "in/.hidden", "in/_SUCCESS", "outside"] {
+        for name in [
+            "in/b.jsonl",
+            "in/deep/a.warc",
+            "in/deep/er/c.jsonl",
+            "in/.hidden",
+            "in/_SUCCESS",
+            "outside",
+        ] {
             std::fs::write(at(name), name).expect("written");
         }
         std::fs::write(at("in/_temporary/x.jsonl"), "").expect("written");
@@ -227,7 +241,10 @@ mod tests {
         let found = |pattern: &str| find(&[at(pattern)]).expect("found");
         assert_eq!(found("in/**/*.jsonl"), [at("in/b.jsonl"), at("in/deep/er/c.jsonl")]);
         assert_eq!(found("in/**").len(), 3);
-        assert_eq!(found("in/*"), [at("in/b.jsonl"), at("in/deep/a.warc"), at("in/deep/er/c.jsonl"), at("in/link")]);
+        assert_eq!(
+            found("in/*"),
+            [at("in/b.jsonl"), at("in/deep/a.warc"), at("in/deep/er/c.jsonl"), at("in/link")]
+        );
         assert_eq!(found("in/.h*"), [at("in/.hidden")]);
         assert_eq!(found("in/_t*/*"), [at("in/_temporary/x.jsonl")]);
         assert_eq!(found("in/d??p/[ab].warc"), [at("in/deep/a.warc")]);
@@ -258,7 +275,8 @@ mod tests {
         let stop = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let names = [root.path().join("x.tmp"), root.path().join("x.jsonl"), root.path().join("d")];
+                let names =
+                    [root.path().join("x.tmp"), root.path().join("x.jsonl"), root.path().join("d")];
                 while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                     std::fs::write(&names[0], "").expect("written");
                     std::fs::rename(&names[0], &names[1]).expect("renamed");
@@ -268,7 +286,9 @@ mod tests {
                 }
             });
             let listed: Vec<_> = (0..2000)
-                .map(|n| list(&[if n % 2 == 0 { root.path().to_owned() } else { root.path().join("*") }]))
+                .map(|n| {
+                    list(&[if n % 2 == 0 { root.path().to_owned() } else { root.path().join("*") }])
+                })
                 .collect();
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
             for found in listed {

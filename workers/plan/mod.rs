@@ -118,7 +118,8 @@ impl Plan {
             None => divide(&self.inputs, workers)?,
         };
         durable::create_folder(&folder)?;
-        let text = serde_json::to_vec(&self).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
+        let text = serde_json::to_vec(&self)
+            .map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
         durable::write(&folder.join("plan.json"), &text)?;
         Ok(self)
     }
@@ -158,13 +159,24 @@ impl Plan {
             && self.previous == head.map_or("", |head| &head.digest)
             && (&self.config, &self.view) == (&config(job)?, &digest_of(&job.view()));
         if !same {
-            return Err(Error::new(Kind::TryAgain, "it was planned by another job or over another epoch"));
+            return Err(Error::new(
+                Kind::TryAgain,
+                "it was planned by another job or over another epoch",
+            ));
         }
-        let is_begun = || entries(&self.attempt(store.root()).join("split")).is_ok_and(|splits| !splits.is_empty());
+        let is_begun = || {
+            entries(&self.attempt(store.root()).join("split"))
+                .is_ok_and(|splits| !splits.is_empty())
+        };
         if !self.complete && is_begun() {
             return Ok(());
         }
-        match self.inputs.iter().map(Input::has_changed).find(|changed| !matches!(changed, Ok(false))) {
+        match self
+            .inputs
+            .iter()
+            .map(Input::has_changed)
+            .find(|changed| !matches!(changed, Ok(false)))
+        {
             None => Ok(()),
             Some(Err(error)) => Err(error),
             Some(Ok(_)) => Err(Error::new(Kind::TryAgain, "an input has changed")),
@@ -185,8 +197,11 @@ pub fn all_attempts(store: &Path) -> Result<Vec<PathBuf>> {
     let is_attempt = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let parts = name.split_once('-');
-        let is_hex = |digest: &str| digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        path.is_dir() && parts.is_some_and(|(epoch, digest)| epoch.parse::<u32>().is_ok() && is_hex(digest))
+        let is_hex = |digest: &str| {
+            digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        path.is_dir()
+            && parts.is_some_and(|(epoch, digest)| epoch.parse::<u32>().is_ok() && is_hex(digest))
     };
     Ok(entries(&attempts(store))?.into_iter().filter(is_attempt).collect())
 }
@@ -274,7 +289,8 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
     let history = History::read(job, store, head)?;
     let mut examiner = Examiner::new(job, store, &history);
     let paths = inputs::find(&job.read.inputs)?;
-    let all: Vec<Input> = paths.iter().filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
+    let all: Vec<Input> =
+        paths.iter().filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
     if job.read.complete {
         return snapshot(job, head, examiner, all);
     }
@@ -312,21 +328,35 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
 }
 
 /// The inputs of a complete snapshot: all, or none if it equals the source's last one.
-fn snapshot(job: &Job, head: Option<&Head>, mut examiner: Examiner<'_>, all: Vec<Input>) -> Result<Found> {
+fn snapshot(
+    job: &Job,
+    head: Option<&Head>,
+    mut examiner: Examiner<'_>,
+    all: Vec<Input>,
+) -> Result<Found> {
     let all = all.into_iter().filter_map(|input| examiner.digested(input).transpose());
     let all: Vec<Input> = all.collect::<Result<_>>()?;
     if all.is_empty() {
-        let line = format!("no input of the complete snapshot of `{}`: all its pages would go", job.read.source);
+        let line = format!(
+            "no input of the complete snapshot of `{}`: all its pages would go",
+            job.read.source
+        );
         return Err(Error::new(Kind::NoInput, line));
     }
     if all.len() > INPUTS_MAX {
-        let line = format!("[read] complete: {} files, a snapshot may have {INPUTS_MAX}; join small ones", all.len());
+        let line = format!(
+            "[read] complete: {} files, a snapshot may have {INPUTS_MAX}; join small ones",
+            all.len()
+        );
         return Err(Error::new(Kind::Config, line));
     }
     let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
     let sources = head.map_or(&[][..], |head| &head.manifest.sources);
     (found.passed, found.kept) = examiner.close();
-    if !sources.iter().any(|source| source.name == job.read.source && source.snapshot == found.snapshot) {
+    if !sources
+        .iter()
+        .any(|source| source.name == job.read.source && source.snapshot == found.snapshot)
+    {
         all.into_iter().for_each(|input| found.push(input));
     }
     Ok(found)
@@ -355,7 +385,13 @@ pub fn plan_at_most(
 }
 
 /// [`plan_at_most`] that leaves nothing in the store, which may not be there yet.
-pub fn preview(job: &Job, store: &Store, head: Option<&Head>, clock: Clock, inputs_max: usize) -> Result<Option<Plan>> {
+pub fn preview(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    clock: Clock,
+    inputs_max: usize,
+) -> Result<Option<Plan>> {
     planned(job, store, head, clock, inputs_max).map(|(plan, _)| plan)
 }
 
@@ -408,21 +444,28 @@ fn plan_of(
     let written = |manifest: &Manifest| {
         let path = manifest::path(store.root(), manifest.version);
         let time = path.metadata().and_then(|metadata| metadata.modified()).ok();
-        time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_secs() as i64)
+        time.and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+            .map_or(0, |since| since.as_secs() as i64)
     };
-    let (logical_time, comes_back) =
-        manifest.map_or((clock.now, false), |manifest| clock.next(manifest.logical_time, written(manifest)));
-    let retention = replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
+    let (logical_time, comes_back) = manifest.map_or((clock.now, false), |manifest| {
+        clock.next(manifest.logical_time, written(manifest))
+    });
+    let retention =
+        replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
     let (decision, view) = (digest_of(&job.decision()), digest_of(&job.view()));
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
     let changed = decision_changed || view_changed || comes_back;
-    let due = replayed.is_some() || !found.inputs.is_empty() || changed || expires(store, head, retention)?;
+    let due = replayed.is_some()
+        || !found.inputs.is_empty()
+        || changed
+        || expires(store, head, retention)?;
     if !due {
         return Ok(None);
     }
     let sources = manifest.map_or(&[][..], |manifest| &manifest.sources);
-    let source = sources.iter().position(|source| source.name == job.read.source).unwrap_or(sources.len());
+    let source =
+        sources.iter().position(|source| source.name == job.read.source).unwrap_or(sources.len());
     let mut names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     if source == names.len() {
         names.push(job.read.source.clone());
@@ -454,9 +497,16 @@ fn plan_of(
         logical_time: 0,
         comes_back,
     };
-    let text = serde_json::to_vec(&plan).map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
+    let text = serde_json::to_vec(&plan)
+        .map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
     plan.digest = digest::of_bytes(&text)[..16].to_owned();
-    Ok(Some(Plan { passed: found.passed, retention, gone_min: job.pages.gone_min(logical_time), logical_time, ..plan }))
+    Ok(Some(Plan {
+        passed: found.passed,
+        retention,
+        gone_min: job.pages.gone_min(logical_time),
+        logical_time,
+        ..plan
+    }))
 }
 
 fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<bool> {

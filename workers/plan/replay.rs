@@ -80,7 +80,8 @@ impl Note {
 
     /// Writes the note durably.
     pub fn write(&self, store: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
+        let text = serde_json::to_vec(self)
+            .map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
         durable::write(&store.join(NOTE), &text)
     }
 
@@ -125,7 +126,8 @@ impl Replay {
     /// and at the epoch of the head.
     pub fn note(&self) -> Note {
         let steps = self.steps.iter().zip(&self.marks).filter(|(step, _)| !step.undone);
-        let mut marks: Vec<(u64, String)> = steps.map(|(step, mark)| (step.epoch, mark.clone())).collect();
+        let mut marks: Vec<(u64, String)> =
+            steps.map(|(step, mark)| (step.epoch, mark.clone())).collect();
         if marks.last().is_none_or(|(last, _)| *last < self.epoch) {
             marks.extend(self.marks.last().map(|mark| (self.epoch, mark.clone())));
         }
@@ -135,7 +137,9 @@ impl Replay {
     /// Whether a store at `epoch`, which was built by `noted`, holds what this replay does up to
     /// that epoch.
     pub fn goes_on(&self, noted: &Note, epoch: u64) -> bool {
-        let at = |note: &Note| note.marks.iter().find(|(of, _)| *of == epoch).map(|(_, mark)| mark.clone());
+        let at = |note: &Note| {
+            note.marks.iter().find(|(of, _)| *of == epoch).map(|(_, mark)| mark.clone())
+        };
         let mark = at(noted);
         noted.of == self.of && mark.is_some() && mark == at(&self.note())
     }
@@ -154,7 +158,8 @@ impl Replay {
             at < read || at < read + step.barren as usize && line.reading == self.reading
         };
         let (inputs, others): (Vec<_>, Vec<_>) = lines.partition(|(at, line)| is_read(*at, line));
-        let inputs: Vec<Input> = inputs.iter().map(|(_, line)| self.found(step, &line.input)).collect::<Result<_>>()?;
+        let inputs: Vec<Input> =
+            inputs.iter().map(|(_, line)| self.found(step, &line.input)).collect::<Result<_>>()?;
         let digests: BTreeSet<&str> = inputs.iter().map(|input| input.digest.as_str()).collect();
         let others = others.into_iter().map(|(_, line)| line);
         let (same_bytes, renamed): (Vec<_>, Vec<_>) =
@@ -165,7 +170,8 @@ impl Replay {
             false => ConsumedInput { reading: self.reading.clone(), ..line },
         };
         Ok(Again {
-            epoch: u32::try_from(step.epoch).map_err(|_| Error::internal("an epoch beyond 32 bits"))?,
+            epoch: u32::try_from(step.epoch)
+                .map_err(|_| Error::internal("an epoch beyond 32 bits"))?,
             logical_time: step.logical_time,
             same_bytes: same_bytes.into_iter().map(|line| line.input).collect(),
             renamed: renamed.into_iter().map(as_read).collect(),
@@ -177,7 +183,10 @@ impl Replay {
 
     /// Checks that all inputs are there that are to be read again.
     pub fn check_inputs(&self, old: &Store) -> Result<()> {
-        self.steps.iter().filter(|step| !step.undone).try_for_each(|step| self.again(old, step).map(drop))
+        self.steps
+            .iter()
+            .filter(|step| !step.undone)
+            .try_for_each(|step| self.again(old, step).map(drop))
     }
 
     /// The file with the bytes of `input`, under its path or under one that it has got since.
@@ -186,7 +195,9 @@ impl Replay {
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
-        for path in self.paths.get(&input.digest).into_iter().flatten().filter(|path| **path != input.path) {
+        for path in
+            self.paths.get(&input.digest).into_iter().flatten().filter(|path| **path != input.path)
+        {
             if let Ok(found) = (Input { path: path.clone(), ..input.clone() }).refreshed() {
                 return Ok(found);
             }
@@ -221,8 +232,13 @@ pub fn lines_of(store: &Store, step: &Step, reading: &Reading) -> Result<Vec<Con
 
 /// The number of first `lines` that an epoch read up to format 2: until the first with bytes that
 /// were `known`, by path, or that the list has before.
-fn read_before_format_3(complete: bool, known: &BTreeMap<String, String>, lines: &[ConsumedInput]) -> u64 {
-    let mut digests: BTreeSet<&str> = known.values().filter(|_| !complete).map(String::as_str).collect();
+fn read_before_format_3(
+    complete: bool,
+    known: &BTreeMap<String, String>,
+    lines: &[ConsumedInput],
+) -> u64 {
+    let mut digests: BTreeSet<&str> =
+        known.values().filter(|_| !complete).map(String::as_str).collect();
     lines.iter().take_while(|line| digests.insert(&line.input.digest)).count() as u64
 }
 
@@ -247,8 +263,10 @@ mod tests {
     }
 
     fn step(store: &Store, epoch: u64, inputs: &[Input], read: Option<u64>, undone: bool) -> Step {
-        let lines: String =
-            inputs.iter().map(|input| format!("{}\n", serde_json::to_string(input).expect("JSON"))).collect();
+        let lines: String = inputs
+            .iter()
+            .map(|input| format!("{}\n", serde_json::to_string(input).expect("JSON")))
+            .collect();
         Step {
             epoch,
             logical_time: epoch as i64,
@@ -264,7 +282,8 @@ mod tests {
     }
 
     fn replay(store: &Store, epoch: u64, steps: &[Step]) -> Replay {
-        let past = Past { store: store.uuid().into(), epoch, logical_time: 0, steps: steps.to_vec() };
+        let past =
+            Past { store: store.uuid().into(), epoch, logical_time: 0, steps: steps.to_vec() };
         Replay::new(past, store, &job(store.root())).expect("readable")
     }
 
@@ -285,7 +304,10 @@ mod tests {
             let replay = replay(&store, epoch, steps);
             [1, 2, 3].map(|epoch| replay.goes_on(&noted, epoch))
         };
-        assert_eq!(goes_on(4, &[at(1, false), at(2, false), at(3, false), at(4, false)]), [true; 3]);
+        assert_eq!(
+            goes_on(4, &[at(1, false), at(2, false), at(3, false), at(4, false)]),
+            [true; 3]
+        );
         assert_eq!(goes_on(4, &[at(1, false), at(2, false), at(3, true)]), [true, true, false]);
         assert_eq!(goes_on(4, &[at(1, false), at(2, true), at(3, true)]), [true, false, false]);
         assert_eq!(goes_on(3, &[at(1, false), at(3, false)]), [true, false, false]);
@@ -300,8 +322,8 @@ mod tests {
     fn copies_are_not_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open_or_create(&folder.path().join("store"), &json!({})).expect("made");
-        let [first, second, copy] =
-            [("1", "old"), ("2", "new"), ("9", "old")].map(|(name, bytes)| input(folder.path(), name, bytes));
+        let [first, second, copy] = [("1", "old"), ("2", "new"), ("9", "old")]
+            .map(|(name, bytes)| input(folder.path(), name, bytes));
         for read in [Some(1), None] {
             let steps = [
                 step(&store, 1, std::slice::from_ref(&first), read, false),

@@ -79,6 +79,10 @@ mod tests {
         assert_eq!(reset.next(NOW, NOW), (NOW, false), "a clock that lost its time");
         assert_eq!(Clock { is_given: true, ..reset }.next(NOW, NOW), (5, true));
         let given = Clock { now: NOW - 99 * DAY, is_given: true, system: NOW };
-        assert_eq!(given.next(NOW - DAY, NOW), (NOW - DAY, false), "a given time does not go back either");
+        assert_eq!(
+            given.next(NOW - DAY, NOW),
+            (NOW - DAY, false),
+            "a given time does not go back either"
+        );
     }
 }

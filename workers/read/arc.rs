@@ -31,7 +31,8 @@ impl<'a> HeaderLine<'a> {
             let mut parts: Vec<&[u8]> = line.rsplitn(fields, |&b| b == b' ').collect();
             parts.reverse();
             let [url, address, date, media, .., length] = parts[..] else { return None };
-            let dated = date == b"-" || (8..=18).contains(&date.len()) && date.iter().all(u8::is_ascii_digit);
+            let dated = date == b"-"
+                || (8..=18).contains(&date.len()) && date.iter().all(u8::is_ascii_digit);
             let placed = address == b"-" || address.iter().any(|b| matches!(b, b'.' | b':'));
             (has_scheme(url) && dated && placed && !length.is_empty()).then_some(HeaderLine {
                 url,
@@ -54,14 +55,19 @@ impl<'a> HeaderLine<'a> {
 }
 
 fn has_scheme(bytes: &[u8]) -> bool {
-    let scheme = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
+    let scheme = bytes
+        .iter()
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        .count();
     scheme > 1 && bytes[0].is_ascii_alphabetic() && bytes.get(scheme) == Some(&b':')
 }
 
 impl Dialect for Arc {
     fn starts(bytes: &[u8]) -> bool {
         match memchr::memchr(b'\n', bytes) {
-            Some(end) => bytes.starts_with(b"filedesc:") || HeaderLine::parse(&bytes[..end]).is_some(),
+            Some(end) => {
+                bytes.starts_with(b"filedesc:") || HeaderLine::parse(&bytes[..end]).is_some()
+            }
             None => has_scheme(bytes),
         }
     }
@@ -76,7 +82,9 @@ impl Dialect for Arc {
                 return Some(line);
             }
             let torn = memchr::memmem::rfind(&bytes[line..end], b"http").map(|at| line + at);
-            if let Some(at) = torn.filter(|&at| at >= from && HeaderLine::parse(&bytes[at..end]).is_some()) {
+            if let Some(at) =
+                torn.filter(|&at| at >= from && HeaderLine::parse(&bytes[at..end]).is_some())
+            {
                 return Some(at);
             }
             line = end + 1;
@@ -136,13 +144,18 @@ mod tests {
     use super::super::testing::{arc_page, gzip, read_all, response, words};
     use super::*;
 
-    const FILEDESC: &str = "filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n";
+    const FILEDESC: &str =
+        "filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n";
 
     /// A file is read record by record with and without `filedesc:`, plain, in one member and with
     /// a member for each record.
     #[test]
     fn files() {
-        let records = [FILEDESC.as_bytes().to_vec(), arc_page("http://a/", b"x"), arc_page("https://b/", b"yy")];
+        let records = [
+            FILEDESC.as_bytes().to_vec(),
+            arc_page("http://a/", b"x"),
+            arc_page("https://b/", b"yy"),
+        ];
         let want = ["~warcinfo", "http://a/ html 1", "https://b/ html 2"];
         let each: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
         for file in [records.concat(), gzip(&records.concat()), each] {
@@ -175,10 +188,12 @@ mod tests {
     /// A bad header line and a bad length cost no other record.
     #[test]
     fn bad_lines() {
-        for bad in
-            ["http://a/ nowhere soon text/html 5\nabcde\n", "http://a/ 192.0.2.1 20200101000000 text/html -1\n\n"]
-        {
-            let file = [&arc_page("http://a/", b"x"), bad.as_bytes(), &arc_page("http://b/", b"x")].concat();
+        for bad in [
+            "http://a/ nowhere soon text/html 5\nabcde\n",
+            "http://a/ 192.0.2.1 20200101000000 text/html -1\n\n",
+        ] {
+            let file = [&arc_page("http://a/", b"x"), bad.as_bytes(), &arc_page("http://b/", b"x")]
+                .concat();
             let found = words(&read_all("x.arc", &file, &Options::default()).0);
             assert_eq!((&found[0][..], &found[2][..]), ("http://a/ html 1", "http://b/ html 1"));
             assert!(found[1].starts_with('!'), "{found:?}");

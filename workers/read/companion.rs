@@ -46,9 +46,13 @@ impl Companion {
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Companion::Zip),
             [0x02, 0x21, 0x4c, 0x18, ..] => Some(Companion::Lz4),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Companion::Xz),
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Some(Companion::Bzip2),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => {
+                Some(Companion::Bzip2)
+            }
             [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some(Companion::SevenZip),
-            [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [b'F', b'E', b'A', b'1', ..] => Some(Companion::Arrow),
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [b'F', b'E', b'A', b'1', ..] => {
+                Some(Companion::Arrow)
+            }
             _ => None,
         };
         plain.filter(|_| codec == Codec::Plain).or_else(|| is_index(head).then_some(Companion::Cdx))
@@ -59,11 +63,14 @@ impl Companion {
     /// as well.
     pub fn in_json(head: &[u8], path: &Path) -> Option<Companion> {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let has = |name: &str| memchr::memmem::find(line, format!("\"{name}\"").as_bytes()).is_some();
+        let has =
+            |name: &str| memchr::memmem::find(line, format!("\"{name}\"").as_bytes()).is_some();
         let name = path.file_name()?.to_string_lossy();
         if has("format") && has("json-pages-1.0") && !has("url") {
             Some(Companion::Pages)
-        } else if has("timestamp") && has("logLevel") && has("context") || name.starts_with("datapackage") {
+        } else if has("timestamp") && has("logLevel") && has("context")
+            || name.starts_with("datapackage")
+        {
             Some(Companion::Notes)
         } else {
             None
@@ -84,8 +91,10 @@ impl Companion {
             "csv" | "tsv" => Some(Companion::Csv),
             "arrow" | "feather" | "ipc" => Some(Companion::Arrow),
             "cdx" | "cdxj" | "idx" => Some(Companion::Cdx),
-            "md" | "txt" | "rst" | "log" | "html" | "pdf" | "md5" | "sha1" | "sha256" | "sha512" | "asc" | "sig"
-            | "paths" | "xml" | "yaml" | "yml" | "toml" => Some(Companion::Notes),
+            "md" | "txt" | "rst" | "log" | "html" | "pdf" | "md5" | "sha1" | "sha256"
+            | "sha512" | "asc" | "sig" | "paths" | "xml" | "yaml" | "yml" | "toml" => {
+                Some(Companion::Notes)
+            }
             _ => ["readme", "license", "licence", "copying", "changelog", "md5sums", "sha256sums"]
                 .contains(&stem)
                 .then_some(Companion::Notes),
@@ -112,7 +121,8 @@ impl Companion {
     /// The command that makes of the file at `path` what can be read; none if nothing in it can.
     pub fn remedy(self, path: &Path) -> Option<String> {
         let file = format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = format!("'{}'", folder.display().to_string().replace('\'', "'\\''"));
         match self {
             Companion::Zip => Some(format!("unzip {file} -d {folder}")),
@@ -177,15 +187,22 @@ mod tests {
         assert_eq!(content(b"com,example)/ 20240101000000 {\"url\": 1}\n"), Some(Companion::Cdx));
         assert_eq!(content(b"\x02\x21\x4c\x18rest"), Some(Companion::Lz4));
         let json = |head: &str, name: &str| Companion::in_json(head.as_bytes(), Path::new(name));
-        let pages = "{\"format\": \"json-pages-1.0\", \"id\": \"pages\", \"title\": \"All Pages\"}\n{}";
+        let pages =
+            "{\"format\": \"json-pages-1.0\", \"id\": \"pages\", \"title\": \"All Pages\"}\n{}";
         assert_eq!(json(pages, "x"), Some(Companion::Pages));
         let log = "{\"timestamp\":\"2024\",\"logLevel\":\"info\",\"context\":\"general\",\"message\":\"m\"}";
         assert_eq!(json(log, "x.jsonl"), Some(Companion::Notes));
         assert_eq!(json("{\n", "in/datapackage.json"), Some(Companion::Notes));
-        for rows in ["{\"url\":\"a\",\"format\":\"json-pages-1.0\"}", "{\"timestamp\":1,\"text\":\"logLevel\"}", "{"] {
+        for rows in [
+            "{\"url\":\"a\",\"format\":\"json-pages-1.0\"}",
+            "{\"timestamp\":1,\"text\":\"logLevel\"}",
+            "{",
+        ] {
             assert_eq!(json(rows, "x.jsonl"), None);
         }
-        for crawl in [&b"WARC/1.0\r\n"[..], b"{\"url\":1}", b"filedesc://x 0 0", b"PAR1", b"a (b)/c d"] {
+        for crawl in
+            [&b"WARC/1.0\r\n"[..], b"{\"url\":1}", b"filedesc://x 0 0", b"PAR1", b"a (b)/c d"]
+        {
             assert_eq!(content(crawl), None);
         }
         let names = [
@@ -196,7 +213,9 @@ mod tests {
             ("x.warc.gz", None),
             ("part-00000", None),
         ];
-        names.into_iter().for_each(|(name, what)| assert_eq!(Companion::by_name(Path::new(name)), what, "{name}"));
+        names.into_iter().for_each(|(name, what)| {
+            assert_eq!(Companion::by_name(Path::new(name)), what, "{name}")
+        });
     }
 
     /// A remedy is one command whose names are quoted.

@@ -72,7 +72,8 @@ impl<D: Dialect> Walk<'_, D> {
         if !D::starts(head) || self.dialect.torn_at(head).is_some() {
             return Ok(None);
         }
-        let end = self.dialect.body_length(head).and_then(|body| body.checked_add(at + header as u64));
+        let end =
+            self.dialect.body_length(head).and_then(|body| body.checked_add(at + header as u64));
         match end.filter(|end| *end < self.size) {
             Some(end) => self.start_behind(end),
             None => Ok(None),

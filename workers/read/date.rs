@@ -44,7 +44,9 @@ pub fn parse(text: &str) -> Option<i64> {
             _ => since_1970(text.parse().ok()?),
         };
     }
-    if let Some(negative) = text.strip_prefix('-').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit())) {
+    if let Some(negative) =
+        text.strip_prefix('-').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    {
         return since_1970(-negative.parse::<i64>().ok()?);
     }
     iso(text).or_else(|| rfc2822::parse(text).ok().map(|zoned| zoned.timestamp().as_second()))
@@ -66,7 +68,9 @@ pub fn seconds(count: i64) -> Option<i64> {
 /// assert_eq!(since_1970(i64::MAX), Some(9_223_372_036));
 /// ```
 pub fn since_1970(count: i64) -> Option<i64> {
-    [1, 1_000, 1_000_000, 1_000_000_000].into_iter().find_map(|unit| seconds(count.div_euclid(unit)))
+    [1, 1_000, 1_000_000, 1_000_000_000]
+        .into_iter()
+        .find_map(|unit| seconds(count.div_euclid(unit)))
 }
 
 /// `YYYYMMDDhhmmss`, which may be cut short or have a fraction.
@@ -76,7 +80,9 @@ fn digits(text: &str) -> Option<i64> {
         None => Some(none),
     };
     let year = text.get(..4)?.parse().ok()?;
-    let civil = DateTime::new(year, part(4, 1)?, part(6, 1)?, part(8, 0)?, part(10, 0)?, part(12, 0)?, 0).ok()?;
+    let civil =
+        DateTime::new(year, part(4, 1)?, part(6, 1)?, part(8, 0)?, part(10, 0)?, part(12, 0)?, 0)
+            .ok()?;
     utc(civil)
 }
 
@@ -90,7 +96,8 @@ fn iso(text: &str) -> Option<i64> {
         return utc(civil);
     }
     let mut parts = unzoned.splitn(3, '-');
-    let (year, month) = (parts.next()?.parse().ok()?, parts.next().filter(|month| month.len() == 2)?.parse().ok()?);
+    let (year, month) =
+        (parts.next()?.parse().ok()?, parts.next().filter(|month| month.len() == 2)?.parse().ok()?);
     let first = Date::new(year, month, 1).ok()?;
     match parts.next() {
         None => utc(first.to_datetime(Default::default())),

@@ -38,7 +38,9 @@ fn find_line<D: Dialect>(bytes: &[u8], from: usize) -> Option<usize> {
         return Some(0);
     }
     let lines = memchr::memchr_iter(b'\n', bytes.get(from.saturating_sub(1)..)?);
-    lines.map(|end| from.saturating_sub(1) + end + 1).find(|&line| line < bytes.len() && D::starts(&bytes[line..]))
+    lines
+        .map(|end| from.saturating_sub(1) + end + 1)
+        .find(|&line| line < bytes.len() && D::starts(&bytes[line..]))
 }
 
 pub fn starts_behind_blanks<D: Dialect>(bytes: &[u8]) -> bool {
@@ -52,7 +54,8 @@ pub fn blanks(bytes: &[u8]) -> usize {
 /// `body` without the two line ends that close a record.
 pub fn trim_line_ends(mut body: &[u8]) -> &[u8] {
     for _ in 0..2 {
-        body = body.strip_suffix(b"\n").map_or(body, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
+        body =
+            body.strip_suffix(b"\n").map_or(body, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
     }
     body
 }

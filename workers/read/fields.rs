@@ -89,7 +89,8 @@ const OTHER_URLS: [(&str, &str); 4] = [
     ("warc_headers.warc-target-uri", "url_in_warc_headers.warc-target-uri"),
     ("meta.warc_headers.warc-target-uri", "url_in_meta.warc_headers.warc-target-uri"),
 ];
-const OTHER_TEXTS: [(&str, &str); 2] = [("content", "text_in_content"), ("raw_content", "text_in_raw_content")];
+const OTHER_TEXTS: [(&str, &str); 2] =
+    [("content", "text_in_content"), ("raw_content", "text_in_raw_content")];
 const OTHER_DATES: [(&str, &str); 7] = [
     ("metadata.date", "date_in_metadata.date"),
     ("created", "date_in_created"),
@@ -150,12 +151,18 @@ impl Wanted {
         let mut add = |path: &str, is_for, at_default: bool, others: &[(&str, &'static str)]| {
             names.push(Name { path: path.to_owned(), is_for, note: None });
             let others = others.iter().filter(|_| at_default);
-            names.extend(others.map(|&(path, note)| Name { path: path.to_owned(), is_for, note: Some(note) }));
+            names.extend(others.map(|&(path, note)| Name {
+                path: path.to_owned(),
+                is_for,
+                note: Some(note),
+            }));
         };
         match key {
             PageKey::Url => {
                 let at_default = *url == default.url;
-                url.iter().enumerate().for_each(|(n, part)| add(part, Use::Key(n), at_default, &OTHER_URLS));
+                url.iter()
+                    .enumerate()
+                    .for_each(|(n, part)| add(part, Use::Key(n), at_default, &OTHER_URLS));
             }
             PageKey::Row => {}
             PageKey::Field(path) => add(path, Use::Key(0), false, &[]),
@@ -169,7 +176,8 @@ impl Wanted {
             add(score, Use::Score, false, &[]);
         }
         // What the job names has one use.
-        let own: Vec<String> = names.iter().filter(|name| name.note.is_none()).map(|name| name.path.clone()).collect();
+        let own: Vec<String> =
+            names.iter().filter(|name| name.note.is_none()).map(|name| name.path.clone()).collect();
         names.retain(|name| name.note.is_none() || !own.contains(&name.path));
         Wanted { names, key: key.clone(), file: file.chars().take(FILE_DIGITS).collect() }
     }
@@ -204,7 +212,11 @@ impl Wanted {
 pub fn has(names: &[String], field: &str) -> bool {
     let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
     let is_for = wanted.names.iter().find(|name| name.path == field).map(|name| name.is_for);
-    wanted.names.iter().filter(|name| Some(name.is_for) == is_for).any(|name| names.contains(&name.path))
+    wanted
+        .names
+        .iter()
+        .filter(|name| Some(name.is_for) == is_for)
+        .any(|name| names.contains(&name.path))
 }
 
 /// Digits of a file's digest in the keys of its rows.

@@ -18,10 +18,21 @@ struct FirstRecords {
 
 /// Opens with `open` the first `records_max` records of the file of `bytes` bytes that `split` is a
 /// part of. All of them belong to its first part, so they do not depend on how the file is cut.
-pub fn open(split: &Split, options: &Options, open: Open, records_max: u64, bytes: u64) -> Result<Box<dyn Reader>> {
+pub fn open(
+    split: &Split,
+    options: &Options,
+    open: Open,
+    records_max: u64,
+    bytes: u64,
+) -> Result<Box<dyn Reader>> {
     let whole = Split { path: split.path.clone(), start: 0, end: bytes.max(split.end) };
     let reader = if split.start == 0 { Some(open(&whole, options)?) } else { None };
-    Ok(Box::new(FirstRecords { reader, left: records_max, bytes: split.end - split.start, notes: Notes::default() }))
+    Ok(Box::new(FirstRecords {
+        reader,
+        left: records_max,
+        bytes: split.end - split.start,
+        notes: Notes::default(),
+    }))
 }
 
 impl Reader for FirstRecords {
@@ -75,9 +86,14 @@ mod tests {
     /// does not count.
     #[test]
     fn the_first_records() {
-        let lines: String = (0..100).map(|n| format!("{{\"url\":\"{n}\",\"text\":\"t\"}}\n")).collect();
-        let archive =
-            [warc("request", "http://a/", "", b""), page("http://a/", b"x"), page("http://b/", b"x")].concat();
+        let lines: String =
+            (0..100).map(|n| format!("{{\"url\":\"{n}\",\"text\":\"t\"}}\n")).collect();
+        let archive = [
+            warc("request", "http://a/", "", b""),
+            page("http://a/", b"x"),
+            page("http://b/", b"x"),
+        ]
+        .concat();
         for (bytes, want) in [
             (lines.as_bytes().to_vec(), vec!["0 text 1", "1 text 1"]),
             (gzip(lines.as_bytes()), vec!["0 text 1", "1 text 1"]),
@@ -89,8 +105,12 @@ mod tests {
             for split_bytes in [1, 50, 1 << 20] {
                 let mut found = Vec::new();
                 for split in splits(&file.0, size, split_bytes).unwrap() {
-                    let mut reader = open(&split, &Options::default(), super::super::open, 2, size).unwrap();
-                    found.extend(words(&read_to_end(&mut *reader, (split.end - split.start) as usize)));
+                    let mut reader =
+                        open(&split, &Options::default(), super::super::open, 2, size).unwrap();
+                    found.extend(words(&read_to_end(
+                        &mut *reader,
+                        (split.end - split.start) as usize,
+                    )));
                 }
                 assert_eq!(found, want, "{split_bytes}");
             }

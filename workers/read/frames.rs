@@ -86,7 +86,11 @@ impl<D: Dialect> Frames<D> {
 
     /// The entry of the bytes at the start of the window, which is not empty.
     fn record(&mut self) -> Result<Entry> {
-        let place = Place { member: self.source.member(), offset: self.source.offset(), first: self.records == 0 };
+        let place = Place {
+            member: self.source.member(),
+            offset: self.source.offset(),
+            first: self.records == 0,
+        };
         self.records += 1;
         self.dialect.forget_id();
         self.head = None;
@@ -106,7 +110,11 @@ impl<D: Dialect> Frames<D> {
                     }
                     None => self.skip_to_start()?,
                 };
-                return self.bad(place, "bad_header", format!("{bytes} bytes of a header without an end"));
+                return self.bad(
+                    place,
+                    "bad_header",
+                    format!("{bytes} bytes of a header without an end"),
+                );
             }
         };
         match self.extent(header)? {
@@ -159,8 +167,12 @@ impl<D: Dialect> Frames<D> {
     fn extent(&mut self, header: usize) -> Result<Extent> {
         let claimed = self.dialect.body_length(&self.source.window()[..header]);
         let body = match claimed {
-            Some(length) if !self.source.could_hold(length)? => return self.extent_without_length(header, true),
-            Some(length) if length > self.limits.record_bytes_max as u64 => return Ok(Extent::Long { body: length }),
+            Some(length) if !self.source.could_hold(length)? => {
+                return self.extent_without_length(header, true);
+            }
+            Some(length) if length > self.limits.record_bytes_max as u64 => {
+                return Ok(Extent::Long { body: length });
+            }
             Some(length) => length as usize,
             None => return self.extent_without_length(header, false),
         };
@@ -192,7 +204,9 @@ impl<D: Dialect> Frames<D> {
             return Ok(Extent::Damaged);
         }
         let next = start.or((seen == window.len() && self.source.end().is_some()).then_some(seen));
-        if let Some(next) = next.filter(|&next| window[end..next].trim_ascii_end().len() <= SLACK_BYTES_MAX) {
+        if let Some(next) =
+            next.filter(|&next| window[end..next].trim_ascii_end().len() <= SLACK_BYTES_MAX)
+        {
             self.notes.add("length_too_short");
             return Ok(Extent::Body { end, trim: false, whole: next });
         }
@@ -202,7 +216,11 @@ impl<D: Dialect> Frames<D> {
         if self.source.end() == Some(&End::Member) {
             return self.extent_without_length(header, true);
         }
-        Ok(Extent::Bad { whole: end, reason: "bad_length", detail: format!("longer than the {body} bytes it claims") })
+        Ok(Extent::Bad {
+            whole: end,
+            reason: "bad_length",
+            detail: format!("longer than the {body} bytes it claims"),
+        })
     }
 
     /// Delimits a record without a credible length by the next start, or by the end of a whole
@@ -216,7 +234,8 @@ impl<D: Dialect> Frames<D> {
             let start = self.dialect.find_start(window, header);
             let whole = start.unwrap_or(window.len());
             if whole > most {
-                let detail = format!("more than {} bytes, its length unknown", self.limits.record_bytes_max);
+                let detail =
+                    format!("more than {} bytes, its length unknown", self.limits.record_bytes_max);
                 return Ok(Extent::Bad { whole, reason: "too_long", detail });
             }
             match (start, end) {
@@ -226,12 +245,14 @@ impl<D: Dialect> Frames<D> {
                 }
                 (None, Some(End::Damage { .. })) => return Ok(Extent::Damaged),
                 (None, Some(End::File)) if claimed => {
-                    let detail = format!("the file ends after {} bytes of its body", whole - header);
+                    let detail =
+                        format!("the file ends after {} bytes of its body", whole - header);
                     return Ok(Extent::Bad { whole, reason: "truncated", detail });
                 }
                 (None, None) => want = (want * 2).min(most + LOOKAHEAD_BYTES),
                 _ => {
-                    let detail = format!("{} bytes to the next record, unlike its length", whole - header);
+                    let detail =
+                        format!("{} bytes to the next record, unlike its length", whole - header);
                     return Ok(Extent::Bad { whole, reason: "bad_length", detail });
                 }
             }
@@ -255,7 +276,11 @@ impl<D: Dialect> Frames<D> {
             self.source.next_member()?;
         }
         match item {
-            Item::Record(Record { url, body: Body::Text(_) | Body::Html { .. } | Body::Plain { .. }, .. })
+            Item::Record(Record {
+                url,
+                body: Body::Text(_) | Body::Html { .. } | Body::Plain { .. },
+                ..
+            })
             | Item::Reject { url: Some(url), .. } => {
                 let entry = self.bad(place, "too_long", format!("{body} bytes"))?;
                 Ok(Entry { item: entry.item.about(&url), ..entry })
@@ -272,7 +297,8 @@ impl<D: Dialect> Frames<D> {
         if !self.source.window().is_empty() && !D::starts(self.source.fill(LOOKAHEAD_BYTES)?) {
             detail = format!("{detail}; {} bytes to the next record", self.skip_to_start()?);
         }
-        if self.source.window().is_empty() && matches!(self.source.end(), Some(End::Damage { .. })) {
+        if self.source.window().is_empty() && matches!(self.source.end(), Some(End::Damage { .. }))
+        {
             return self.damaged(place);
         }
         self.entry(place, Item::reject(reason, detail))
@@ -370,7 +396,9 @@ impl<D: Dialect> Reader for Frames<D> {
                 }
                 Some(End::Damage { .. }) => {
                     let (member, offset) = (self.source.member(), self.source.offset());
-                    return self.damaged(Place { member, offset, first: self.records == 0 }).map(Some);
+                    return self
+                        .damaged(Place { member, offset, first: self.records == 0 })
+                        .map(Some);
                 }
                 Some(End::File) | None => return Ok(None),
             }

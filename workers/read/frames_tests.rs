@@ -2,7 +2,9 @@
 
 use super::super::codec::Codec;
 use super::super::input::Input;
-use super::super::testing::{Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words};
+use super::super::testing::{
+    Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words,
+};
 use super::super::warc::Warc;
 use super::super::{Limits, Options, reader};
 use super::*;
@@ -32,27 +34,37 @@ fn read_counted(bytes: &[u8]) -> (Vec<String>, u64) {
 fn read_streamed(name: &str, bytes: &[u8], options: &Options) -> (Vec<Entry>, Notes) {
     let file = Temporary::new(name, bytes);
     let input = Input::open(&file.0, 0, bytes.len() as u64).unwrap();
-    let mut reader = reader(Source::of(input, 0, &options.limits).unwrap(), &file.split(), options).unwrap();
+    let mut reader =
+        reader(Source::of(input, 0, &options.limits).unwrap(), &file.split(), options).unwrap();
     (read_to_end(&mut *reader, bytes.len()), reader.notes())
 }
 
 /// A page whose header claims another length than it has.
 fn claims(url: &str, body: &[u8], length: &str) -> Vec<u8> {
     let record = String::from_utf8(warc("conversion", url, "", body)).unwrap();
-    record.replacen(&format!("Content-Length: {}", body.len()), &format!("Content-Length: {length}"), 1).into_bytes()
+    record
+        .replacen(
+            &format!("Content-Length: {}", body.len()),
+            &format!("Content-Length: {length}"),
+            1,
+        )
+        .into_bytes()
 }
 
 /// A member may hold one record, several or a part of one, in any codec: the records are the same.
 #[test]
 fn members_do_not_matter() {
-    let records: Vec<Vec<u8>> = (0..30).map(|n| page(&format!("http://a/{n}"), &vec![b'x'; 7 * n])).collect();
+    let records: Vec<Vec<u8>> =
+        (0..30).map(|n| page(&format!("http://a/{n}"), &vec![b'x'; 7 * n])).collect();
     let want: Vec<String> = (0..30).map(|n| format!("http://a/{n} html {}", 7 * n)).collect();
     for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         for count in [1, 7, 30] {
-            let file: Vec<u8> = records.chunks(count).flat_map(|some| member(codec, &some.concat())).collect();
+            let file: Vec<u8> =
+                records.chunks(count).flat_map(|some| member(codec, &some.concat())).collect();
             assert_eq!(read(&file), want, "{codec:?}, {count} in a member");
         }
-        let torn: Vec<u8> = records.concat().chunks(300).flat_map(|part| member(codec, part)).collect();
+        let torn: Vec<u8> =
+            records.concat().chunks(300).flat_map(|part| member(codec, part)).collect();
         assert_eq!(read(&torn), want, "{codec:?}, torn");
     }
 }
@@ -87,11 +99,26 @@ fn zero_padding() {
 #[test]
 fn lengths_in_members() {
     let after = page("http://b/", b"x");
-    for length in ["4", "6", "9", "10", "999", "-1", "5x", "", "18446744073709551615", "99999999999999999999", "1e3"] {
+    for length in [
+        "4",
+        "6",
+        "9",
+        "10",
+        "999",
+        "-1",
+        "5x",
+        "",
+        "18446744073709551615",
+        "99999999999999999999",
+        "1e3",
+    ] {
         let file = [gzip(&claims("http://a/", b"abcde", length)), gzip(&after)].concat();
         let found = read(&file);
         assert_eq!(found.len(), 2, "{length}: {found:?}");
-        assert!(["4", "5", "6", "9"].iter().any(|n| found[0] == format!("http://a/ text {n}")), "{length}: {found:?}");
+        assert!(
+            ["4", "5", "6", "9"].iter().any(|n| found[0] == format!("http://a/ text {n}")),
+            "{length}: {found:?}"
+        );
         assert_eq!(found[1], "http://b/ html 1");
     }
     let long = gzip(&claims("http://a/", &[b'x'; 100], "5"));
@@ -115,7 +142,10 @@ fn lengths_in_streams() {
     }
     for length in ["99", "101"] {
         let file = [&before[..], &claims("http://a/", &[b'x'; 100], length), &after].concat();
-        assert_eq!(read(&file)[1..], [format!("http://a/ text {length}"), "http://c/ html 1".into()]);
+        assert_eq!(
+            read(&file)[1..],
+            [format!("http://a/ text {length}"), "http://c/ html 1".into()]
+        );
     }
 }
 
@@ -124,7 +154,8 @@ fn lengths_in_streams() {
 fn lying_lengths_are_cheap() {
     // Each length ends in the middle of a body, a thousand records further on.
     let bytes = claims("http://a/", &[b'x'; 1000], "1234567").len();
-    let records = claims("http://a/", &[b'x'; 1000], &(1000 * bytes + 300).to_string()).repeat(2500);
+    let records =
+        claims("http://a/", &[b'x'; 1000], &(1000 * bytes + 300).to_string()).repeat(2500);
     for file in [records.clone(), gzip(&records)] {
         let (found, steps) = read_counted(&file);
         assert_eq!(found.len(), 2500);
@@ -150,7 +181,11 @@ fn long_records() {
     let mut options = Options::default();
     options.limits.record_bytes_max = 100_000;
     let body = vec![b'x'; 300_000];
-    let records = [page("http://a/", &body), warc("request", "http://a/", "", &body), page("http://b/", b"x")];
+    let records = [
+        page("http://a/", &body),
+        warc("request", "http://a/", "", &body),
+        page("http://b/", b"x"),
+    ];
     let want = ["!too_long", "~request", "http://b/ html 1"];
     let each: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
     let torn: Vec<u8> = records.concat().chunks(70_000).flat_map(gzip).collect();
@@ -171,7 +206,10 @@ fn bombs() {
     for bomb in [gzip(&huge), gzip(&vec![b'\n'; 8 << 20])] {
         let file = [&page[..], &bomb, &page, &page].concat();
         let found = words(&read_all("x.warc.gz", &file, &options).0);
-        assert_eq!(found, ["http://a/ html 20000", "!bomb", "http://a/ html 20000", "http://a/ html 20000"]);
+        assert_eq!(
+            found,
+            ["http://a/ html 20000", "!bomb", "http://a/ html 20000", "http://a/ html 20000"]
+        );
     }
 }
 
@@ -183,7 +221,12 @@ fn cuts_change_no_entry() {
     let records: Vec<Vec<u8>> = (0..60)
         .map(|n| match n % 3 {
             0 => page(&format!("http://a/{n}"), &Random(n).ascii(900)),
-            1 => warc("resource", &format!("http://a/{n}"), "", &[inner(n), b"\r\n\r\n".to_vec(), inner(n)].concat()),
+            1 => warc(
+                "resource",
+                &format!("http://a/{n}"),
+                "",
+                &[inner(n), b"\r\n\r\n".to_vec(), inner(n)].concat(),
+            ),
             _ => [page(&format!("http://a/{n}"), b"x"), vec![0; n as usize % 7]].concat(),
         })
         .collect();
@@ -220,7 +263,8 @@ fn cuts_change_no_entry() {
 /// sound record behind it: the search for it was given up.
 #[test]
 fn false_starts_hide_no_record() {
-    let pages: Vec<Vec<u8>> = (0..3).map(|n| gzip(&page(&format!("http://a/{n}"), &Random(n).ascii(900)))).collect();
+    let pages: Vec<Vec<u8>> =
+        (0..3).map(|n| gzip(&page(&format!("http://a/{n}"), &Random(n).ascii(900)))).collect();
     for magic in [&[0x1f, 0x8b, 8, 0][..], &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 4]] {
         let junk = magic.repeat(40_000);
         let file = [&pages[0][..], &pages[1][..200], &junk, &pages[2]].concat();
@@ -236,16 +280,23 @@ fn false_starts_hide_no_record() {
 /// checksum is missing.
 #[test]
 fn truncated() {
-    let records: Vec<Vec<u8>> = (0..20).map(|n| page(&format!("http://a/{n}"), &Random(n).ascii(9000))).collect();
+    let records: Vec<Vec<u8>> =
+        (0..20).map(|n| page(&format!("http://a/{n}"), &Random(n).ascii(9000))).collect();
     let whole = gzip(&records.concat());
     let found = read(&whole[..whole.len() - 8]);
-    assert_eq!((found.len(), found[18].as_str(), found[19].as_str()), (20, "http://a/18 html 9000", "!truncated"));
+    assert_eq!(
+        (found.len(), found[18].as_str(), found[19].as_str()),
+        (20, "http://a/18 html 9000", "!truncated")
+    );
     let found = read(&whole[..whole.len() / 2]);
     assert!((8..=11).contains(&found.len()), "{found:?}");
     assert_eq!(found.last().unwrap(), "!truncated");
     let each: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
     let found = read(&each[..each.len() - 1]);
-    assert_eq!((found.len(), found[18].as_str(), found[19].as_str()), (20, "http://a/18 html 9000", "!truncated"));
+    assert_eq!(
+        (found.len(), found[18].as_str(), found[19].as_str()),
+        (20, "http://a/18 html 9000", "!truncated")
+    );
     let plain = records.concat();
     assert_eq!(read(&plain[..plain.len() - 100]).last().unwrap(), "!truncated");
 }
@@ -255,30 +306,40 @@ fn truncated() {
 #[test]
 fn dictionaries() {
     let page = page("http://a/", &Random(3).ascii(3000));
-    let skippable =
-        |magic: u8, bytes: &[u8]| [&[magic, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat();
+    let skippable = |magic: u8, bytes: &[u8]| {
+        [&[magic, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
+    };
     let mut encoder = zstd::stream::write::Encoder::with_dictionary(Vec::new(), 1, &page).unwrap();
     std::io::Write::write_all(&mut encoder, &page).unwrap();
     let record = encoder.finish().unwrap();
     assert!(record.len() < 300);
     for dictionary in [page.clone(), member(Codec::Zstd, &page)] {
-        let file = [skippable(0x5d, &dictionary), record.clone(), skippable(0x50, b"xyz"), record.clone()].concat();
+        let file =
+            [skippable(0x5d, &dictionary), record.clone(), skippable(0x50, b"xyz"), record.clone()]
+                .concat();
         assert_eq!(read(&file), ["http://a/ html 3000"; 2]);
     }
-    assert!(read(&[&record[..], &member(Codec::Zstd, &page)].concat()).contains(&"http://a/ html 3000".into()));
+    assert!(
+        read(&[&record[..], &member(Codec::Zstd, &page)].concat())
+            .contains(&"http://a/ html 3000".into())
+    );
 }
 
 /// A header without an end, or one that grows without bound, ends at the next record.
 #[test]
 fn bad_headers() {
     let after = page("http://b/", b"x");
-    for bad in
-        ["WARC/1.0\r\nWARC-Type: response\r\n".to_string(), format!("WARC/1.0\r\n{}\r\n", "x: y\r\n".repeat(99_999))]
-    {
+    for bad in [
+        "WARC/1.0\r\nWARC-Type: response\r\n".to_string(),
+        format!("WARC/1.0\r\n{}\r\n", "x: y\r\n".repeat(99_999)),
+    ] {
         let file = [bad.as_bytes(), &after].concat();
         assert_eq!(read(&file), ["!bad_header", "http://b/ html 1"]);
         assert_eq!(read(&gzip(&file)), ["!bad_header", "http://b/ html 1"]);
-        assert_eq!(read(&[gzip(bad.as_bytes()), gzip(&after)].concat()), ["!bad_header", "http://b/ html 1"]);
+        assert_eq!(
+            read(&[gzip(bad.as_bytes()), gzip(&after)].concat()),
+            ["!bad_header", "http://b/ html 1"]
+        );
     }
 }
 
@@ -301,10 +362,17 @@ fn starts_in_headers() {
         ("WARC/1.WARC/", whole),
     ] {
         for bytes in [20_000, 200_000, 800_000] {
-            let file =
-                [start.repeat(bytes / start.len()).as_bytes(), end.as_bytes(), &page("http://b/", b"x")].concat();
+            let file = [
+                start.repeat(bytes / start.len()).as_bytes(),
+                end.as_bytes(),
+                &page("http://b/", b"x"),
+            ]
+            .concat();
             let (found, steps) = read_counted(&file);
-            assert!(steps < 8 * file.len() as u64 + 20_000, "{start:?}, {end:.20?}, {bytes}: {steps}");
+            assert!(
+                steps < 8 * file.len() as u64 + 20_000,
+                "{start:?}, {end:.20?}, {bytes}: {steps}"
+            );
             assert_eq!(found.last().unwrap(), "http://b/ html 1", "{start:?}, {end:.20?}, {bytes}");
         }
     }
@@ -315,13 +383,20 @@ fn starts_in_headers() {
 #[test]
 fn torn_in_mid_line() {
     let after = page("http://b/", b"x");
-    for torn in ["WARC/1.0\r\nWARC-Ty", "WARC/1.0\r\nWARC-Target-URI: http://a/WARC/1.0\r\nWARC-Date: 20"] {
+    for torn in
+        ["WARC/1.0\r\nWARC-Ty", "WARC/1.0\r\nWARC-Target-URI: http://a/WARC/1.0\r\nWARC-Date: 20"]
+    {
         assert_eq!(read(&[torn.as_bytes(), &after].concat()), ["!bad_header", "http://b/ html 1"]);
     }
 }
 
 /// The pages of a file with damage in or after every tenth record, and those that must survive it.
-fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8>, BTreeSet<String>) {
+fn damaged(
+    codec: Codec,
+    arc: bool,
+    kind: usize,
+    random: &mut Random,
+) -> (Vec<u8>, BTreeSet<String>) {
     let (mut file, mut intact) = (Vec::new(), BTreeSet::new());
     for n in 0..200 {
         let length = 100 + random.below(2000);
@@ -348,19 +423,22 @@ fn damaged(codec: Codec, arc: bool, kind: usize, random: &mut Random) -> (Vec<u8
 /// % of the others are kept, and in compressed files no damaged one is.
 #[test]
 fn damage() {
-    for (arc, codec) in
-        [false, true].into_iter().flat_map(|arc| [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4].map(|c| (arc, c)))
+    for (arc, codec) in [false, true]
+        .into_iter()
+        .flat_map(|arc| [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4].map(|c| (arc, c)))
     {
         for kind in 0..5 {
             let (mut kept, mut total, mut others) = (0, 0, 0);
             for seed in 0..5 {
                 let (file, intact) = damaged(codec, arc, kind, &mut Random(seed));
-                let found: BTreeSet<String> = read(&file).into_iter().filter(|w| w.starts_with("http")).collect();
+                let found: BTreeSet<String> =
+                    read(&file).into_iter().filter(|w| w.starts_with("http")).collect();
                 kept += found.intersection(&intact).count();
                 total += intact.len();
                 others += found.difference(&intact).count();
             }
-            let what = format!("{codec:?} arc {arc} kind {kind}: {kept} of {total}, {others} others");
+            let what =
+                format!("{codec:?} arc {arc} kind {kind}: {kept} of {total}, {others} others");
             assert!(kept * 100 >= total * 99, "{what}");
             // A flip in the time of a gzip header does no harm.
             assert!(codec == Codec::Plain || others <= 10, "{what}");
@@ -371,7 +449,8 @@ fn damage() {
 /// What is kept of a damaged member does not depend on its place in the file.
 #[test]
 fn places_do_not_matter() {
-    let pages: Vec<u8> = (0..300).flat_map(|n| page(&format!("http://a/{n}"), &Random(n).ascii(1000))).collect();
+    let pages: Vec<u8> =
+        (0..300).flat_map(|n| page(&format!("http://a/{n}"), &Random(n).ascii(1000))).collect();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&pages).unwrap();
     encoder.flush().unwrap();
@@ -391,7 +470,8 @@ fn places_do_not_matter() {
 #[test]
 fn whole_or_streamed() {
     let mut tight = Options::default();
-    (tight.limits.record_bytes_max, tight.limits.ratio_max, tight.limits.ratio_bytes_min) = (900, 4, 20_000);
+    (tight.limits.record_bytes_max, tight.limits.ratio_max, tight.limits.ratio_bytes_min) =
+        (900, 4, 20_000);
     let lengths = ["0", "9", "1500", "40000", "10000000", "75000000", "x"];
     for seed in 0..60 {
         let random = &mut Random(seed);
@@ -412,7 +492,11 @@ fn whole_or_streamed() {
         }
         // A length that may or may not fit the rest of the file, depending on how much of this
         // member is still unread.
-        made.extend(gzip(&claims("http://b/", &random.ascii(90_000), &(70_000_000 + seed * 2_000_000).to_string())));
+        made.extend(gzip(&claims(
+            "http://b/",
+            &random.ascii(90_000),
+            &(70_000_000 + seed * 2_000_000).to_string(),
+        )));
         files.push(made.clone());
         for _ in 0..3 {
             let at = random.below(made.len());

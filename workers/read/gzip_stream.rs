@@ -70,7 +70,9 @@ impl GzipStream {
             }
             self.stage = Stage::End;
             let trailer: [u8; 8] = take(input)?;
-            if trailer[..4] != self.crc.sum().to_le_bytes() || trailer[4..] != self.crc.amount().to_le_bytes() {
+            if trailer[..4] != self.crc.sum().to_le_bytes()
+                || trailer[4..] != self.crc.amount().to_le_bytes()
+            {
                 return Err(wrong_checksum());
             }
         }
@@ -88,11 +90,16 @@ impl GzipStream {
             let inflated = (self.inflate.total_out() - inflated) as usize;
             input.consume((self.inflate.total_in() - used) as usize);
             match status {
-                Err(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "corrupt deflate stream")),
+                Err(_) => {
+                    return Err(io::Error::new(ErrorKind::InvalidInput, "corrupt deflate stream"));
+                }
                 Ok(Status::StreamEnd) => return Ok(inflated),
                 Ok(_) if inflated > 0 => return Ok(inflated),
                 Ok(_) if at_end => {
-                    return Err(io::Error::new(ErrorKind::UnexpectedEof, "incomplete deflate stream"));
+                    return Err(io::Error::new(
+                        ErrorKind::UnexpectedEof,
+                        "incomplete deflate stream",
+                    ));
                 }
                 Ok(_) => {}
             }
@@ -141,7 +148,9 @@ fn skip_field(input: &mut impl BufRead, crc: &mut Crc) -> io::Result<()> {
 fn take<const BYTES: usize>(input: &mut impl BufRead) -> io::Result<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
     match input.read_exact(&mut bytes) {
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(ErrorKind::UnexpectedEof.into()),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            Err(ErrorKind::UnexpectedEof.into())
+        }
         read => read.map(|()| bytes),
     }
 }
@@ -159,7 +168,9 @@ mod tests {
     use std::io::{Read, Write};
 
     /// The chunks that `read` decodes and the error that ends them.
-    fn chunks(mut read: impl FnMut(&mut [u8]) -> io::Result<usize>) -> (Vec<Vec<u8>>, Option<String>) {
+    fn chunks(
+        mut read: impl FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> (Vec<Vec<u8>>, Option<String>) {
         let (mut chunks, mut chunk) = (Vec::new(), [0; 700]);
         loop {
             match read(&mut chunk) {
@@ -197,7 +208,8 @@ mod tests {
 
     /// A header of every field, with its checksum.
     fn checked_header(text: &[u8]) -> Vec<u8> {
-        let mut bytes = member(flate2::GzBuilder::new().extra("ab\x01\0c").filename("name").comment("x"), text);
+        let mut bytes =
+            member(flate2::GzBuilder::new().extra("ab\x01\0c").filename("name").comment("x"), text);
         let header = 10 + 2 + 5 + 5 + 2;
         bytes[3] |= FHCRC;
         let mut crc = Crc::new();

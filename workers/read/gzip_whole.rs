@@ -95,7 +95,8 @@ impl GzipWhole {
         for want in [1, self.member_bytes_max] {
             let bytes = input.peek(want)?;
             let bytes = &bytes[..bytes.len().min(self.member_bytes_max)];
-            if let Some(guess) = guess(bytes, bytes.len() as u64 == left, &mut self.searched_bytes) {
+            if let Some(guess) = guess(bytes, bytes.len() as u64 == left, &mut self.searched_bytes)
+            {
                 return Ok(self.decode_guessed(bytes, &guess).then_some(guess.length));
             }
         }
@@ -117,7 +118,8 @@ impl GzipWhole {
         if self.buffer.len() < guess.decoded {
             self.buffer.resize(guess.decoded, 0);
         }
-        let sound = self.decompressor.gzip_decompress(member, &mut self.buffer[..guess.decoded]) == Ok(guess.decoded);
+        let sound = self.decompressor.gzip_decompress(member, &mut self.buffer[..guess.decoded])
+            == Ok(guess.decoded);
         self.decoded = if sound { guess.decoded } else { 0 };
         sound
     }
@@ -137,7 +139,9 @@ struct Guess {
 fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> {
     let header = match *bytes.get(..HEADER_BYTES + 2)? {
         [0x1f, 0x8b, 8, 0, ..] => HEADER_BYTES,
-        [0x1f, 0x8b, 8, FEXTRA, .., low, high] => HEADER_BYTES + 2 + usize::from(u16::from_le_bytes([low, high])),
+        [0x1f, 0x8b, 8, FEXTRA, .., low, high] => {
+            HEADER_BYTES + 2 + usize::from(u16::from_le_bytes([low, high]))
+        }
         _ => return None,
     };
     let mut from = header + 1 + TRAILER_BYTES;
@@ -145,7 +149,8 @@ fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> 
         let start = memmem::find(bytes.get(from..)?, MAGIC).map(|at| from + at);
         let length = start.unwrap_or(bytes.len());
         *searched_bytes += (length - from) as u64;
-        let is_end = bytes.get(length + 3).map_or(is_all && start.is_none(), |flags| flags & RESERVED == 0);
+        let is_end =
+            bytes.get(length + 3).map_or(is_all && start.is_none(), |flags| flags & RESERVED == 0);
         let decoded = u32::from_le_bytes(*bytes[..length].last_chunk()?) as usize;
         if is_end && (1..=DECODED_BYTES_MAX.min(length * RATIO_MAX)).contains(&decoded) {
             return Some(Guess { header, length, decoded });

@@ -24,7 +24,10 @@ impl<'a> Headers<'a> {
                     value.to_mut().extend_from_slice(more);
                 }
             } else if let Some(colon) = line.iter().position(|&b| b == b':') {
-                fields.push((line[..colon].trim_ascii(), Cow::Borrowed(line[colon + 1..].trim_ascii())));
+                fields.push((
+                    line[..colon].trim_ascii(),
+                    Cow::Borrowed(line[colon + 1..].trim_ascii()),
+                ));
             }
         }
         Headers(fields)
@@ -72,11 +75,19 @@ pub fn length_from(bytes: &[u8], from: usize, searched_bytes: &mut u64) -> Optio
 pub fn media_type(value: &[u8]) -> (String, Option<String>) {
     let value = String::from_utf8_lossy(value);
     let mut parts = value.split(';');
-    let media = parts.next().unwrap_or_default().split(',').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media = parts
+        .next()
+        .unwrap_or_default()
+        .split(',')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     let charset = parts.find_map(|part| {
         let (name, charset) = part.split_once('=')?;
         let charset = charset.trim().trim_matches(['"', '\'']).trim();
-        (name.trim().eq_ignore_ascii_case("charset") && !charset.is_empty()).then(|| charset.to_owned())
+        (name.trim().eq_ignore_ascii_case("charset") && !charset.is_empty())
+            .then(|| charset.to_owned())
     });
     (media, charset)
 }
@@ -98,9 +109,12 @@ pub fn link<'a>(value: &'a str, relation: &str) -> Option<&'a str> {
         let is_relation = |(name, value): (&str, &str)| {
             let relations = value.trim_matches([' ', '\t', ',', '"', '\'']);
             name.trim().eq_ignore_ascii_case("rel")
-                && relations.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
+                && relations
+                    .split_ascii_whitespace()
+                    .any(|word| word.eq_ignore_ascii_case(relation))
         };
-        if parameters.split(';').filter_map(|parameter| parameter.split_once('=')).any(is_relation) {
+        if parameters.split(';').filter_map(|parameter| parameter.split_once('=')).any(is_relation)
+        {
             return Some(target.trim());
         }
         links = others;
@@ -143,7 +157,10 @@ mod tests {
     #[test]
     fn media_types() {
         assert_eq!(media_type(b"text/html"), ("text/html".into(), None));
-        assert_eq!(media_type(b"Text/HTML; x=y; Charset=\"GBK\""), ("text/html".into(), Some("GBK".into())));
+        assert_eq!(
+            media_type(b"Text/HTML; x=y; Charset=\"GBK\""),
+            ("text/html".into(), Some("GBK".into()))
+        );
         assert_eq!(media_type(b"text/html, text/html;charset="), ("text/html".into(), None));
         assert_eq!(media_type(b"\xff"), ("\u{fffd}".into(), None));
     }

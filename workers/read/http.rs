@@ -17,7 +17,9 @@ const ENCODINGS_MAX: usize = 4;
 
 /// Whether a URL has the scheme `http` or `https`.
 pub fn is_web(url: &str) -> bool {
-    ["http://", "https://"].iter().any(|s| url.get(..s.len()).is_some_and(|head| head.eq_ignore_ascii_case(s)))
+    ["http://", "https://"]
+        .iter()
+        .any(|s| url.get(..s.len()).is_some_and(|head| head.eq_ignore_ascii_case(s)))
 }
 
 /// The status of a response; none if it is no response.
@@ -49,7 +51,12 @@ pub fn location(response: &[u8]) -> Option<String> {
 /// let redirect = body(b"HTTP/1.1 302 Found\r\n\r\n", None, 1000, &mut Notes::default());
 /// assert_eq!(redirect, Err(Item::Skip("status")));
 /// ```
-pub fn body(response: &[u8], media: Option<&[u8]>, bytes_max: usize, notes: &mut Notes) -> Result<Body, Item> {
+pub fn body(
+    response: &[u8],
+    media: Option<&[u8]>,
+    bytes_max: usize,
+    notes: &mut Notes,
+) -> Result<Body, Item> {
     let Some((status, head, body)) = parse(response) else {
         let head = String::from_utf8_lossy(&response[..response.len().min(60)]).into_owned();
         return Err(Item::reject("bad_http", head));
@@ -76,7 +83,9 @@ pub fn body(response: &[u8], media: Option<&[u8]>, bytes_max: usize, notes: &mut
 /// The body of a page of this media type; none if that is neither HTML nor plain text.
 pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Option<Body> {
     match media {
-        "text/html" | "application/xhtml+xml" => Some(Body::Html { bytes: bytes.into_owned(), charset }),
+        "text/html" | "application/xhtml+xml" => {
+            Some(Body::Html { bytes: bytes.into_owned(), charset })
+        }
         "text/plain" => Some(Body::Plain { bytes: bytes.into_owned(), charset }),
         _ => None,
     }
@@ -88,21 +97,32 @@ fn is_page(media: &str) -> bool {
 
 fn looks_like_html(body: &[u8]) -> bool {
     let body = body.trim_ascii_start();
-    [&b"<!doctype html"[..], b"<html"].iter().any(|s| body.get(..s.len()).is_some_and(|b| b.eq_ignore_ascii_case(s)))
+    [&b"<!doctype html"[..], b"<html"]
+        .iter()
+        .any(|s| body.get(..s.len()).is_some_and(|b| b.eq_ignore_ascii_case(s)))
 }
 
 /// The status, the header fields and the body of a response.
 fn parse(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let line_end = memchr::memchr(b'\n', response).map_or(response.len(), |end| end + 1);
     let (line, rest) = response.split_at(line_end);
-    let mut words = line.strip_prefix(b"HTTP/")?.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
-    let status = std::str::from_utf8(words.nth(1)?).ok()?.parse().ok().filter(|status| (100..1000).contains(status))?;
+    let mut words = line
+        .strip_prefix(b"HTTP/")?
+        .split(|b| b.is_ascii_whitespace())
+        .filter(|word| !word.is_empty());
+    let status = std::str::from_utf8(words.nth(1)?)
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|status| (100..1000).contains(status))?;
     let (head, body) = rest.split_at(headers::length(rest).unwrap_or(rest.len()));
     Some((status, head, body))
 }
 
 fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], notes: &mut Notes) -> Cow<'a, [u8]> {
-    let chunked = headers.text("Transfer-Encoding").is_some_and(|t| t.to_ascii_lowercase().contains("chunked"));
+    let chunked = headers
+        .text("Transfer-Encoding")
+        .is_some_and(|t| t.to_ascii_lowercase().contains("chunked"));
     if !chunked || body.is_empty() {
         return body.into();
     }
@@ -149,7 +169,8 @@ fn decoded<'a>(
     notes: &mut Notes,
 ) -> Result<Cow<'a, [u8]>, Item> {
     let names = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
-    let names: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> =
+        names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > ENCODINGS_MAX {
         return Err(Item::reject("bad_http", format!("{} content encodings", names.len())));
     }
@@ -157,8 +178,11 @@ fn decoded<'a>(
         let bytes = body.as_ref();
         let found = match name {
             _ if bytes.is_empty() => continue,
-            "gzip" | "x-gzip" => bounded(bytes, flate2::bufread::MultiGzDecoder::new(bytes), bytes_max)?,
-            "deflate" => match bounded(bytes, flate2::bufread::ZlibDecoder::new(bytes), bytes_max)? {
+            "gzip" | "x-gzip" => {
+                bounded(bytes, flate2::bufread::MultiGzDecoder::new(bytes), bytes_max)?
+            }
+            "deflate" => match bounded(bytes, flate2::bufread::ZlibDecoder::new(bytes), bytes_max)?
+            {
                 None => bounded(bytes, flate2::bufread::DeflateDecoder::new(bytes), bytes_max)?,
                 found => found,
             },
@@ -194,7 +218,10 @@ fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Result<Optio
         match decoder.fill_buf() {
             Ok([]) => return Ok(Some(all)),
             Ok(more) if all.len() + more.len() > bytes_max => {
-                return Err(Item::reject("too_long", format!("the body decodes to more than {bytes_max} bytes")));
+                return Err(Item::reject(
+                    "too_long",
+                    format!("the body decodes to more than {bytes_max} bytes"),
+                ));
             }
             Ok(more) => {
                 all.extend_from_slice(more);
@@ -250,7 +277,10 @@ mod tests {
             assert_eq!(of(&response(status, HTML, b"x")).0, want, "{status}");
         }
         for bad in ["", "HTTP/1.1", "HTTP/1.1 OK", "HTTP/1.1 20", "ICY 200 OK\r\n\r\n", "<html>"] {
-            assert!(matches!(of(bad.as_bytes()).0, Err(Item::Reject { reason: "bad_http", .. })), "{bad}");
+            assert!(
+                matches!(of(bad.as_bytes()).0, Err(Item::Reject { reason: "bad_http", .. })),
+                "{bad}"
+            );
         }
     }
 
@@ -290,14 +320,20 @@ mod tests {
             ("3\r\nabc\r\n", "abc"),
             ("0\r\n\r\n", ""),
         ] {
-            assert_eq!(of(&response("200 OK", &fields, body.as_bytes())), (html(want.as_bytes()), 0), "{body:?}");
+            assert_eq!(
+                of(&response("200 OK", &fields, body.as_bytes())),
+                (html(want.as_bytes()), 0),
+                "{body:?}"
+            );
         }
     }
 
     /// A body that was decoded before it was archived is kept as it is, and counted.
     #[test]
     fn lying_headers() {
-        for fields in ["Transfer-Encoding: chunked", "Content-Encoding: gzip", "Content-Encoding: deflate"] {
+        for fields in
+            ["Transfer-Encoding: chunked", "Content-Encoding: gzip", "Content-Encoding: deflate"]
+        {
             for body in ["<p>decoded</p>", "fffffffffffffffffffff\r\nx", "-1\r\nx", "3\r\nabcdef"] {
                 let fields = format!("{HTML}{fields}\r\n");
                 assert_eq!(
@@ -308,7 +344,10 @@ mod tests {
             }
         }
         let fields = format!("{HTML}Content-Encoding: br\r\n");
-        assert_eq!(of(&response("200 OK", &fields, b"<p>decoded</p>")), (html(b"<p>decoded</p>"), 1));
+        assert_eq!(
+            of(&response("200 OK", &fields, b"<p>decoded</p>")),
+            (html(b"<p>decoded</p>"), 1)
+        );
     }
 
     /// Every encoding is undone, several of them in turn, and a body that was cut off as far as it
@@ -338,9 +377,11 @@ mod tests {
             assert_eq!(of(&response("200 OK", &fields, &body)), (html(want), 0), "{name}");
         }
         let cut = gzip(text);
-        let (Ok(Body::Html { bytes, .. }), 0) =
-            of(&response("200 OK", &format!("{HTML}Content-Encoding: gzip\r\n"), &cut[..cut.len() - 9]))
-        else {
+        let (Ok(Body::Html { bytes, .. }), 0) = of(&response(
+            "200 OK",
+            &format!("{HTML}Content-Encoding: gzip\r\n"),
+            &cut[..cut.len() - 9],
+        )) else {
             panic!()
         };
         assert!(!bytes.is_empty() && text.starts_with(&bytes));
@@ -358,7 +399,10 @@ mod tests {
         assert_eq!(reason(&fields, &gzip(&[0; 10_000_000])), "too_long");
         assert_eq!(reason(&fields, &gzip(&[b'x'; 1001])), "too_long");
         assert_eq!(of(&response("200 OK", &fields, &gzip(&[b'x'; 1000]))).0, html(&[b'x'; 1000]));
-        assert_eq!(reason(&format!("{HTML}Content-Encoding: {}\r\n", "gzip,".repeat(5)), b"x"), "bad_http");
+        assert_eq!(
+            reason(&format!("{HTML}Content-Encoding: {}\r\n", "gzip,".repeat(5)), b"x"),
+            "bad_http"
+        );
     }
 
     proptest! {

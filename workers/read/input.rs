@@ -87,7 +87,9 @@ impl Input {
         if (base..=base + self.filled as u64).contains(&position) {
             self.at = (position - base) as usize;
         } else {
-            self.file.seek(SeekFrom::Start(position)).map_err(|e| Error::io("seek in", &self.path, e))?;
+            self.file
+                .seek(SeekFrom::Start(position))
+                .map_err(|e| Error::io("seek in", &self.path, e))?;
             (self.at, self.filled) = (0, 0);
         }
         self.position = position;
@@ -107,7 +109,10 @@ impl Input {
         loop {
             match self.file.read(&mut self.buffer[self.filled..self.filled + room]) {
                 Ok(0) => {
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while being read"));
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "it became shorter while being read",
+                    ));
                 }
                 Ok(n) => {
                     self.filled += n;
@@ -129,7 +134,10 @@ pub fn open_file(path: &Path, bytes_min: u64) -> Result<(File, u64)> {
     let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
     let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
     if size < bytes_min {
-        return Err(Error::new(Kind::Io, format!("{} became shorter after it was planned", path.display())));
+        return Err(Error::new(
+            Kind::Io,
+            format!("{} became shorter after it was planned", path.display()),
+        ));
     }
     Ok((file, size))
 }

@@ -33,9 +33,15 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
     let mut parser = serde_json::Deserializer::from_str(text);
     match (&mut object).deserialize(&mut parser).and_then(|()| parser.end()) {
         Ok(()) => {
-            let values = object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect();
+            let values =
+                object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect();
             match Row::new(values, wanted).item(place, note) {
-                Item::Reject { reason: reason @ ("no_url" | "no_key" | "no_text"), detail, url, .. } => {
+                Item::Reject {
+                    reason: reason @ ("no_url" | "no_key" | "no_text"),
+                    detail,
+                    url,
+                    ..
+                } => {
                     let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
                     url.iter().fold(rejected, |rejected, url| rejected.about(url))
                 }
@@ -56,7 +62,8 @@ const PRINTED: &str = "an object over several lines; one object a line is wanted
 
 /// The names of the fields that a line has: one of them may be what the job means.
 fn fields_of(text: &str) -> String {
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(text).unwrap_or_default();
     let names: Vec<&str> = object.keys().map(String::as_str).collect();
     format!("it has {}", if names.is_empty() { "nothing".into() } else { names.join(", ") })
 }
@@ -175,7 +182,9 @@ impl Visitor<'_> for Key<'_, '_, '_> {
         let Object { wanted, path, .. } = self.0;
         let mut member = Member { place: None, is_path: false };
         for (place, name) in wanted.names.iter().enumerate() {
-            let Some(rest) = name.path.strip_prefix(path.as_str()).and_then(|rest| rest.strip_prefix(key)) else {
+            let Some(rest) =
+                name.path.strip_prefix(path.as_str()).and_then(|rest| rest.strip_prefix(key))
+            else {
                 continue;
             };
             if rest.is_empty() {
@@ -284,7 +293,10 @@ mod tests {
     /// text and html counts.
     #[test]
     fn fields() {
-        assert_eq!(outcome(r#"{"x":[1,{"url":"no"}],"text":"tt","url":"http://a","y":null}"#), "http://a text 2");
+        assert_eq!(
+            outcome(r#"{"x":[1,{"url":"no"}],"text":"tt","url":"http://a","y":null}"#),
+            "http://a text 2"
+        );
         assert_eq!(outcome(r#"{"url":"a","html":"<p>","text":null}"#), "a html 3");
         assert_eq!(outcome(r#"{"url":"a","html":"<p>","text":"t"}"#), "a text 1");
         assert_eq!(outcome(r#"{"url":"a","text":""}"#), "a text 0");
@@ -335,7 +347,11 @@ mod tests {
                 "",
             ),
             (r#"{"metadata":{"url":"http://b/"},"url":null,"text":"t"}"#, "!no_url", ""),
-            (r#"{"url":"http://a/","text":null,"html":"<p>","content":"other"}"#, "http://a/ html 3", ""),
+            (
+                r#"{"url":"http://a/","text":null,"html":"<p>","content":"other"}"#,
+                "http://a/ html 3",
+                "",
+            ),
             (r#"{"metadata":"none","text":"t"}"#, "!no_url", ""),
         ] {
             let mut notes = Vec::new();
@@ -365,7 +381,12 @@ mod tests {
     #[test]
     fn keys() {
         let of = |key: &PageKey, line: &str| {
-            word(&super::item(line.as_bytes(), 40, &Wanted::new(&Fields::default(), key, &"ab".repeat(32)), |_| ()))
+            word(&super::item(
+                line.as_bytes(),
+                40,
+                &Wanted::new(&Fields::default(), key, &"ab".repeat(32)),
+                |_| (),
+            ))
         };
         let row = format!("{}/40 text 1", "ab".repeat(16));
         assert_eq!(of(&PageKey::Row, r#"{"text":"t"}"#), row);
@@ -396,7 +417,11 @@ mod tests {
             let line = format!("{{\"url\":\"a\",\"text\":\"\",\"date\":{date}}}");
             let Item::Record(record) = item(line.as_bytes(), &Fields::default()) else { panic!() };
             assert_eq!((record.date, record.body), (want, Body::Text(String::new())), "{line}");
-            assert_eq!(record.bad_date, want.is_none() && !["null", "\" \""].contains(&date), "{line}");
+            assert_eq!(
+                record.bad_date,
+                want.is_none() && !["null", "\" \""].contains(&date),
+                "{line}"
+            );
         }
     }
 
@@ -408,7 +433,10 @@ mod tests {
             Item::Reject { reason, detail, .. } => format!("{reason}: {detail}"),
             item => panic!("{item:?}"),
         };
-        assert_eq!(detail(r#"{"text":"t","id":7,"metadata":{}}"#), "no_url: no `url`; it has id, metadata, text");
+        assert_eq!(
+            detail(r#"{"text":"t","id":7,"metadata":{}}"#),
+            "no_url: no `url`; it has id, metadata, text"
+        );
         assert_eq!(detail(r#"{"url":"a","body":"t"}"#), "no_text: a; it has body, url");
         assert!(detail(r#"[{"url":"a","text":"t"}]"#).starts_with("bad_json: a JSON array; "));
         assert!(detail("[").contains("jq -c '.[]'") && detail("{").contains("jq -c ."));
@@ -417,7 +445,11 @@ mod tests {
     /// Each kind of bad line is rejected under its own reason.
     #[test]
     fn bad_lines() {
-        let deep = format!(r#"{{"url":"a","text":"","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!(
+            r#"{{"url":"a","text":"","x":{}{}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
         for (line, reason) in [
             ("", "bad_json"),
             ("[]", "bad_json"),
@@ -443,7 +475,10 @@ mod tests {
             assert_eq!(outcome(line), format!("!{reason}"), "{}", &line[..line.len().min(80)]);
         }
         assert_eq!(word(&item(b"{\"url\":\"\xff\"}", &Fields::default())), "!bad_utf8");
-        assert_eq!(outcome(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))), "!long_url");
+        assert_eq!(
+            outcome(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))),
+            "!long_url"
+        );
     }
 
     proptest! {

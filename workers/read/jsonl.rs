@@ -55,7 +55,14 @@ impl Jsonl {
             skip_line(&mut source, Some(split.end))?;
         }
         let (options, wanted) = (options.clone(), options.wanted());
-        Ok(Jsonl { source, options, wanted, notes: Notes::default(), start: split.start, end: split.end })
+        Ok(Jsonl {
+            source,
+            options,
+            wanted,
+            notes: Notes::default(),
+            start: split.start,
+            end: split.end,
+        })
     }
 
     /// Whether the next line belongs to another split.
@@ -71,7 +78,11 @@ impl Jsonl {
             let length = window.len();
             if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
                 let line = seen + end;
-                return Ok(if line > line_bytes_max { LineEnd::Long } else { LineEnd::Whole(line + 1) });
+                return Ok(if line > line_bytes_max {
+                    LineEnd::Long
+                } else {
+                    LineEnd::Whole(line + 1)
+                });
             }
             if length > line_bytes_max {
                 return Ok(LineEnd::Long);
@@ -111,14 +122,16 @@ impl Reader for Jsonl {
                 LineEnd::Long => {
                     let is_array = self.source.window().trim_ascii_start().starts_with(b"[");
                     let what = if is_array { format!(": {}", json::ARRAY) } else { String::new() };
-                    let detail = format!("more than {} bytes{what}", self.options.limits.line_bytes_max);
+                    let detail =
+                        format!("more than {} bytes{what}", self.options.limits.line_bytes_max);
                     skip_line(&mut self.source, None)?;
                     return Ok(Some(Entry::at(offset, Item::reject("long_line", detail))));
                 }
                 LineEnd::Whole(bytes) => {
                     let line = self.source.window()[..bytes].trim_ascii();
-                    let item =
-                        (!line.is_empty()).then(|| json::item(line, offset, &self.wanted, |word| self.notes.add(word)));
+                    let item = (!line.is_empty()).then(|| {
+                        json::item(line, offset, &self.wanted, |word| self.notes.add(word))
+                    });
                     match &item {
                         Some(item) if item.is_sound() => self.source.consume_sound(bytes),
                         _ => self.source.consume(bytes),
@@ -195,8 +208,12 @@ mod tests {
     #[test]
     fn line_ends() {
         let want = ["a text 1", "b text 2"];
-        for (start, end, last) in [("", "\n", "\n"), ("\u{feff}", "\r\n", ""), ("\n \n", "\n\n\r\n", "\n\n")] {
-            let file = format!("{start}{{\"url\":\"a\",\"text\":\"1\"}}{end}{{\"url\":\"b\",\"text\":\"22\"}}{last}");
+        for (start, end, last) in
+            [("", "\n", "\n"), ("\u{feff}", "\r\n", ""), ("\n \n", "\n\n\r\n", "\n\n")]
+        {
+            let file = format!(
+                "{start}{{\"url\":\"a\",\"text\":\"1\"}}{end}{{\"url\":\"b\",\"text\":\"22\"}}{last}"
+            );
             assert_eq!(lines(file.as_bytes(), 100), want);
             assert_eq!(lines(&gzip(file.as_bytes()), 100), want);
         }
@@ -220,13 +237,15 @@ mod tests {
     fn members() {
         let mut random = Random(1);
         let line = |n: usize, random: &mut Random| {
-            let text: String = (0..400).map(|_| char::from(b'a' + random.below(26) as u8)).collect();
+            let text: String =
+                (0..400).map(|_| char::from(b'a' + random.below(26) as u8)).collect();
             format!("{{\"url\":\"{n}\",\"text\":\"{text}\"}}\n")
         };
         let text: String = (0..20).map(|n| line(n, &mut random)).collect();
         let torn: Vec<u8> = text.as_bytes().chunks(333).flat_map(gzip).collect();
         assert_eq!(lines(&torn, 1000), lines(text.as_bytes(), 1000));
-        let mut members: Vec<Vec<u8>> = text.split_inclusive('\n').map(|line| gzip(line.as_bytes())).collect();
+        let mut members: Vec<Vec<u8>> =
+            text.split_inclusive('\n').map(|line| gzip(line.as_bytes())).collect();
         members[7][100] ^= 1;
         members[11].truncate(100);
         members[15].extend_from_slice(b"junk");
@@ -257,7 +276,9 @@ mod tests {
         let text = "The page that you look for is not here. ".repeat(100);
         let lines = |count: usize, field: &str| -> Vec<u8> {
             (0..count)
-                .flat_map(|n| format!("{{\"url\":\"http://a/{n}\",\"{field}\":\"{text}\"}}\n").into_bytes())
+                .flat_map(|n| {
+                    format!("{{\"url\":\"http://a/{n}\",\"{field}\":\"{text}\"}}\n").into_bytes()
+                })
                 .collect()
         };
         let good = gzip(&lines(2000, "text"));

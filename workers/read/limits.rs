@@ -22,6 +22,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { record_bytes_max: 16 << 20, line_bytes_max: 64 << 20, ratio_max: 256, ratio_bytes_min: 64 << 20 }
+        Limits {
+            record_bytes_max: 16 << 20,
+            line_bytes_max: 64 << 20,
+            ratio_max: 256,
+            ratio_bytes_min: 64 << 20,
+        }
     }
 }

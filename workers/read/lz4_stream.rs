@@ -100,7 +100,9 @@ impl Lz4Stream {
         if input.take(bytes as u64).read_to_end(&mut self.packed)? < bytes {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        if frame.has_block_checksums && xxh32(&self.packed, 0) != u32::from_le_bytes(exactly(input)?) {
+        if frame.has_block_checksums
+            && xxh32(&self.packed, 0) != u32::from_le_bytes(exactly(input)?)
+        {
             return Err(damaged("the checksum of a block is wrong"));
         }
         if self.block.len() < frame.block_bytes_max {

@@ -61,7 +61,8 @@ pub enum End {
 
 impl End {
     fn of(error: &io::Error) -> End {
-        let reason = if error.kind() == io::ErrorKind::UnexpectedEof { "truncated" } else { "bad_member" };
+        let reason =
+            if error.kind() == io::ErrorKind::UnexpectedEof { "truncated" } else { "bad_member" };
         End::Damage { reason, detail: error.to_string() }
     }
 }
@@ -96,9 +97,15 @@ impl Members {
     }
 
     /// The members of `input`, which starts at one of them.
-    pub fn by(codec: Codec, input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Members> {
+    pub fn by(
+        codec: Codec,
+        input: Input,
+        whole_bytes_max: usize,
+        limits: &Limits,
+    ) -> Result<Members> {
         let start = input.position();
-        let decoder = Decoder::new(codec, whole_bytes_max).map_err(|error| Error::io("decode", input.path(), error))?;
+        let decoder = Decoder::new(codec, whole_bytes_max)
+            .map_err(|error| Error::io("decode", input.path(), error))?;
         Ok(Members {
             input,
             decoder,
@@ -171,7 +178,10 @@ impl Members {
             return Ok(Some(End::File));
         }
         if found != self.codec() {
-            return Ok(Some(End::Damage { reason: "junk", detail: format!("no member at byte {at}") }));
+            return Ok(Some(End::Damage {
+                reason: "junk",
+                detail: format!("no member at byte {at}"),
+            }));
         }
         let (used, grown) = (self.used_bytes(), self.decoded_bytes - self.uncounted_bytes);
         if let Some(member) = self.decoder.decode_whole(&mut self.input)? {
@@ -244,7 +254,8 @@ impl Members {
 
     /// Notes that `bytes` of what was decoded are a sound record.
     pub fn sound(&mut self, bytes: u64) {
-        self.uncounted_bytes = (self.uncounted_bytes + bytes - bytes.div_ceil(SOUND_SHARE)).min(self.decoded_bytes);
+        self.uncounted_bytes =
+            (self.uncounted_bytes + bytes - bytes.div_ceil(SOUND_SHARE)).min(self.decoded_bytes);
     }
 
     fn is_bomb(&self) -> bool {
@@ -329,7 +340,9 @@ impl Members {
             };
             let last = bytes.len() - 3;
             let found = memchr::memchr_iter(first, &bytes[..last]).find(|&at| match codec {
-                Codec::Gzip => bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & RESERVED == 0,
+                Codec::Gzip => {
+                    bytes[at + 1] == 0x8b && bytes[at + 2] == 8 && bytes[at + 3] & RESERVED == 0
+                }
                 _ => Codec::of(&bytes[at..]) == codec,
             });
             self.input.consume(found.unwrap_or(last));

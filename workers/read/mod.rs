@@ -91,7 +91,8 @@ impl Options {
             PageKey::Row => Vec::new(),
             PageKey::Field(name) => vec![name],
         };
-        let mut names: Vec<&String> = key.into_iter().chain([text, html, date, deleted, op]).collect();
+        let mut names: Vec<&String> =
+            key.into_iter().chain([text, html, date, deleted, op]).collect();
         if names.iter().any(|name| name.is_empty()) {
             return Err("fields: one of them has no name".into());
         }
@@ -252,7 +253,9 @@ pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
 fn reader(mut source: Source, split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     let limits = options.limits.clone();
     match format(&mut source)? {
-        Format::Parquet if source.codec() == Codec::Plain => Ok(Box::new(parquet::Parquet::open(split, options)?)),
+        Format::Parquet if source.codec() == Codec::Plain => {
+            Ok(Box::new(parquet::Parquet::open(split, options)?))
+        }
         Format::Parquet => Err(packed(&split.path)),
         Format::Warc if split.start > 0 => {
             let source = Source::open(&split.path, split.start, split.end, &limits)?;
@@ -294,7 +297,10 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
     match open(split, options) {
         Err(error) if error.kind() == Kind::Data => {
             let entry = Entry::at(0, Item::reject(BAD_FILE, error.to_string()));
-            Ok(Box::new(Refused { bytes: split.end - split.start, entry: (split.start == 0).then_some(entry) }))
+            Ok(Box::new(Refused {
+                bytes: split.end - split.start,
+                entry: (split.start == 0).then_some(entry),
+            }))
         }
         opened => opened,
     }
@@ -314,9 +320,9 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     };
     let shares = size.div_ceil(split_bytes.max(1)).max(1);
     let mut ends = match format {
-        Some(Format::Jsonl | Format::Parquet | Format::Wacz) => {
-            (1..shares).map(|share| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64).collect()
-        }
+        Some(Format::Jsonl | Format::Parquet | Format::Wacz) => (1..shares)
+            .map(|share| (u128::from(size) * u128::from(share) / u128::from(shares)) as u64)
+            .collect(),
         Some(Format::Warc) if shares > 1 => cuts::cuts::<warc::Warc>(path, size, split_bytes)?,
         _ => Vec::new(),
     };
@@ -356,7 +362,9 @@ pub fn has_rows(path: &Path) -> Result<bool> {
 fn format(source: &mut Source) -> Result<Format> {
     match recognised(source)? {
         Recognised::Crawl(format) => Ok(format),
-        Recognised::Companion(companion) => Err(Error::new(Kind::Data, companion.line(source.path()))),
+        Recognised::Companion(companion) => {
+            Err(Error::new(Kind::Data, companion.line(source.path())))
+        }
         Recognised::Unknown => Err(unknown(source.path())),
     }
 }
@@ -367,7 +375,8 @@ fn unknown(path: &Path) -> Error {
 }
 
 fn packed(path: &Path) -> Error {
-    let why = "is Parquet inside gzip, zstd or lz4, which can only be read from its end: unpack it first";
+    let why =
+        "is Parquet inside gzip, zstd or lz4, which can only be read from its end: unpack it first";
     Error::new(Kind::Data, format!("{} {why}", path.display()))
 }
 
@@ -383,7 +392,10 @@ mod tests {
         let page = page("http://a/", b"x");
         for name in ["x.warc.gz", "x.jsonl", "x"] {
             assert_eq!(words(&read_all(name, &page, &Options::default()).0), ["http://a/ html 1"]);
-            assert_eq!(words(&read_all(name, &gzip(&page), &Options::default()).0), ["http://a/ html 1"]);
+            assert_eq!(
+                words(&read_all(name, &gzip(&page), &Options::default()).0),
+                ["http://a/ html 1"]
+            );
         }
         for name in ["x.warc", "X.WET.GZ", "x.arc.zst"] {
             assert_eq!(words(&read_all(name, b"\x01\x02", &Options::default()).0), ["!junk"]);
@@ -397,15 +409,20 @@ mod tests {
     /// decoded stream. It begins a member if nothing of the member stands before it.
     #[test]
     fn positions() {
-        let pages: Vec<Vec<u8>> = (1..9).map(|n| page("http://a/", &b"x".repeat(n * 1000))).collect();
+        let pages: Vec<Vec<u8>> =
+            (1..9).map(|n| page("http://a/", &b"x".repeat(n * 1000))).collect();
         let starts: Vec<u64> = (0..8).map(|n| pages[..n].concat().len() as u64).collect();
         let members: Vec<u8> = pages.iter().flat_map(|page| gzip(page)).collect();
         let pairs: Vec<u8> = pages.chunks(2).flat_map(|pair| gzip(&pair.concat())).collect();
-        for (bytes, begin) in [(pages.concat(), 0), (gzip(&pages.concat()), 1), (pairs, 4), (members, 8)] {
+        for (bytes, begin) in
+            [(pages.concat(), 0), (gzip(&pages.concat()), 1), (pairs, 4), (members, 8)]
+        {
             let (entries, _) = read_all("x", &bytes, &Options::default());
             assert_eq!(entries.iter().map(|entry| entry.position).collect::<Vec<_>>(), starts);
             assert_eq!(entries.iter().filter(|entry| entry.member.is_some()).count(), begin);
-            let begun = |entry: &&Entry| entry.member.is_some_and(|at| bytes[at as usize..].starts_with(b"\x1f\x8b"));
+            let begun = |entry: &&Entry| {
+                entry.member.is_some_and(|at| bytes[at as usize..].starts_with(b"\x1f\x8b"))
+            };
             assert_eq!(entries.iter().filter(begun).count(), begin);
         }
     }
@@ -438,7 +455,10 @@ mod tests {
         for bytes in [gzip(&lines), gzip(&page("http://a/", &lines)), page("http://a/", &lines)] {
             let file = Temporary::new("x", &bytes);
             let size = bytes.len() as u64;
-            assert_eq!(splits(&file.0, size, 10).unwrap(), [Split { path: file.0.clone(), start: 0, end: size }]);
+            assert_eq!(
+                splits(&file.0, size, 10).unwrap(),
+                [Split { path: file.0.clone(), start: 0, end: size }]
+            );
         }
     }
 

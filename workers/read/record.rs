@@ -80,8 +80,11 @@ pub struct Heading {
 impl Heading {
     /// The head of the record with this header and body.
     pub fn of(header: &[u8], body: &[u8]) -> Heading {
-        let http =
-            if body.starts_with(b"HTTP/") { headers::length(&body[..body.len().min(HTTP_BYTES_MAX)]) } else { None };
+        let http = if body.starts_with(b"HTTP/") {
+            headers::length(&body[..body.len().min(HTTP_BYTES_MAX)])
+        } else {
+            None
+        };
         Heading { bytes: [header, &body[..http.unwrap_or(0)]].concat(), header: header.len() }
     }
 
@@ -189,7 +192,9 @@ impl Item {
     /// The same; a reject stands for so many records.
     pub fn of_records(self, records: u64) -> Item {
         match self {
-            Item::Reject { reason, detail, url, .. } => Item::Reject { reason, detail, url, records },
+            Item::Reject { reason, detail, url, .. } => {
+                Item::Reject { reason, detail, url, records }
+            }
             other => other,
         }
     }
@@ -289,7 +294,10 @@ mod tests {
     fn urls_have_bounds() {
         assert_eq!(url(b" \t"), Err(Item::reject("no_url", "")));
         assert!(url(&[b'a'; URL_BYTES_MAX]).is_ok());
-        assert!(matches!(url(&[b'a'; URL_BYTES_MAX + 1]), Err(Item::Reject { reason: "long_url", .. })));
+        assert!(matches!(
+            url(&[b'a'; URL_BYTES_MAX + 1]),
+            Err(Item::Reject { reason: "long_url", .. })
+        ));
     }
 
     /// A detail keeps to its limit and is never cut inside a character.

@@ -33,7 +33,8 @@ impl Redirect {
     /// ```
     pub fn of(head: &Heading) -> Option<Redirect> {
         let location = http::location(head.http())?;
-        let visit = if Warc::starts(head.header()) { of_warc(head) } else { arc::visit(head.header()) }?;
+        let visit =
+            if Warc::starts(head.header()) { of_warc(head) } else { arc::visit(head.header()) }?;
         let target: String = Url::parse(&visit.url).ok()?.join(&location).ok()?.into();
         http::is_web(&target).then_some(Redirect { visit, target })
     }
@@ -102,7 +103,8 @@ mod tests {
     #[test]
     fn of_arc() {
         let body = response("302 Found", "Location: /d\r\n", b"");
-        let line = format!("http://a.example/b c 192.0.2.1 20200101000000 text/html {}\n", body.len());
+        let line =
+            format!("http://a.example/b c 192.0.2.1 20200101000000 text/html {}\n", body.len());
         let found = redirects(&[line.as_bytes(), &body, b"\n"].concat());
         assert_eq!(found, ["http://a.example/b c http://a.example/d"]);
     }
@@ -111,13 +113,15 @@ mod tests {
     /// seen, either.
     #[test]
     fn heads_come_through() {
-        let record = warc("response", "http://a.example/", "", &response("302", "Location: /d\r\n", b""));
+        let record =
+            warc("response", "http://a.example/", "", &response("302", "Location: /d\r\n", b""));
         let want = ["http://a.example/ http://a.example/d"];
         let (wacz, _) = zip(&[("archive/a.warc", &record), ("archive/b.warc", &record)]);
         assert_eq!(redirects(&wacz), [want[0]; 2]);
         let file = Temporary::new("x", &record);
         let split = file.split();
-        let mut sample = first_records::open(&split, &Options::default(), open, 1, split.end).unwrap();
+        let mut sample =
+            first_records::open(&split, &Options::default(), open, 1, split.end).unwrap();
         assert_eq!(of_reader(&mut *sample), want);
     }
 }

@@ -75,7 +75,9 @@ impl<'a> Row<'a> {
         let (value, _) = self.take(Use::Date);
         let date = match &value {
             Value::Integer(count) => date::since_1970(*count),
-            Value::Float(count) if count.abs() < i64::MAX as f64 => date::since_1970(count.floor() as i64),
+            Value::Float(count) if count.abs() < i64::MAX as f64 => {
+                date::since_1970(count.floor() as i64)
+            }
             Value::Seconds(seconds) => date::seconds(*seconds),
             Value::Text(text) => date::parse(text),
             _ => None,
@@ -90,7 +92,9 @@ impl<'a> Row<'a> {
             None
         });
         match self.body() {
-            Ok(Some(body)) => Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body }),
+            Ok(Some(body)) => {
+                Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
+            }
             Ok(None) => Err(Item::reject("no_text", &*url).about(&url)),
             Err(item) => Err(item.about(&url)),
         }
@@ -119,9 +123,10 @@ impl<'a> Row<'a> {
         // A charset that the page names is that of its former bytes, not of this text.
         match self.take(Use::Html) {
             (Value::Null, _) => Ok(None),
-            (Value::Text(html), _) => {
-                Ok(Some(Body::Html { bytes: html.into_owned().into_bytes(), charset: Some("utf-8".into()) }))
-            }
+            (Value::Text(html), _) => Ok(Some(Body::Html {
+                bytes: html.into_owned().into_bytes(),
+                charset: Some("utf-8".into()),
+            })),
             (_, name) => Err(bad_field(name)),
         }
     }
@@ -141,7 +146,9 @@ impl<'a> Row<'a> {
             match self.take(Use::Key(n)) {
                 (Value::Text(text), _) if !text.trim().is_empty() => whole.push_str(&text),
                 (Value::Integer(number), _) => whole.push_str(&number.to_string()),
-                (Value::Null | Value::Text(_), name) => return Err(Item::reject(missing, format!("no `{name}`"))),
+                (Value::Null | Value::Text(_), name) => {
+                    return Err(Item::reject(missing, format!("no `{name}`")));
+                }
                 (_, name) => return Err(bad_field(name)),
             }
         }

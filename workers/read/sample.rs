@@ -70,7 +70,9 @@ fn names_of_lines(path: &Path, size: u64) -> Result<Vec<String>> {
 fn add(names: &mut Vec<String>, path: String, value: &Value, levels: usize) {
     match value {
         Value::Object(object) if levels < LEVELS_MAX => {
-            object.iter().for_each(|(name, value)| add(names, format!("{path}.{name}"), value, levels + 1));
+            object
+                .iter()
+                .for_each(|(name, value)| add(names, format!("{path}.{name}"), value, levels + 1));
         }
         _ if names.len() < NAMES_MAX && !names.contains(&path) => names.push(path),
         _ => {}

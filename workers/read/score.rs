@@ -25,7 +25,9 @@ pub fn read(value: &Value<'_>) -> Result<Option<i64>, NoScore> {
     match value {
         Value::Null => Ok(None),
         Value::Text(text) if text.trim().is_empty() => Ok(None),
-        Value::Integer(number) if (-SCORE_MAX..=SCORE_MAX).contains(number) => Ok(Some(number * ONE)),
+        Value::Integer(number) if (-SCORE_MAX..=SCORE_MAX).contains(number) => {
+            Ok(Some(number * ONE))
+        }
         Value::Float(number) => fixed(*number).map(Some).ok_or(NoScore),
         Value::Text(text) => text.trim().parse().ok().and_then(fixed).map(Some).ok_or(NoScore),
         _ => Err(NoScore),

@@ -52,8 +52,15 @@ impl Source {
 
     /// The bytes of `path` from its member at `start` on, compressed by `codec`. Its first decoded
     /// byte has the offset 0.
-    pub fn open_member(path: &Path, start: u64, end: u64, codec: Codec, limits: &Limits) -> Result<Source> {
-        let mut members = Members::by(codec, Input::open(path, start, end)?, MEMBER_BYTES_MAX, limits)?;
+    pub fn open_member(
+        path: &Path,
+        start: u64,
+        end: u64,
+        codec: Codec,
+        limits: &Limits,
+    ) -> Result<Source> {
+        let mut members =
+            Members::by(codec, Input::open(path, start, end)?, MEMBER_BYTES_MAX, limits)?;
         let end = members.next()?;
         Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset: 0, end, moved_bytes: 0 })
     }
@@ -87,7 +94,8 @@ impl Source {
 
     /// Bytes of the file used so far, counted from `start`.
     pub fn consumed_bytes(&self) -> u64 {
-        self.members.used_bytes() - if self.codec() == Codec::Plain { self.window().len() as u64 } else { 0 }
+        self.members.used_bytes()
+            - if self.codec() == Codec::Plain { self.window().len() as u64 } else { 0 }
     }
 
     /// Where the current member starts, in bytes of the file.

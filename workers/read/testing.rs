@@ -104,15 +104,19 @@ pub fn zip(files: &[(&str, &[u8])]) -> (Vec<u8>, usize) {
         let [size, check] = [content.len() as u32, rawzip::crc32(content)].map(u32::to_le_bytes);
         let length = (name.len() as u16).to_le_bytes();
         // Version, flags, method, time and date; then what both headers have.
-        let shared = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &check, &size, &size, &length, &[0; 2]].concat();
+        let shared =
+            [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &check, &size, &size, &length, &[0; 2]].concat();
         let at = (bytes.len() as u32).to_le_bytes();
-        directory.extend([b"PK\x01\x02\x14\x00", &shared[..], &[0; 10], &at, name.as_bytes()].concat());
+        directory
+            .extend([b"PK\x01\x02\x14\x00", &shared[..], &[0; 10], &at, name.as_bytes()].concat());
         bytes.extend([b"PK\x03\x04", &shared[..], name.as_bytes(), content].concat());
     }
     let count = (files.len() as u16).to_le_bytes();
     let [size, at] = [directory.len() as u32, bytes.len() as u32].map(u32::to_le_bytes);
     let start = bytes.len();
-    bytes.extend([&directory[..], b"PK\x05\x06", &[0; 4], &count, &count, &size, &at, &[0; 2]].concat());
+    bytes.extend(
+        [&directory[..], b"PK\x05\x06", &[0; 4], &count, &count, &size, &at, &[0; 2]].concat(),
+    );
     (bytes, start)
 }
 

@@ -118,7 +118,12 @@ impl Open {
             offset += self.archive.start;
             member = Some(self.archive.start + position);
         }
-        Ok(Entry { offset, position: self.archive.number << POSITION_BITS | position, member, item })
+        Ok(Entry {
+            offset,
+            position: self.archive.number << POSITION_BITS | position,
+            member,
+            item,
+        })
     }
 }
 
@@ -141,7 +146,9 @@ impl Reader for Wacz {
 
     fn consumed_bytes(&self) -> u64 {
         match &self.open {
-            Some(open) => (open.archive.start + open.frames.consumed_bytes() - self.start).min(self.bytes),
+            Some(open) => {
+                (open.archive.start + open.frames.consumed_bytes() - self.start).min(self.bytes)
+            }
             None if self.archives.is_empty() => self.bytes,
             None => 0,
         }
@@ -176,11 +183,14 @@ fn archives(path: &Path, size: u64) -> Result<Vec<Archive>> {
     let damaged = |error: rawzip::Error| {
         let why = format!("is a damaged WACZ: {error}");
         match error.into_kind() {
-            ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => Error::io("read", path, error),
+            ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                Error::io("read", path, error)
+            }
             _ => refused(path, why),
         }
     };
-    let zip = ZipLocator::new().locate_in_file(file, &mut buffer).map_err(|(_, error)| damaged(error))?;
+    let zip =
+        ZipLocator::new().locate_in_file(file, &mut buffer).map_err(|(_, error)| damaged(error))?;
     let directory = zip.directory_offset();
     let mut archives = Vec::new();
     let mut entries = zip.entries(&mut buffer);
@@ -190,7 +200,9 @@ fn archives(path: &Path, size: u64) -> Result<Vec<Archive>> {
         if !name.starts_with(FOLDER) || entry.is_dir() {
             continue;
         }
-        let unfit = |why: &str| refused(path, format!("is a WACZ whose {} {why}", String::from_utf8_lossy(name)));
+        let unfit = |why: &str| {
+            refused(path, format!("is a WACZ whose {} {why}", String::from_utf8_lossy(name)))
+        };
         if entry.flags().is_encrypted() {
             return Err(unfit("is encrypted"));
         }
@@ -200,18 +212,25 @@ fn archives(path: &Path, size: u64) -> Result<Vec<Archive>> {
         if archives.len() == ARCHIVES_MAX {
             return Err(unfit(&format!("is one WARC file more than {ARCHIVES_MAX}")));
         }
-        let (start, end) = zip.get_entry(entry.wayfinder()).map_err(damaged)?.compressed_data_range();
+        let (start, end) =
+            zip.get_entry(entry.wayfinder()).map_err(damaged)?.compressed_data_range();
         if end > directory {
             return Err(unfit("ends behind the files of the zip"));
         }
         archives.push(Archive { header: entry.local_header_offset(), start, end, number: 0 });
     }
     if archives.is_empty() {
-        return Err(refused(path, "is a WACZ without a WARC file in its folder `archive`".to_owned()));
+        return Err(refused(
+            path,
+            "is a WACZ without a WARC file in its folder `archive`".to_owned(),
+        ));
     }
     archives.sort_unstable();
     if archives.windows(2).any(|two| two[0].end > two[1].header) {
-        return Err(refused(path, "is a damaged WACZ: two of its files lie over one another".to_owned()));
+        return Err(refused(
+            path,
+            "is a damaged WACZ: two of its files lie over one another".to_owned(),
+        ));
     }
     (0..).zip(&mut archives).for_each(|(number, archive)| archive.number = number);
     Ok(archives)
@@ -271,7 +290,9 @@ mod tests {
         assert_eq!(words(&entries), want);
         assert!(entries.windows(2).all(|two| two[0].position < two[1].position));
         let alone = entries.iter().filter_map(|entry| entry.member);
-        let begins = |at: u64| [&b"\x1f\x8b"[..], b"WARC/"].iter().any(|head| bytes[at as usize..].starts_with(head));
+        let begins = |at: u64| {
+            [&b"\x1f\x8b"[..], b"WARC/"].iter().any(|head| bytes[at as usize..].starts_with(head))
+        };
         assert_eq!(alone.clone().filter(|at| begins(*at)).count(), 51);
         assert_eq!(alone.count(), 51);
         let file = Temporary::new("x.wacz", &bytes);
@@ -295,11 +316,15 @@ mod tests {
         let (entries, _) = read_all("x.wacz", &bytes, &Options::default());
         let found = words(&entries);
         assert!(found.iter().any(|word| word == "!bad_member" || word == "!junk"), "{found:?}");
-        assert_eq!(found.iter().filter(|word| word.contains("/b/") || word.contains("/c/")).count(), 30);
+        assert_eq!(
+            found.iter().filter(|word| word.contains("/b/") || word.contains("/c/")).count(),
+            30
+        );
         let mut options = Options::default();
         (options.limits.ratio_max, options.limits.ratio_bytes_min) = (100, 1 << 20);
         let bomb = gzip(&page("http://z/", &vec![b'x'; 8 << 20]));
-        let (bytes, _) = zip(&[("archive/z.warc.gz", &bomb), ("archive/a.warc", &pages("a", 3).concat())]);
+        let (bytes, _) =
+            zip(&[("archive/z.warc.gz", &bomb), ("archive/a.warc", &pages("a", 3).concat())]);
         let found = words(&read_all("x.wacz", &bytes, &options).0);
         assert_eq!((&*found[0], found.len()), ("!bomb", 4));
     }
@@ -308,8 +333,10 @@ mod tests {
     /// help; in a folder it is one bad file.
     #[test]
     fn unfit_archives() {
-        let (sound, directory) =
-            zip(&[("archive/a.warc", &pages("a", 5).concat()), ("archive/b.warc", &pages("b", 5).concat())]);
+        let (sound, directory) = zip(&[
+            ("archive/a.warc", &pages("a", 5).concat()),
+            ("archive/b.warc", &pages("b", 5).concat()),
+        ]);
         let changed = |changes: &[(usize, &[u8])]| {
             let mut bytes = sound.clone();
             changes.iter().for_each(|(at, new)| bytes[*at..*at + new.len()].copy_from_slice(new));
@@ -323,7 +350,10 @@ mod tests {
             (changed(&[(directory + METHOD_AT, &[8])]), "is compressed by the zip itself"),
             (changed(&[(second + PLACE_AT, &[0; 4])]), "lie over one another"),
             (changed(&[(directory + SIZES_AT, &longer)]), "lie over one another"),
-            (changed(&[(directory + SIZES_AT, &[0xf0, 0xff, 0xff, 0x7f])]), "ends behind the files"),
+            (
+                changed(&[(directory + SIZES_AT, &[0xf0, 0xff, 0xff, 0x7f])]),
+                "ends behind the files",
+            ),
             (changed(&[(second + PLACE_AT, &[9, 9, 0, 0])]), "is a damaged WACZ"),
             (changed(&[(directory, b"XX")]), "is a damaged WACZ"),
             (sound[..sound.len() - 30].to_vec(), "is a damaged WACZ"),
@@ -331,7 +361,9 @@ mod tests {
             (zip(&[("archive/", b""), ("pages/pages.jsonl", b"{}")]).0, "without a WARC file"),
         ] {
             let file = Temporary::new("x.wacz", &bytes);
-            let error = open(&file.split(), &Options::default()).err().unwrap_or_else(|| panic!("{why}: read"));
+            let error = open(&file.split(), &Options::default())
+                .err()
+                .unwrap_or_else(|| panic!("{why}: read"));
             assert_eq!(error.kind(), Kind::Data);
             let line = error.to_string();
             assert!(line.contains(why) && line.contains("run unzip '"), "{line}");

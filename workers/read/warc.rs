@@ -46,10 +46,13 @@ impl Dialect for Warc {
     /// After a torn record the next one may start within a line. There it needs a whole version
     /// line with a field after it, since pages mention `WARC/1.0` too.
     fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
-        let start = memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/").map(|at| from + at).find(|&at| {
-            let line = at == 0 || bytes[at - 1] == b'\n';
-            line && Warc::starts(&bytes[at..]) || !line && is_version_and_field(&bytes[at + 5..])
-        });
+        let start = memchr::memmem::find_iter(bytes.get(from..)?, b"WARC/")
+            .map(|at| from + at)
+            .find(|&at| {
+                let line = at == 0 || bytes[at - 1] == b'\n';
+                line && Warc::starts(&bytes[at..])
+                    || !line && is_version_and_field(&bytes[at + 5..])
+            });
         self.searched_bytes += (start.unwrap_or(bytes.len()) - from) as u64;
         start
     }
@@ -70,7 +73,10 @@ impl Dialect for Warc {
             start = self.find_start(header, at + 1);
             let end = start.unwrap_or(header.len()).min(at + TORN_BYTES_MAX);
             let inner = self.parse(&header[at..end]);
-            if ["WARC-Type", "WARC-Target-URI", "Content-Length"].iter().all(|name| inner.get(name).is_some()) {
+            if ["WARC-Type", "WARC-Target-URI", "Content-Length"]
+                .iter()
+                .all(|name| inner.get(name).is_some())
+            {
                 return Some(at);
             }
         }
@@ -135,9 +141,12 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
             _ => Ok(Body::Seen),
         },
         RecordType::Conversion => conversion(headers.get("Content-Type"), body),
-        RecordType::Response if is_http(headers, body) => {
-            http::body(body, headers.get("WARC-Identified-Payload-Type"), limits.record_bytes_max, notes)
-        }
+        RecordType::Response if is_http(headers, body) => http::body(
+            body,
+            headers.get("WARC-Identified-Payload-Type"),
+            limits.record_bytes_max,
+            notes,
+        ),
         RecordType::Response | RecordType::Resource => page(headers.get("Content-Type"), body),
     };
     if headers.get("WARC-Truncated").is_some() {
@@ -196,7 +205,8 @@ fn bare(target: &[u8]) -> &[u8] {
 
 /// A response holds an HTTP message unless its Content-Type names something else.
 fn is_http(headers: &Headers<'_>, body: &[u8]) -> bool {
-    body.starts_with(b"HTTP/") || headers.get("Content-Type").is_none_or(|t| media_type(t).0 == "application/http")
+    body.starts_with(b"HTTP/")
+        || headers.get("Content-Type").is_none_or(|t| media_type(t).0 == "application/http")
 }
 
 /// The text of a WET record: UTF-8, or bytes whose charset is to be detected.
@@ -234,7 +244,12 @@ mod tests {
         let html = response("200 OK", "Content-Type: text/html\r\n", b"<p>");
         for (kind, fields, body, want) in [
             ("response", "", &html[..], "http://a/ html 3"),
-            ("RESPONSE", "Content-Type: application/http; msgtype=response\r\n", &html, "http://a/ html 3"),
+            (
+                "RESPONSE",
+                "Content-Type: application/http; msgtype=response\r\n",
+                &html,
+                "http://a/ html 3",
+            ),
             ("response", "Content-Type: text/html\r\n", b"<p>", "http://a/ html 3"),
             ("response", "", &response("404", "", b""), "http://a/ removed"),
             ("response", "WARC-Segment-Number: 1\r\n", &html, "~segment"),
@@ -247,7 +262,12 @@ mod tests {
             ("conversion", "Content-Type: application/json\r\n", b"{}", "~not_text"),
             ("revisit", "", b"", "http://a/ seen"),
             ("revisit", "WARC-Refers-To-Target-URI: <http://a/>\r\n", b"", "http://a/ seen"),
-            ("revisit", "WARC-Refers-To-Target-URI: http://b/\r\n", b"", "http://a/ mirrors http://b/"),
+            (
+                "revisit",
+                "WARC-Refers-To-Target-URI: http://b/\r\n",
+                b"",
+                "http://a/ mirrors http://b/",
+            ),
             ("revisit", "WARC-Refers-To-Target-URI: <>\r\n", b"", "~revisit_other"),
             ("request", "", b"GET", "~request"),
             ("metadata", "", b"", "~metadata"),
@@ -287,7 +307,8 @@ mod tests {
             "warc/0.18\r\r\nWARC-Type: conversion\r\r\nJunk\r\r\nWARC-Target-URI: http://a/\r\r\n\
              WARC-Date: 1970-01-02T00:00:00Z\r\r\nContent-Length: 03\r\r\n\r\r\n",
         ] {
-            let (entries, _) = read_all("x.warc", format!("{head}abc\n\n").as_bytes(), &Options::default());
+            let (entries, _) =
+                read_all("x.warc", format!("{head}abc\n\n").as_bytes(), &Options::default());
             let record = Record {
                 url: "http://a/".into(),
                 date: Some(86_400),

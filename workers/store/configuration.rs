@@ -35,8 +35,10 @@ pub fn differences(then: &Value, now: &Value) -> Vec<Difference> {
 
 /// All of `differences` in one line, to follow "built with" or the like.
 pub fn all_of(differences: &[Difference]) -> String {
-    let each: Vec<String> =
-        differences.iter().map(|Difference { then, now }| format!("{then}, the job says {now}")).collect();
+    let each: Vec<String> = differences
+        .iter()
+        .map(|Difference { then, now }| format!("{then}, the job says {now}"))
+        .collect();
     each.join("; ")
 }
 
@@ -55,10 +57,16 @@ fn walk(path: &mut Vec<String>, then: &Value, now: &Value, found: &mut Vec<Diffe
     }
     let is_table = |value: &Value| value.is_object() || value.is_null();
     if is_table(then) && is_table(now) {
-        let keys = [then, now].into_iter().filter_map(Value::as_object).flat_map(|table| table.keys());
+        let keys =
+            [then, now].into_iter().filter_map(Value::as_object).flat_map(|table| table.keys());
         for key in keys.collect::<BTreeSet<_>>() {
             path.push(key.clone());
-            walk(path, then.get(key).unwrap_or(&Value::Null), now.get(key).unwrap_or(&Value::Null), found);
+            walk(
+                path,
+                then.get(key).unwrap_or(&Value::Null),
+                now.get(key).unwrap_or(&Value::Null),
+                found,
+            );
             path.pop();
         }
         return;
@@ -68,7 +76,8 @@ fn walk(path: &mut Vec<String>, then: &Value, now: &Value, found: &mut Vec<Diffe
 
 fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
     // `options` is a table of the store, not of the job file.
-    let names: Vec<&str> = path.iter().map(String::as_str).filter(|name| *name != "options").collect();
+    let names: Vec<&str> =
+        path.iter().map(String::as_str).filter(|name| *name != "options").collect();
     let (last, tables) = names.split_last().unwrap_or((&"", &[]));
     let is_key = path.iter().any(|name| name == "options") || !matches!(tables, [] | ["contents"]);
     if !is_key || *last == "version" {
@@ -89,10 +98,14 @@ fn shown(key: &str, value: &Value) -> String {
     match value {
         Value::Null => "nothing".into(),
         // Of a file its digest counts.
-        Value::String(digest) if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+        Value::String(digest)
+            if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
+        {
             format!("a file of digest {}...", &digest[..8])
         }
-        Value::Number(n) if SHARES.contains(&key) => n.as_u64().map_or(n.to_string(), |n| (n as f64 / 1e4).to_string()),
+        Value::Number(n) if SHARES.contains(&key) => {
+            n.as_u64().map_or(n.to_string(), |n| (n as f64 / 1e4).to_string())
+        }
         other => other.to_string(),
     }
 }
@@ -127,7 +140,10 @@ mod tests {
              [[signatures]] minhash bins = 24, the job says 16; simhash.bands = nothing, the job says 9; simhash.k = 3, the job says 2"
         );
         let signatures = |list: Value| json!({ "signatures": list });
-        let left = differences(&signatures(json!({ "minhash": { "version": 1 } })), &signatures(json!({})));
+        let left = differences(
+            &signatures(json!({ "minhash": { "version": 1 } })),
+            &signatures(json!({})),
+        );
         assert_eq!(all_of(&left), "the signature minhash, the job says minhash = false");
         let confirm = |least: u16| json!({ "confirm": { "similarity_min": least } });
         let moved = differences(&confirm(8000), &confirm(9000));

@@ -55,8 +55,12 @@ impl<'a, R: Row<Key = u64>> Keys<'a, R> {
                 }
                 // A stable sort is fast for a few sorted parts one after the other.
                 self.rows.sort_by_key(|(key, _)| *key);
-                let is_live = |rows: &&[(u64, i8)]| rows.iter().map(|(_, diff)| i64::from(*diff)).sum::<i64>() > 0;
-                live.extend(self.rows.chunk_by(|a, b| a.0 == b.0).filter(is_live).map(|rows| rows[0].0));
+                let is_live = |rows: &&[(u64, i8)]| {
+                    rows.iter().map(|(_, diff)| i64::from(*diff)).sum::<i64>() > 0
+                };
+                live.extend(
+                    self.rows.chunk_by(|a, b| a.0 == b.0).filter(is_live).map(|rows| rows[0].0),
+                );
             }
         }
         debug_assert!(live[from..].is_sorted_by(|a, b| a < b));
@@ -69,10 +73,14 @@ fn end<R: Row<Key = u64>>(segment: &Segment<R>, last: u64, from: usize) -> usize
 }
 
 /// The keys and diffs of `segment` at `positions`, batch by batch.
-fn slices<R: Row<Key = u64>>(segment: &Segment<R>, positions: Range<usize>) -> impl Iterator<Item = (&[u64], &[i8])> {
+fn slices<R: Row<Key = u64>>(
+    segment: &Segment<R>,
+    positions: Range<usize>,
+) -> impl Iterator<Item = (&[u64], &[i8])> {
     let mut start = positions.start;
     std::iter::from_fn(move || {
-        let rows = start % R::BATCH_ROWS..R::BATCH_ROWS.min(start % R::BATCH_ROWS + (positions.end - start));
+        let rows = start % R::BATCH_ROWS
+            ..R::BATCH_ROWS.min(start % R::BATCH_ROWS + (positions.end - start));
         if rows.is_empty() {
             return None;
         }
@@ -110,7 +118,9 @@ mod tests {
             let changed: BTreeSet<(u64, u64)> = (0..changes)
                 .map(|_| match random.below(keys) {
                     0 => (u64::MAX, random.below(contents) as u64),
-                    key => ((key as u64 - 1) * (u64::MAX / keys as u64), random.below(contents) as u64),
+                    key => {
+                        ((key as u64 - 1) * (u64::MAX / keys as u64), random.below(contents) as u64)
+                    }
                 })
                 .collect();
             let change = |at: (u64, u64)| {
@@ -121,7 +131,8 @@ mod tests {
             rows.sort();
             for left in (0..3).rev() {
                 let share = if left == 0 { rows.len() } else { random.below(rows.len() + 1) };
-                if let Some(written) = write(folder, "test", rows.drain(..share)).expect("written") {
+                if let Some(written) = write(folder, "test", rows.drain(..share)).expect("written")
+                {
                     table.push(Segment::open(folder, &written).expect("opened"));
                 }
             }
@@ -134,7 +145,9 @@ mod tests {
         let plain: Vec<u64> = table.range(0, None).iter().map(Row::key).collect();
         let mut cursor = Keys::new(table);
         let mut from = Some(0);
-        while let Some(first) = from.map(|from: u64| from.saturating_add(random.next() >> 56 >> random.below(9))) {
+        while let Some(first) =
+            from.map(|from: u64| from.saturating_add(random.next() >> 56 >> random.below(9)))
+        {
             let last = first.saturating_add(random.next() >> random.below(64));
             from = last.checked_add(1);
             let mut found = Vec::new();
@@ -142,14 +155,22 @@ mod tests {
             let mut expected = plain[plain.partition_point(|key| *key < first)..].to_vec();
             expected.truncate(expected.partition_point(|key| *key <= last));
             expected.dedup();
-            assert!(found == expected, "{first}..={last}: {} keys, not {}", found.len(), expected.len());
+            assert!(
+                found == expected,
+                "{first}..={last}: {} keys, not {}",
+                found.len(),
+                expected.len()
+            );
         }
     }
 
     fn check_both(keys: usize, changes: &[usize], seed: u64) {
         let random = &mut Random(seed);
         let folder = tempfile::tempdir().expect("a folder");
-        check(&table(folder.path(), (keys, 1), changes, random, |key, _, diff| BandRow { key, diff }), random);
+        check(
+            &table(folder.path(), (keys, 1), changes, random, |key, _, diff| BandRow { key, diff }),
+            random,
+        );
         let group = |key, low, diff| GroupRow { key, content: Id { high: 0, low }, diff };
         check(&table(folder.path(), (keys, 3), changes, random, group), random);
     }

@@ -25,7 +25,9 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// The error with which a thread ended early: that of [`end_reading`], or that `what` panicked.
 pub fn of_thread(payload: Box<dyn Any + Send>, what: &str) -> Error {
-    payload.downcast::<Error>().map_or_else(|_| Error::internal(format!("{what} panicked")), |error| *error)
+    payload
+        .downcast::<Error>()
+        .map_or_else(|_| Error::internal(format!("{what} panicked")), |error| *error)
 }
 
 #[cfg(test)]

@@ -29,8 +29,10 @@ pub fn check(path: &Path, digest: &str) -> Result<()> {
     if of_file(path)? == digest {
         return Ok(());
     }
-    let line =
-        format!("{}: damaged, its bytes are not those of its name; run `pagefold verify --full`", path.display());
+    let line = format!(
+        "{}: damaged, its bytes are not those of its name; run `pagefold verify --full`",
+        path.display()
+    );
     Err(Error::new(Kind::Io, line))
 }
 
@@ -65,7 +67,8 @@ impl HashingFile {
     /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
     /// the size.
     pub fn place(self, name: impl FnOnce(&str) -> PathBuf) -> Result<(String, u64)> {
-        let hashed = self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
+        let hashed =
+            self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
         let digest = hashed.hasher.finalize().to_hex().to_string();
         durable::place(&hashed.file, &self.path, &name(&digest))?;
         Ok((digest, hashed.bytes))

@@ -14,13 +14,16 @@ use std::sync::OnceLock;
 
 /// Fsyncs a folder, which makes the names in it durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|f| f.sync_all()).map_err(|e| Error::io("fsync folder", folder, e).with_kind(Kind::Io))
+    File::open(folder)
+        .and_then(|f| f.sync_all())
+        .map_err(|e| Error::io("fsync folder", folder, e).with_kind(Kind::Io))
 }
 
 /// Makes the name of `folder` durable, because a run may have been killed after it created the
 /// folder and before it did this. If the parent may not be read, we cannot have created the folder.
 pub fn sync_name(folder: &Path) -> Result<()> {
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent =
+        folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match File::open(parent) {
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
         _ => sync_folder(parent),
@@ -48,7 +51,8 @@ pub fn create_folder(folder: &Path) -> Result<()> {
 /// Renames the written file `aside` to `path` durably, replacing a file of that name.
 pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     file.sync_all().map_err(|e| Error::io("fsync", aside, e))?;
-    std::fs::rename(aside, path).map_err(|e| Error::io("rename to", path, e).with_kind(Kind::Io))?;
+    std::fs::rename(aside, path)
+        .map_err(|e| Error::io("rename to", path, e).with_kind(Kind::Io))?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
@@ -134,11 +138,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("victim"), "whole").expect("written");
-        std::os::unix::fs::symlink(at("victim"), at(&format!("list.{}.writing", tag()))).expect("linked");
+        std::os::unix::fs::symlink(at("victim"), at(&format!("list.{}.writing", tag())))
+            .expect("linked");
         write(&at("list.json"), b"new").expect("written");
         let read = |name: &str| std::fs::read_to_string(at(name)).expect("readable");
         assert_eq!((read("victim"), read("list.json")), ("whole".into(), "new".into()));
-        let (one, other) = (create_aside(&at("x")).expect("made").1, create_aside(&at("x")).expect("made").1);
+        let (one, other) =
+            (create_aside(&at("x")).expect("made").1, create_aside(&at("x")).expect("made").1);
         assert_ne!(one, other);
     }
 }

@@ -65,7 +65,8 @@ pub fn unfold(root: &Path, manifest: &mut Manifest) -> Result<()> {
         for line in lists.read(&folded.file)?.lines() {
             all.push(serde_json::from_str(line).map_err(|e| {
                 let path = lists::path(root, "consumed", &folded.file);
-                Error::new(Kind::Io, format!("{}: no entries of a manifest", path.display())).caused_by(e)
+                Error::new(Kind::Io, format!("{}: no entries of a manifest", path.display()))
+                    .caused_by(e)
             })?);
         }
     }
@@ -77,13 +78,17 @@ pub fn unfold(root: &Path, manifest: &mut Manifest) -> Result<()> {
 /// Writes a file of `entries`, whose lists are joined.
 fn write(root: &Path, entries: &mut [Consumed]) -> Result<Folded> {
     join(root, entries)?;
-    Ok(Folded { entries: entries.len() as u64, file: lists::write(root, "consumed", &text(entries)?)? })
+    Ok(Folded {
+        entries: entries.len() as u64,
+        file: lists::write(root, "consumed", &text(entries)?)?,
+    })
 }
 
 fn text(entries: &[Consumed]) -> Result<String> {
     let mut text = String::new();
     for entry in entries {
-        text += &serde_json::to_string(entry).map_err(|e| Error::internal("cannot write an entry").caused_by(e))?;
+        text += &serde_json::to_string(entry)
+            .map_err(|e| Error::internal("cannot write an entry").caused_by(e))?;
         text.push('\n');
     }
     Ok(text)
@@ -124,7 +129,8 @@ mod tests {
     fn manifests_stay_small() {
         // In memory where the system allows, as hundreds of commits wait for thousands of fsyncs.
         let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         let folder = folder.expect("a folder");
         let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
         let mut last = manifest::tests::empty(&store);
@@ -142,20 +148,27 @@ mod tests {
             head = Some(read);
         }
         let bytes = manifest::path(store.root(), 700).metadata().expect("there").len();
-        let files: BTreeSet<&String> = last.consumed.iter().map(|entry| &entry.file.digest).collect();
+        let files: BTreeSet<&String> =
+            last.consumed.iter().map(|entry| &entry.file.digest).collect();
         println!("{bytes} bytes, {} files", files.len() + last.consumed_before.len());
         assert!(last.consumed_before.len() < 8 && files.len() < 2 * ENTRIES + 8, "{}", files.len());
         assert!(bytes < 60_000, "{bytes} bytes");
         let epochs: Vec<u64> = last.consumed.iter().map(|entry| entry.epoch).collect();
         assert_eq!(epochs, (1..=700).collect::<Vec<u64>>());
         for entry in &last.consumed {
-            assert_eq!(store.read_lines("consumed", &entry.file).expect("readable"), list(entry.epoch));
+            assert_eq!(
+                store.read_lines("consumed", &entry.file).expect("readable"),
+                list(entry.epoch)
+            );
         }
         last.consumed[300].undone = true;
         (last.version, last.previous) = (701, head.expect("committed").digest);
         manifest::commit(store.root(), &last).expect("committed");
         let read = manifest::read(store.root(), 701).expect("readable").manifest;
         assert!(read.consumed[300].undone && read.consumed.len() == 700);
-        assert_eq!(store.read_lines("consumed", &read.consumed[601].file).expect("readable"), list(602));
+        assert_eq!(
+            store.read_lines("consumed", &read.consumed[601].file).expect("readable"),
+            list(602)
+        );
     }
 }

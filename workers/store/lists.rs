@@ -38,7 +38,8 @@ impl ListWriter {
     pub fn create(root: &Path, kind: &str) -> Result<ListWriter> {
         let folder = root.join("data").join(kind);
         durable::create_folder(&folder)?;
-        let file = HashingFile::create(&folder.join(format!("list.{}", durable::tag())), BUFFER_BYTES)?;
+        let file =
+            HashingFile::create(&folder.join(format!("list.{}", durable::tag())), BUFFER_BYTES)?;
         Ok(ListWriter { folder, file, lines: 0 })
     }
 
@@ -50,7 +51,8 @@ impl ListWriter {
 
     /// Makes the list durable as `data/<kind>/<digest>.jsonl`.
     pub fn finish(self) -> Result<FileRef> {
-        let (digest, bytes) = self.file.place(|digest| self.folder.join(format!("{digest}.jsonl")))?;
+        let (digest, bytes) =
+            self.file.place(|digest| self.folder.join(format!("{digest}.jsonl")))?;
         Ok(FileRef { digest, bytes, lines: self.lines, part: None })
     }
 }
@@ -89,12 +91,15 @@ impl<'a> Lists<'a> {
     pub fn read(&mut self, file: &FileRef) -> Result<&str> {
         let path = path(self.root, self.kind, file);
         let damaged = || {
-            let line =
-                format!("{}: damaged, its bytes are not those of its name; run `pagefold verify`", path.display());
+            let line = format!(
+                "{}: damaged, its bytes are not those of its name; run `pagefold verify`",
+                path.display()
+            );
             Error::new(Kind::Io, line)
         };
         if self.last.as_ref().is_none_or(|(digest, _)| *digest != file.digest) {
-            let bytes = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
+            let bytes = std::fs::read(&path)
+                .map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
             if digest::of_bytes(&bytes) != file.digest {
                 return Err(damaged());
             }

@@ -22,8 +22,11 @@ impl Lock {
         // A user who may open it may lock it, and nobody else could.
         let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file = file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
-        let operation =
-            if is_patient { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
+        let operation = if is_patient {
+            FlockOperation::LockExclusive
+        } else {
+            FlockOperation::NonBlockingLockExclusive
+        };
         match retry_on_intr(|| flock(&file, operation)) {
             Ok(()) => Ok(Some(Lock { _file: file })),
             Err(Errno::WOULDBLOCK) => Ok(None),

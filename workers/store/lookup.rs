@@ -46,8 +46,10 @@ impl<R: Row> Lookup<R> {
         state: Option<&TableState>,
         rows_read: Arc<AtomicU64>,
     ) -> Result<Lookup<R>> {
-        let few = |segment| open.get(folder, segment, || Segment::open_for(folder, segment, Access::Few));
-        let segments = state.into_iter().flat_map(TableState::segments).map(few).collect::<Result<_>>()?;
+        let few =
+            |segment| open.get(folder, segment, || Segment::open_for(folder, segment, Access::Few));
+        let segments =
+            state.into_iter().flat_map(TableState::segments).map(few).collect::<Result<_>>()?;
         Ok(Lookup { segments, rows_read })
     }
 
@@ -58,7 +60,12 @@ impl<R: Row> Lookup<R> {
     }
 
     /// The same; `open` shares it with other workers.
-    pub fn push_shared(&mut self, open: &OpenSegments, folder: &Path, segment: &SegmentRef) -> Result<()> {
+    pub fn push_shared(
+        &mut self,
+        open: &OpenSegments,
+        folder: &Path,
+        segment: &SegmentRef,
+    ) -> Result<()> {
         self.segments.push(open.get(folder, segment, || Segment::open(folder, segment))?);
         Ok(())
     }
@@ -75,8 +82,11 @@ impl<R: Row> Lookup<R> {
 
     /// Prefetches the batches of which many rows are requested.
     fn prefetch(&self, places: &[Option<Place>]) {
-        let mut batches: Vec<(usize, usize)> =
-            places.iter().flatten().map(|place| (place.segment, place.position / R::BATCH_ROWS)).collect();
+        let mut batches: Vec<(usize, usize)> = places
+            .iter()
+            .flatten()
+            .map(|place| (place.segment, place.position / R::BATCH_ROWS))
+            .collect();
         batches.sort_unstable();
         for same in batches.chunk_by(|a, b| a == b).filter(|same| same.len() >= ROWS_TO_PREFETCH) {
             let (segment, start) = (same[0].0, same[0].1 * R::BATCH_ROWS);
@@ -91,11 +101,16 @@ impl<R: Row> Lookup<R> {
         for (number, segment) in self.segments.iter().enumerate() {
             let (mut at, mut position) = (0, 0);
             while at < keys.len() {
-                position = segment.seek_in(position, |key| *key < keys[at], |batch| columns(segment, batch));
+                position = segment.seek_in(
+                    position,
+                    |key| *key < keys[at],
+                    |batch| columns(segment, batch),
+                );
                 if position == segment.len() {
                     break;
                 }
-                let key = R::key_at(columns(segment, position / R::BATCH_ROWS), position % R::BATCH_ROWS);
+                let key =
+                    R::key_at(columns(segment, position / R::BATCH_ROWS), position % R::BATCH_ROWS);
                 at = crate::gallop::gallop(keys.len(), at, |at| keys[at] < key);
                 if at < keys.len() && keys[at] == key {
                     found(at, Place { segment: number, position });
@@ -133,7 +148,14 @@ mod tests {
     fn row(n: u64, diff: i8) -> EvidenceRow {
         let bytes = |byte: u8, count: usize| vec![byte; count].into();
         let (keys, sketches) = (bytes(1, n as usize % 5 * 9), bytes(2, n as usize % 7));
-        let row = EvidenceRow::new(Id { high: n * 3, low: 0 }, n, 1, keys, sketches, bytes(3, n as usize % 300));
+        let row = EvidenceRow::new(
+            Id { high: n * 3, low: 0 },
+            n,
+            1,
+            keys,
+            sketches,
+            bytes(3, n as usize % 300),
+        );
         EvidenceRow { diff, ..row }
     }
 
@@ -165,8 +187,8 @@ mod tests {
         let keys: Vec<Id> = (0..30_000).map(|high| Id { high, low: 0 }).collect();
         let mut found = 0;
         for (key, place) in keys.iter().zip(lookup.places(&keys)) {
-            let written =
-                key.high % 3 == 0 && (key.high / 3 < 2 * EvidenceRow::BATCH_ROWS as u64 + 5 || key.high == 27_000);
+            let written = key.high % 3 == 0
+                && (key.high / 3 < 2 * EvidenceRow::BATCH_ROWS as u64 + 5 || key.high == 27_000);
             assert_eq!(place.is_some(), written, "{key}");
             if let Some(place) = place {
                 let (columns, at) = lookup.row(place).expect("sound");
@@ -188,7 +210,8 @@ mod tests {
         let mut bytes = std::fs::read(&path).expect("readable");
         let open = || {
             let segments = OpenSegments::default();
-            Lookup::<EvidenceRow>::open(&segments, folder.path(), Some(&state), Arc::default()).expect("opened")
+            Lookup::<EvidenceRow>::open(&segments, folder.path(), Some(&state), Arc::default())
+                .expect("opened")
         };
         let (sound, first, last) = (open(), Id { high: 0, low: 0 }, Id { high: 6000, low: 0 });
         let (columns, at) = sound.row(sound.places(&[first])[0].expect("there")).expect("sound");
@@ -196,12 +219,15 @@ mod tests {
         drop(sound);
         // The offsets of the byte strings in the first batch: the one of row n has n bytes while n
         // is small.
-        let offsets: Vec<u8> = (0..4u64).map(|n| n * (n - n.min(1)) / 2).flat_map(u64::to_le_bytes).collect();
-        let at = bytes.windows(offsets.len()).position(|window| window == offsets).expect("offsets");
+        let offsets: Vec<u8> =
+            (0..4u64).map(|n| n * (n - n.min(1)) / 2).flat_map(u64::to_le_bytes).collect();
+        let at =
+            bytes.windows(offsets.len()).position(|window| window == offsets).expect("offsets");
         bytes[at + 15] = 0x7f;
         std::fs::write(&path, bytes).expect("written");
         let damaged = open();
-        let find = |key| caught(|| damaged.row(damaged.places(&[key])[0].expect("there")).map(drop));
+        let find =
+            |key| caught(|| damaged.row(damaged.places(&[key])[0].expect("there")).map(drop));
         let error = find(first).expect_err("damaged").to_string();
         assert!(error.contains("damaged segment") && error.contains(".arrow"), "{error}");
         find(last).expect("sound");

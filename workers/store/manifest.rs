@@ -48,7 +48,10 @@ impl TableState {
     /// merged since, which does not change their rows.
     pub fn before(&self, epoch: u64) -> Result<TableState> {
         let mut before = TableState::default();
-        self.runs.iter().filter(|run| run.epoch != epoch).try_for_each(|run| before.append(run.clone()))?;
+        self.runs
+            .iter()
+            .filter(|run| run.epoch != epoch)
+            .try_for_each(|run| before.append(run.clone()))?;
         Ok(before)
     }
 
@@ -59,7 +62,8 @@ impl TableState {
             multiset = multiset.plus(segment.multiset);
             live += i128::from(segment.live);
         }
-        self.rows = u64::try_from(live).map_err(|_| Error::internal("a table's rows do not add up"))?;
+        self.rows =
+            u64::try_from(live).map_err(|_| Error::internal("a table's rows do not add up"))?;
         self.multiset = multiset;
         if !run.segments.is_empty() {
             self.runs.push(run);
@@ -266,7 +270,9 @@ struct AnyFormat {
 pub fn check_format(path: &Path, format: u32) -> Result<()> {
     let remedy = match format.cmp(&FORMAT) {
         std::cmp::Ordering::Equal => return Ok(()),
-        std::cmp::Ordering::Less => "`pagefold rebuild` makes a new store of the inputs that it consumed",
+        std::cmp::Ordering::Less => {
+            "`pagefold rebuild` makes a new store of the inputs that it consumed"
+        }
         std::cmp::Ordering::Greater => "a newer pagefold wrote it; use that one",
     };
     Err(Error::config(path, format!("format {format}, this build reads {FORMAT}; {remedy}")))
@@ -282,7 +288,8 @@ pub fn versions(root: &Path) -> Result<Vec<u64>> {
     let mut versions = Vec::new();
     for path in entries(&root.join("manifest"))? {
         let name = path.file_name().and_then(|name| name.to_str());
-        let version = name.and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
+        let version =
+            name.and_then(|name| name.strip_suffix(".json")).filter(|digits| digits.len() == 20);
         versions.extend(version.and_then(|digits| digits.parse::<u64>().ok()));
     }
     versions.sort_unstable();
@@ -303,9 +310,13 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     let path = path(root, version);
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
     let damaged = |why: String| {
-        Error::new(Kind::Io, format!("{}: damaged manifest ({why}); run `pagefold verify`", path.display()))
+        Error::new(
+            Kind::Io,
+            format!("{}: damaged manifest ({why}); run `pagefold verify`", path.display()),
+        )
     };
-    let envelope: Envelope<'_> = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
     let body = envelope.manifest.get();
     if digest::of_bytes(body.as_bytes()) != envelope.digest {
         return Err(damaged("its digest does not match".into()));
@@ -331,7 +342,8 @@ pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
     let consumed = manifest.consumed.split_off(before);
     let own = Manifest { consumed: consumed.clone(), ..manifest.clone() };
     manifest.consumed.extend(consumed);
-    let body = serde_json::to_string(&own).map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
+    let body = serde_json::to_string(&own)
+        .map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;
     let digest = digest::of_bytes(body.as_bytes());
     let raw = serde_json::value::RawValue::from_string(body)
         .map_err(|e| Error::internal("cannot write a manifest").caused_by(e))?;

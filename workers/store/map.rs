@@ -27,7 +27,8 @@ impl Map {
     /// their name.
     #[allow(unsafe_code)]
     pub fn open(path: &Path, access: Access) -> Result<Map> {
-        let file = File::open(path).map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
+        let file = File::open(path)
+            .map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
         let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
         if size == 0 {
             return Ok(Map(None));

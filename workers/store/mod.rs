@@ -85,8 +85,8 @@ impl Store {
                 identity_digest: digest_of(identity),
                 identity: identity.clone(),
             };
-            let text =
-                serde_json::to_vec_pretty(&format).map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
+            let text = serde_json::to_vec_pretty(&format)
+                .map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
             if exists {
                 durable::write(&path, &text)?;
             } else {
@@ -142,8 +142,8 @@ impl Store {
     /// [`past`] and its lists of lines may be read.
     pub fn open_any(root: &Path) -> Result<Store> {
         let path = root.join("FORMAT");
-        let AnyFormat { format, store } =
-            serde_json::from_slice(&format_text(root)?).map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
+        let AnyFormat { format, store } = serde_json::from_slice(&format_text(root)?)
+            .map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
         if format > manifest::FORMAT {
             manifest::check_format(&path, format)?;
         }
@@ -186,7 +186,10 @@ impl Store {
     /// `TryAgain` if another run holds it.
     pub fn lock(root: &Path) -> Result<Lock> {
         let held = || {
-            Error::new(Kind::TryAgain, format!("{}: another run is at work on this store", root.join("LOCK").display()))
+            Error::new(
+                Kind::TryAgain,
+                format!("{}: another run is at work on this store", root.join("LOCK").display()),
+            )
         };
         Store::try_lock(root)?.ok_or_else(held)
     }
@@ -199,7 +202,9 @@ impl Store {
     /// Removes the temporary files of killed runs. The caller must hold the lock. A failure is only
     /// logged, because such a file takes space and is not part of the store.
     pub fn sweep(&self, _held: &Lock) {
-        let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+        let entries = |folder: &Path| {
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path())
+        };
         let own = ["", "manifest", "exported"].map(|name| self.root.join(name));
         let folders = entries(&self.data()).chain(own);
         for path in folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>()) {
@@ -273,7 +278,8 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(Error::io("list", folder, e)),
     };
-    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let paths: std::io::Result<Vec<PathBuf>> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect();
     let mut paths = paths.map_err(|e| Error::io("list", folder, e))?;
     paths.sort();
     Ok(paths)

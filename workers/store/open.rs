@@ -50,7 +50,8 @@ impl OpenSegments {
         if slots.len() > IDLE_MAX && !slots.contains_key(&key) {
             // Slots that another thread holds and segments that somebody reads stay.
             let is_used = |slot: &Slot| {
-                Arc::strong_count(slot) > 1 || lock(slot).as_ref().is_some_and(|opened| Arc::strong_count(opened) > 1)
+                Arc::strong_count(slot) > 1
+                    || lock(slot).as_ref().is_some_and(|opened| Arc::strong_count(opened) > 1)
             };
             slots.retain(|_, slot| is_used(slot));
         }
@@ -66,7 +67,15 @@ mod tests {
 
     fn segment(n: usize) -> SegmentRef {
         let multiset = MultisetHash::default();
-        SegmentRef { digest: n.to_string(), bytes: 1, rows: 1, live: 1, multiset, first: 0, last: 0 }
+        SegmentRef {
+            digest: n.to_string(),
+            bytes: 1,
+            rows: 1,
+            live: 1,
+            multiset,
+            first: 0,
+            last: 0,
+        }
     }
 
     /// Workers that open a segment at the same time share one, and each reader type has its own.
@@ -81,12 +90,19 @@ mod tests {
         };
         std::thread::scope(|scope| {
             (0..8).for_each(|_| {
-                drop(scope.spawn(|| assert_eq!(*open.get(folder, &segment(1), count).expect("open"), 7)))
+                drop(
+                    scope.spawn(|| {
+                        assert_eq!(*open.get(folder, &segment(1), count).expect("open"), 7)
+                    }),
+                )
             });
         });
         assert_eq!(opened.load(Ordering::Relaxed), 1);
         assert_eq!(*open.get(folder, &segment(1), || Ok(8u32)).expect("open"), 8);
-        assert!(open.get::<u64>(folder, &segment(2), || Err(crate::error::Error::internal("no"))).is_err());
+        assert!(
+            open.get::<u64>(folder, &segment(2), || Err(crate::error::Error::internal("no")))
+                .is_err()
+        );
         assert_eq!(*open.get(folder, &segment(2), || Ok(9u64)).expect("open"), 9);
     }
 

@@ -197,8 +197,12 @@ fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step
         known.retention = manifest.retention;
     }
     // An epoch that read nothing and could let no page expire changed no page.
-    let expires = |step: &Step| step.retention.is_some_and(|retention| retention != Retention::default());
-    Ok(all.into_values().filter(|step| step.file.is_some() || live.contains(&step.epoch) && expires(step)).collect())
+    let expires =
+        |step: &Step| step.retention.is_some_and(|retention| retention != Retention::default());
+    Ok(all
+        .into_values()
+        .filter(|step| step.file.is_some() || live.contains(&step.epoch) && expires(step))
+        .collect())
 }
 
 fn text(root: &Path, version: u64) -> Result<Vec<u8>> {
@@ -211,7 +215,8 @@ fn parsed<'a>(root: &Path, version: u64, text: &'a [u8]) -> Result<AnyManifest<'
         let path = manifest::path(root, version);
         Error::new(Kind::Io, format!("{}: damaged manifest ({why})", path.display()))
     };
-    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
     let body = envelope.manifest.get();
     if digest::of_bytes(body.as_bytes()) != envelope.digest {
         return Err(damaged("its digest does not match".into()));
@@ -228,13 +233,16 @@ mod tests {
     /// Writes a manifest of these fields.
     fn put(root: &Path, version: u64, body: &str) {
         let body = format!("{{\"format\":1,\"store\":\"s\",\"version\":{version},{body}}}");
-        let text = format!("{{\"digest\":\"{}\",\"manifest\":{body}}}", digest::of_bytes(body.as_bytes()));
+        let text =
+            format!("{{\"digest\":\"{}\",\"manifest\":{body}}}", digest::of_bytes(body.as_bytes()));
         std::fs::create_dir_all(root.join("manifest")).expect("made");
         std::fs::write(manifest::path(root, version), text).expect("written");
     }
 
     fn told(past: &Past) -> Vec<(u64, i64, bool, bool, Option<i64>)> {
-        let told = |t: &Step| (t.epoch, t.logical_time, t.file.is_some(), t.undone, t.retention.map(|r| r.time_min));
+        let told = |t: &Step| {
+            (t.epoch, t.logical_time, t.file.is_some(), t.undone, t.retention.map(|r| r.time_min))
+        };
         past.steps.iter().map(told).collect()
     }
 
@@ -247,12 +255,15 @@ mod tests {
         put(
             folder.path(),
             1,
-            &format!(r#""epoch":1,"op":"ingest","logical_time":5,"tables":{{}},"consumed":[{FILE}]"#),
+            &format!(
+                r#""epoch":1,"op":"ingest","logical_time":5,"tables":{{}},"consumed":[{FILE}]"#
+            ),
         );
         let past = read(folder.path()).expect("readable").expect("committed");
         assert_eq!((past.epoch, told(&past)), (1, vec![(1, 5, true, false, None)]));
 
-        let retention = |time_min: i64| format!(r#""retention":{{"epoch_min":0,"time_min":{time_min}}}"#);
+        let retention =
+            |time_min: i64| format!(r#""retention":{{"epoch_min":0,"time_min":{time_min}}}"#);
         let consumed = |epoch: u64, undone: bool| {
             format!(
                 r#"{{"epoch":{epoch},"logical_time":7,"source":0,"complete":false,"file":{FILE},"undone":{undone}}}"#
@@ -276,8 +287,11 @@ mod tests {
         }
         let past = read(folder.path()).expect("readable").expect("committed");
         assert_eq!(past.steps[0].source.as_deref(), Some("crawl"));
-        let expected =
-            vec![(1, 7, true, false, Some(-93)), (2, 8, false, false, Some(-92)), (3, 9, true, true, Some(-91))];
+        let expected = vec![
+            (1, 7, true, false, Some(-93)),
+            (2, 8, false, false, Some(-92)),
+            (3, 9, true, true, Some(-91)),
+        ];
         assert_eq!((past.epoch, told(&past)), (5, expected));
     }
 }

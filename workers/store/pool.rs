@@ -33,7 +33,11 @@ struct Mapped<S> {
 
 impl<S> Pool<S> {
     /// The `segments` of `folder`, of which at most [`MAPS_MAX`] are mapped at the same time.
-    pub fn new(folder: PathBuf, segments: Vec<SegmentRef>, open: fn(&Path, &SegmentRef) -> Result<S>) -> Pool<S> {
+    pub fn new(
+        folder: PathBuf,
+        segments: Vec<SegmentRef>,
+        open: fn(&Path, &SegmentRef) -> Result<S>,
+    ) -> Pool<S> {
         let mapped = Mutex::new(Mapped { open: BTreeMap::new(), order: VecDeque::new() });
         Pool { folder, segments, open, maps_max: MAPS_MAX, mapped }
     }
@@ -90,7 +94,15 @@ mod tests {
     #[test]
     fn workers_share_a_bounded_number_of_maps() {
         let multiset = MultisetHash(0);
-        let segment = |rows| SegmentRef { digest: String::new(), bytes: 0, rows, live: 0, multiset, first: 0, last: 0 };
+        let segment = |rows| SegmentRef {
+            digest: String::new(),
+            bytes: 0,
+            rows,
+            live: 0,
+            multiset,
+            first: 0,
+            last: 0,
+        };
         let mut pool = Pool::new(PathBuf::new(), (0..500).map(segment).collect(), open);
         pool.maps_max = 8;
         std::thread::scope(|scope| {

@@ -32,7 +32,12 @@ pub struct Table<R: Row> {
 
 impl<R: Row> Default for Table<R> {
     fn default() -> Self {
-        Table { segments: Vec::new(), negated: Vec::new(), rows_read: Arc::default(), portions_read: Arc::default() }
+        Table {
+            segments: Vec::new(),
+            negated: Vec::new(),
+            rows_read: Arc::default(),
+            portions_read: Arc::default(),
+        }
     }
 }
 
@@ -52,7 +57,10 @@ impl<R: Row> Table<R> {
         state: Option<&TableState>,
         range: (u64, Option<u64>),
     ) -> Result<Table<R>> {
-        let segments = state.into_iter().flat_map(TableState::segments).filter(|segment| segment.overlaps(range));
+        let segments = state
+            .into_iter()
+            .flat_map(TableState::segments)
+            .filter(|segment| segment.overlaps(range));
         let few = |segment: &SegmentRef| Segment::open_for(folder, segment, Access::Few);
         let open = |segment: &SegmentRef| open.get(folder, segment, || few(segment));
         Ok(Table { segments: segments.map(open).collect::<Result<_>>()?, ..Table::default() })
@@ -69,8 +77,14 @@ impl<R: Row> Table<R> {
     ///
     /// Segments of both states cancel unread. So the difference that an epoch made costs only what
     /// the epoch changed, even if older runs were merged before it.
-    pub fn difference(folder: &Path, before: Option<&TableState>, after: Option<&TableState>) -> Result<Table<R>> {
-        let only = |one: Option<&TableState>, other: Option<&TableState>| -> Result<Vec<Arc<Segment<R>>>> {
+    pub fn difference(
+        folder: &Path,
+        before: Option<&TableState>,
+        after: Option<&TableState>,
+    ) -> Result<Table<R>> {
+        let only = |one: Option<&TableState>,
+                    other: Option<&TableState>|
+         -> Result<Vec<Arc<Segment<R>>>> {
             // Several runs may name one file: rows that were added, retracted and added again give
             // the same bytes twice.
             let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
@@ -87,7 +101,11 @@ impl<R: Row> Table<R> {
             });
             own.map(|segment| Segment::open(folder, segment).map(Arc::new)).collect()
         };
-        Ok(Table { segments: only(after, before)?, negated: only(before, after)?, ..Table::default() })
+        Ok(Table {
+            segments: only(after, before)?,
+            negated: only(before, after)?,
+            ..Table::default()
+        })
     }
 
     /// Adds a segment.
@@ -122,8 +140,10 @@ impl<R: Row> Table<R> {
         for (segment, sign) in self.signed() {
             let mut position = 0;
             let keys = &keys[keys.partition_point(|key| key.leading() < segment.leading().0)..];
-            for (at, &key) in
-                keys[..keys.partition_point(|key| key.leading() <= segment.leading().1)].iter().enumerate()
+            for (at, &key) in keys
+                [..keys.partition_point(|key| key.leading() <= segment.leading().1)]
+                .iter()
+                .enumerate()
             {
                 if at % PORTION_KEYS == 0 {
                     self.portions_read.fetch_add(1, Ordering::Relaxed);
@@ -220,7 +240,12 @@ impl<R: Row> Table<R> {
     }
 
     /// The live rows with keys in `[from, to)`, likewise.
-    pub fn portions_in(&self, from: R::Key, to: Option<R::Key>, rows: usize) -> impl Iterator<Item = Vec<R>> {
+    pub fn portions_in(
+        &self,
+        from: R::Key,
+        to: Option<R::Key>,
+        rows: usize,
+    ) -> impl Iterator<Item = Vec<R>> {
         let mut cuts: Vec<R::Key> = Vec::new();
         for (segment, _) in self.signed() {
             let start = segment.seek(from, 0);
@@ -259,7 +284,9 @@ mod tests {
         let mut state = TableState::default();
         for (epoch, rows) in runs {
             let segment = segment::write(folder, "test", rows.to_vec()).expect("written");
-            state.append(Run { epoch: *epoch, segments: segment.into_iter().collect() }).expect("appended");
+            state
+                .append(Run { epoch: *epoch, segments: segment.into_iter().collect() })
+                .expect("appended");
         }
         state
     }
@@ -289,20 +316,32 @@ mod tests {
             (&short, &old, &back),
         ];
         for (n, (before, after, expected)) in cases.into_iter().enumerate() {
-            let table = Table::<ContentPageRow>::difference(folder, Some(before), Some(after)).expect("opened");
+            let table = Table::<ContentPageRow>::difference(folder, Some(before), Some(after))
+                .expect("opened");
             assert_eq!(table.range(Id::NONE, None), expected, "case {n}");
             for rows in [1, 2, 100] {
-                assert_eq!(table.portions(rows).flatten().collect::<Vec<_>>(), expected, "case {n}");
+                assert_eq!(
+                    table.portions(rows).flatten().collect::<Vec<_>>(),
+                    expected,
+                    "case {n}"
+                );
             }
             let keys: Vec<Id> = (1..16).map(|high| Id { high, low: 0 }).collect();
-            let matching: Vec<_> = expected.iter().filter(|row| row.content.high < 16).cloned().collect();
+            let matching: Vec<_> =
+                expected.iter().filter(|row| row.content.high < 16).cloned().collect();
             assert_eq!(table.matching(&keys), matching, "case {n}");
             let sum = |key: &Id| {
-                matching.iter().filter(|row| row.content == *key).map(|row| i64::from(row.diff)).sum::<i64>()
+                matching
+                    .iter()
+                    .filter(|row| row.content == *key)
+                    .map(|row| i64::from(row.diff))
+                    .sum::<i64>()
             };
             let sums: Vec<u64> = keys.iter().map(|key| sum(key).max(0) as u64).collect();
             assert_eq!(table.counts(&keys), sums, "case {n}");
-            for (key, rows_max) in keys.iter().flat_map(|key| (0..4).map(move |rows_max| (key, rows_max))) {
+            for (key, rows_max) in
+                keys.iter().flat_map(|key| (0..4).map(move |rows_max| (key, rows_max)))
+            {
                 let added = matching.iter().filter(|row| row.content == *key && row.diff > 0);
                 let added: Vec<_> = added.take(rows_max).cloned().collect();
                 assert_eq!(table.first(*key, rows_max), added, "case {n}, {key}, {rows_max}");
@@ -312,9 +351,11 @@ mod tests {
         let (added, retracted) = ([row(40, 1)], [row(40, -1)]);
         let after = state(folder, &[(1, &first), (2, &added), (3, &retracted), (4, &added)]);
         let before = after.before(4).expect("sums");
-        let table = Table::<ContentPageRow>::difference(folder, Some(&before), Some(&after)).expect("opened");
+        let table = Table::<ContentPageRow>::difference(folder, Some(&before), Some(&after))
+            .expect("opened");
         assert_eq!(table.range(Id::NONE, None), added);
-        let none = Table::<ContentPageRow>::difference(folder, Some(&new), Some(&new)).expect("opened");
+        let none =
+            Table::<ContentPageRow>::difference(folder, Some(&new), Some(&new)).expect("opened");
         assert!(none.is_empty());
         let all = Table::<ContentPageRow>::difference(folder, None, Some(&old)).expect("opened");
         assert_eq!(all.range(Id::NONE, None), merged);

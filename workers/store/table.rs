@@ -202,7 +202,11 @@ impl TryFrom<String> for MultisetHash {
     type Error = std::num::ParseIntError;
 
     fn try_from(hex: String) -> Result<MultisetHash, Self::Error> {
-        if hex.is_empty() { Ok(MultisetHash::default()) } else { u128::from_str_radix(&hex, 16).map(MultisetHash) }
+        if hex.is_empty() {
+            Ok(MultisetHash::default())
+        } else {
+            u128::from_str_radix(&hex, 16).map(MultisetHash)
+        }
     }
 }
 
@@ -244,7 +248,10 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
             1 | -1 => row.with_diff(sum as i8),
             _ => end_reading(Error::new(
                 Kind::Io,
-                format!("table {}: a row is there {sum} times; run `pagefold verify --deep`: {row:?}", R::NAME),
+                format!(
+                    "table {}: a row is there {sum} times; run `pagefold verify --deep`: {row:?}",
+                    R::NAME
+                ),
             )),
         })
         .collect()
@@ -262,7 +269,10 @@ mod tests {
         let text = "\"000000000000000500000000000000a1\"";
         assert_eq!(serde_json::to_string(&hash).expect("a text"), text);
         assert_eq!(serde_json::from_str::<MultisetHash>(text).expect("a hash"), hash);
-        assert_eq!(serde_json::from_str::<MultisetHash>("\"\"").expect("a hash"), MultisetHash::default());
+        assert_eq!(
+            serde_json::from_str::<MultisetHash>("\"\"").expect("a hash"),
+            MultisetHash::default()
+        );
         assert!(serde_json::from_str::<MultisetHash>("\"xyz\"").is_err());
     }
 }

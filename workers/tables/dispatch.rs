@@ -2,8 +2,8 @@
 
 use crate::store::table::Row;
 use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
-    MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, is_band_table,
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow,
+    KeyRow, LeaderRow, MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, is_band_table,
 };
 
 /// Work that can be done on any table.

@@ -48,7 +48,8 @@ impl EvidenceRow {
         sketches: Box<[u8]>,
         text: Box<[u8]>,
     ) -> EvidenceRow {
-        let digest = Facts { fingerprint, chars, keys: &keys, sketches: &sketches, text: &text }.digest(content);
+        let digest = Facts { fingerprint, chars, keys: &keys, sketches: &sketches, text: &text }
+            .digest(content);
         EvidenceRow { content, fingerprint, chars, keys, sketches, text, digest, diff: 1 }
     }
 
@@ -76,7 +77,8 @@ pub const ZSTD: u8 = 1;
 /// part of a key is ignored.
 pub fn keys(bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> + '_ {
     let (keys, _) = bytes.as_chunks::<KEY_BYTES>();
-    keys.iter().map(|&[kind, a, b, c, d, e, f, g, h]| (kind, u64::from_le_bytes([a, b, c, d, e, f, g, h])))
+    keys.iter()
+        .map(|&[kind, a, b, c, d, e, f, g, h]| (kind, u64::from_le_bytes([a, b, c, d, e, f, g, h])))
 }
 
 thread_local! {
@@ -144,12 +146,24 @@ impl<'a> Content<'a> {
     /// What is known of a content if its evidence is not kept.
     pub fn bare(fingerprint: u64, chars: u32) -> Content<'a> {
         let (text, damaged) = (OnceCell::new(), Cell::new(false));
-        Content { fingerprint, chars, sketches: Sketches::default(), sketch_bytes: &[], packed: &[], text, damaged }
+        Content {
+            fingerprint,
+            chars,
+            sketches: Sketches::default(),
+            sketch_bytes: &[],
+            packed: &[],
+            text,
+            damaged,
+        }
     }
 
     /// The same without the text.
     pub fn sketched(&self) -> Sketched {
-        Sketched { fingerprint: self.fingerprint, chars: self.chars, sketches: self.sketch_bytes.into() }
+        Sketched {
+            fingerprint: self.fingerprint,
+            chars: self.chars,
+            sketches: self.sketch_bytes.into(),
+        }
     }
 
     /// Whether a text that was needed could not be read. A decision without it is not valid.
@@ -213,7 +227,10 @@ impl confirm::Evidence for Sketched {
 
 /// The content, the diff and the keys, each with the number of its signature, in row `row` of
 /// `columns`.
-pub fn row_keys(columns: &EvidenceColumns, row: usize) -> (Id, i8, impl Iterator<Item = (u8, u64)> + '_) {
+pub fn row_keys(
+    columns: &EvidenceColumns,
+    row: usize,
+) -> (Id, i8, impl Iterator<Item = (u8, u64)> + '_) {
     (Id::value(&columns.content, row), columns.diff.value(row), keys(columns.keys.value(row)))
 }
 
@@ -232,7 +249,9 @@ impl Archive {
     /// The positions of the evidence of the ascending `contents`.
     pub fn places(&self, contents: &[Id]) -> Result<Vec<Place>> {
         let places = self.rows.places(contents).into_iter().zip(contents);
-        places.map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing"))).collect()
+        places
+            .map(|(place, content)| place.ok_or_else(|| damaged(*content, "is missing")))
+            .collect()
     }
 
     /// The evidence of `content` at `place`.
@@ -250,8 +269,9 @@ impl Archive {
 
     /// Whether the evidence of each of the ascending `contents` can be read.
     pub fn readable(&self, contents: &[Id]) -> Vec<bool> {
-        let is_readable =
-            |(place, content): (Option<Place>, &Id)| place.is_some_and(|at| self.read(*content, at).is_ok());
+        let is_readable = |(place, content): (Option<Place>, &Id)| {
+            place.is_some_and(|at| self.read(*content, at).is_ok())
+        };
         self.rows.places(contents).into_iter().zip(contents).map(is_readable).collect()
     }
 
@@ -267,6 +287,8 @@ impl Archive {
 pub fn damaged(content: Id, what: &str) -> Error {
     Error::new(
         Kind::Io,
-        format!("table evidence: what is known of content {content} {what}; run `pagefold verify --full`"),
+        format!(
+            "table evidence: what is known of content {content} {what}; run `pagefold verify --full`"
+        ),
     )
 }

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, GroupRow, KeyRow, LeaderRow, MemberRow,
-    PageRow, PairRow, SuccessorRow, UrlRow,
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, GroupRow, KeyRow,
+    LeaderRow, MemberRow, PageRow, PairRow, SuccessorRow, UrlRow,
 };
 
 /// All tables but `evidence`, whose large rows some readers stream and others look up.

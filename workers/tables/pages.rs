@@ -58,17 +58,28 @@ pub struct LapseRule {
 impl LapseRule {
     /// Whether there can be no such pages.
     pub fn is_never(self) -> bool {
-        self.retention == Retention::default() && self.complete.is_none() && self.seen_max == i64::MAX
+        self.retention == Retention::default()
+            && self.complete.is_none()
+            && self.seen_max == i64::MAX
     }
 
     /// The rows of such pages in `segment` with keys in `[from, to)`. Rows are tested by their
     /// mapped columns, because most do not match.
-    pub fn rows(self, segment: &Segment<PageRow>, from: u64, to: Option<u64>) -> impl Iterator<Item = PageRow> + '_ {
+    pub fn rows(
+        self,
+        segment: &Segment<PageRow>,
+        from: u64,
+        to: Option<u64>,
+    ) -> impl Iterator<Item = PageRow> + '_ {
         let start = segment.seek(Id { high: from, low: 0 }, 0);
         let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
         segment.scan(start..end).flat_map(move |(batch, columns)| {
-            let at = |position: usize| position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len());
-            (at(start)..at(end)).filter(move |&row| self.matches(columns, row)).map(|row| PageRow::row(columns, row))
+            let at = |position: usize| {
+                position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len())
+            };
+            (at(start)..at(end))
+                .filter(move |&row| self.matches(columns, row))
+                .map(|row| PageRow::row(columns, row))
         })
     }
 
@@ -128,8 +139,9 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     if rule.is_never() {
         return false;
     }
-    let live =
-        |segment: &Arc<Segment<PageRow>>| rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>();
+    let live = |segment: &Arc<Segment<PageRow>>| {
+        rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>()
+    };
     pages.segments().iter().map(live).sum::<i64>() > 0
 }
 
@@ -146,7 +158,10 @@ pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
             }
         }
     }
-    sums.into_iter().filter(|(_, pages)| *pages > 0).map(|(seen, pages)| (seen, pages as u64)).collect()
+    sums.into_iter()
+        .filter(|(_, pages)| *pages > 0)
+        .map(|(seen, pages)| (seen, pages as u64))
+        .collect()
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ pub fn proposed_by(proposals: u64, signature: u8) -> u8 {
 pub fn names(proposals: u64) -> String {
     let equal = SignatureKind::ALL.into_iter().map(|kind| (kind.number(), kind.name()));
     let names = [(0, "simhash")].into_iter().chain(equal);
-    let named: Vec<&str> =
-        names.filter(|(number, _)| proposed_by(proposals, *number) > 0).map(|(_, name)| name).collect();
+    let named: Vec<&str> = names
+        .filter(|(number, _)| proposed_by(proposals, *number) > 0)
+        .map(|(_, name)| name)
+        .collect();
     named.join("+")
 }
 

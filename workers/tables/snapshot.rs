@@ -44,18 +44,31 @@ impl<'a> Snapshot<'a> {
 
     /// The change from this snapshot's table of `R` to that of `later`, see [`Table::difference`].
     pub fn difference<R: Row>(&self, later: &Snapshot<'_>) -> Result<Table<R>> {
-        Table::difference(&self.data.join(R::NAME), self.states.get(R::NAME), later.states.get(R::NAME))
+        Table::difference(
+            &self.data.join(R::NAME),
+            self.states.get(R::NAME),
+            later.states.get(R::NAME),
+        )
     }
 
     /// Maps the segments of the table `name`, which has rows `R`, that may have keys with leading
     /// bits in `range`; `open` shares them with other workers.
-    pub fn shared<R: Row>(&self, open: &OpenSegments, name: &str, range: (u64, Option<u64>)) -> Result<Table<R>> {
+    pub fn shared<R: Row>(
+        &self,
+        open: &OpenSegments,
+        name: &str,
+        range: (u64, Option<u64>),
+    ) -> Result<Table<R>> {
         Table::open_range(open, &self.data.join(name), self.states.get(name), range)
     }
 
     /// Opens the table of `R` to look up a few large rows; `open` shares its segments with other
     /// workers. The number of rows that are found is added to `rows_read`.
-    pub fn lookup<R: Row>(&self, open: &OpenSegments, rows_read: Arc<AtomicU64>) -> Result<Lookup<R>> {
+    pub fn lookup<R: Row>(
+        &self,
+        open: &OpenSegments,
+        rows_read: Arc<AtomicU64>,
+    ) -> Result<Lookup<R>> {
         Lookup::open(open, &self.data.join(R::NAME), self.states.get(R::NAME), rows_read)
     }
 }

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 /// damaged table a step back ends it, too. All chains take a step at once: there are as many
 /// look-ups as the longest chain has steps.
 pub fn ends(successors: &Table<SuccessorRow>, contents: &[Id]) -> BTreeMap<Id, Id> {
-    let mut ends: BTreeMap<Id, (Id, u32)> = contents.iter().map(|content| (*content, (*content, 0))).collect();
+    let mut ends: BTreeMap<Id, (Id, u32)> =
+        contents.iter().map(|content| (*content, (*content, 0))).collect();
     loop {
         let mut at: Vec<Id> = ends.values().map(|(end, _)| *end).collect();
         at.sort_unstable();
@@ -20,7 +21,8 @@ pub fn ends(successors: &Table<SuccessorRow>, contents: &[Id]) -> BTreeMap<Id, I
         let rows = successors.matching(&at);
         let mut has_moved = false;
         for end in ends.values_mut() {
-            let next = rows.binary_search_by_key(&end.0, |row| row.content).ok().map(|at| &rows[at]);
+            let next =
+                rows.binary_search_by_key(&end.0, |row| row.content).ok().map(|at| &rows[at]);
             if let Some(next) = next.filter(|next| next.epoch > end.1) {
                 *end = (next.successor, next.epoch);
                 has_moved = true;
@@ -49,11 +51,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut table = Table::default();
         for run in [
-            vec![row(1, 2, 1, 1), row(3, 9, 1, 1), row(5, 6, 3, 1), row(6, 5, 4, 1), row(7, 7, 1, 1)],
+            vec![
+                row(1, 2, 1, 1),
+                row(3, 9, 1, 1),
+                row(5, 6, 3, 1),
+                row(6, 5, 4, 1),
+                row(7, 7, 1, 1),
+            ],
             vec![row(2, 4, 2, 1), row(3, 9, 1, -1)],
             vec![row(4, 8, 5, 1)],
         ] {
-            let written = segment::write(folder.path(), "test", run).expect("written").expect("rows");
+            let written =
+                segment::write(folder.path(), "test", run).expect("written").expect("rows");
             table.push(Segment::open(folder.path(), &written).expect("opened"));
         }
         let contents: Vec<Id> = (1..=8).map(id).collect();

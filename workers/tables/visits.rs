@@ -23,7 +23,19 @@ impl Visit {
     /// Whether both say the same of a URL, wherever their records stand.
     pub fn says_as(&self, other: &Visit) -> bool {
         let of = |visit: &Visit| {
-            let Visit { doc, date, kind, content, fingerprint, chars, flags, host, https, score, .. } = *visit;
+            let Visit {
+                doc,
+                date,
+                kind,
+                content,
+                fingerprint,
+                chars,
+                flags,
+                host,
+                https,
+                score,
+                ..
+            } = *visit;
             (doc, date, kind, content, fingerprint, chars, flags, host, https, score)
         };
         of(self) == of(other) && self.url == other.url
@@ -65,7 +77,8 @@ mod tests {
             position: place.1,
             diff: 1,
         };
-        let all = [visit(1, 5, (2, 1)), visit(1, 5, (1, 9)), visit(1, 6, (3, 3)), visit(2, 5, (1, 1))];
+        let all =
+            [visit(1, 5, (2, 1)), visit(1, 5, (1, 9)), visit(1, 6, (3, 3)), visit(2, 5, (1, 1))];
         for cut in 0..=all.len() {
             let (mut one, mut other) = (all[cut..].to_vec(), all[..cut].to_vec());
             let mut removed = 0;
@@ -76,7 +89,8 @@ mod tests {
             one.append(&mut other);
             one.sort_unstable();
             removed += dedup(&mut one);
-            let places: Vec<(u64, u64)> = one.iter().map(|visit| (visit.input, visit.position)).collect();
+            let places: Vec<(u64, u64)> =
+                one.iter().map(|visit| (visit.input, visit.position)).collect();
             assert_eq!((removed, &places[..]), (1, &[(1, 9), (3, 3), (1, 1)][..]));
         }
     }

@@ -53,7 +53,9 @@ impl UserDictionary {
     pub fn read(path: &Path, normal: &normalize::Options) -> Result<Arc<UserDictionary>> {
         static READ: Mutex<Vec<Arc<UserDictionary>>> = Mutex::new(Vec::new());
         let mut read = lock(&READ);
-        if let Some(dictionary) = read.iter().find(|known| known.path == path && known.normal == *normal) {
+        if let Some(dictionary) =
+            read.iter().find(|known| known.path == path && known.normal == *normal)
+        {
             return Ok(dictionary.clone());
         }
         let dictionary = Arc::new(UserDictionary::of(path, &bytes(path)?, normal)?);
@@ -71,7 +73,8 @@ impl UserDictionary {
                 normals.push((word, entry));
             }
         }
-        let words = user_words(normals.iter().map(|(word, entry)| (word.as_str(), entry.frequency)));
+        let words =
+            user_words(normals.iter().map(|(word, entry)| (word.as_str(), entry.frequency)));
         let mut lines = String::new();
         for (word, entry) in &normals {
             let frequency = words.frequency(word).unwrap_or(1);
@@ -132,15 +135,22 @@ impl fmt::Debug for UserDictionary {
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |e: std::io::Error| match e.kind() {
         ErrorKind::NotFound => {
-            let line = format!("{}: no such file; {WANTED} in it, or take [features] dictionary away", path.display());
+            let line = format!(
+                "{}: no such file; {WANTED} in it, or take [features] dictionary away",
+                path.display()
+            );
             Error::new(Kind::NoInput, line)
         }
         _ => Error::io("read", path, e),
     };
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        let why = format!("more than {FILE_BYTES_MAX} bytes; a dictionary of words that jieba lacks is smaller");
+        let why = format!(
+            "more than {FILE_BYTES_MAX} bytes; a dictionary of words that jieba lacks is smaller"
+        );
         return Err(Error::config(path, why));
     }
     Ok(bytes)
@@ -150,7 +160,10 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 fn text<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str> {
     let text = str::from_utf8(bytes).map_err(|e| {
         let number = 1 + memchr::memchr_iter(b'\n', &bytes[..e.valid_up_to()]).count();
-        Error::config(path, format!("line {number}: not UTF-8; `iconv -f GB18030 -t UTF-8` makes it of GBK"))
+        Error::config(
+            path,
+            format!("line {number}: not UTF-8; `iconv -f GB18030 -t UTF-8` makes it of GBK"),
+        )
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
@@ -170,7 +183,8 @@ struct Entry<'t> {
 fn entries<'t>(path: &Path, text: &'t str) -> Result<Vec<Entry<'t>>> {
     let mut entries = Vec::new();
     for (line, number) in text.lines().zip(1..) {
-        let entry = entry(line).map_err(|why| Error::config(path, format!("line {number}: {why}")))?;
+        let entry =
+            entry(line).map_err(|why| Error::config(path, format!("line {number}: {why}")))?;
         entries.extend(entry);
     }
     if entries.is_empty() {
@@ -194,12 +208,17 @@ fn entry(line: &str) -> std::result::Result<Option<Entry<'_>>, String> {
         [tag] if tag.bytes().all(|byte| byte.is_ascii_lowercase()) => (None, Some(tag)),
         [frequency] => (Some(frequency), None),
         [frequency, tag] => (Some(frequency), Some(tag)),
-        _ => return Err("more than a word, a frequency and a tag; no word has a space in it".into()),
+        _ => {
+            return Err("more than a word, a frequency and a tag; no word has a space in it".into());
+        }
     };
     let parsed = |text: &str| {
-        let frequency = text.parse().ok().filter(|frequency| (1..=FREQUENCY_MAX).contains(frequency));
-        let remedy = "write `word frequency tag`, the last two if they are known; no word has a space in it";
-        frequency.ok_or_else(|| format!("{text:?} is no frequency from 1 to {FREQUENCY_MAX}; {remedy}"))
+        let frequency =
+            text.parse().ok().filter(|frequency| (1..=FREQUENCY_MAX).contains(frequency));
+        let remedy =
+            "write `word frequency tag`, the last two if they are known; no word has a space in it";
+        frequency
+            .ok_or_else(|| format!("{text:?} is no frequency from 1 to {FREQUENCY_MAX}; {remedy}"))
     };
     Ok(Some(Entry { word, frequency: frequency.map(parsed).transpose()?, tag }))
 }
@@ -223,12 +242,15 @@ mod tests {
     /// any white space, blank lines and a byte order mark are nothing.
     #[test]
     fn lines() {
-        let all = |line| entry(line).expect("read").map(|Entry { word, frequency, tag }| (word, frequency, tag));
+        let all = |line| {
+            entry(line).expect("read").map(|Entry { word, frequency, tag }| (word, frequency, tag))
+        };
         assert_eq!(all(" 云计算\t5 \r"), Some(("云计算", Some(5), None)));
         assert_eq!(all("李小福　2 nr"), Some(("李小福", Some(2), Some("nr"))));
         assert_eq!(all("凱特琳 nz"), Some(("凱特琳", None, Some("nz"))));
         assert_eq!((all("台中"), all(" \t"), all("")), (Some(("台中", None, None)), None, None));
-        let dictionary = dictionary("\u{feff}\r\n创新办 3 i\r\n\r\n凱特琳 nz".as_bytes()).expect("read");
+        let dictionary =
+            dictionary("\u{feff}\r\n创新办 3 i\r\n\r\n凱特琳 nz".as_bytes()).expect("read");
         assert_eq!(words(&dictionary, "在创新办的凯特琳"), ["在", "创新办", "的", "凯特琳"]);
         assert_eq!(dictionary.tagger().tag("凯特琳", true)[0].tag, "nz");
     }
@@ -254,32 +276,54 @@ mod tests {
         let head = "words.txt: line 2: ";
         for frequency in ["12x", "0", "-1", "1.5", "1000000001", "NR", "18446744073709551616"] {
             let line = refused(format!("云计算 5\n区块链 {frequency}\n").as_bytes());
-            let why = format!("{head}{frequency:?} is no frequency from 1 to 1000000000; write `word frequency tag`");
+            let why = format!(
+                "{head}{frequency:?} is no frequency from 1 to 1000000000; write `word frequency tag`"
+            );
             assert!(line.starts_with(&why), "{line}");
         }
         assert!(
-            refused("\nEdu Trust认证 2000".as_bytes()).starts_with(&format!("{head}\"Trust认证\" is no frequency"))
+            refused("\nEdu Trust认证 2000".as_bytes())
+                .starts_with(&format!("{head}\"Trust认证\" is no frequency"))
         );
         assert!(refused("\n云 计 3 n".as_bytes()).contains("no word has a space in it"));
         let long = "云".repeat(WORD_CHARS_MAX + 1);
-        assert!(refused(format!("\n{long} 3").as_bytes()).contains("line 2: a word of more than 128 characters"));
+        assert!(
+            refused(format!("\n{long} 3").as_bytes())
+                .contains("line 2: a word of more than 128 characters")
+        );
         assert!(dictionary(&long.as_bytes()[3..]).is_ok());
         for empty in ["", "\u{feff}", " \n\r\n\t\n"] {
-            assert!(refused(empty.as_bytes()).starts_with("words.txt: no word; a line `word [frequency] [tag]`"));
+            assert!(
+                refused(empty.as_bytes())
+                    .starts_with("words.txt: no word; a line `word [frequency] [tag]`")
+            );
         }
-        assert!(refused(b"\xd4\xc6\xbc\xc6\xcb\xe3 5\n").starts_with("words.txt: line 1: not UTF-8; `iconv"));
+        assert!(
+            refused(b"\xd4\xc6\xbc\xc6\xcb\xe3 5\n")
+                .starts_with("words.txt: line 1: not UTF-8; `iconv")
+        );
     }
 
     /// A file that is not there, or too large, is refused before its words are read.
     #[test]
     fn files() {
         let folder = tempfile::tempdir().expect("a folder");
-        let read = |name: &str| UserDictionary::read(&folder.path().join(name), &normalize::Options::default());
+        let read = |name: &str| {
+            UserDictionary::read(&folder.path().join(name), &normalize::Options::default())
+        };
         let error = read("gone.txt").expect_err("not there");
-        assert!(error.kind() == Kind::NoInput && error.to_string().contains("gone.txt: no such file; a line"));
+        assert!(
+            error.kind() == Kind::NoInput
+                && error.to_string().contains("gone.txt: no such file; a line")
+        );
         let large = File::create(folder.path().join("large.txt")).expect("made");
         large.set_len(FILE_BYTES_MAX + 1).expect("long");
-        assert!(read("large.txt").expect_err("too large").to_string().contains("more than 16777216 bytes"));
+        assert!(
+            read("large.txt")
+                .expect_err("too large")
+                .to_string()
+                .contains("more than 16777216 bytes")
+        );
         std::fs::write(folder.path().join("words.txt"), "云计算 5").expect("written");
         let first = read("words.txt").expect("read");
         assert!(Arc::ptr_eq(&first, &read("words.txt").expect("read")), "read once");

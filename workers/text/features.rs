@@ -129,7 +129,8 @@ pub struct Featurizer {
 impl Featurizer {
     /// Loads the files that `options` name, whose words are normalised as texts.
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<Featurizer> {
-        let idf = options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
+        let idf =
+            options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
         let stop_words = match &options.stop_words {
             Some(path) => {
                 let text = read(path)?;
@@ -160,7 +161,9 @@ impl Featurizer {
     pub fn features(&mut self, text: &str, out: &mut Vec<Feature>) {
         self.hashes.clear();
         match self.options.unit {
-            Unit::Words => words(text, &mut self.segmenter, |word| self.hashes.push(word_hash(word))),
+            Unit::Words => {
+                words(text, &mut self.segmenter, |word| self.hashes.push(word_hash(word)))
+            }
             Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
         }
         self.weigh(out);
@@ -169,7 +172,12 @@ impl Featurizer {
     /// As [`Featurizer::features`], and writes the hashes of the words of `text` to `in_order`.
     ///
     /// The text is segmented only once for both.
-    pub fn words_and_features(&mut self, text: &str, in_order: &mut Vec<u64>, out: &mut Vec<Feature>) {
+    pub fn words_and_features(
+        &mut self,
+        text: &str,
+        in_order: &mut Vec<u64>,
+        out: &mut Vec<Feature>,
+    ) {
         in_order.clear();
         self.each_word(text, |word| in_order.push(word_hash(word)));
         self.hashes.clear();
@@ -245,7 +253,9 @@ fn grams(text: &str, n: usize, hashes: &mut Vec<u64>) {
         }
         return;
     }
-    hashes.extend(starts.windows(n + 1).map(|window| xxh3_64(&letters.as_bytes()[window[0]..window[n]])));
+    hashes.extend(
+        starts.windows(n + 1).map(|window| xxh3_64(&letters.as_bytes()[window[0]..window[n]])),
+    );
 }
 
 /// Frozen document frequencies of words.
@@ -266,7 +276,8 @@ impl Idf {
             Some((word_key(word, normal), count.trim().parse::<u64>().ok()?))
         };
         let (first, number) = lines.next().unwrap_or(("", 1));
-        let documents = first.strip_prefix("documents\t").and_then(|count| count.trim().parse().ok());
+        let documents =
+            first.strip_prefix("documents\t").and_then(|count| count.trim().parse().ok());
         let documents = documents.filter(|documents| *documents > 0).ok_or_else(|| {
             Error::config(
                 path,
@@ -304,7 +315,10 @@ fn word_key(word: &str, normal: &normalize::Options) -> u64 {
 pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
-            let line = format!("{}: no such file; `pagefold lexicon JOB --out FILE` makes one", path.display());
+            let line = format!(
+                "{}: no such file; `pagefold lexicon JOB --out FILE` makes one",
+                path.display()
+            );
             Error::new(Kind::NoInput, line)
         }
         _ => Error::io("read", path, e),
@@ -313,7 +327,8 @@ pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
 
 /// The same as text.
 pub(crate) fn read(path: &Path) -> Result<String> {
-    String::from_utf8(frozen(path)?).map_err(|_| Error::new(Kind::Config, format!("{}: not UTF-8", path.display())))
+    String::from_utf8(frozen(path)?)
+        .map_err(|_| Error::new(Kind::Config, format!("{}: not UTF-8", path.display())))
 }
 
 #[cfg(test)]
@@ -384,7 +399,8 @@ mod tests {
             maker.each_word(text, |word| words.push(word.to_owned()));
             words
         };
-        let maker = featurizer(Options { dictionary: Some(file.path().to_owned()), ..Options::default() });
+        let maker =
+            featurizer(Options { dictionary: Some(file.path().to_owned()), ..Options::default() });
         assert_eq!(words(maker.clone()), ["碳中和", "目标"]);
         assert_eq!(words(maker), ["碳中和", "目标"]);
         assert_eq!(words(featurizer(Options::default())), ["碳中", "和", "目标"]);
@@ -420,8 +436,9 @@ mod tests {
         let mut out = Vec::new();
         let text = "one two two two two three three";
         featurizer(Options::default()).features(text, &mut out);
-        let weight =
-            |word: &str, out: &[Feature]| out.iter().find(|f| f.hash == xxh3_64(word.as_bytes())).map(|f| f.weight);
+        let weight = |word: &str, out: &[Feature]| {
+            out.iter().find(|f| f.hash == xxh3_64(word.as_bytes())).map(|f| f.weight)
+        };
         assert_eq!(
             [weight("one", &out), weight("two", &out), weight("three", &out)],
             [Some(256), Some(512), Some(362)]
@@ -438,14 +455,18 @@ mod tests {
         let (idf, stop) = (folder.path().join("idf"), folder.path().join("stop"));
         std::fs::write(&idf, "documents\t1023\nCommon\t511\n").expect("written");
         std::fs::write(&stop, "The\n").expect("written");
-        let options = Options { idf: Some(idf.clone()), stop_words: Some(stop), ..Options::default() };
+        let options =
+            Options { idf: Some(idf.clone()), stop_words: Some(stop), ..Options::default() };
         let mut out = Vec::new();
         featurizer(options).features("the common rare", &mut out);
         let mut weights: Vec<u32> = out.iter().map(|f| f.weight).collect();
         weights.sort_unstable();
         assert_eq!(weights, [256, 2560]);
         std::fs::write(&idf, "documents\t10\nno count\n").expect("written");
-        let error = Featurizer::new(&Options { idf: Some(idf), ..Options::default() }, &normalize::Options::default());
+        let error = Featurizer::new(
+            &Options { idf: Some(idf), ..Options::default() },
+            &normalize::Options::default(),
+        );
         assert!(error.err().expect("refused").to_string().contains("line 2"));
     }
 
@@ -454,7 +475,8 @@ mod tests {
     fn character_grams() {
         let count = |text: &str| {
             let mut out = Vec::new();
-            featurizer(Options { unit: Unit::Characters, ..Options::default() }).features(text, &mut out);
+            featurizer(Options { unit: Unit::Characters, ..Options::default() })
+                .features(text, &mut out);
             out.len()
         };
         assert_eq!([count("春眠不觉晓,处处"), count("春眠"), count("!"), count("")], [4, 1, 0, 0]);

@@ -143,7 +143,8 @@ mod tests {
     /// and off no other page. What is left keeps its order.
     #[test]
     fn lines_are_taken_off_pages_of_their_host() {
-        let mut furniture = furniture("# made\na.example\t9\t首页 论坛\na.example\t12\tlog in\n").expect("read");
+        let mut furniture =
+            furniture("# made\na.example\t9\t首页 论坛\na.example\t12\tlog in\n").expect("read");
         let page = "首頁　论坛\nThe article.\n\nIts end.\r\nLOG IN";
         let mut text = page.to_owned();
         assert_eq!(furniture.take_off(host_key("A.example"), &mut text), 2);
@@ -162,7 +163,10 @@ mod tests {
         for file in ["documents\t9\n", "a.example\tline\n", "a.example\tx\tline\n"] {
             let error = furniture(&format!("# head\n{file}")).expect_err("refused");
             assert_eq!(error.kind(), Kind::Config);
-            assert!(error.to_string().contains("line 2: not `host<TAB>number<TAB>line`"), "{error}");
+            assert!(
+                error.to_string().contains("line 2: not `host<TAB>number<TAB>line`"),
+                "{error}"
+            );
             assert!(error.to_string().contains("--kind furniture"), "{error}");
         }
     }
@@ -171,7 +175,10 @@ mod tests {
     #[test]
     fn contexts_are_articles() {
         let page = |article: &str, counter: u32| {
-            let lines = [format!("{article} begins with this line"), format!("{article} and goes on with that one")];
+            let lines = [
+                format!("{article} begins with this line"),
+                format!("{article} and goes on with that one"),
+            ];
             context(3, &[&lines[0], &lines[1], &format!("read {counter} times"), "home", "news"])
         };
         assert_eq!(page("one", 17), page("one", 120_455));

@@ -95,8 +95,14 @@ mod tests {
     /// The seed, the values, their order and their number all change the hash.
     #[test]
     fn chain_depends_on_everything() {
-        let all =
-            [chain(0, [1, 2]), chain(1, [1, 2]), chain(0, [2, 1]), chain(0, [1]), chain(0, [1, 2, 0]), chain(0, [])];
+        let all = [
+            chain(0, [1, 2]),
+            chain(1, [1, 2]),
+            chain(0, [2, 1]),
+            chain(0, [1]),
+            chain(0, [1, 2, 0]),
+            chain(0, []),
+        ];
         let mut distinct = all.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
@@ -107,9 +113,14 @@ mod tests {
     #[test]
     fn avalanche() {
         for bit in 0..64 {
-            let flipped: u32 =
-                (0..256u64).map(|x| (chain(7, [x, 5]) ^ chain(7, [x ^ (1 << bit), 5])).count_ones()).sum();
-            assert!((28 * 256..36 * 256).contains(&flipped), "bit {bit}: {flipped} of {}", 64 * 256);
+            let flipped: u32 = (0..256u64)
+                .map(|x| (chain(7, [x, 5]) ^ chain(7, [x ^ (1 << bit), 5])).count_ones())
+                .sum();
+            assert!(
+                (28 * 256..36 * 256).contains(&flipped),
+                "bit {bit}: {flipped} of {}",
+                64 * 256
+            );
         }
     }
 }

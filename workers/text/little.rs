@@ -147,7 +147,11 @@ mod tests {
             assert_eq!(normal, *phrase);
             assert!(is_notice(phrase, letters(phrase)), "{phrase}");
         }
-        assert_eq!(phrases.iter().collect::<std::collections::BTreeSet<_>>().len(), phrases.len(), "each once");
+        assert_eq!(
+            phrases.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            phrases.len(),
+            "each once"
+        );
     }
 
     proptest! {
@@ -182,7 +186,10 @@ mod tests {
             ("请先登录!还没有账号?立即注册。", true),
             ("空山不见人,但闻人语响。返景入深林,复照青苔上。", false),
             ("今天上班路上又堵车了,请稍等我十分钟。到了给你打电话。晚饭吃什么?", false),
-            ("the ministry said the page not found on its site was moved. it is back. readers may go on.", false),
+            (
+                "the ministry said the page not found on its site was moved. it is back. readers may go on.",
+                false,
+            ),
             ("import reloading from './loadings'", false),
             ("", false),
         ] {

@@ -51,7 +51,10 @@ mod tests {
         assert_eq!((ln(1), ln(2), ln(10)), (0.0, std::f64::consts::LN_2, std::f64::consts::LN_10));
         for n in (1..20_000).chain([60_101_964, (1 << 40) + 12_345, u64::MAX]) {
             let (real, ours) = ((n as f64).ln(), ln(n));
-            assert!(ours.to_bits().abs_diff(real.to_bits()) <= 1, "ln({n}) = {ours:e} for {real:e}");
+            assert!(
+                ours.to_bits().abs_diff(real.to_bits()) <= 1,
+                "ln({n}) = {ours:e} for {real:e}"
+            );
         }
     }
 }

@@ -14,7 +14,9 @@ use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
-use unicode_normalization::{IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick};
+use unicode_normalization::{
+    IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick,
+};
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 2;
@@ -102,7 +104,11 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
     let narrow = match c {
         // Fullwidth ASCII decomposes to one starter that never composes backwards.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-        _ if canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes => c,
+        _ if canonical_combining_class(c) == 0
+            && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes =>
+        {
+            c
+        }
         _ => return Fold::SLOW,
     };
     let mut lower = narrow.to_lowercase();
@@ -276,12 +282,18 @@ mod tests {
     fn long_texts_are_cut() {
         let mut out = String::new();
         for unit in ["a", "漢 ", "\u{fdfa}", "ab\u{301} ", "x\u{fdfa}", " "] {
-            for bytes in [TEXT_USED_BYTES_MAX, TEXT_USED_BYTES_MAX + 1, TEXT_USED_BYTES_MAX + 70_000] {
+            for bytes in
+                [TEXT_USED_BYTES_MAX, TEXT_USED_BYTES_MAX + 1, TEXT_USED_BYTES_MAX + 70_000]
+            {
                 let text = unit.repeat(bytes.div_ceil(unit.len()));
                 let is_cut = normalize(&text, &Options::default(), &mut out);
                 assert!(out == normalize_plainly(&text, &Options::default()), "{unit:?} {bytes}");
                 assert!(out.len() <= TEXT_USED_BYTES_MAX && !out.ends_with(' '));
-                assert_eq!(is_cut, text.len() > TEXT_USED_BYTES_MAX || unit.contains('\u{fdfa}'), "{unit:?} {bytes}");
+                assert_eq!(
+                    is_cut,
+                    text.len() > TEXT_USED_BYTES_MAX || unit.contains('\u{fdfa}'),
+                    "{unit:?} {bytes}"
+                );
             }
         }
     }

@@ -54,7 +54,8 @@ fn numbers(normal: &str, mut found: impl FnMut(&str)) {
         let short = number.trim_start_matches('0');
         // 0, 00 and 0.5 keep one zero in front.
         let zeros = number.len() - short.len();
-        let start = zeros - usize::from(zeros > 0 && !short.starts_with(|c: char| c.is_ascii_digit()));
+        let start =
+            zeros - usize::from(zeros > 0 && !short.starts_with(|c: char| c.is_ascii_digit()));
         if !number.is_empty() {
             found(&number[start..]);
         }
@@ -62,7 +63,10 @@ fn numbers(normal: &str, mut found: impl FnMut(&str)) {
     let mut rest = normal;
     while let Some(start) = rest.bytes().position(|byte| byte.is_ascii_digit()) {
         let run = &rest[start..];
-        let end = run.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b'.' | b',')).unwrap_or(run.len());
+        let end = run
+            .bytes()
+            .position(|byte| !matches!(byte, b'0'..=b'9' | b'.' | b','))
+            .unwrap_or(run.len());
         rest = &run[end..];
         let run = run[..end].trim_end_matches(['.', ',']);
         if run.matches('.').count() == 1 {
@@ -88,8 +92,14 @@ mod tests {
     /// Numbers are found however they are written.
     #[test]
     fn numbers_of_a_text() {
-        assert_eq!(listed("2022年07月1日，增长3.50%，共12,000人。"), ["2022", "7", "1", "3.50", "12000"]);
-        assert_eq!(listed("1.2.3, 0 00 0.5 007. .5, v2,"), ["1", "2", "3", "0", "0", "0.5", "7", "5", "2"]);
+        assert_eq!(
+            listed("2022年07月1日，增长3.50%，共12,000人。"),
+            ["2022", "7", "1", "3.50", "12000"]
+        );
+        assert_eq!(
+            listed("1.2.3, 0 00 0.5 007. .5, v2,"),
+            ["1", "2", "3", "0", "0", "0.5", "7", "5", "2"]
+        );
         assert_eq!(listed("一二三 ... ,,, 。"), [""; 0]);
     }
 

@@ -306,7 +306,8 @@ mod tests {
     }
 
     fn check(text: &str, q: usize) {
-        let set: BTreeSet<u64> = plain(text, q).iter().map(|gram| xxh3_64(gram.as_bytes())).collect();
+        let set: BTreeSet<u64> =
+            plain(text, q).iter().map(|gram| xxh3_64(gram.as_bytes())).collect();
         assert_eq!(of(|shingles| shingles.set(text, q)), Vec::from_iter(set));
         let mut seen: BTreeMap<String, u64> = BTreeMap::new();
         let mut unordered = of(|shingles| shingles.unordered_set(text, q, &mut vec![5; 9]));

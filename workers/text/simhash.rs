@@ -84,7 +84,9 @@ macro_rules! lanes {
             /// Adds to each sum the weights of the features whose hash has its bit.
             pub fn sum(features: &[Feature], sums: &mut [u64; 64]) {
                 let mut lanes = [0; 64];
-                features.iter().for_each(|feature| add(&mut lanes, feature.hash, weight(feature) as $lane));
+                features
+                    .iter()
+                    .for_each(|feature| add(&mut lanes, feature.hash, weight(feature) as $lane));
                 sums.iter_mut().zip(lanes).for_each(|(sum, lane)| *sum += u64::from(lane));
             }
 
@@ -126,7 +128,9 @@ mod tests {
         (0..64).fold(0, |fingerprint, bit| {
             let sum: i64 = features
                 .iter()
-                .map(|f| if f.hash >> bit & 1 == 1 { i64::from(f.weight) } else { -i64::from(f.weight) })
+                .map(|f| {
+                    if f.hash >> bit & 1 == 1 { i64::from(f.weight) } else { -i64::from(f.weight) }
+                })
                 .sum();
             fingerprint | u64::from(sum > 0) << bit
         })
@@ -168,24 +172,39 @@ mod tests {
             for shared in [0usize, 100, 200, 300, 360, 390, 398] {
                 let (mut differ, mut expected) = (0, 0.0);
                 for _ in 0..300 {
-                    let weight =
-                        |at: usize| if steep { ((256 << 16) / (at as u64 % 40 + 1)).isqrt() as u32 } else { 256 };
+                    let weight = |at: usize| {
+                        if steep {
+                            ((256 << 16) / (at as u64 % 40 + 1)).isqrt() as u32
+                        } else {
+                            256
+                        }
+                    };
                     let mut some = |count: usize, from: usize| -> Vec<Feature> {
-                        (from..from + count).map(|at| Feature { hash: random(), weight: weight(at) }).collect()
+                        (from..from + count)
+                            .map(|at| Feature { hash: random(), weight: weight(at) })
+                            .collect()
                     };
                     let both = some(shared, 0);
                     let mut own = || [both.clone(), some(401 - shared, shared)].concat();
                     let (a, b) = (own(), own());
-                    let square =
-                        |features: &[Feature]| -> f64 { features.iter().map(|f| f64::from(f.weight).powi(2)).sum() };
+                    let square = |features: &[Feature]| -> f64 {
+                        features.iter().map(|f| f64::from(f.weight).powi(2)).sum()
+                    };
                     let cosine = square(&both) / (square(&a) * square(&b)).sqrt();
                     expected += cosine.acos() / std::f64::consts::PI * 64.0;
                     differ += distance(simhash(&a), simhash(&b));
                 }
                 let trials = 300.0 * 64.0;
                 let (p, seen) = (expected / trials, f64::from(differ) / trials);
-                println!("steep {steep}, {shared} of 401 shared: {:.2} bits, expected {:.2}", seen * 64.0, p * 64.0);
-                assert!((seen - p).abs() <= 5.0 * (p * (1.0 - p) / trials).sqrt() + 0.002, "{shared}: {seen} for {p}");
+                println!(
+                    "steep {steep}, {shared} of 401 shared: {:.2} bits, expected {:.2}",
+                    seen * 64.0,
+                    p * 64.0
+                );
+                assert!(
+                    (seen - p).abs() <= 5.0 * (p * (1.0 - p) / trials).sqrt() + 0.002,
+                    "{shared}: {seen} for {p}"
+                );
             }
         }
     }
@@ -204,7 +223,8 @@ mod tests {
     /// A feature that outweighs all others determines the fingerprint.
     #[test]
     fn weight_decides() {
-        let features = [(7, 100), (u64::MAX, 30), (0, 30)].map(|(hash, weight)| Feature { hash, weight });
+        let features =
+            [(7, 100), (u64::MAX, 30), (0, 30)].map(|(hash, weight)| Feature { hash, weight });
         assert_eq!(simhash(&features), 7);
         assert_eq!(simhash(&[]), 0);
     }

@@ -74,7 +74,10 @@ impl<'a> Sketches<'a> {
         let (long, rest) = rest.split_first_chunk::<4>()?;
         let (numerals, rest) = rest.split_first_chunk::<16>()?;
         let (short, long) = (u32::from_le_bytes(*short), u32::from_le_bytes(*long));
-        let sizes = [if short > 0 { SHORT_BITS / 8 } else { 0 }, if long > 0 { long_bits(long) / 8 } else { 0 }];
+        let sizes = [
+            if short > 0 { SHORT_BITS / 8 } else { 0 },
+            if long > 0 { long_bits(long) / 8 } else { 0 },
+        ];
         if rest.len() != sizes[0] + sizes[1] {
             return None;
         }
@@ -190,13 +193,15 @@ fn flip(hashes: &[u64], bits: &mut [u8]) {
 
 /// Estimates the similarity of two contents from their sketches of one kind. Symmetric.
 pub fn compare(a: SketchRef<'_>, b: SketchRef<'_>) -> Alike {
-    let (larger, smaller) = if a.bits.len() >= b.bits.len() { (a.bits, b.bits) } else { (b.bits, a.bits) };
+    let (larger, smaller) =
+        if a.bits.len() >= b.bits.len() { (a.bits, b.bits) } else { (b.bits, a.bits) };
     let odd = difference(larger, smaller);
     let sum = u64::from(a.shingles) + u64::from(b.shingles);
     // The symmetric difference is surely no smaller than this.
     let least = u64::from(a.shingles.abs_diff(b.shingles)).max(odd);
     let bits = smaller.len().clamp(1, LONG_BITS_MAX / 8) as u64 * 8;
-    let [low, middle, high] = known_estimates(odd, bits).map(|m| similarity(m.max(least << FRACTION), sum << FRACTION));
+    let [low, middle, high] =
+        known_estimates(odd, bits).map(|m| similarity(m.max(least << FRACTION), sum << FRACTION));
     Alike { similarity: middle, low: high, high: low }
 }
 
@@ -305,17 +310,25 @@ mod tests {
             let b = bits as f64;
             for odd in 0..bits / 2 - 1 {
                 let z = odd as f64;
-                let m = |z: f64| if 2.0 * z < b { -b / 2.0 * (1.0 - 2.0 * z / b).ln() } else { f64::INFINITY };
-                let variance = b / 4.0 * (1.0 - (1.0 - 2.0 * z / b).powi(2) * (1.0 + 4.0 * m(z) / b));
+                let m = |z: f64| {
+                    if 2.0 * z < b { -b / 2.0 * (1.0 - 2.0 * z / b).ln() } else { f64::INFINITY }
+                };
+                let variance =
+                    b / 4.0 * (1.0 - (1.0 - 2.0 * z / b).powi(2) * (1.0 + 4.0 * m(z) / b));
                 // The integer deviation is rounded down to a sixteenth, which moves the bounds by
                 // less than 0.4 ones.
                 let sigma = variance.max(0.0).sqrt();
-                let [low, middle, high] =
-                    estimates(odd, bits).map(|m| if m == FULL { f64::INFINITY } else { m as f64 / 256.0 });
-                assert!((middle - m(z)).abs() <= 0.1 + m(z) / 1000.0, "{middle} for {}, {odd} of {bits}", m(z));
+                let [low, middle, high] = estimates(odd, bits)
+                    .map(|m| if m == FULL { f64::INFINITY } else { m as f64 / 256.0 });
+                assert!(
+                    (middle - m(z)).abs() <= 0.1 + m(z) / 1000.0,
+                    "{middle} for {}, {odd} of {bits}",
+                    m(z)
+                );
                 let close = |ours: f64, z: f64| {
                     let (least, most) = (m((z - 0.4).max(0.0)), m(z + 0.4));
-                    ours >= least * 0.999 - 0.1 && (most.is_infinite() || ours <= most * 1.001 + 0.1)
+                    ours >= least * 0.999 - 0.1
+                        && (most.is_infinite() || ours <= most * 1.001 + 0.1)
                 };
                 assert!(close(low, (z - 3.0 * sigma).max(0.0)), "low {low}, {odd} of {bits}");
                 assert!(close(high, z + 3.0 * sigma), "high {high}, {odd} of {bits}");

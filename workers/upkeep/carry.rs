@@ -11,7 +11,13 @@ use crate::store::past::Step;
 
 /// Adds what the `undone` epochs of `old` took to the manifest of `head`, and their lists to `new`.
 /// Nothing is committed: the next commit on this head does that. `reading` is the job's.
-pub fn carry(head: &mut Head, new: &Store, old: &Store, undone: &[&Step], reading: &Reading) -> Result<()> {
+pub fn carry(
+    head: &mut Head,
+    new: &Store,
+    old: &Store,
+    undone: &[&Step],
+    reading: &Reading,
+) -> Result<()> {
     let Manifest { sources, consumed, .. } = &mut head.manifest;
     for step in undone {
         if step.file.is_none() || consumed.iter().any(|known| known.epoch == step.epoch) {
@@ -26,17 +32,20 @@ pub fn carry(head: &mut Head, new: &Store, old: &Store, undone: &[&Step], readin
         let lines = lines_of(old, step, reading)?;
         if let Some(first) = lines.first() {
             let inputs = lines.iter().map(|line| &line.input);
-            sources[source].snapshot = if step.complete { snapshot_of(&first.reading, inputs) } else { String::new() };
+            sources[source].snapshot =
+                if step.complete { snapshot_of(&first.reading, inputs) } else { String::new() };
         }
         let mut text = String::new();
         for line in &lines {
-            text += &serde_json::to_string(line).map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
+            text += &serde_json::to_string(line)
+                .map_err(|e| Error::internal("cannot write an input").caused_by(e))?;
             text.push('\n');
         }
         consumed.push(Consumed {
             epoch: step.epoch,
             logical_time: step.logical_time,
-            source: u16::try_from(source).map_err(|_| Error::new(Kind::Config, "more than 65,536 sources"))?,
+            source: u16::try_from(source)
+                .map_err(|_| Error::new(Kind::Config, "more than 65,536 sources"))?,
             complete: step.complete,
             file: new.write_lines("consumed", &text)?,
             read: step.read.unwrap_or(0),

@@ -55,15 +55,21 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
             kept.push(manifest);
         }
     }
-    let needed: BTreeSet<PathBuf> = kept.iter().flat_map(|manifest| files(store, manifest)).collect();
+    let needed: BTreeSet<PathBuf> =
+        kept.iter().flat_map(|manifest| files(store, manifest)).collect();
     for folder in folders(&store.data())? {
-        garbage.files.extend(listed(&folder)?.into_iter().filter(|path| is_ours(path) && !needed.contains(path)));
+        garbage.files.extend(
+            listed(&folder)?.into_iter().filter(|path| is_ours(path) && !needed.contains(path)),
+        );
     }
-    garbage
-        .files
-        .extend(listed(&store.root().join("manifest"))?.into_iter().filter(|path| has_ending(path, "writing")));
+    garbage.files.extend(
+        listed(&store.root().join("manifest"))?
+            .into_iter()
+            .filter(|path| has_ending(path, "writing")),
+    );
     let attempts = plan::all_attempts(store.root())?;
-    garbage.attempts = attempts.into_iter().filter(|attempt| !plan::is_resumable(attempt, Some(head))).collect();
+    garbage.attempts =
+        attempts.into_iter().filter(|attempt| !plan::is_resumable(attempt, Some(head))).collect();
     let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     garbage.bytes = garbage.manifests.iter().chain(&garbage.files).map(size).sum();
     Ok(garbage)
@@ -72,11 +78,14 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
 /// Deletes `garbage`: the manifests first, from the oldest on, so that no manifest is ever left
 /// without its files.
 pub fn delete(store: &Store, garbage: &Garbage) -> Result<()> {
-    let remove = |path: &PathBuf| std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e));
+    let remove =
+        |path: &PathBuf| std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e));
     garbage.manifests.iter().try_for_each(remove)?;
     durable::sync_folder(&store.root().join("manifest"))?;
     garbage.files.iter().try_for_each(remove)?;
-    garbage.attempts.iter().try_for_each(|path| std::fs::remove_dir_all(path).map_err(|e| Error::io("remove", path, e)))
+    garbage.attempts.iter().try_for_each(|path| {
+        std::fs::remove_dir_all(path).map_err(|e| Error::io("remove", path, e))
+    })
 }
 
 /// The files that a manifest names.
@@ -85,8 +94,10 @@ fn files(store: &Store, manifest: &Manifest) -> Vec<PathBuf> {
         let folder = store.data().join(name);
         table.segments().map(move |segment| segment.path(&folder))
     });
-    let consumed = manifest.consumed.iter().map(|consumed| store.lines_path("consumed", &consumed.file));
-    let folded = manifest.consumed_before.iter().map(|folded| store.lines_path("consumed", &folded.file));
+    let consumed =
+        manifest.consumed.iter().map(|consumed| store.lines_path("consumed", &consumed.file));
+    let folded =
+        manifest.consumed_before.iter().map(|folded| store.lines_path("consumed", &folded.file));
     let rejects = manifest.rejects.iter().map(|file| store.lines_path("rejects", file));
     segments.chain(consumed).chain(folded).chain(rejects).collect()
 }
@@ -99,7 +110,8 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 fn is_ours(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-    has_ending(path, "writing") || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
+    has_ending(path, "writing")
+        || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -81,8 +81,10 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
             let next = lock(&waiting).next();
             let Some((name, table, runs)) = next else { return Ok(()) };
             let folder = store.data().join(name);
-            let state = on_table(name, Merging { folder: &folder, table, runs })
-                .ok_or_else(|| Error::new(Kind::Config, format!("table {name}: this build does not know it")))??;
+            let state =
+                on_table(name, Merging { folder: &folder, table, runs }).ok_or_else(|| {
+                    Error::new(Kind::Config, format!("table {name}: this build does not know it"))
+                })??;
             lock(&merged).insert(name.clone(), state);
         }
     };
@@ -135,7 +137,8 @@ impl OnTable for Merging<'_> {
             merged.append(run.clone())?;
         }
         if (merged.rows, merged.multiset) != (table.rows, table.multiset) {
-            let line = format!("{}: merged runs are not the rows that were merged", folder.display());
+            let line =
+                format!("{}: merged runs are not the rows that were merged", folder.display());
             return Err(Error::internal(line));
         }
         Ok(merged)
@@ -187,7 +190,10 @@ mod tests {
                 let rows = runs.drain(range).map(|(rows, _)| rows).sum();
                 runs.push((rows, 1));
             }
-            assert!(runs[1..].iter().map(|(_, segments)| segments).sum::<usize>() <= SEGMENTS_MAX + 8, "{runs:?}");
+            assert!(
+                runs[1..].iter().map(|(_, segments)| segments).sum::<usize>() <= SEGMENTS_MAX + 8,
+                "{runs:?}"
+            );
         }
     }
 }

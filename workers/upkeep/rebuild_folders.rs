@@ -57,21 +57,34 @@ impl Folders {
             return Ok(Found::Exchanged);
         }
         match Note::read(&self.new)? {
-            Some(note) if Some(&note.of) == in_place.as_ref() => return Ok(Found::Unfinished(note)),
-            None if PARTS.iter().all(|part| !self.new.join(part).exists()) => return Ok(Found::Nothing),
+            Some(note) if Some(&note.of) == in_place.as_ref() => {
+                return Ok(Found::Unfinished(note));
+            }
+            None if PARTS.iter().all(|part| !self.new.join(part).exists()) => {
+                return Ok(Found::Nothing);
+            }
             _ => {}
         }
         let (new, store) = (self.new.display(), self.store.display());
-        Err(Error::new(Kind::Output, format!("{new}: not an unfinished rebuild of {store}; move it elsewhere")))
+        Err(Error::new(
+            Kind::Output,
+            format!("{new}: not an unfinished rebuild of {store}; move it elsewhere"),
+        ))
     }
 
     /// Clears away an [`Found::Unfinished`] store. Its note stays until another is written.
     pub fn clear(&self) -> Result<()> {
         for part in PARTS {
             let path = self.new.join(part);
-            let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            let removed = if path.is_dir() {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
             match removed {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &path, e));
+                }
                 _ => {}
             }
         }
@@ -84,7 +97,9 @@ impl Folders {
             return Ok(());
         }
         let kept = self.kept.display();
-        let line = format!("{kept}: the store before an earlier rebuild; delete it if you do not need it, or move it");
+        let line = format!(
+            "{kept}: the store before an earlier rebuild; delete it if you do not need it, or move it"
+        );
         Err(Error::new(Kind::Output, line))
     }
 
@@ -104,7 +119,8 @@ impl Folders {
     /// Keeps the old store after an exchange.
     pub fn keep(&self) -> Result<()> {
         self.check_free()?;
-        std::fs::rename(&self.new, &self.kept).map_err(|e| Error::io("rename to", &self.kept, e))?;
+        std::fs::rename(&self.new, &self.kept)
+            .map_err(|e| Error::io("rename to", &self.kept, e))?;
         durable::sync_name(&self.store)?;
         Note::remove(&self.store);
         Ok(())
@@ -168,7 +184,10 @@ mod tests {
                 assert!(folders.check_free().is_err() && folder.path().join("link").is_symlink());
             } else {
                 folders.clear().expect("cleared");
-                assert!(uuid(&folders.store) == old && matches!(folders.find(), Ok(Found::Unfinished(_))));
+                assert!(
+                    uuid(&folders.store) == old
+                        && matches!(folders.find(), Ok(Found::Unfinished(_)))
+                );
             }
         }
     }
@@ -196,7 +215,10 @@ mod tests {
             let folders = Folders::of(&root).expect("there");
             put(&folders.new);
             let error = folders.find().err().expect("refused");
-            assert!(error.kind() == Kind::Output && error.to_string().contains("store.rebuild"), "{error}");
+            assert!(
+                error.kind() == Kind::Output && error.to_string().contains("store.rebuild"),
+                "{error}"
+            );
         }
     }
 }

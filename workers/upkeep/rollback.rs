@@ -36,8 +36,11 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
     }
     let Some(target) = found else {
         let there: Vec<String> = there.iter().map(u64::to_string).collect();
-        let line =
-            format!("{}: no epoch {epoch} to go back to; there are {}", store.root().display(), there.join(", "));
+        let line = format!(
+            "{}: no epoch {epoch} to go back to; there are {}",
+            store.root().display(),
+            there.join(", ")
+        );
         return Err(Error::new(Kind::Usage, line));
     };
     let (sources, consumed) = match forget_inputs {
@@ -56,7 +59,9 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
         ..target
     };
     check(store, &manifest).map_err(|error| {
-        let line = format!("epoch {epoch} cannot be restored and the store stays as it is; try another epoch");
+        let line = format!(
+            "epoch {epoch} cannot be restored and the store stays as it is; try another epoch"
+        );
         Error::new(error.kind(), line).caused_by(error)
     })?;
     manifest::commit(store.root(), &manifest)
@@ -93,7 +98,9 @@ fn check(store: &Store, manifest: &Manifest) -> Result<()> {
     let mut files: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (name, table) in &manifest.tables {
         let folder = store.data().join(name);
-        files.extend(table.segments().map(|segment| (segment.path(&folder), segment.digest.as_str())));
+        files.extend(
+            table.segments().map(|segment| (segment.path(&folder), segment.digest.as_str())),
+        );
     }
     let consumed = manifest.consumed.iter().map(|consumed| ("consumed", &consumed.file));
     for (kind, file) in consumed.chain(manifest.rejects.iter().map(|file| ("rejects", file))) {
@@ -174,8 +181,11 @@ mod tests {
     /// target, followed by what only the head has; what each epoch took keeps its source.
     #[test]
     fn sources_keep_their_numbers() {
-        let target =
-            manifest(2, vec![source("a", ""), source("b", "of 2")], vec![consumed(1, 0, false), consumed(2, 1, false)]);
+        let target = manifest(
+            2,
+            vec![source("a", ""), source("b", "of 2")],
+            vec![consumed(1, 0, false), consumed(2, 1, false)],
+        );
         let head = manifest(
             4,
             vec![source("c", "of 4"), source("a", "of 3")],
@@ -192,16 +202,28 @@ mod tests {
     fn damaged_bytes_are_not_restored() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
-        let row = ContentPageRow { content: crate::document::Id::NONE, doc: crate::document::Id::NONE, diff: 1 };
+        let row = ContentPageRow {
+            content: crate::document::Id::NONE,
+            doc: crate::document::Id::NONE,
+            diff: 1,
+        };
         let table = store.data().join("content_pages");
         let segment = segment::write(&table, "test", vec![row]).expect("written").expect("rows");
         let mut first = manifest(1, Vec::new(), Vec::new());
         first.store = store.uuid().to_owned();
         let mut state = TableState::default();
-        state.append(manifest::Run { epoch: 1, segments: vec![segment.clone()] }).expect("appended");
+        state
+            .append(manifest::Run { epoch: 1, segments: vec![segment.clone()] })
+            .expect("appended");
         first.tables.insert("content_pages".into(), state);
         let head = manifest::commit(store.root(), &first).expect("committed");
-        let second = Manifest { version: 2, epoch: 2, previous: head.digest, tables: BTreeMap::new(), ..first };
+        let second = Manifest {
+            version: 2,
+            epoch: 2,
+            previous: head.digest,
+            tables: BTreeMap::new(),
+            ..first
+        };
         let head = manifest::commit(store.root(), &second).expect("committed");
         let path = segment.path(&table);
         let sound = std::fs::read(&path).expect("readable");

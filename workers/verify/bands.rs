@@ -32,8 +32,12 @@ pub fn fingerprint_contents(tables: &Mapped) -> Check {
             let fingerprint = bands.unkey(0, key);
             let what = match row {
                 None => "of no live content",
-                Some(row) if !row.is_comparable() => "its content is not compared: too short, or gathered",
-                Some(row) if row.fingerprint != fingerprint => "its content has another fingerprint",
+                Some(row) if !row.is_comparable() => {
+                    "its content is not compared: too short, or gathered"
+                }
+                Some(row) if row.fingerprint != fingerprint => {
+                    "its content has another fingerprint"
+                }
                 Some(_) => return,
             };
             check.find::<GroupRow>(format_args!("{} {content}", hex(fingerprint)), what);
@@ -48,14 +52,19 @@ pub fn bands(tables: &Mapped, head: &Head) -> Check {
     let mut check = Check::new("bands");
     for (band, table) in (1..).zip(&tables.band) {
         let name = band_table(band);
-        let fingerprints = distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| bands.unkey(0, key));
+        let fingerprints =
+            distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| bands.unkey(0, key));
         let keys = fingerprints.map(|fingerprint| bands.key(band, fingerprint));
         missing(
             table,
             keys,
             |row| row.key,
             |key| {
-                check.find_in(&name, hex(bands.unkey(band, key)), "missing, though contents have that fingerprint");
+                check.find_in(
+                    &name,
+                    hex(bands.unkey(band, key)),
+                    "missing, though contents have that fingerprint",
+                );
             },
         );
         let keys = Live::of(table).map(|row| bands.key(0, bands.unkey(band, row.key)));
@@ -70,8 +79,14 @@ pub fn bands(tables: &Mapped, head: &Head) -> Check {
     }
     let known: Vec<String> = (1..bands.count()).map(band_table).collect();
     let tables = head.manifest.tables.iter();
-    for (name, table) in tables.filter(|(name, _)| name.starts_with("band_") && !known.contains(name)) {
-        check.find_in(name, format_args!("{} rows", table.rows), "the table of a band that this store has not");
+    for (name, table) in
+        tables.filter(|(name, _)| name.starts_with("band_") && !known.contains(name))
+    {
+        check.find_in(
+            name,
+            format_args!("{} rows", table.rows),
+            "the table of a band that this store has not",
+        );
     }
     check
 }

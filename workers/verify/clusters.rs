@@ -11,7 +11,9 @@
 //! the rule reads first.
 
 use crate::document::Id;
-use crate::fold::clusters::{AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of};
+use crate::fold::clusters::{
+    AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of,
+};
 use crate::fold::leaders::Led;
 use crate::graph::keep_rule::KeepRule;
 use crate::job::clusters::Options;
@@ -37,9 +39,11 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
             ("representative", row.representative.to_string()),
         ]
     };
-    let pairs = fields(stored).into_iter().zip(fields(anew)).filter(|(stored, anew)| stored != anew);
-    let differing: Vec<String> =
-        pairs.map(|((name, stored), (_, anew))| format!("{name} {stored}, its pages say {anew}")).collect();
+    let pairs =
+        fields(stored).into_iter().zip(fields(anew)).filter(|(stored, anew)| stored != anew);
+    let differing: Vec<String> = pairs
+        .map(|((name, stored), (_, anew))| format!("{name} {stored}, its pages say {anew}"))
+        .collect();
     differing.join("; ")
 }
 
@@ -48,7 +52,8 @@ fn differences(stored: &ClusterRow, anew: &ClusterRow) -> String {
 pub fn clusters(tables: &Mapped, rule: &KeepRule, options: &Options) -> [Check; 2] {
     let mut checks = Checks { clusters: Check::new("clusters"), leaders: Check::new("leaders") };
     let (mut members, mut stored) = (Live::of(&tables.members), Live::of(&tables.clusters));
-    let mut components = Components { asked: Vec::new(), rows: Vec::new(), contents: Vec::new(), pages: 0, options };
+    let mut components =
+        Components { asked: Vec::new(), rows: Vec::new(), contents: Vec::new(), pages: 0, options };
     let with_members = distinct(Live::of(&tables.members).map(|row| row.component));
     let with_rows = distinct(Live::of(&tables.clusters).map(|row| row.component));
     for sides in joined(with_members, with_rows, |component| *component, |component| *component) {
@@ -96,30 +101,37 @@ struct Components<'a> {
 impl Components<'_> {
     /// Compares the rows with computed ones, then forgets them.
     fn compare(&mut self, tables: &Mapped, rule: &KeepRule, checks: &mut Checks) {
-        let incumbents = self.rows.iter().map(|row| (row.representative, row.pages.into())).collect();
-        let (pages, pairs) = parts(tables, (rule, &incumbents), std::mem::take(&mut self.contents), self.options);
+        let incumbents =
+            self.rows.iter().map(|row| (row.representative, row.pages.into())).collect();
+        let (pages, pairs) =
+            parts(tables, (rule, &incumbents), std::mem::take(&mut self.contents), self.options);
         let mut all_led: Vec<Led> = Vec::new();
         for component in self.asked.drain(..) {
             let stored = of_component(&self.rows, component, |row| row.component);
             let pages = of_component(&pages, component, |page| page.component);
             let pairs = of_component(&pairs, component, |pair| pair.component);
-            let ComponentClusters { rows: anew, led } = clusters_of(component, pages, pairs, self.options.radius, rule);
+            let ComponentClusters { rows: anew, led } =
+                clusters_of(component, pages, pairs, self.options.radius, rule);
             all_led.extend(led);
-            for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader) {
+            for sides in joined(stored.iter(), anew.into_iter(), |row| row.leader, |row| row.leader)
+            {
                 match sides {
                     (Some(stored), Some(anew)) => {
                         if anew != *stored {
-                            checks.clusters.find::<ClusterRow>(name(stored), differences(stored, &anew));
+                            checks
+                                .clusters
+                                .find::<ClusterRow>(name(stored), differences(stored, &anew));
                         }
                     }
                     (Some(stored), None) => {
-                        checks
-                            .clusters
-                            .find::<ClusterRow>(name(stored), "one too many: fewer than two pages are in it");
+                        checks.clusters.find::<ClusterRow>(
+                            name(stored),
+                            "one too many: fewer than two pages are in it",
+                        );
                     }
-                    (None, Some(anew)) => {
-                        checks.clusters.find::<ClusterRow>(name(&anew), "missing, though it has pages")
-                    }
+                    (None, Some(anew)) => checks
+                        .clusters
+                        .find::<ClusterRow>(name(&anew), "missing, though it has pages"),
                     (None, None) => {}
                 }
             }
@@ -130,7 +142,10 @@ impl Components<'_> {
             // `led` finds the leaders that are missing.
             match leaders.find(|row| row.content.cmp(&content)) {
                 Some(row) if row.leader != leader => {
-                    checks.leaders.find::<LeaderRow>(content, format_args!("{}, the rule says {leader}", row.leader));
+                    checks.leaders.find::<LeaderRow>(
+                        content,
+                        format_args!("{}, the rule says {leader}", row.leader),
+                    );
                 }
                 _ => {}
             }
@@ -167,7 +182,8 @@ fn parts(
     for of in asked.chunk_by(|a, b| a.content == b.content) {
         let content = of[0].content;
         // A content that is in another component is no cluster of its own.
-        let component = components.find(|row| row.content.cmp(&content)).map_or(content, |row| row.component);
+        let component =
+            components.find(|row| row.content.cmp(&content)).map_or(content, |row| row.component);
         if of.iter().all(|asked| asked.component != component) {
             continue;
         }
@@ -217,7 +233,9 @@ fn missing(tables: &Mapped, options: &Options, check: &mut Check) {
         let (content, 2) = last else { continue };
         if joined.find(|row| row.content.cmp(&content)).is_none()
             && clusters.find(|row| row.component.cmp(&content)).is_none()
-            && contents.find(|row| row.content.cmp(&content)).is_some_and(|row| !row.says_little(options))
+            && contents
+                .find(|row| row.content.cmp(&content))
+                .is_some_and(|row| !row.says_little(options))
         {
             check.find::<ClusterRow>(content, "missing, though the content has several pages");
         }
@@ -230,9 +248,14 @@ fn led(tables: &Mapped, check: &mut Check) {
     for sides in joined(components, leaders, |row| row.content, |row| row.content) {
         match sides {
             (Some(row), None) => {
-                check.find::<LeaderRow>(row.content, "missing, though the content is in a component");
+                check.find::<LeaderRow>(
+                    row.content,
+                    "missing, though the content is in a component",
+                );
             }
-            (None, Some(row)) => check.find::<LeaderRow>(row.content, "of a content in no component"),
+            (None, Some(row)) => {
+                check.find::<LeaderRow>(row.content, "of a content in no component")
+            }
             _ => {}
         }
     }
@@ -249,7 +272,15 @@ mod tests {
         let id = |high| Id { high, low: 0 };
         let (host, source, rank) = (0, 0, Default::default());
         let represented = 0;
-        let page = |n| RankedPage { component: id(1), content: id(1), doc: id(n), host, source, rank, represented };
+        let page = |n| RankedPage {
+            component: id(1),
+            content: id(1),
+            doc: id(n),
+            host,
+            source,
+            rank,
+            represented,
+        };
         let rule = KeepRule::new(&keep_rule::Options::default(), &[""; 0]);
         let anew = clusters_of(id(1), &[page(4), page(5)], &[], 1, &rule).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");

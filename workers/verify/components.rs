@@ -23,7 +23,10 @@ pub fn component_members(tables: &Mapped) -> Check {
         expected,
         |row| (row.component, row.content),
         |(component, content)| {
-            check.find::<MemberRow>(format_args!("{component} {content}"), "missing, though the content is in it");
+            check.find::<MemberRow>(
+                format_args!("{component} {content}"),
+                "missing, though the content is in it",
+            );
         },
     );
     let stored = Live::of(&tables.members).map(|row| (row.content, row.component));
@@ -33,7 +36,10 @@ pub fn component_members(tables: &Mapped) -> Check {
         |row| row.content,
         |content, component, row| {
             if row.map(|row| row.component) != Some(component) {
-                check.find::<MemberRow>(format_args!("{component} {content}"), "the content is not in it");
+                check.find::<MemberRow>(
+                    format_args!("{component} {content}"),
+                    "the content is not in it",
+                );
             }
         },
     );
@@ -44,11 +50,17 @@ pub fn component_members(tables: &Mapped) -> Check {
 /// connect, and is named after its least content.
 pub fn components(tables: &Mapped) -> Check {
     let mut check = Check::new("components");
-    let paired = distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
-    for sides in joined(Live::of(&tables.components), paired, |row| row.content, |content| *content) {
+    let paired =
+        distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
+    for sides in joined(Live::of(&tables.components), paired, |row| row.content, |content| *content)
+    {
         match sides {
-            (Some(row), None) => check.find::<ComponentRow>(row.content, "of a content without an accepted pair"),
-            (None, Some(content)) => check.find::<ComponentRow>(content, "missing, though it has an accepted pair"),
+            (Some(row), None) => {
+                check.find::<ComponentRow>(row.content, "of a content without an accepted pair")
+            }
+            (None, Some(content)) => {
+                check.find::<ComponentRow>(content, "missing, though it has an accepted pair")
+            }
             _ => {}
         }
     }
@@ -67,8 +79,9 @@ pub fn components(tables: &Mapped) -> Check {
 /// Computes whole components again; `members` are (content, component).
 fn join(tables: &Mapped, mut members: Vec<(Id, Id)>, check: &mut Check) {
     members.sort_unstable();
-    let component =
-        |content: Id| members.binary_search_by_key(&content, |member| member.0).ok().map(|at| members[at].1);
+    let component = |content: Id| {
+        members.binary_search_by_key(&content, |member| member.0).ok().map(|at| members[at].1)
+    };
     let edges_max = EDGES_MAX.max(2 * members.len());
     let mut edges: Vec<(Id, Id)> = Vec::new();
     let mut pairs = Live::of(&tables.pairs);
@@ -92,15 +105,23 @@ fn join(tables: &Mapped, mut members: Vec<(Id, Id)>, check: &mut Check) {
         }
     }
     for (content, stored, joined) in misnamed(&members, &edges) {
-        check.find::<ComponentRow>(content, format_args!("stored in {stored}, its pairs join it to {joined}"));
+        check.find::<ComponentRow>(
+            content,
+            format_args!("stored in {stored}, its pairs join it to {joined}"),
+        );
     }
 }
 
 /// The contents whose component by `edges` is not that of `members`: content, stored component,
 /// computed component.
-fn misnamed<'a>(members: &'a [(Id, Id)], edges: &[(Id, Id)]) -> impl Iterator<Item = (Id, Id, Id)> + 'a {
+fn misnamed<'a>(
+    members: &'a [(Id, Id)],
+    edges: &[(Id, Id)],
+) -> impl Iterator<Item = (Id, Id, Id)> + 'a {
     let labels = unionfind::components(edges);
-    let label = move |content: Id| labels.binary_search_by_key(&content, |label| label.0).ok().map(|at| labels[at].1);
+    let label = move |content: Id| {
+        labels.binary_search_by_key(&content, |label| label.0).ok().map(|at| labels[at].1)
+    };
     members
         .iter()
         .map(move |&(content, stored)| (content, stored, label(content).unwrap_or(content)))
@@ -117,9 +138,11 @@ mod tests {
     fn misnamed_contents_are_found() {
         let id = |high| Id { high, low: 0 };
         let edges = [(id(1), id(2)), (id(2), id(1)), (id(3), id(4)), (id(8), id(7))];
-        let members = [(1, 1), (2, 1), (3, 1), (4, 1), (7, 8), (8, 8)].map(|(content, of)| (id(content), id(of)));
+        let members = [(1, 1), (2, 1), (3, 1), (4, 1), (7, 8), (8, 8)]
+            .map(|(content, of)| (id(content), id(of)));
         let found: Vec<(Id, Id, Id)> = misnamed(&members, &edges).collect();
-        let expected = [(3, 1, 3), (4, 1, 3), (7, 8, 7), (8, 8, 7)].map(|(c, s, j)| (id(c), id(s), id(j)));
+        let expected =
+            [(3, 1, 3), (4, 1, 3), (7, 8, 7), (8, 8, 7)].map(|(c, s, j)| (id(c), id(s), id(j)));
         assert_eq!(found, expected);
         assert_eq!(misnamed(&members[..2], &edges).count(), 0);
     }

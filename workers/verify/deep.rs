@@ -38,7 +38,11 @@ pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep
         return Ok(Deep { checks: vec![rows], recall: None });
     }
     let mut checks = vec![rows, pages::urls(&tables), pages::gone(&tables)];
-    checks.extend([pages::content_pages(&tables), pages::contents(&tables), pages::successors(&tables)]);
+    checks.extend([
+        pages::content_pages(&tables),
+        pages::contents(&tables),
+        pages::successors(&tables),
+    ]);
     checks.extend([bands::fingerprint_contents(&tables), bands::bands(&tables, head)]);
     checks.extend([evidence::evidence(&tables, &texts, job), evidence::keys(&tables, &texts)]);
     let near = large_buckets::near_rule(&tables.bands, &tables.groups, &tables.band);
@@ -70,7 +74,8 @@ fn folded(tables: &Mapped, head: &Head) -> Check {
 /// The manifest's sums of unexamined pairs are those of the tables.
 fn unexamined(tables: &Mapped, near: &NearRule, head: &Head) -> Check {
     let mut check = Check::new("unexamined");
-    let (stored, counted) = (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys, near));
+    let (stored, counted) =
+        (&head.manifest.unexamined, large_buckets::counted(&tables.groups, &tables.keys, near));
     for (name, stored, counted) in
         stored.keys().chain(counted.keys()).map(|name| (name, stored.get(name), counted.get(name)))
     {
@@ -92,7 +97,13 @@ fn rows(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
     let group = |key: (u64, Id)| format!("{} {}", hex(tables.bands.unkey(0, key.0)), key.1);
     add_up(&tables.groups, |row| (row.key, row.content), group, &mut check);
     for (band, table) in (1..).zip(&tables.band) {
-        add_up_named(table, &band_table(band), Row::key, |key| hex(tables.bands.unkey(band, key)), &mut check);
+        add_up_named(
+            table,
+            &band_table(band),
+            Row::key,
+            |key| hex(tables.bands.unkey(band, key)),
+            &mut check,
+        );
     }
     add_up(texts, Row::key, |content| content.to_string(), &mut check);
     let key = |(key, kind, content): (u64, u8, Id)| format!("{} {kind} {content}", hex(key));
@@ -134,7 +145,9 @@ fn add_up_named<R: Row, K: Copy + PartialEq>(
         let key = key(&row);
         match sum {
             0 => continue,
-            1 if last.replace(key) == Some(key) => check.find_in(table_name, name(key), "the key has two rows"),
+            1 if last.replace(key) == Some(key) => {
+                check.find_in(table_name, name(key), "the key has two rows")
+            }
             1 => {}
             sum => check.find_in(table_name, name(key), format_args!("a row is there {sum} times")),
         }

@@ -20,16 +20,22 @@ fn wrong(content: &ContentRow, row: &EvidenceRow) -> Option<&'static str> {
     let number = |key: &[u8; KEY_BYTES]| SignatureKind::of_number(key[0]);
     let pairs: Vec<(u8, u64)> = evidence::keys(&row.keys).collect();
     let text = if row.text.is_empty() { None } else { Some(unpack_text(&row.text)) };
-    let is_of = |text: &String| Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize;
+    let is_of = |text: &String| {
+        Id::of(text.as_bytes()) == row.content && text.chars().count() == row.chars as usize
+    };
     match () {
         () if !row.is_sound() => Some("of another digest"),
         () if row.fingerprint != content.fingerprint => Some("of another fingerprint"),
         () if row.chars != content.chars => Some("of another length"),
         () if Sketches::parse(&row.sketches).is_none() => Some("its sketches cannot be read"),
-        () if !rest.is_empty() || keys.iter().any(|key| number(key).is_none()) => Some("its keys cannot be read"),
+        () if !rest.is_empty() || keys.iter().any(|key| number(key).is_none()) => {
+            Some("its keys cannot be read")
+        }
         () if !pairs.is_sorted_by(|a, b| a < b) => Some("its keys are out of order"),
         () if text.as_ref().is_some_and(|text| text.is_none()) => Some("its text cannot be read"),
-        () if text.flatten().is_some_and(|text| !is_of(&text)) => Some("the text of another content"),
+        () if text.flatten().is_some_and(|text| !is_of(&text)) => {
+            Some("the text of another content")
+        }
         () => None,
     }
 }
@@ -59,7 +65,8 @@ pub fn keys(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
     let mut check = Check::new("keys");
     let name = |key: u64, kind: u8, content: Id| format!("{} {kind} {content}", hex(key));
     let expected = Live::of(texts).flat_map(|row| {
-        let keys: Vec<(u64, u8, Id)> = evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
+        let keys: Vec<(u64, u8, Id)> =
+            evidence::keys(&row.keys).map(|(kind, key)| (key, kind, row.content)).collect();
         keys
     });
     missing(
@@ -67,14 +74,18 @@ pub fn keys(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
         expected,
         |row| (row.key, row.kind, row.content),
         |(key, kind, content)| {
-            check.find::<KeyRow>(name(key, kind, content), "missing, though the content has that key");
+            check.find::<KeyRow>(
+                name(key, kind, content),
+                "missing, though the content has that key",
+            );
         },
     );
     for portion in portions(Live::of(&tables.keys).map(|row| (row.content, row.kind, row.key))) {
         let mut evidence = Live::of(texts);
         for rows in portion.chunk_by(|a, b| a.0 == b.0) {
             let stored = evidence.find(|row| row.content.cmp(&rows[0].0));
-            let stored: Vec<(u8, u64)> = stored.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
+            let stored: Vec<(u8, u64)> =
+                stored.iter().flat_map(|row| evidence::keys(&row.keys)).collect();
             for &(content, kind, key) in rows {
                 if stored.binary_search(&(kind, key)).is_err() {
                     check.find::<KeyRow>(name(key, kind, content), "the content has no such key");

@@ -28,7 +28,9 @@ pub fn verify(store: &Store, full: bool) -> Result<Report> {
         let before = head_digest(store);
         let report = of_head(store, full);
         // Garbage collection removes the files of a head that is not the last any more.
-        if report.as_ref().is_ok_and(|report| report.findings.is_empty()) || head_digest(store) == before {
+        if report.as_ref().is_ok_and(|report| report.findings.is_empty())
+            || head_digest(store) == before
+        {
             return report;
         }
     }
@@ -54,7 +56,10 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
             }
         }
         if let Err(what) = sums(table) {
-            report.find(&manifest::path(store.root(), head.manifest.version), format!("table {name}: {what}"));
+            report.find(
+                &manifest::path(store.root(), head.manifest.version),
+                format!("table {name}: {what}"),
+            );
         }
     }
     let rejects = head.manifest.rejects.iter().map(|file| ("rejects", file));
@@ -62,7 +67,8 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     let consumed = consumed.chain(head.manifest.consumed_before.iter().map(|folded| &folded.file));
     let consumed = consumed.map(|file| ("consumed", file));
     // Several entries may have parts of one file.
-    let lists: BTreeMap<_, _> = consumed.chain(rejects).map(|(kind, file)| ((kind, &file.digest), file)).collect();
+    let lists: BTreeMap<_, _> =
+        consumed.chain(rejects).map(|(kind, file)| ((kind, &file.digest), file)).collect();
     for ((kind, _), file) in lists {
         check_lines(&store.data().join(kind), file, full, &mut report)?;
     }
@@ -108,7 +114,9 @@ fn present(path: &Path, bytes: u64, report: &mut Report) -> bool {
     report.files += 1;
     match path.metadata() {
         Ok(metadata) if metadata.len() == bytes => return true,
-        Ok(metadata) => report.find(path, format!("{} bytes, the manifest says {bytes}", metadata.len())),
+        Ok(metadata) => {
+            report.find(path, format!("{} bytes, the manifest says {bytes}", metadata.len()))
+        }
         Err(error) => report.find(path, error.to_string()),
     }
     false
@@ -122,7 +130,9 @@ fn sums(table: &TableState) -> std::result::Result<(), String> {
     }
     match (again.rows, again.multiset) == (table.rows, table.multiset) {
         true => Ok(()),
-        false => Err(format!("{} rows by its segments, the manifest says {}", again.rows, table.rows)),
+        false => {
+            Err(format!("{} rows by its segments, the manifest says {}", again.rows, table.rows))
+        }
     }
 }
 
@@ -140,7 +150,13 @@ fn check_lines(folder: &Path, file: &FileRef, full: bool, report: &mut Report) -
     Ok(())
 }
 
-fn check_segment(name: &str, folder: &Path, path: &Path, segment: &SegmentRef, report: &mut Report) -> Result<()> {
+fn check_segment(
+    name: &str,
+    folder: &Path,
+    path: &Path,
+    segment: &SegmentRef,
+    report: &mut Report,
+) -> Result<()> {
     if digest(path, report)? != segment.digest {
         report.find(path, "its bytes are not those of its digest");
         return Ok(());

@@ -38,7 +38,10 @@ type Found = Option<(u64, usize, Id)>;
 
 /// The unexamined pairs, and the largest bucket of each signature that has some. Of equal buckets
 /// the first is taken.
-fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
+fn scan(
+    groups: &Table<GroupRow>,
+    keys: &Table<KeyRow>,
+) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
     let mut sums = [Unexamined::default(); 1 + SignatureKind::ALL.len()];
     let mut largest: [Found; 1 + SignatureKind::ALL.len()] = Default::default();
     let mut count = |signature: u8, key: u64, contents: usize, first: Id| {
@@ -54,15 +57,21 @@ fn scan(groups: &Table<GroupRow>, keys: &Table<KeyRow>) -> (BySignature, BTreeMa
         }
     };
     for rows in groups.portions(PORTION_ROWS) {
-        rows.chunk_by(|a, b| a.key == b.key).for_each(|group| count(0, group[0].key, group.len(), group[0].content));
+        rows.chunk_by(|a, b| a.key == b.key)
+            .for_each(|group| count(0, group[0].key, group.len(), group[0].content));
     }
     for rows in keys.portions(PORTION_ROWS) {
         let buckets = rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind));
-        buckets.for_each(|bucket| count(bucket[0].kind, bucket[0].key, bucket.len(), bucket[0].content));
+        buckets.for_each(|bucket| {
+            count(bucket[0].kind, bucket[0].key, bucket.len(), bucket[0].content)
+        });
     }
     let sums = (0u8..).zip(sums).filter(|(_, sum)| *sum != Unexamined::default());
     let sums = sums.map(|(signature, sum)| (name(signature).to_owned(), sum)).collect();
-    (sums, (0u8..).zip(largest).filter_map(|(signature, found)| Some((signature, found?))).collect())
+    (
+        sums,
+        (0u8..).zip(largest).filter_map(|(signature, found)| Some((signature, found?))).collect(),
+    )
 }
 
 /// The unexamined pairs of whole tables. `near` is the near rule over them.
@@ -94,13 +103,19 @@ pub fn near_rule(of: &Bands, groups: &Table<GroupRow>, bands: &[Table<BandRow>])
 /// # Errors
 ///
 /// `Io` if a segment cannot be mapped.
-pub fn report(store: &Store, head: &Head, bands: &Bands) -> Result<(BySignature, BTreeMap<String, Largest>)> {
+pub fn report(
+    store: &Store,
+    head: &Head,
+    bands: &Bands,
+) -> Result<(BySignature, BTreeMap<String, Largest>)> {
     let snapshot = Snapshot::of(store, head);
     let groups = snapshot.table()?;
-    let tables: Vec<Table<BandRow>> = (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?;
+    let tables: Vec<Table<BandRow>> =
+        (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?;
     let (sums, found) = scan(&groups, &snapshot.table()?);
     let sums = with_near(sums, &near_rule(bands, &groups, &tables));
-    let (pages, urls): (Table<ContentPageRow>, Table<UrlRow>) = (snapshot.table()?, snapshot.table()?);
+    let (pages, urls): (Table<ContentPageRow>, Table<UrlRow>) =
+        (snapshot.table()?, snapshot.table()?);
     let url = |content: Id| {
         let page = pages.matching(&[content]).into_iter().next();
         let row = page.and_then(|page| urls.matching(&[page.doc]).into_iter().next());
@@ -108,7 +123,10 @@ pub fn report(store: &Store, head: &Head, bands: &Bands) -> Result<(BySignature,
     };
     let largest = found.into_iter().map(|(signature, (key, contents, first))| {
         let key = if signature == 0 { bands.unkey(0, key) } else { key };
-        (name(signature).to_owned(), Largest { key: hex(key), contents: contents as u64, url: url(first) })
+        (
+            name(signature).to_owned(),
+            Largest { key: hex(key), contents: contents as u64, url: url(first) },
+        )
     });
     Ok((sums, largest.collect()))
 }

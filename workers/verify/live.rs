@@ -29,7 +29,8 @@ impl<'a, R: Row> Live<'a, R> {
     /// All live rows of `table`.
     pub fn of(table: &'a Table<R>) -> Live<'a, R> {
         let segments = table.segments();
-        let mut live = Live { segments, heads: BinaryHeap::new(), positions: vec![0; segments.len()] };
+        let mut live =
+            Live { segments, heads: BinaryHeap::new(), positions: vec![0; segments.len()] };
         (0..segments.len()).for_each(|segment| live.place(segment, 0));
         live
     }
@@ -65,7 +66,8 @@ impl<'a, R: Row> Live<'a, R> {
             let Some(Reverse((_, segment))) = self.heads.pop() else { return };
             let rows = &self.segments[segment];
             let from = self.positions[segment] + 1;
-            let position = rows.seek_by(from, |position| order(&rows.row(position)) == Ordering::Less);
+            let position =
+                rows.seek_by(from, |position| order(&rows.row(position)) == Ordering::Less);
             self.place(segment, position);
         }
     }

@@ -54,14 +54,22 @@ fn job(store: &Path, k: u32, bands: Option<usize>) -> Job {
 fn unexamined(store: &Path, bands: &Bands, tables: &Tables) -> BySignature {
     let snapshot = Snapshot::new(store.join("data"), tables);
     let groups = snapshot.table().expect("groups");
-    let tables: Vec<_> = (1..bands.count()).map(|band| snapshot.band(band).expect("a band")).collect();
+    let tables: Vec<_> =
+        (1..bands.count()).map(|band| snapshot.band(band).expect("a band")).collect();
     let near = large_buckets::near_rule(bands, &groups, &tables);
     large_buckets::counted(&groups, &snapshot.table().expect("keys"), &near)
 }
 
 /// Folds `changes` over `before` with this many workers; returns the tables after. `live` has the
 /// contents.
-fn epoch(job: &Job, number: u32, before: &Tables, live: &Live, changes: &[PageContent], workers: usize) -> Tables {
+fn epoch(
+    job: &Job,
+    number: u32,
+    before: &Tables,
+    live: &Live,
+    changes: &[PageContent],
+    workers: usize,
+) -> Tables {
     counted_epoch(job, number, before, live, changes, workers).0
 }
 
@@ -70,7 +78,9 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
     let attempt = job.store.join(format!("attempt/{number}"));
     let mut rows: Vec<EvidenceRow> = live.evidence().collect();
     rows.sort_unstable();
-    let write = |rows: Vec<EvidenceRow>| segment::write(&attempt.join("evidence"), "test", rows).expect("written");
+    let write = |rows: Vec<EvidenceRow>| {
+        segment::write(&attempt.join("evidence"), "test", rows).expect("written")
+    };
     let again = rows.iter().step_by(3).cloned().collect();
     let evidence = [write(rows), write(again)].into_iter().flatten().collect();
     let done = SplitDone {
@@ -82,7 +92,8 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
         left: BTreeSet::new(),
     };
     durable::create_folder(&attempt.join("split")).expect("made");
-    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
+    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON"))
+        .expect("written");
     attempt
 }
 
@@ -163,14 +174,21 @@ fn watched_epoch(
         epoch.receipt()
     })
     .expect("workers start");
-    let mut receipts: Vec<Receipt> = receipts.join().into_iter().map(|receipt| receipt.expect("no panic")).collect();
+    let mut receipts: Vec<Receipt> =
+        receipts.join().into_iter().map(|receipt| receipt.expect("no panic")).collect();
     assert!(!failure.is_set(), "{:?}", failure.take());
     receipts.sort_by_key(|receipt| receipt.worker);
     let mut tables = before.clone();
-    let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.segments.keys()).collect();
+    let names: BTreeSet<&String> =
+        receipts.iter().flat_map(|receipt| receipt.segments.keys()).collect();
     for name in names {
-        let segments = receipts.iter().filter_map(|receipt| receipt.segments.get(name).cloned()).collect();
-        tables.entry(name.clone()).or_default().append(Run { epoch: u64::from(number), segments }).expect("appended");
+        let segments =
+            receipts.iter().filter_map(|receipt| receipt.segments.get(name).cloned()).collect();
+        tables
+            .entry(name.clone())
+            .or_default()
+            .append(Run { epoch: u64::from(number), segments })
+            .expect("appended");
     }
     (tables, counters(&receipts, workers).expect("a receipt of each"))
 }
@@ -196,7 +214,14 @@ impl Live {
                 keys.extend(key.to_le_bytes());
             }
             assert!(keys.len().is_multiple_of(KEY_BYTES));
-            EvidenceRow::new(id(*n), *fingerprint, 9, keys.into(), vec![0; 24].into(), Box::default())
+            EvidenceRow::new(
+                id(*n),
+                *fingerprint,
+                9,
+                keys.into(),
+                vec![0; 24].into(),
+                Box::default(),
+            )
         })
     }
 
@@ -206,8 +231,10 @@ impl Live {
 
     fn change(&self, page: u64, content: u64, diff: i32) -> PageContent {
         let (fingerprint, short) = if diff > 0 { self.facts[&content] } else { (0, false) };
-        let flags = if short { TOO_SHORT } else { 0 } | if self.is_gathered(page) { GATHERED } else { 0 };
-        let (content, doc, chars, flags) = (id(content), id(page), 9 * u32::from(diff > 0), flags.into());
+        let flags =
+            if short { TOO_SHORT } else { 0 } | if self.is_gathered(page) { GATHERED } else { 0 };
+        let (content, doc, chars, flags) =
+            (id(content), id(page), 9 * u32::from(diff > 0), flags.into());
         PageContent { content, doc, fingerprint, chars, letters: chars, flags, diff }
     }
 
@@ -235,8 +262,10 @@ impl Live {
     /// key, must be small. Of very many near fingerprints the near rule leaves pairs out. A content
     /// that is gathered on all its pages is not compared.
     fn proposed(&self, bands: &Bands) -> BTreeMap<(Id, Id), (u64, u32)> {
-        let comparable = |&(page, content): &(&u64, &u64)| !self.is_gathered(*page) && !self.facts[content].1;
-        let contents: BTreeSet<u64> = self.pages.iter().filter(comparable).map(|(_, content)| *content).collect();
+        let comparable =
+            |&(page, content): &(&u64, &u64)| !self.is_gathered(*page) && !self.facts[content].1;
+        let contents: BTreeSet<u64> =
+            self.pages.iter().filter(comparable).map(|(_, content)| *content).collect();
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
         let mut buckets: BTreeMap<(u8, u64), BTreeSet<Id>> = BTreeMap::new();
         let mut fingerprints: BTreeMap<Id, u64> = BTreeMap::new();
@@ -249,8 +278,10 @@ impl Live {
             }
         }
         let products = products(bands, &groups.keys().copied().collect::<Vec<_>>());
-        let members: Vec<(u64, Id, usize)> =
-            groups.iter().flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank))).collect();
+        let members: Vec<(u64, Id, usize)> = groups
+            .iter()
+            .flat_map(|(f, group)| (1..).zip(group).map(|(rank, &content)| (*f, content, rank)))
+            .collect();
         // Ranks count from 1.
         let together = |a: usize, b: usize| a.min(b) <= 4 || a * b <= 64 * 64;
         let mut pairs: BTreeMap<(Id, Id), (u64, u32)> = BTreeMap::new();
@@ -297,7 +328,10 @@ fn products(bands: &Bands, fingerprints: &[u64]) -> BTreeMap<(u64, u64), usize> 
     let mut products = BTreeMap::new();
     for &later in fingerprints {
         let mut earlier: Vec<Vec<(u64, u64)>> = vec![Vec::new(); bands.count()];
-        for &one in fingerprints.iter().filter(|&&one| one != later && (one ^ later).count_ones() <= bands.k()) {
+        for &one in fingerprints
+            .iter()
+            .filter(|&&one| one != later && (one ^ later).count_ones() <= bands.k())
+        {
             let band = owner(one, later).expect("near");
             let place = |fingerprint| near::order(bands.key(band, fingerprint));
             if place(one) < place(later) {
@@ -306,11 +340,17 @@ fn products(bands: &Bands, fingerprints: &[u64]) -> BTreeMap<(u64, u64), usize> 
         }
         for mut earlier in earlier {
             earlier.sort_unstable();
-            let first = if earlier.len() < 64 { earlier.len() } else { (64 * 64 / (earlier.len() + 1)).max(4) };
-            let product = 64 >> [4, 8, 16, 32, 64].iter().filter(|from| earlier.len() >= **from).count();
+            let first = if earlier.len() < 64 {
+                earlier.len()
+            } else {
+                (64 * 64 / (earlier.len() + 1)).max(4)
+            };
+            let product =
+                64 >> [4, 8, 16, 32, 64].iter().filter(|from| earlier.len() >= **from).count();
             let of = |at: usize| if at < first { product } else { 0 };
             let pairs = earlier.iter().enumerate().filter(|(at, _)| of(*at) < 64);
-            products.extend(pairs.map(|(at, &(_, one))| ((one.min(later), one.max(later)), of(at))));
+            products
+                .extend(pairs.map(|(at, &(_, one))| ((one.min(later), one.max(later)), of(at))));
         }
     }
     products
@@ -356,16 +396,24 @@ fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     let (k, bands) = (job.simhash.k, job.bands().expect("bands"));
     let found: Vec<(Id, Id, u64, u32, bool)> = rows
         .iter()
-        .map(|row| (row.content, row.other, row.proposals, u32::from(row.distance), row.accepted == 1))
+        .map(|row| {
+            (row.content, row.other, row.proposals, u32::from(row.distance), row.accepted == 1)
+        })
         .collect();
     let mut mirrored: Vec<(Id, Id, u64, u32, bool)> = Vec::new();
     for ((a, b), (proposals, distance)) in live.proposed(&bands) {
         mirrored.extend([(a, b), (b, a)].map(|(a, b)| (a, b, proposals, distance, distance <= k)));
     }
     mirrored.sort_unstable();
-    assert!(found == mirrored, "seed {seed}: pairs, {} found, {} expected", found.len(), mirrored.len());
+    assert!(
+        found == mirrored,
+        "seed {seed}: pairs, {} found, {} expected",
+        found.len(),
+        mirrored.len()
+    );
     let table: Table<ComponentRow> = snapshot.table().expect("components");
-    let found: Vec<(Id, Id)> = table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
+    let found: Vec<(Id, Id)> =
+        table.portions(1000).flatten().map(|row| (row.content, row.component)).collect();
     let edges: Vec<(Id, Id)> = live.pairs(&bands).into_iter().collect();
     assert_eq!(found, unionfind::components(&edges), "seed {seed}: components");
 }
@@ -377,8 +425,11 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
     let job = job(&store, k, bands);
     let mut random = Random(seed);
     // A page here and there has its text from the whole page.
-    let (mut live, mut tables, mut left) =
-        (Live { gathered_every: 2 * (seed % 3), ..Live::default() }, Tables::new(), BySignature::new());
+    let (mut live, mut tables, mut left) = (
+        Live { gathered_every: 2 * (seed % 3), ..Live::default() },
+        Tables::new(),
+        BySignature::new(),
+    );
     for number in 1..=epochs {
         let mut changes = Vec::new();
         let share = if number == 1 { pages } else { pages / 4 };
@@ -403,7 +454,9 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
         // matter.
         let mut net: BTreeMap<(Id, Id), PageContent> = BTreeMap::new();
         for change in changes {
-            let entry = net.entry((change.doc, change.content)).or_insert(PageContent { diff: 0, ..change });
+            let entry = net
+                .entry((change.doc, change.content))
+                .or_insert(PageContent { diff: 0, ..change });
             let diff = entry.diff + change.diff;
             *entry = PageContent { diff, ..if change.diff > 0 { change } else { *entry } };
         }
@@ -413,7 +466,11 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
         tables = after;
         check(&store, &job, &live, &tables, seed);
         left = pivots::after(&left, counters.unexamined_changes());
-        assert_eq!(left, unexamined(&store, &job.bands().expect("bands"), &tables), "seed {seed}: what is unexamined");
+        assert_eq!(
+            left,
+            unexamined(&store, &job.bands().expect("bands"), &tables),
+            "seed {seed}: what is unexamined"
+        );
     }
     let scratch = epoch(&job, epochs + 1, &Tables::new(), &live, &live.as_one_epoch(), 3);
     for (name, table) in &scratch {
@@ -426,7 +483,9 @@ fn history(k: u32, bands: Option<usize>, keyed: bool, pages: u64, epochs: u32, s
 /// equal a run from scratch, for every k and with more bands than needed.
 #[test]
 fn histories_equal_brute_force_and_scratch() {
-    for (k, bands) in [(0, None), (1, None), (2, Some(5)), (3, None), (3, Some(6)), (5, None), (8, None)] {
+    for (k, bands) in
+        [(0, None), (1, None), (2, Some(5)), (3, None), (3, Some(6)), (5, None), (8, None)]
+    {
         for seed in 0..3 {
             history(k, bands, false, 400, 5, 1000 * u64::from(k) + seed);
         }
@@ -463,7 +522,8 @@ fn large_groups_follow_the_pivot_rule() {
             let alive = random.below(10) < 7;
             live.set(content, alive.then_some(content), &mut changes);
         }
-        let (after, counters) = counted_epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
+        let (after, counters) =
+            counted_epoch(&job, number, &tables, &live, &changes, 1 + number as usize % 3);
         tables = after;
         check(folder.path(), &job, &live, &tables, 7);
         left = pivots::after(&left, counters.unexamined_changes());
@@ -491,7 +551,8 @@ fn crowds_of_fingerprints_follow_the_near_rule() {
             // Almost all, then few, then none of them, and back.
             let share = [9, 10, 1, 0, 8, 9][number as usize - 1];
             for content in 0..900 {
-                let alive = if number == 2 { random.below(300) > 0 } else { random.below(10) < share };
+                let alive =
+                    if number == 2 { random.below(300) > 0 } else { random.below(10) < share };
                 live.set(content, alive.then_some(content), &mut changes);
             }
             let workers = 1 + number as usize % 3;
@@ -499,7 +560,11 @@ fn crowds_of_fingerprints_follow_the_near_rule() {
             tables = after;
             check(folder.path(), &job, &live, &tables, seed);
             left = pivots::after(&left, counters.unexamined_changes());
-            assert_eq!(left, unexamined(folder.path(), &job.bands().expect("bands"), &tables), "seed {seed}");
+            assert_eq!(
+                left,
+                unexamined(folder.path(), &job.bands().expect("bands"), &tables),
+                "seed {seed}"
+            );
             let crowded = left.contains_key("simhash_near");
             assert_eq!(crowded, share > 5, "seed {seed}, epoch {number}: {left:?}");
         }
@@ -519,7 +584,8 @@ fn a_template_costs_in_proportion() {
     let folder = tempfile::tempdir().expect("a folder");
     let job = job(folder.path(), 3, None);
     let options = minhash::Options { bins: 8, ..minhash::Options::default() };
-    let mut signer = Signer::new(&[signatures::Options::MinHash(options)], &job.normalize).expect("a signer");
+    let mut signer =
+        Signer::new(&[signatures::Options::MinHash(options)], &job.normalize).expect("a signer");
     let template: String = (0..200).map(|word| format!("word{} ", word * 7919 % 1009)).collect();
     let (mut live, mut shinglings) = (Live::default(), Shinglings::default());
     for variant in 0..VARIANTS {
@@ -544,7 +610,9 @@ fn a_template_costs_in_proportion() {
         let rows = |name: &str| 64 * tables[name].rows;
         // A content that is no longer a pivot loses what it proposed, so a second epoch may propose
         // some pairs again.
-        for (name, rows) in [("candidates_new", rows(GroupRow::NAME)), ("key_candidates_new", rows(KeyRow::NAME))] {
+        for (name, rows) in
+            [("candidates_new", rows(GroupRow::NAME)), ("key_candidates_new", rows(KeyRow::NAME))]
+        {
             println!("{to} variants: {} {name}, at most {rows}", counted[name]);
             assert!(counted[name] <= rows / 4 && counted[name] > rows / 32, "{name}");
         }
@@ -565,7 +633,8 @@ fn many_fingerprints_equal_all_pairs() {
     let mut live = Live::default();
     for content in 0..20_000 {
         let hot = if content % 2 == 0 { random.next() & !0xffff | 0x77 } else { random.next() };
-        let near = live.facts.get(&(content / 2)).map_or(hot, |known| known.0 ^ 1 << random.below(64));
+        let near =
+            live.facts.get(&(content / 2)).map_or(hot, |known| known.0 ^ 1 << random.below(64));
         live.facts.insert(content, (if content % 7 == 0 { near } else { hot }, false));
         live.pages.insert(content, content);
     }
@@ -607,7 +676,8 @@ fn both_ways_to_components_are_taken() {
             let before = live.pairs(&job.bands().expect("bands"));
             let mut changes = Vec::new();
             if number % 2 == 0 {
-                let pages: Vec<u64> = live.pages.keys().copied().filter(|_| random.below(8) == 0).collect();
+                let pages: Vec<u64> =
+                    live.pages.keys().copied().filter(|_| random.below(8) == 0).collect();
                 pages.into_iter().for_each(|page| live.set(page, None, &mut changes));
             }
             for n in 0..30 {
@@ -615,22 +685,37 @@ fn both_ways_to_components_are_taken() {
                 live.facts.insert(content, (fingerprint(&mut random, &live.facts, 3), false));
                 live.set(content, Some(content), &mut changes);
             }
-            let (after_tables, counters) = counted_epoch(&job, number, &tables, &live, &changes, workers);
+            let (after_tables, counters) =
+                counted_epoch(&job, number, &tables, &live, &changes, workers);
             tables = after_tables;
             check(folder.path(), &job, &live, &tables, workers as u64);
 
             let after = live.pairs(&job.bands().expect("bands"));
-            assert_eq!(before.is_subset(&after), number % 2 == 1, "odd epochs take nothing back, even ones do");
-            let changed: BTreeSet<Id> = before.symmetric_difference(&after).flat_map(|&(a, b)| [a, b]).collect();
+            assert_eq!(
+                before.is_subset(&after),
+                number % 2 == 1,
+                "odd epochs take nothing back, even ones do"
+            );
+            let changed: BTreeSet<Id> =
+                before.symmetric_difference(&after).flat_map(|&(a, b)| [a, b]).collect();
             let touched = |pairs: BTreeSet<(Id, Id)>| -> BTreeSet<Id> {
                 let components = unionfind::components(&pairs.into_iter().collect::<Vec<_>>());
-                components.into_iter().filter(|(content, _)| changed.contains(content)).map(|(_, of)| of).collect()
+                components
+                    .into_iter()
+                    .filter(|(content, _)| changed.contains(content))
+                    .map(|(_, of)| of)
+                    .collect()
             };
             let (before, after) = (touched(before), touched(after));
-            let of = [Counter::ComponentsJoined, Counter::ComponentsPropagated, Counter::ComponentsTouched];
+            let of = [
+                Counter::ComponentsJoined,
+                Counter::ComponentsPropagated,
+                Counter::ComponentsTouched,
+            ];
             let counted = of.map(|counter| counters.get(counter) as usize);
             let all = before.union(&after).count();
-            let expected = if number % 2 == 1 { [after.len(), 0, all] } else { [0, after.len(), all] };
+            let expected =
+                if number % 2 == 1 { [after.len(), 0, all] } else { [0, after.len(), all] };
             assert_eq!(counted, expected, "epoch {number}, {workers} workers");
             assert!(!after.is_empty(), "epoch {number} has something to find");
         }

@@ -21,21 +21,26 @@ fn misfit(page: &PageRow, url: &[u8]) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(url) else { return Some("its URL is no UTF-8") };
     let again = canonical_url(text);
     // The host can only be checked if the stored form is canonical.
-    let differs = again.canonical == text && (again.host, u8::from(again.https)) != (page.host, page.https);
+    let differs =
+        again.canonical == text && (again.host, u8::from(again.https)) != (page.host, page.https);
     differs.then_some("host or https are not those of its URL")
 }
 
 /// `pages` and `urls` have the same DocIds, each the digest of its URL.
 pub fn urls(tables: &Mapped) -> Check {
     let mut check = Check::new("urls");
-    for sides in joined(Live::of(&tables.pages), Live::of(&tables.urls), |page| page.doc, |url| url.doc) {
+    for sides in
+        joined(Live::of(&tables.pages), Live::of(&tables.urls), |page| page.doc, |url| url.doc)
+    {
         match sides {
             (Some(page), Some(url)) => {
                 if let Some(what) = misfit(&page, &url.url) {
                     check.find::<PageRow>(page.doc, what);
                 }
             }
-            (Some(page), None) => check.find::<UrlRow>(page.doc, "missing, though there is such a page"),
+            (Some(page), None) => {
+                check.find::<UrlRow>(page.doc, "missing, though there is such a page")
+            }
             (None, Some(url)) => check.find::<UrlRow>(url.doc, "of no live page"),
             (None, None) => {}
         }
@@ -46,7 +51,9 @@ pub fn urls(tables: &Mapped) -> Check {
 /// No URL of `gone` is a live page, and its DocId is the digest of its URL.
 pub fn gone(tables: &Mapped) -> Check {
     let mut check = Check::new("gone");
-    for sides in joined(Live::of(&tables.pages), Live::of(&tables.gone), |page| page.doc, |gone| gone.doc) {
+    for sides in
+        joined(Live::of(&tables.pages), Live::of(&tables.gone), |page| page.doc, |gone| gone.doc)
+    {
         match sides {
             (Some(_), Some(gone)) => check.find::<GoneRow>(gone.doc, "of a live page"),
             (None, Some(gone)) if Id::of(&gone.url) != gone.doc => {
@@ -62,8 +69,12 @@ pub fn gone(tables: &Mapped) -> Check {
 /// each chain of them ends.
 pub fn successors(tables: &Mapped) -> Check {
     let mut check = Check::new("successors");
-    for sides in joined(Live::of(&tables.contents), Live::of(&tables.successors), |row| row.content, |row| row.content)
-    {
+    for sides in joined(
+        Live::of(&tables.contents),
+        Live::of(&tables.successors),
+        |row| row.content,
+        |row| row.content,
+    ) {
         if let (Some(_), Some(row)) = sides {
             check.find::<SuccessorRow>(row.content, "of a live content");
         }
@@ -92,7 +103,10 @@ pub fn content_pages(tables: &Mapped) -> Check {
         expected,
         |row| (row.content, row.doc),
         |(content, doc)| {
-            check.find::<ContentPageRow>(format_args!("{content} {doc}"), "missing, though the page has that content");
+            check.find::<ContentPageRow>(
+                format_args!("{content} {doc}"),
+                "missing, though the page has that content",
+            );
         },
     );
     let stored = Live::of(&tables.content_pages).map(|row| (row.doc, row.content));
@@ -103,7 +117,9 @@ pub fn content_pages(tables: &Mapped) -> Check {
         |doc, content, page| {
             let what = match page {
                 None => "of no live page",
-                Some(page) if page.content != content || content.is_none() => "its page has another content",
+                Some(page) if page.content != content || content.is_none() => {
+                    "its page has another content"
+                }
                 Some(_) => return,
             };
             check.find::<ContentPageRow>(format_args!("{content} {doc}"), what);
@@ -117,10 +133,14 @@ pub fn content_pages(tables: &Mapped) -> Check {
 pub fn contents(tables: &Mapped) -> Check {
     let mut check = Check::new("contents");
     let with_pages = distinct(Live::of(&tables.content_pages).map(|row| row.content));
-    for sides in joined(Live::of(&tables.contents), with_pages, |row| row.content, |content| *content) {
+    for sides in
+        joined(Live::of(&tables.contents), with_pages, |row| row.content, |content| *content)
+    {
         match sides {
             (Some(row), None) => check.find::<ContentRow>(row.content, "of no page"),
-            (None, Some(content)) => check.find::<ContentRow>(content, "missing, though it has a page"),
+            (None, Some(content)) => {
+                check.find::<ContentRow>(content, "missing, though it has a page")
+            }
             _ => {}
         }
     }
@@ -131,7 +151,8 @@ pub fn contents(tables: &Mapped) -> Check {
 /// The contents of gathered pages have their number, and others have none. All pages of a content
 /// that is gathered are.
 fn gathered(tables: &Mapped, check: &mut Check) {
-    let pages = || Live::of(&tables.pages).filter(|page| page.gathered == 1 && !page.content.is_none());
+    let pages =
+        || Live::of(&tables.pages).filter(|page| page.gathered == 1 && !page.content.is_none());
     let mut counted = 0u64;
     for portion in portions(pages().map(|page| (page.content, page.doc))) {
         let mut contents = Live::of(&tables.contents);
@@ -155,10 +176,16 @@ fn gathered(tables: &Mapped, check: &mut Check) {
             all += 1;
         }
         if (row.gathered_pages == all) != (row.flags & GATHERED != 0) {
-            check.find::<ContentRow>(row.content, "gathered on all its pages, or not, against its flag");
+            check.find::<ContentRow>(
+                row.content,
+                "gathered on all its pages, or not, against its flag",
+            );
         }
     }
     if said != counted {
-        check.find::<ContentRow>("all", format_args!("{said} gathered pages by contents, {counted} by pages"));
+        check.find::<ContentRow>(
+            "all",
+            format_args!("{said} gathered pages by contents, {counted} by pages"),
+        );
     }
 }

@@ -56,7 +56,13 @@ fn lesser(is: bool) -> Ordering {
 
 /// What is wrong with a pair, apart from its verdict and its keys. None stands for a content that
 /// does not live.
-fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, near: &NearRule) -> Option<String> {
+fn wrong(
+    row: &PairRow,
+    a: Option<&Standing>,
+    b: Option<&Standing>,
+    k: u32,
+    near: &NearRule,
+) -> Option<String> {
     let (Some(a), Some(b)) = (a, b) else { return Some("of a content that does not live".into()) };
     if row.content == row.other {
         return Some("a content and itself".into());
@@ -69,7 +75,9 @@ fn wrong(row: &PairRow, a: Option<&Standing>, b: Option<&Standing>, k: u32, near
         _ if distance != u32::from(row.distance) => {
             Some(format!("the fingerprints differ in {distance} bits, not in {}", row.distance))
         }
-        0 if distance <= k && examined(a, b, near) => Some("stored as if SimHash did not propose it".into()),
+        0 if distance <= k && examined(a, b, near) => {
+            Some("stored as if SimHash did not propose it".into())
+        }
         1 if distance > k => Some(format!("the fingerprints differ in {distance} bits, k is {k}")),
         2.. => Some("SimHash proposes it more than once".into()),
         _ if row.proposals == 0 => Some("no signature proposes it".into()),
@@ -102,7 +110,10 @@ fn standings(tables: &Mapped, contents: &[Id]) -> Vec<Standing> {
         groups.seek(|row| row.key.cmp(&key));
         let mut rank = 0;
         for standing in group {
-            while groups.next_if(|row| lesser(row.key == key && row.content < standing.content)).is_some() {
+            while groups
+                .next_if(|row| lesser(row.key == key && row.content < standing.content))
+                .is_some()
+            {
                 rank += 1;
             }
             standing.rank = rank;
@@ -137,7 +148,10 @@ fn keyed((tables, texts): Known<'_>, contents: &[Id]) -> Vec<Keyed> {
         rows.seek(|row| (row.key, row.kind).cmp(&key));
         let mut rank = 0;
         for keyed in bucket {
-            while rows.next_if(|row| lesser((row.key, row.kind) == key && row.content < keyed.content)).is_some() {
+            while rows
+                .next_if(|row| lesser((row.key, row.kind) == key && row.content < keyed.content))
+                .is_some()
+            {
                 rank += 1;
             }
             keyed.rank = rank;
@@ -170,7 +184,13 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
 ///
 /// `Io` if a segment cannot be mapped, or if a stored text cannot be read though its bytes are
 /// sound.
-pub fn pairs(store: &Store, head: &Head, known: Known<'_>, near: &NearRule, job: &Job) -> Result<[Check; 2]> {
+pub fn pairs(
+    store: &Store,
+    head: &Head,
+    known: Known<'_>,
+    near: &NearRule,
+    job: &Job,
+) -> Result<[Check; 2]> {
     let (tables, _) = known;
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
@@ -180,17 +200,29 @@ pub fn pairs(store: &Store, head: &Head, known: Known<'_>, near: &NearRule, job:
         let contents = contents_of(&portion);
         let standings = standings(tables, &contents);
         let standing = |content| {
-            standings.binary_search_by_key(&content, |standing| standing.content).ok().map(|at| &standings[at])
+            standings
+                .binary_search_by_key(&content, |standing| standing.content)
+                .ok()
+                .map(|at| &standings[at])
         };
-        let readable = if job.contents.evidence { archive.readable(&contents) } else { vec![true; contents.len()] };
+        let readable = if job.contents.evidence {
+            archive.readable(&contents)
+        } else {
+            vec![true; contents.len()]
+        };
         let is_known = |content: Id| contents.binary_search(&content).is_ok_and(|at| readable[at]);
         let mut sound: Vec<&PairRow> = Vec::new();
         for row in &portion {
             let (a, b) = (standing(row.content), standing(row.other));
             if let Some(what) = wrong(row, a, b, tables.bands.k(), near) {
                 check.find::<PairRow>(name(row), what);
-            } else if proposed_by(row.proposals, 0) > 0 && !a.zip(b).is_some_and(|(a, b)| examined(a, b, near)) {
-                pivots.find::<PairRow>(name(row), "the pivot rule or the near rule does not examine it");
+            } else if proposed_by(row.proposals, 0) > 0
+                && !a.zip(b).is_some_and(|(a, b)| examined(a, b, near))
+            {
+                pivots.find::<PairRow>(
+                    name(row),
+                    "the pivot rule or the near rule does not examine it",
+                );
             } else if row.content < row.other && is_known(row.content) && is_known(row.other) {
                 // The check of `evidence` finds contents without evidence, and `mirrors` checks the
                 // other direction.
@@ -203,10 +235,13 @@ pub fn pairs(store: &Store, head: &Head, known: Known<'_>, near: &NearRule, job:
         let ask = |row: &&PairRow| (row.content, row.other, Some(u32::from(row.distance)));
         judge.verdicts(&sound.iter().map(ask).collect::<Vec<_>>(), |at, distance, again| {
             let row = sound[at];
-            let (similarity, reason, accepted) = (again.similarity, again.reason as u8, again.accepted.into());
-            let again = PairRow { distance: distance as u8, similarity, reason, accepted, ..row.clone() };
+            let (similarity, reason, accepted) =
+                (again.similarity, again.reason as u8, again.accepted.into());
+            let again =
+                PairRow { distance: distance as u8, similarity, reason, accepted, ..row.clone() };
             if again != *row {
-                let what = format!("stored as {}, decided again it is {}", verdict(row), verdict(&again));
+                let what =
+                    format!("stored as {}, decided again it is {}", verdict(row), verdict(&again));
                 check.find::<PairRow>(name(row), what);
             }
             Ok(())
@@ -239,7 +274,10 @@ fn proposed(known: Known<'_>, rows: &[&PairRow], check: &mut Check) {
     for row in rows {
         let (stored, due) = (row.proposals & !0xff, proposals(of(row.content), of(row.other)));
         if stored != due {
-            check.find::<PairRow>(name(row), format!("proposed by {}, by keys it is {}", hex(stored), hex(due)));
+            check.find::<PairRow>(
+                name(row),
+                format!("proposed by {}, by keys it is {}", hex(stored), hex(due)),
+            );
         }
     }
 }
@@ -251,11 +289,12 @@ fn mirrors(tables: &Mapped, rows: Vec<PairRow>, check: &mut Check) {
     rows.sort_unstable();
     let mut pairs = Live::of(&tables.pairs);
     for row in rows {
-        let what = match pairs.find(|pair| (pair.content, pair.other).cmp(&(row.content, row.other))) {
-            None => "missing, though the other direction is stored",
-            Some(pair) if pair != row => "the other direction is stored otherwise",
-            Some(_) => continue,
-        };
+        let what =
+            match pairs.find(|pair| (pair.content, pair.other).cmp(&(row.content, row.other))) {
+                None => "missing, though the other direction is stored",
+                Some(pair) if pair != row => "the other direction is stored otherwise",
+                Some(_) => continue,
+            };
         check.find::<PairRow>(name(&row), what);
     }
 }
@@ -270,7 +309,12 @@ mod tests {
     #[test]
     fn wrong_pairs_are_named() {
         let id = |high| Id { high, low: 0 };
-        let standing = |high, fingerprint| Standing { content: id(high), fingerprint, is_comparable: true, rank: 0 };
+        let standing = |high, fingerprint| Standing {
+            content: id(high),
+            fingerprint,
+            is_comparable: true,
+            rank: 0,
+        };
         let row = PairRow {
             content: id(1),
             other: id(2),
@@ -284,15 +328,27 @@ mod tests {
         let (a, b) = (standing(1, 0b1100), standing(2, 0));
         let near = NearRule::new(Bands::new(3, None).expect("bands"));
         assert_eq!(wrong(&row, Some(&a), Some(&b), 3, &near), None);
-        assert_eq!(wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1, &near), None);
-        let what = |row: &PairRow, a: Option<Standing>, k| wrong(row, a.as_ref(), Some(&b), k, &near).expect("wrong");
+        assert_eq!(
+            wrong(&PairRow { proposals: 0x100, ..row.clone() }, Some(&a), Some(&b), 1, &near),
+            None
+        );
+        let what = |row: &PairRow, a: Option<Standing>, k| {
+            wrong(row, a.as_ref(), Some(&b), k, &near).expect("wrong")
+        };
         assert!(what(&row, None, 3).contains("not live"));
-        assert!(what(&row, Some(Standing { is_comparable: false, ..a }), 3).contains("not compared"));
+        assert!(
+            what(&row, Some(Standing { is_comparable: false, ..a }), 3).contains("not compared")
+        );
         assert!(what(&row, Some(a), 1).contains("k is 1"));
         assert!(what(&PairRow { other: id(1), ..row.clone() }, Some(a), 3).contains("itself"));
         assert!(what(&PairRow { distance: 1, ..row.clone() }, Some(a), 3).contains("not in 1"));
-        assert!(what(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3).contains("did not propose"));
-        assert!(what(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature"));
+        assert!(
+            what(&PairRow { proposals: 0x100, ..row.clone() }, Some(a), 3)
+                .contains("did not propose")
+        );
+        assert!(
+            what(&PairRow { proposals: 0, ..row.clone() }, Some(a), 1).contains("no signature")
+        );
         assert!(what(&PairRow { proposals: 2, ..row }, Some(a), 3).contains("more than once"));
     }
 

@@ -21,7 +21,11 @@ const NEAR_MAX: usize = PORTION_ROWS / 16;
 
 /// A random sample of `fingerprints` that depends on `seed`, ascending, and the number of
 /// fingerprints.
-pub fn choose(fingerprints: impl Iterator<Item = u64>, seed: &str, sample: usize) -> (Vec<u64>, u64) {
+pub fn choose(
+    fingerprints: impl Iterator<Item = u64>,
+    seed: &str,
+    sample: usize,
+) -> (Vec<u64>, u64) {
     let seed = xxh3_64(seed.as_bytes());
     let mut chosen: BinaryHeap<(u64, u64)> = BinaryHeap::new();
     let mut all = 0;
@@ -50,19 +54,35 @@ fn near(sample: &[u64], fingerprint: u64, k: u32, mut found: impl FnMut(u64)) {
         return;
     }
     let sampled = sample.binary_search(&fingerprint).is_ok();
-    sample.iter().filter(is_near).filter(|&&other| !sampled || other <= fingerprint).for_each(|other| found(*other));
+    sample
+        .iter()
+        .filter(is_near)
+        .filter(|&&other| !sampled || other <= fingerprint)
+        .for_each(|other| found(*other));
 }
 
 /// Every near pair that the near rule and the pivot rule examine and that involves one of `sample`
 /// fingerprints is stored. `seed` chooses the sample.
 pub fn recall(tables: &Mapped, rule: &NearRule, seed: &str, sample: usize) -> (Check, Recall) {
-    let fingerprints = || distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| tables.bands.unkey(0, key));
+    let fingerprints = || {
+        distinct(Live::of(&tables.groups).map(|row| row.key)).map(|key| tables.bands.unkey(0, key))
+    };
     let (sample, all) = choose(fingerprints(), seed, sample);
     let recall = Recall { sampled: sample.len() as u64, fingerprints: all, ..Recall::default() };
-    let mut seeker = Seeker { tables, check: Check::new("recall"), recall, near: Vec::new(), wanted: Vec::new() };
+    let mut seeker = Seeker {
+        tables,
+        check: Check::new("recall"),
+        recall,
+        near: Vec::new(),
+        wanted: Vec::new(),
+    };
     for fingerprint in fingerprints() {
         near(&sample, fingerprint, tables.bands.k(), |sampled| {
-            let product_max = if sampled == fingerprint { PIVOTS } else { rule.product_max(sampled, fingerprint) };
+            let product_max = if sampled == fingerprint {
+                PIVOTS
+            } else {
+                rule.product_max(sampled, fingerprint)
+            };
             if product_max > 0 {
                 seeker.near(sampled, fingerprint, product_max);
             }
@@ -99,7 +119,9 @@ pub fn key_recall(tables: &Mapped, seed: &str, sample: usize) -> Check {
                 (kind, rank, pivots) = (row.kind, 0, Vec::new());
             }
             // Contents ascend, so this is the order of ranks.
-            wanted.extend(pivots.iter().take(examined_before(rank)).map(|pivot| (*pivot, row.content, kind)));
+            wanted.extend(
+                pivots.iter().take(examined_before(rank)).map(|pivot| (*pivot, row.content, kind)),
+            );
             if pivots.len() < PIVOTS {
                 pivots.push(row.content);
             }
@@ -120,9 +142,13 @@ fn keyed_pairs(tables: &Mapped, wanted: &mut Vec<(Id, Id, u8)>, check: &mut Chec
     let mut pairs = Live::of(&tables.pairs);
     for same in wanted.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
         let (a, b, _) = same[0];
-        let proposals = pairs.find(|row| (row.content, row.other).cmp(&(a, b))).map_or(0, |row| row.proposals);
+        let proposals =
+            pairs.find(|row| (row.content, row.other).cmp(&(a, b))).map_or(0, |row| row.proposals);
         if same.iter().any(|(_, _, kind)| proposed_by(proposals, *kind) == 0) {
-            check.find::<PairRow>(format_args!("{a} {b}"), "missing, though the contents share a key");
+            check.find::<PairRow>(
+                format_args!("{a} {b}"),
+                "missing, though the contents share a key",
+            );
         }
     }
     wanted.clear();
@@ -156,7 +182,10 @@ impl Seeker<'_> {
         let near = std::mem::take(&mut self.near);
         let groups = self.groups(&near);
         for (a, b, product_max) in near {
-            let (Some((pivots_a, larger)), Some((pivots_b, _))) = (groups.get(&a), groups.get(&b)) else { continue };
+            let (Some((pivots_a, larger)), Some((pivots_b, _))) = (groups.get(&a), groups.get(&b))
+            else {
+                continue;
+            };
             for (i, first) in pivots_a.iter().enumerate() {
                 for (j, other) in pivots_b.iter().enumerate() {
                     if if a == b { i < j } else { examined_between(i, j, product_max) } {
@@ -190,8 +219,13 @@ impl Seeker<'_> {
         let tables = self.tables;
         let mut group = Live::of(&tables.groups);
         group.seek(|row| row.key.cmp(&key));
-        for (rank, row) in std::iter::from_fn(|| group.next_if(|row| row.key.cmp(&key))).enumerate().skip(PIVOTS) {
-            pivots.iter().take(examined_before(rank)).for_each(|pivot| self.want(row.content, *pivot));
+        for (rank, row) in
+            std::iter::from_fn(|| group.next_if(|row| row.key.cmp(&key))).enumerate().skip(PIVOTS)
+        {
+            pivots
+                .iter()
+                .take(examined_before(rank))
+                .for_each(|pivot| self.want(row.content, *pivot));
         }
     }
 
@@ -209,9 +243,10 @@ impl Seeker<'_> {
             self.recall.near_pairs += 1;
             match pairs.find(|row| (row.content, row.other).cmp(&(a, b))) {
                 Some(row) if proposed_by(row.proposals, 0) > 0 => self.recall.stored += 1,
-                _ => {
-                    self.check.find::<PairRow>(format_args!("{a} {b}"), "missing, though the fingerprints are within k")
-                }
+                _ => self.check.find::<PairRow>(
+                    format_args!("{a} {b}"),
+                    "missing, though the fingerprints are within k",
+                ),
             }
         }
     }

@@ -11,8 +11,8 @@ use crate::store::{Store, segment};
 use crate::tables::pages::REMOVED;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{
-    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow, KeyRow, LeaderRow,
-    MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, band_table,
+    BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow,
+    KeyRow, LeaderRow, MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, band_table,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,8 @@ impl Tamper<'_> {
     }
 
     fn rows_of<R: Row>(&self, name: &str) -> Vec<R> {
-        let table: Table<R> = Table::open(&self.store.data().join(name), self.tables.get(name)).expect("mapped");
+        let table: Table<R> =
+            Table::open(&self.store.data().join(name), self.tables.get(name)).expect("mapped");
         table.portions(1000).flatten().collect()
     }
 
@@ -39,7 +40,8 @@ impl Tamper<'_> {
 
     fn add_to<R: Row>(&mut self, name: &str, mut rows: Vec<R>) {
         rows.sort_unstable();
-        let written = segment::write(&self.store.data().join(name), "tamper", rows).expect("written");
+        let written =
+            segment::write(&self.store.data().join(name), "tamper", rows).expect("written");
         let run = Run { epoch: 9, segments: written.into_iter().collect() };
         self.tables.entry(name.to_owned()).or_default().append(run).expect("appended");
     }
@@ -83,13 +85,16 @@ impl Tamper<'_> {
 
     fn drop_pair(&mut self, a: Id, b: Id) {
         let ends = [(a, b), (b, a)];
-        self.edit(|rows: &mut Vec<PairRow>| rows.retain(|row| !ends.contains(&(row.content, row.other))));
+        self.edit(|rows: &mut Vec<PairRow>| {
+            rows.retain(|row| !ends.contains(&(row.content, row.other)))
+        });
     }
 
     /// The contents of the largest group, which has 80: the first 64 are pivots.
     fn large_group(&self) -> Vec<Id> {
         let rows: Vec<GroupRow> = self.rows();
-        let largest = rows.chunk_by(|a, b| a.key == b.key).max_by_key(|group| group.len()).expect("a group");
+        let largest =
+            rows.chunk_by(|a, b| a.key == b.key).max_by_key(|group| group.len()).expect("a group");
         assert_eq!(largest.len(), 80);
         largest.iter().map(|row| row.content).collect()
     }
@@ -99,16 +104,21 @@ impl Tamper<'_> {
     fn small_component(&self, nth: usize) -> (Id, Id) {
         let clusters: Vec<ClusterRow> = self.rows();
         let members: Vec<MemberRow> = self.rows();
-        let whole = |row: &&ClusterRow| members.iter().filter(|member| member.component == row.component).count() == 2;
+        let whole = |row: &&ClusterRow| {
+            members.iter().filter(|member| member.component == row.component).count() == 2
+        };
         let small = clusters.iter().filter(|row| (row.pages, row.contents) == (2, 2)).filter(whole);
         let row = { small }.nth(nth).expect("small ones");
-        let of = |member: &&MemberRow| member.component == row.component && member.content != row.component;
+        let of = |member: &&MemberRow| {
+            member.component == row.component && member.content != row.component
+        };
         (row.component, members.iter().find(of).expect("another content").content)
     }
 
     /// Renames component `from` to `to` in the tables of components.
     fn rename(&mut self, from: Id, to: Id) {
-        let renamed = |component: &mut Id| *component = if *component == from { to } else { *component };
+        let renamed =
+            |component: &mut Id| *component = if *component == from { to } else { *component };
         self.edit(|rows: &mut Vec<ComponentRow>| {
             rows.iter_mut().for_each(|row| renamed(&mut row.component));
         });
@@ -152,7 +162,8 @@ impl Tamper<'_> {
     /// A content that is too short and has one page.
     fn short_content(&self) -> Id {
         let contents: Vec<ContentRow> = self.rows();
-        let short: BTreeSet<Id> = contents.iter().filter(|row| row.flags == TOO_SHORT).map(|row| row.content).collect();
+        let short: BTreeSet<Id> =
+            contents.iter().filter(|row| row.flags == TOO_SHORT).map(|row| row.content).collect();
         let pages: Vec<ContentPageRow> = self.rows();
         let alone = |rows: &&[ContentPageRow]| rows.len() == 1 && short.contains(&rows[0].content);
         pages.chunk_by(|a, b| a.content == b.content).find(alone).expect("one")[0].content
@@ -180,7 +191,9 @@ impl Tamper<'_> {
     /// Adds a copy of some cluster under another component.
     fn copy_cluster(&mut self, component: Id) {
         let row = self.rows::<ClusterRow>()[0].clone();
-        self.edit::<ClusterRow>(|rows| rows.push(ClusterRow { component, leader: component, ..row }));
+        self.edit::<ClusterRow>(|rows| {
+            rows.push(ClusterRow { component, leader: component, ..row })
+        });
     }
 
     fn drop_cluster(&mut self, which: impl Fn(&ClusterRow) -> bool) {
@@ -197,25 +210,53 @@ pub type Case = (&'static str, fn(&mut Tamper<'_>), &'static [&'static str]);
 /// The changes to a store with a radius of 0, where components are clusters.
 pub const TAMPERS: &[Case] = &[
     ("a row added twice", |t| t.add(vec![t.rows::<PageRow>()[7].clone()]), &["rows"]),
-    ("a retracted row that never was", |t| t.add_to(&band_table(2), vec![BandRow { key: 5, diff: -1 }]), &["rows"]),
+    (
+        "a retracted row that never was",
+        |t| t.add_to(&band_table(2), vec![BandRow { key: 5, diff: -1 }]),
+        &["rows"],
+    ),
     ("a key with two rows", |t| t.add(vec![odd_content(t.large_group()[0])]), &["rows"]),
     ("a URL dropped", |t| t.drop_last::<UrlRow>(), &["urls"]),
     ("a live page that is gone", |t| gone_and_live(t), &["gone"]),
     ("a live content with a successor", |t| succeed_live(t), &["successors"]),
     ("a content that succeeds its successor", |t| succeed_in_a_circle(t), &["successors"]),
-    ("another URL that is gone", |t| t.edit::<GoneRow>(|rows| rows.push(odd_gone(Id::MAX, b"x"))), &["gone"]),
+    (
+        "another URL that is gone",
+        |t| t.edit::<GoneRow>(|rows| rows.push(odd_gone(Id::MAX, b"x"))),
+        &["gone"],
+    ),
     ("a URL of no page", |t| t.edit::<UrlRow>(|rows| rows.push(odd_url())), &["urls"]),
     ("another URL", |t| t.edit::<UrlRow>(|rows| rows[4].url[9] ^= 1), &["urls"]),
     ("another length of a URL", |t| t.change_short_page(|row| row.url_bytes += 1), &["urls"]),
     ("another host", |t| t.change_short_page(|row| row.host += 1), &["urls"]),
-    ("a page that lost its content", |t| t.change_short_page(|row| row.content = Id::NONE), &["content_pages"]),
+    (
+        "a page that lost its content",
+        |t| t.change_short_page(|row| row.content = Id::NONE),
+        &["content_pages"],
+    ),
     ("a page of a content dropped", |t| drop_page(t), &["clusters", "content_pages", "leaders"]),
-    ("a page without text under a content", |t| add_page(t, t.short_content()), &["clusters", "content_pages"]),
-    ("a page without text under no content", |t| add_page(t, Id::NONE), &["content_pages", "contents"]),
+    (
+        "a page without text under a content",
+        |t| add_page(t, t.short_content()),
+        &["clusters", "content_pages"],
+    ),
+    (
+        "a page without text under no content",
+        |t| add_page(t, Id::NONE),
+        &["content_pages", "contents"],
+    ),
     ("a content dropped", |t| drop_content(t, t.short_content()), &["contents"]),
-    ("a content that is gathered now", |t| t.change_lone_content(|row| row.gathered_pages = 9), &["contents"]),
+    (
+        "a content that is gathered now",
+        |t| t.change_lone_content(|row| row.gathered_pages = 9),
+        &["contents"],
+    ),
     ("a page that is gathered now", |t| t.change_short_page(|row| row.gathered = 1), &["contents"]),
-    ("a content of no page", |t| t.edit::<ContentRow>(|rows| rows.push(odd_content(Id::MAX))), &["contents"]),
+    (
+        "a content of no page",
+        |t| t.edit::<ContentRow>(|rows| rows.push(odd_content(Id::MAX))),
+        &["contents"],
+    ),
     (
         "a content that is short now",
         |t| t.change_lone_content(|row| row.flags = TOO_SHORT),
@@ -227,11 +268,31 @@ pub const TAMPERS: &[Case] = &[
         &["evidence", "fingerprint_contents"],
     ),
     ("evidence dropped", |t| t.drop_evidence(t.quiet_content()), &["evidence"]),
-    ("evidence of no content", |t| t.change_evidence(t.quiet_content(), |row| row.content = Id::MAX), &["evidence"]),
-    ("evidence of another length", |t| t.change_evidence(t.quiet_content(), |row| row.chars += 1), &["evidence"]),
-    ("another text", |t| t.change_evidence(t.quiet_content(), |row| row.text = (*b"\0x").into()), &["evidence"]),
-    ("damaged sketches", |t| t.change_evidence(t.quiet_content(), |row| row.sketches = (*b"x").into()), &["evidence"]),
-    ("half a key", |t| t.change_evidence(t.quiet_content(), |row| row.keys = (*b"x").into()), &["evidence"]),
+    (
+        "evidence of no content",
+        |t| t.change_evidence(t.quiet_content(), |row| row.content = Id::MAX),
+        &["evidence"],
+    ),
+    (
+        "evidence of another length",
+        |t| t.change_evidence(t.quiet_content(), |row| row.chars += 1),
+        &["evidence"],
+    ),
+    (
+        "another text",
+        |t| t.change_evidence(t.quiet_content(), |row| row.text = (*b"\0x").into()),
+        &["evidence"],
+    ),
+    (
+        "damaged sketches",
+        |t| t.change_evidence(t.quiet_content(), |row| row.sketches = (*b"x").into()),
+        &["evidence"],
+    ),
+    (
+        "half a key",
+        |t| t.change_evidence(t.quiet_content(), |row| row.keys = (*b"x").into()),
+        &["evidence"],
+    ),
     ("a key that is not stored", |t| t.drop_last::<KeyRow>(), &["keys"]),
     ("a key of no content", |t| t.edit::<KeyRow>(|rows| rows.push(odd_key())), &["keys"]),
     (
@@ -239,11 +300,31 @@ pub const TAMPERS: &[Case] = &[
         |t| drop_from_group(t, t.large_group()[79]),
         &["fingerprint_contents", "unexamined"],
     ),
-    ("a group with an unknown content", |t| add_to_group(t, Id::MAX), &["fingerprint_contents", "recall"]),
-    ("a group with a short content", |t| add_to_group(t, t.short_content()), &["fingerprint_contents", "recall"]),
-    ("a fingerprint that a band lacks", |t| t.edit_band(1, |rows| rows.truncate(rows.len() - 1)), &["bands"]),
-    ("a fingerprint of no content", |t| t.edit_band(3, |rows| rows.push(BandRow { key: 77, diff: 1 })), &["bands"]),
-    ("a band that the store has not", |t| t.add_to(&band_table(4), vec![BandRow { key: 77, diff: 1 }]), &["bands"]),
+    (
+        "a group with an unknown content",
+        |t| add_to_group(t, Id::MAX),
+        &["fingerprint_contents", "recall"],
+    ),
+    (
+        "a group with a short content",
+        |t| add_to_group(t, t.short_content()),
+        &["fingerprint_contents", "recall"],
+    ),
+    (
+        "a fingerprint that a band lacks",
+        |t| t.edit_band(1, |rows| rows.truncate(rows.len() - 1)),
+        &["bands"],
+    ),
+    (
+        "a fingerprint of no content",
+        |t| t.edit_band(3, |rows| rows.push(BandRow { key: 77, diff: 1 })),
+        &["bands"],
+    ),
+    (
+        "a band that the store has not",
+        |t| t.add_to(&band_table(4), vec![BandRow { key: 77, diff: 1 }]),
+        &["bands"],
+    ),
     ("a pair in one direction", |t| t.drop_last::<PairRow>(), &["pairs"]),
     ("directions that differ", |t| t.edit::<PairRow>(|rows| rows[11].similarity -= 1), &["pairs"]),
     ("another distance", |t| change_pairs(t, |row| row.distance += 1), &["pairs"]),
@@ -255,9 +336,21 @@ pub const TAMPERS: &[Case] = &[
         |t| t.add_pair(t.large_group()[0], Id::MAX, 0),
         &["components", "pairs"],
     ),
-    ("a short content's pair", |t| t.add_pair(t.large_group()[0], t.short_content(), 1), &["components", "pairs"]),
-    ("a pair beyond k", |t| t.add_pair(t.large_group()[0], t.lone_content(), 3), &["components", "pairs"]),
-    ("a pair without a pivot", |t| t.add_pair(t.large_group()[PIVOTS], t.large_group()[PIVOTS + 1], 0), &["pivots"]),
+    (
+        "a short content's pair",
+        |t| t.add_pair(t.large_group()[0], t.short_content(), 1),
+        &["components", "pairs"],
+    ),
+    (
+        "a pair beyond k",
+        |t| t.add_pair(t.large_group()[0], t.lone_content(), 3),
+        &["components", "pairs"],
+    ),
+    (
+        "a pair without a pivot",
+        |t| t.add_pair(t.large_group()[PIVOTS], t.large_group()[PIVOTS + 1], 0),
+        &["pivots"],
+    ),
     ("a component that is not stored", |t| drop_component(t), &["components", "leaders"]),
     ("a component under another name", |t| rename_component(t), &["components"]),
     (
@@ -266,10 +359,22 @@ pub const TAMPERS: &[Case] = &[
         &["clusters", "components"],
     ),
     ("a component of one", |t| add_component(t, t.short_content()), &["components", "leaders"]),
-    ("members that lack a content", |t| drop_member(t), &["clusters", "component_members", "components", "leaders"]),
-    ("members with another content", |t| add_member(t, t.short_content()), &["component_members", "components"]),
+    (
+        "members that lack a content",
+        |t| drop_member(t),
+        &["clusters", "component_members", "components", "leaders"],
+    ),
+    (
+        "members with another content",
+        |t| add_member(t, t.short_content()),
+        &["component_members", "components"],
+    ),
     ("a cluster dropped", |t| t.drop_cluster(|row| row.contents > 1), &["clusters"]),
-    ("a cluster of one content dropped", |t| t.drop_cluster(|row| row.contents == 1), &["clusters"]),
+    (
+        "a cluster of one content dropped",
+        |t| t.drop_cluster(|row| row.contents == 1),
+        &["clusters"],
+    ),
     ("a cluster of one page", |t| t.copy_cluster(t.short_content()), &["clusters"]),
     ("a cluster of nothing", |t| t.copy_cluster(Id::MAX), &["clusters"]),
     ("a content in two clusters", |t| t.copy_cluster(t.small_component(0).1), &["clusters"]),
@@ -279,8 +384,16 @@ pub const TAMPERS: &[Case] = &[
     ("other contents", |t| t.change_cluster(100, |row| row.contents -= 1), &["clusters"]),
     ("other hosts", |t| t.change_cluster(2, |row| row.hosts += 1), &["clusters"]),
     ("another diameter", |t| t.change_cluster(100, |row| row.diameter += 1), &["clusters"]),
-    ("another representative", |t| t.change_cluster(2, |row| row.representative = row.cluster), &["clusters"]),
-    ("a near pair within a group", |t| t.drop_pair(t.large_group()[0], t.large_group()[70]), &["recall"]),
+    (
+        "another representative",
+        |t| t.change_cluster(2, |row| row.representative = row.cluster),
+        &["clusters"],
+    ),
+    (
+        "a near pair within a group",
+        |t| t.drop_pair(t.large_group()[0], t.large_group()[70]),
+        &["recall"],
+    ),
     ("a pair by a key alone", |t| drop_keyed_pair(t), &["key_recall"]),
     ("a near pair of two groups", |t| drop_distant_pair(t), &["recall"]),
     ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "recall"]),
@@ -291,11 +404,19 @@ pub const LED_TAMPERS: &[Case] = &[
     ("a key with two rows", |t| t.add(vec![odd_leader(t.small_component(0).0)]), &["rows"]),
     ("another leader", |t| t.edit::<LeaderRow>(|rows| rows[11].leader = Id::MAX), &["leaders"]),
     ("a leader dropped", |t| t.drop_last::<LeaderRow>(), &["leaders"]),
-    ("a leader of no content", |t| t.edit::<LeaderRow>(|rows| rows.push(odd_leader(Id::MAX))), &["leaders"]),
+    (
+        "a leader of no content",
+        |t| t.edit::<LeaderRow>(|rows| rows.push(odd_leader(Id::MAX))),
+        &["leaders"],
+    ),
     ("a leader of a content in no component", |t| lead_lone(t), &["leaders"]),
     ("all leaders but one dropped", |t| t.edit::<LeaderRow>(|rows| rows.truncate(1)), &["leaders"]),
     ("a cluster of several dropped", |t| drop_one_of_several(t), &["clusters"]),
-    ("a cluster under another leader", |t| t.change_cluster(2, |row| row.leader = Id::MAX), &["clusters"]),
+    (
+        "a cluster under another leader",
+        |t| t.change_cluster(2, |row| row.leader = Id::MAX),
+        &["clusters"],
+    ),
     ("another diameter", |t| t.change_cluster(60, |row| row.diameter += 1), &["clusters"]),
     ("a near pair that joins", |t| drop_joint(t), &["clusters", "components", "recall"]),
 ];
@@ -312,13 +433,22 @@ fn lead_lone(t: &mut Tamper<'_>) {
 /// Drops one of the clusters of a component that has several.
 fn drop_one_of_several(t: &mut Tamper<'_>) {
     t.edit(|rows: &mut Vec<ClusterRow>| {
-        let at = rows.windows(2).position(|two| two[0].component == two[1].component).expect("several");
+        let at =
+            rows.windows(2).position(|two| two[0].component == two[1].component).expect("several");
         rows.remove(at);
     });
 }
 
 fn odd_content(content: Id) -> ContentRow {
-    ContentRow { content, fingerprint: 0, chars: 1, letters: 100, gathered_pages: 0, flags: TOO_SHORT, diff: 1 }
+    ContentRow {
+        content,
+        fingerprint: 0,
+        chars: 1,
+        letters: 100,
+        gathered_pages: 0,
+        flags: TOO_SHORT,
+        diff: 1,
+    }
 }
 
 fn odd_key() -> KeyRow {
@@ -433,7 +563,8 @@ fn drop_keyed_pair(t: &mut Tamper<'_>) {
 fn drop_distant_pair(t: &mut Tamper<'_>) {
     let pivot = t.large_group()[0];
     let rows: Vec<PairRow> = t.rows();
-    let other = rows.iter().find(|row| row.content == pivot && row.distance == 2).expect("one").other;
+    let other =
+        rows.iter().find(|row| row.content == pivot && row.distance == 2).expect("one").other;
     t.drop_pair(pivot, other);
 }
 

@@ -60,12 +60,15 @@ impl World {
             "clusters": { "radius": radius },
         }))
         .expect("a job");
-        let store = Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("a store");
+        let store = Store::open_or_create(&job.store, &job.identity().expect("an identity"))
+            .expect("a store");
         let mut random = Random(5);
-        let mut fingerprints: Vec<u64> = (0..150).map(|n| if n < 80 { 0xabcd } else { 0xabce }).collect();
+        let mut fingerprints: Vec<u64> =
+            (0..150).map(|n| if n < 80 { 0xabcd } else { 0xabce }).collect();
         for n in 150..CONTENTS {
             let flipped = 1 << random.below(64) | 1 << random.below(64);
-            let fingerprint = if n % 3 == 0 { fingerprints[n as usize - 1] ^ flipped } else { random.next() };
+            let fingerprint =
+                if n % 3 == 0 { fingerprints[n as usize - 1] ^ flipped } else { random.next() };
             fingerprints.push(fingerprint);
         }
         let mut live = BTreeMap::new();
@@ -77,7 +80,8 @@ impl World {
                     continue;
                 }
                 let content = 150 + random.below(CONTENTS as usize - 150) as u64;
-                let content = if page < 150 { Some(page) } else { Some(content).filter(|n| n % 40 != 0) };
+                let content =
+                    if page < 150 { Some(page) } else { Some(content).filter(|n| n % 40 != 0) };
                 if page >= 150 && random.below(6) == 0 {
                     live.remove(&page);
                     visits.push(visit(page, None, REMOVED, &fingerprints));
@@ -86,7 +90,8 @@ impl World {
                     visits.push(visit(page, content, PAGE, &fingerprints));
                 }
             }
-            std::fs::write(at("in").join(format!("{number}.jsonl")), number.to_string()).expect("written");
+            std::fs::write(at("in").join(format!("{number}.jsonl")), number.to_string())
+                .expect("written");
             head = Some(epoch(&job, &store, head.as_ref(), visits, number as usize));
         }
         World { _folder: folder, job, store, head: head.expect("four epochs"), live, fingerprints }
@@ -101,18 +106,21 @@ impl World {
 
     /// The pairs by definition, as (fingerprint, fingerprint).
     fn pairs(&self) -> Vec<(u64, u64)> {
-        let contents: BTreeSet<u64> = self.live.values().flatten().copied().filter(|n| *n < 300).collect();
+        let contents: BTreeSet<u64> =
+            self.live.values().flatten().copied().filter(|n| *n < 300).collect();
         let fingerprint = |n: u64| self.fingerprints[n as usize];
         let mut groups: BTreeMap<u64, BTreeSet<Id>> = BTreeMap::new();
         contents.iter().for_each(|&n| _ = groups.entry(fingerprint(n)).or_default().insert(id(n)));
         // Ranks count from 1.
-        let rank = |n: u64| groups[&fingerprint(n)].iter().take_while(|other| **other <= id(n)).count();
+        let rank =
+            |n: u64| groups[&fingerprint(n)].iter().take_while(|other| **other <= id(n)).count();
         let examined = |a: u64, b: u64| match fingerprint(a) == fingerprint(b) {
             true => rank(a).min(rank(b)) <= 4 || rank(a) * rank(b) <= 64 * 64,
             false => rank(a) * rank(b) <= 64,
         };
-        let near =
-            |&(a, b): &(u64, u64)| a < b && (fingerprint(a) ^ fingerprint(b)).count_ones() <= K && examined(a, b);
+        let near = |&(a, b): &(u64, u64)| {
+            a < b && (fingerprint(a) ^ fingerprint(b)).count_ones() <= K && examined(a, b)
+        };
         let all = contents.iter().flat_map(|&a| contents.iter().map(move |&b| (a, b)));
         all.filter(near).map(|(a, b)| (fingerprint(a), fingerprint(b))).collect()
     }
@@ -147,21 +155,31 @@ fn evidence(n: u64, visits: &[Visit]) -> Option<(Id, EvidenceRow)> {
     let key = |key: u64| [&[SignatureKind::MinHash.number()][..], &key.to_le_bytes()].concat();
     let keys = if n < 240 { Box::default() } else { [key(n / 3), key(n + 1000)].concat().into() };
     let (fingerprint, sketches) = (visit.fingerprint, vec![0; 24].into());
-    let row = EvidenceRow::new(visit.content, fingerprint, visit.chars, keys, sketches, Box::default());
+    let row =
+        EvidenceRow::new(visit.content, fingerprint, visit.chars, keys, sketches, Box::default());
     Some((visit.content, row))
 }
 
 /// Folds `visits` as if they had been read.
-fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, workers: usize) -> Head {
+fn epoch(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    mut visits: Vec<Visit>,
+    workers: usize,
+) -> Head {
     let plan = plan::plan(job, store, head, 1000).expect("planned").expect("a new input");
     let plan = plan.freeze(&job.store, 1).expect("frozen");
     let attempt = plan.attempt(&job.store);
     visits.sort_unstable();
-    let counts = Counts { read: visits.len() as u64, accepted: visits.len() as u64, ..Counts::default() };
+    let counts =
+        Counts { read: visits.len() as u64, accepted: visits.len() as u64, ..Counts::default() };
     let evidence: BTreeMap<Id, EvidenceRow> =
         (0..300).map(|n| evidence(n, &visits)).collect::<Vec<_>>().into_iter().flatten().collect();
-    let evidence = segment::write(&attempt.join("evidence"), "test", evidence.into_values()).expect("written");
-    let part = segment::write(&attempt.join("visits"), "test", visits).expect("written").expect("visits");
+    let evidence =
+        segment::write(&attempt.join("evidence"), "test", evidence.into_values()).expect("written");
+    let part =
+        segment::write(&attempt.join("visits"), "test", visits).expect("written").expect("visits");
     let done = SplitDone {
         visits: vec![part],
         evidence: evidence.into_iter().collect(),
@@ -172,7 +190,8 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");
-    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON")).expect("written");
+    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON"))
+        .expect("written");
     let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
     let (job_too, plan_too) = (job.clone(), plan.clone());
     let task = ProcessTask {
@@ -190,7 +209,8 @@ fn epoch(job: &Job, store: &Store, head: Option<&Head>, mut visits: Vec<Visit>, 
     // Every worker ran each of the listed operators.
     let operators = BTreeSet::from(OPERATORS);
     for receipt in &receipts {
-        let spans: BTreeSet<&str> = receipt.spans.iter().map(|span| span.operator.as_str()).collect();
+        let spans: BTreeSet<&str> =
+            receipt.spans.iter().map(|span| span.operator.as_str()).collect();
         assert_eq!((&spans, receipt.spans.len()), (&operators, operators.len()));
     }
     commit(job, store, head, &plan, receipts, workers, &[]).expect("committed").head
@@ -203,8 +223,13 @@ fn a_sound_store_has_no_findings() {
     let world = World::new(0);
     let pairs = world.pairs();
     assert!(pairs.len() > 5000, "{}", pairs.len());
-    let fingerprints: BTreeSet<u64> =
-        world.live.values().flatten().filter(|n| **n < 300).map(|n| world.fingerprints[*n as usize]).collect();
+    let fingerprints: BTreeSet<u64> = world
+        .live
+        .values()
+        .flatten()
+        .filter(|n| **n < 300)
+        .map(|n| world.fingerprints[*n as usize])
+        .collect();
     let bands = world.job.bands().expect("bands");
     for sample in [1, 10, 40, 1000] {
         let deep = world.deep(&world.head, sample);
@@ -213,11 +238,16 @@ fn a_sound_store_has_no_findings() {
         assert_eq!(deep.found(), 0);
         let mut keys: Vec<u64> = fingerprints.iter().map(|f| bands.key(0, *f)).collect();
         keys.sort_unstable();
-        let (sampled, _) = choose(keys.iter().map(|key| bands.unkey(0, *key)), &world.head.digest, sample);
-        let near = pairs.iter().filter(|(a, b)| sampled.contains(a) || sampled.contains(b)).count() as u64;
+        let (sampled, _) =
+            choose(keys.iter().map(|key| bands.unkey(0, *key)), &world.head.digest, sample);
+        let near =
+            pairs.iter().filter(|(a, b)| sampled.contains(a) || sampled.contains(b)).count() as u64;
         let recall = deep.recall.expect("checked");
         assert_eq!((recall.near_pairs, recall.stored), (near, near), "sample {sample}");
-        assert_eq!((recall.sampled, recall.fingerprints), (sampled.len() as u64, fingerprints.len() as u64));
+        assert_eq!(
+            (recall.sampled, recall.fingerprints),
+            (sampled.len() as u64, fingerprints.len() as u64)
+        );
         assert_eq!(sampled.len(), sample.min(fingerprints.len()));
     }
 }
@@ -239,7 +269,8 @@ fn a_wrong_number_of_folded_pages_is_found() {
     manifest.folded += 1;
     let head = manifest::commit(world.store.root(), &manifest).expect("committed");
     let deep = world.deep(&head, 10);
-    let found: Vec<&str> = deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
+    let found: Vec<&str> =
+        deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
     assert_eq!(found, ["folded"]);
 }
 
@@ -266,16 +297,22 @@ fn tamper(world: &World, tampers: &[Case]) -> BTreeSet<&'static str> {
         let mut tamper = Tamper { store: &world.store, tables };
         change(&mut tamper);
         let mut manifest = head.manifest.clone();
-        (manifest.version, manifest.previous, manifest.tables) = (manifest.version + 1, head.digest, tamper.tables);
+        (manifest.version, manifest.previous, manifest.tables) =
+            (manifest.version + 1, head.digest, tamper.tables);
         // The sums of a changed table are right, so that only its rows can tell.
-        let clusters: Table<ClusterRow> = Snapshot::new(world.store.data(), &manifest.tables).table().expect("mapped");
-        manifest.folded = Live::of(&clusters).map(|row| u64::from(row.pages.saturating_sub(1))).sum();
+        let clusters: Table<ClusterRow> =
+            Snapshot::new(world.store.data(), &manifest.tables).table().expect("mapped");
+        manifest.folded =
+            Live::of(&clusters).map(|row| u64::from(row.pages.saturating_sub(1))).sum();
         head = manifest::commit(world.store.root(), &manifest).expect("committed");
         let deep = world.deep(&head, 1000);
         let found: BTreeSet<&str> =
             deep.checks.iter().filter(|check| check.found > 0).map(|check| check.name).collect();
         if !found.iter().eq(*expected) {
-            wrong.push(format!("{what}: found by {found:?}, not by {expected:?}: {:?}", deep.checks));
+            wrong.push(format!(
+                "{what}: found by {found:?}, not by {expected:?}: {:?}",
+                deep.checks
+            ));
         }
         found_by.extend(found);
     }

@@ -28,7 +28,8 @@ impl Bars {
 
     /// A bar for each five percent.
     pub(super) fn of_similarities() -> Bars {
-        let label = |bar| if bar < 20 { format!("{} to {}", bar * 5, bar * 5 + 4) } else { "100".into() };
+        let label =
+            |bar| if bar < 20 { format!("{} to {}", bar * 5, bar * 5 + 4) } else { "100".into() };
         Bars { counts: BTreeMap::new(), label }
     }
 
@@ -48,7 +49,11 @@ impl Bars {
         let bar = |bar| {
             let count = self.counts.get(&bar).copied().unwrap_or(0);
             // In thousandths of the longest.
-            Bar { label: (self.label)(bar), count: grouped(count), width: (count * 1000 / most) as u32 }
+            Bar {
+                label: (self.label)(bar),
+                count: grouped(count),
+                width: (count * 1000 / most) as u32,
+            }
         };
         Some(Plot { title, bars: (first..=last).map(bar).collect() })
     }
@@ -74,10 +79,14 @@ mod tests {
         let mut bars = Bars::of_powers();
         assert!(bars.plot("nothing").is_none());
         [0, 1, 2, 3, 7, 40].into_iter().for_each(|n| bars.add_power(n));
-        let expected = [("1", "2", 1000), ("2 to 3", "2", 1000), ("4 to 7", "1", 500), ("8 to 15", "0", 0)]
-            .into_iter()
-            .chain([("16 to 31", "0", 0), ("32 to 63", "1", 500)]);
-        assert_eq!(shown(&bars), expected.map(|(label, count, width)| row(label, count, width)).collect::<Vec<_>>());
+        let expected =
+            [("1", "2", 1000), ("2 to 3", "2", 1000), ("4 to 7", "1", 500), ("8 to 15", "0", 0)]
+                .into_iter()
+                .chain([("16 to 31", "0", 0), ("32 to 63", "1", 500)]);
+        assert_eq!(
+            shown(&bars),
+            expected.map(|(label, count, width)| row(label, count, width)).collect::<Vec<_>>()
+        );
         let mut bars = Bars::of_powers();
         bars.add_power(u32::MAX);
         assert_eq!(shown(&bars), [row("2,147,483,648 to 4,294,967,295", "1", 1000)]);
@@ -88,6 +97,9 @@ mod tests {
     fn bars_of_similarities() {
         let mut bars = Bars::of_similarities();
         [9_499, 9_999, 10_000, 10_000].into_iter().for_each(|n| bars.add_similarity(n));
-        assert_eq!(shown(&bars), [row("90 to 94", "1", 500), row("95 to 99", "1", 500), row("100", "2", 1000)]);
+        assert_eq!(
+            shown(&bars),
+            [row("90 to 94", "1", 500), row("95 to 99", "1", 500), row("100", "2", 1000)]
+        );
     }
 }

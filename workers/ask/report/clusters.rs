@@ -31,7 +31,12 @@ pub(super) struct Clusters {
 
 impl Clusters {
     pub(super) fn of(tables: &Tables) -> Clusters {
-        let mut found = Clusters { count: 0, sizes: Bars::of_powers(), largest: Vec::new(), chained: Vec::new() };
+        let mut found = Clusters {
+            count: 0,
+            sizes: Bars::of_powers(),
+            largest: Vec::new(),
+            chained: Vec::new(),
+        };
         for rows in tables.mapped.clusters.portions(PORTION_ROWS) {
             for row in &rows {
                 found.count += 1;
@@ -55,7 +60,8 @@ impl Clusters {
 
     /// Those with the greatest diameter, of which one that is among the largest is only named.
     pub(super) fn chained(&self, index: &Index) -> Result<Vec<Group>> {
-        let is_shown = |row: &ClusterRow| self.largest.iter().any(|other| other.cluster == row.cluster);
+        let is_shown =
+            |row: &ClusterRow| self.largest.iter().any(|other| other.cluster == row.cluster);
         let one = |row: &ClusterRow| match is_shown(row) {
             true => Ok(Group { note: "shown above", ..named(index, row) }),
             false => group(index, row),
@@ -101,8 +107,14 @@ fn group(index: &Index, row: &ClusterRow) -> Result<Group> {
 /// Of the first texts of a cluster the one that is least like `content`: one that has no accepted
 /// pair with it, else that of the least similarity. None if the cluster has no other text.
 fn least_like(tables: &Tables, row: &ClusterRow, content: Id) -> Option<Id> {
-    let members = tables.mapped.members.first(row.component, MEMBERS).into_iter().map(|member| member.content);
-    let others = members.filter(|other| *other != content && tables.leader(*other) == tables.leader(content));
+    let members = tables
+        .mapped
+        .members
+        .first(row.component, MEMBERS)
+        .into_iter()
+        .map(|member| member.content);
+    let others = members
+        .filter(|other| *other != content && tables.leader(*other) == tables.leader(content));
     let accepted = |other: Id| tables.pair(content, other).filter(|pair| pair.accepted == 1);
     others.min_by_key(|other| accepted(*other).map_or(0, |pair| u32::from(pair.similarity) + 1))
 }

@@ -67,7 +67,10 @@ pub(super) fn report(index: &Index, store: &Store, head: &Head) -> Result<Report
             ("pages", grouped(pages)),
             ("distinct texts", grouped(rows::<ContentRow>(manifest))),
             ("kept", grouped(pages.saturating_sub(manifest.folded))),
-            ("folded", format!("{} ({})", grouped(manifest.folded), percent(manifest.folded, pages))),
+            (
+                "folded",
+                format!("{} ({})", grouped(manifest.folded), percent(manifest.folded, pages)),
+            ),
             ("clusters", grouped(clusters.count)),
             ("pairs that no rule examined", grouped(unexamined)),
         ],
@@ -80,8 +83,16 @@ pub(super) fn report(index: &Index, store: &Store, head: &Head) -> Result<Report
         mirrors_more,
         plots: plots.into_iter().flatten().collect(),
         clusters: [
-            Groups { id: "largest", title: "The largest clusters", groups: clusters.largest(index)? },
-            Groups { id: "chained", title: "The most chained clusters", groups: clusters.chained(index)? },
+            Groups {
+                id: "largest",
+                title: "The largest clusters",
+                groups: clusters.largest(index)?,
+            },
+            Groups {
+                id: "chained",
+                title: "The most chained clusters",
+                groups: clusters.chained(index)?,
+            },
         ]
         .into_iter()
         .filter(|list| !list.groups.is_empty())
@@ -115,7 +126,14 @@ fn close(index: &Index) -> (Vec<Close>, Bars) {
     ];
     let (mut bars, mut nearest) = (Bars::of_similarities(), BTreeSet::<(u16, Id, Id)>::new());
     let mut rows: BTreeMap<(Id, Id), PairRow> = BTreeMap::new();
-    for row in index.tables.mapped.pairs.portions(PORTION_ROWS).flatten().filter(|row| row.content < row.other) {
+    for row in index
+        .tables
+        .mapped
+        .pairs
+        .portions(PORTION_ROWS)
+        .flatten()
+        .filter(|row| row.content < row.other)
+    {
         bars.add_similarity(row.similarity);
         if by_threshold.iter().any(|reason| *reason as u8 == row.reason) {
             nearest.insert((row.similarity.abs_diff(min), row.content, row.other));
@@ -142,7 +160,12 @@ fn close(index: &Index) -> (Vec<Close>, Bars) {
 
 fn lengths(tables: &Tables) -> Bars {
     let mut bars = Bars::of_powers();
-    tables.mapped.contents.portions(PORTION_ROWS).flatten().for_each(|row| bars.add_power(row.chars));
+    tables
+        .mapped
+        .contents
+        .portions(PORTION_ROWS)
+        .flatten()
+        .for_each(|row| bars.add_power(row.chars));
     bars
 }
 
@@ -214,7 +237,8 @@ mod tests {
     fn hostile_texts_are_text() {
         let hostile = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;{{ 7 * 7 }}{% raw %}";
         let text = || hostile.to_owned();
-        let part = Part { kind: PartKind::Edit, before: text(), a: text(), b: text(), after: text() };
+        let part =
+            Part { kind: PartKind::Edit, before: text(), a: text(), b: text(), after: text() };
         let group = Group {
             representative: text(),
             facts: text(),
@@ -229,7 +253,13 @@ mod tests {
             sources: vec![Folded { name: text(), pages: text(), folded: text(), share: text() }],
             mirrors: vec![Mirror { from: text(), to: text(), pages: text(), share: text() }],
             clusters: vec![Groups { id: "largest", title: "clusters", groups: vec![group] }],
-            close: vec![Close { similarity: text(), verdict: "refused", reason: "names", a: text(), b: text() }],
+            close: vec![Close {
+                similarity: text(),
+                verdict: "refused",
+                reason: "names",
+                a: text(),
+                b: text(),
+            }],
             rejects: vec![Rejects { reason: text(), records: text(), examples: vec![text()] }],
             ..Report::default()
         };
@@ -238,6 +268,9 @@ mod tests {
             assert!(!page.contains(bad), "{bad}");
         }
         assert_eq!(page.matches("alert(1)").count(), 27, "each of them is shown");
-        assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("<link"), "no request");
+        assert!(
+            !page.contains("http:") && !page.contains("https:") && !page.contains("<link"),
+            "no request"
+        );
     }
 }

@@ -38,7 +38,10 @@ impl Hosts {
             let folds = u64::from(representative.is_some());
             let is_counted = counted.hosts.len() < HOSTS_MAX || counted.hosts.contains_key(&host);
             let name = if is_counted { host.clone() } else { "other hosts".into() };
-            for count in [counted.hosts.entry(name).or_default(), counted.sources.entry(page.source).or_default()] {
+            for count in [
+                counted.hosts.entry(name).or_default(),
+                counted.sources.entry(page.source).or_default(),
+            ] {
                 *count = (count.0 + 1, count.1 + folds);
             }
             if let Some(doc) = representative {

@@ -29,6 +29,7 @@ const LINES: usize = 20;
 /// `Io` if a table, a text or a commit is damaged.
 pub fn html(index: &Index, store: &Store, head: &Head) -> Result<String> {
     let report = gather::report(index, store, head)?;
-    let page = report.render().map_err(|e| Error::internal("cannot write a report").caused_by(e))?;
+    let page =
+        report.render().map_err(|e| Error::internal("cannot write a report").caused_by(e))?;
     Ok(page.replace(turns_direction, "\u{fffd}"))
 }

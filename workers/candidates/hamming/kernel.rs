@@ -110,7 +110,13 @@ impl Kernel {
     /// Calls `hit(i, j)` for all `rows[i]` and `columns[j]` within `k` bits.
     #[inline]
     #[allow(unsafe_code, reason = "forms for processors with certain features")]
-    pub(super) fn rectangle(self, rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+    pub(super) fn rectangle(
+        self,
+        rows: &[u32],
+        columns: &[u32],
+        k: u32,
+        hit: &mut impl FnMut(usize, usize),
+    ) {
         match self.0 {
             Form::Plain => plain::rectangle(rows, columns, k, hit),
             #[cfg(target_arch = "x86_64")]
@@ -129,8 +135,11 @@ mod plain {
     fn row(row: u32, columns: &[u32], k: u32, hit: &mut impl FnMut(usize)) {
         let (chunks, rest) = columns.as_chunks::<16>();
         for (at, chunk) in chunks.iter().enumerate() {
-            if chunk.iter().fold(u32::MAX, |least, lane| least.min((row ^ lane).count_ones())) <= k {
-                (0..16).filter(|&lane| (row ^ chunk[lane]).count_ones() <= k).for_each(|lane| hit(at * 16 + lane));
+            if chunk.iter().fold(u32::MAX, |least, lane| least.min((row ^ lane).count_ones())) <= k
+            {
+                (0..16)
+                    .filter(|&lane| (row ^ chunk[lane]).count_ones() <= k)
+                    .for_each(|lane| hit(at * 16 + lane));
             }
         }
         for (lane, column) in rest.iter().enumerate() {
@@ -148,7 +157,12 @@ mod plain {
     }
 
     #[inline(always)]
-    pub(super) fn rectangle(rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+    pub(super) fn rectangle(
+        rows: &[u32],
+        columns: &[u32],
+        k: u32,
+        hit: &mut impl FnMut(usize, usize),
+    ) {
         for (i, &lane) in rows.iter().enumerate() {
             row(lane, columns, k, &mut |j| hit(i, j));
         }
@@ -166,7 +180,12 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2,popcnt")]
-    pub(super) fn rectangle(rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+    pub(super) fn rectangle(
+        rows: &[u32],
+        columns: &[u32],
+        k: u32,
+        hit: &mut impl FnMut(usize, usize),
+    ) {
         plain::rectangle(rows, columns, k, hit);
     }
 }
@@ -218,7 +237,9 @@ mod avx512 {
             }
             if _mm512_mask_cmple_epu32_mask(mask, least, k) != 0 {
                 for (i, &row) in rows.iter().enumerate() {
-                    report(_mm512_mask_cmple_epu32_mask(mask, distances(tile, row), k), |lane| hit(i, at + lane));
+                    report(_mm512_mask_cmple_epu32_mask(mask, distances(tile, row), k), |lane| {
+                        hit(i, at + lane)
+                    });
                 }
             }
         }
@@ -251,7 +272,12 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-    pub(super) fn rectangle(rows: &[u32], columns: &[u32], k: u32, hit: &mut impl FnMut(usize, usize)) {
+    pub(super) fn rectangle(
+        rows: &[u32],
+        columns: &[u32],
+        k: u32,
+        hit: &mut impl FnMut(usize, usize),
+    ) {
         let (eights, rest) = rows.as_chunks::<8>();
         for (at, eight) in eights.iter().enumerate() {
             strip(eight, columns, 0, k, &mut |i, j| hit(at * 8 + i, j));
@@ -276,15 +302,19 @@ mod tests {
     fn every_kernel_reports_what_the_loop_over_lanes_reports() {
         let mut random = Random(21);
         for length in 0..=67 {
-            let lanes: Vec<u32> = (0..length).map(|_| (random.next() & random.next() & random.next()) as u32).collect();
+            let lanes: Vec<u32> = (0..length)
+                .map(|_| (random.next() & random.next() & random.next()) as u32)
+                .collect();
             for k in 0..=8 {
                 let close = |a: u32, b: u32| (a ^ b).count_ones() <= k;
                 let (rows, columns) = lanes.split_at(length / 3);
                 let index = |i| (0..length).map(move |j| (i, j));
                 let all = (0..length).flat_map(index);
-                let triangle: Vec<_> = all.filter(|&(i, j)| i < j && close(lanes[i], lanes[j])).collect();
-                let across =
-                    |&(i, j): &(usize, usize)| i < rows.len() && j < columns.len() && close(rows[i], columns[j]);
+                let triangle: Vec<_> =
+                    all.filter(|&(i, j)| i < j && close(lanes[i], lanes[j])).collect();
+                let across = |&(i, j): &(usize, usize)| {
+                    i < rows.len() && j < columns.len() && close(rows[i], columns[j])
+                };
                 let rectangle: Vec<_> = (0..length).flat_map(index).filter(across).collect();
                 for kernel in Kernel::available() {
                     let mut reported = Vec::new();

@@ -61,7 +61,14 @@ impl Scratch {
 
     /// Empty buffers and the given kernel. All kernels find the same pairs.
     pub fn with_kernel(kernel: Kernel) -> Scratch {
-        Scratch { kernel, left: Vec::new(), right: Vec::new(), levels: Vec::new(), depth: 0, compared: 0 }
+        Scratch {
+            kernel,
+            left: Vec::new(),
+            right: Vec::new(),
+            levels: Vec::new(),
+            depth: 0,
+            compared: 0,
+        }
     }
 
     /// The number of pairs compared so far. It shows the cost of skew and the gain of division.
@@ -122,7 +129,13 @@ pub fn between<F: FnMut(u64, u64)>(
 /// It is the oracle of tests and the reference of benchmarks, and fast enough for small buckets
 /// only. It uses the popcount instruction where the processor has one.
 #[allow(unsafe_code, reason = "a form for processors with popcount")]
-pub fn within_plain<F: FnMut(u64, u64)>(bucket: &[u64], k: u32, fixed: u64, earlier: &[u64], emit: &mut F) {
+pub fn within_plain<F: FnMut(u64, u64)>(
+    bucket: &[u64],
+    k: u32,
+    fixed: u64,
+    earlier: &[u64],
+    emit: &mut F,
+) {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt")]
     fn compare_popcnt<F: FnMut(u64, u64)>(bucket: &[u64], rule: Rule<'_>, emit: &mut F) {
@@ -193,7 +206,12 @@ fn pair_count(left: usize, right: Option<usize>) -> u64 {
 
 /// Compares all pairs, value by value.
 #[inline(always)]
-fn compare_direct<F: FnMut(u64, u64)>(left: &[u64], right: Option<&[u64]>, rule: Rule<'_>, emit: &mut F) {
+fn compare_direct<F: FnMut(u64, u64)>(
+    left: &[u64],
+    right: Option<&[u64]>,
+    rule: Rule<'_>,
+    emit: &mut F,
+) {
     for (at, &a) in left.iter().enumerate() {
         for &b in right.unwrap_or(&left[at + 1..]) {
             if rule.owns(a ^ b) {
@@ -269,9 +287,13 @@ fn divide<F: FnMut(u64, u64)>(
     level.right_counts.clear();
     for digit in &level.digits {
         let left_counts = count(left.iter().copied(), digit, &mut level.left_counts);
-        let right_counts = right.map(|right| count(right.iter().copied(), digit, &mut level.right_counts));
-        cost += (left.len() + right.map_or(0, <[u64]>::len)) as u64 * scratch.kernel.pairs_per_move(rule.k);
-        cost += (0..digit.values()).map(|d| pair_count(left_counts[d], right_counts.map(|c| c[d]))).sum::<u64>();
+        let right_counts =
+            right.map(|right| count(right.iter().copied(), digit, &mut level.right_counts));
+        cost += (left.len() + right.map_or(0, <[u64]>::len)) as u64
+            * scratch.kernel.pairs_per_move(rule.k);
+        cost += (0..digit.values())
+            .map(|d| pair_count(left_counts[d], right_counts.map(|c| c[d])))
+            .sum::<u64>();
     }
     if level.digits.is_empty() || cost >= pair_count(left.len(), right.map(<[u64]>::len)) {
         return false;
@@ -410,13 +432,18 @@ impl Digit {
 
     #[inline(always)]
     fn of(&self, value: u64) -> usize {
-        (((value & self.mask) >> self.shift).wrapping_mul(self.factor) >> (BITS - self.bits)) as usize
+        (((value & self.mask) >> self.shift).wrapping_mul(self.factor) >> (BITS - self.bits))
+            as usize
     }
 }
 
 /// Appends the number of occurrences of each value of the digit to `counts` and returns the new
 /// part.
-pub(crate) fn count<'a>(values: impl Iterator<Item = u64>, digit: &Digit, counts: &'a mut Vec<usize>) -> &'a [usize] {
+pub(crate) fn count<'a>(
+    values: impl Iterator<Item = u64>,
+    digit: &Digit,
+    counts: &'a mut Vec<usize>,
+) -> &'a [usize] {
     let first = counts.len();
     counts.resize(first + digit.values(), 0);
     let new = &mut counts[first..];
@@ -428,7 +455,12 @@ pub(crate) fn count<'a>(values: impl Iterator<Item = u64>, digit: &Digit, counts
 /// parts.
 ///
 /// `parts` only grows. Values after the last part are stale.
-pub(crate) fn scatter(values: impl Iterator<Item = u64>, digit: &Digit, counts: &mut [usize], parts: &mut Vec<u64>) {
+pub(crate) fn scatter(
+    values: impl Iterator<Item = u64>,
+    digit: &Digit,
+    counts: &mut [usize],
+    parts: &mut Vec<u64>,
+) {
     let mut total = 0;
     for count in counts.iter_mut() {
         total += std::mem::replace(count, total);
@@ -472,12 +504,20 @@ pub(crate) mod tests {
         };
         vec![
             ("uniform", sample(&mut |random| random.next())),
-            ("hot band", sample(&mut |r| if r.below(5) == 0 { r.next() & !0xffff_0000 } else { r.next() })),
+            (
+                "hot band",
+                sample(&mut |r| if r.below(5) == 0 { r.next() & !0xffff_0000 } else { r.next() }),
+            ),
             (
                 "hot 24 bits and strays",
-                sample(&mut |r| if r.below(99) > 0 { r.next() | 0xfff_0f0f_00f0 } else { r.next() }),
+                sample(&mut |r| {
+                    if r.below(99) > 0 { r.next() | 0xfff_0f0f_00f0 } else { r.next() }
+                }),
             ),
-            ("biased bits", sample(&mut |random| center ^ (random.next() & random.next() & random.next()))),
+            (
+                "biased bits",
+                sample(&mut |random| center ^ (random.next() & random.next() & random.next())),
+            ),
             (
                 "chain of one-bit steps",
                 sample(&mut |random| {
@@ -509,7 +549,9 @@ pub(crate) mod tests {
     fn found(values: &[u64], rule: Rule<'_>, kernel: Kernel) -> Vec<(u64, u64)> {
         let mut pairs = Vec::new();
         let scratch = &mut Scratch::with_kernel(kernel);
-        within(values, rule.k, rule.fixed, rule.earlier, scratch, &mut |a, b| pairs.push(ordered((a, b))));
+        within(values, rule.k, rule.fixed, rule.earlier, scratch, &mut |a, b| {
+            pairs.push(ordered((a, b)))
+        });
         sorted(pairs)
     }
 
@@ -521,9 +563,13 @@ pub(crate) mod tests {
             println!("seed {seed}");
             for (name, values) in samples(count, seed) {
                 let masks = [0, 0xffff, 0xffff_0000, 0x8000_0001_0000_0100];
-                for (k, fixed, earlier) in (0..=8).map(|k| (k, masks[k as usize % 4], &masks[1..][..k as usize % 3])) {
+                for (k, fixed, earlier) in
+                    (0..=8).map(|k| (k, masks[k as usize % 4], &masks[1..][..k as usize % 3]))
+                {
                     let mut expected = Vec::new();
-                    within_plain(&values, k, fixed, earlier, &mut |a, b| expected.push(ordered((a, b))));
+                    within_plain(&values, k, fixed, earlier, &mut |a, b| {
+                        expected.push(ordered((a, b)))
+                    });
                     let expected = sorted(expected);
                     for kernel in Kernel::available() {
                         let found = found(&values, Rule { k, fixed, earlier }, kernel);
@@ -554,8 +600,13 @@ pub(crate) mod tests {
                     for kernel in Kernel::available() {
                         let mut found = Vec::new();
                         let scratch = &mut Scratch::with_kernel(kernel);
-                        between(new, old, k, 0, &[0xffff], scratch, &mut |new, old| found.push((new, old)));
-                        assert!(sorted(found) == expected, "{name}, 1 of {part}, k = {k}, {kernel:?}");
+                        between(new, old, k, 0, &[0xffff], scratch, &mut |new, old| {
+                            found.push((new, old))
+                        });
+                        assert!(
+                            sorted(found) == expected,
+                            "{name}, 1 of {part}, k = {k}, {kernel:?}"
+                        );
                     }
                 }
             }
@@ -567,7 +618,8 @@ pub(crate) mod tests {
     fn lively_bits_are_counted() {
         let mut random = Random(33);
         for length in 0..200 {
-            let values: Vec<u64> = (0..length).map(|_| random.next() & random.next() & random.next()).collect();
+            let values: Vec<u64> =
+                (0..length).map(|_| random.next() & random.next() & random.next()).collect();
             for bit in 0..64 {
                 let set = values.iter().filter(|&&value| value >> bit & 1 == 1).count();
                 assert_eq!(lively(values.iter()) >> bit & 1 == 1, set >= 4 && length - set >= 4);
@@ -580,13 +632,18 @@ pub(crate) mod tests {
     fn skew_does_not_cost_squares() {
         let mut random = Random(31);
         let dull = 0x0ff0_0000_0f00_fff0;
-        let mut value = || if random.below(100) == 0 { random.next() } else { random.next() & !dull };
+        let mut value =
+            || if random.below(100) == 0 { random.next() } else { random.next() & !dull };
         let values: Vec<u64> = (0..100_000).map(|_| value()).collect();
         for kernel in Kernel::available() {
             let mut scratch = Scratch::with_kernel(kernel);
             within(&values, 3, 0, &[], &mut scratch, &mut |_, _| {});
             let all = pair_count(values.len(), None);
-            assert!(scratch.compared() < all / 100, "{kernel:?}: {} of {all} pairs", scratch.compared());
+            assert!(
+                scratch.compared() < all / 100,
+                "{kernel:?}: {} of {all} pairs",
+                scratch.compared()
+            );
         }
     }
 }

@@ -59,12 +59,15 @@ const Z: f64 = 1.959_963_985;
 /// Estimates precision and recall. None before each stratum has an answer.
 pub fn estimate(tallies: &[Tally]) -> Option<Estimate> {
     let side = |accepted: bool| tallies.iter().filter(move |of| of.accepted == accepted).copied();
-    let (accepted, refused): (Vec<Tally>, Vec<Tally>) = (side(true).collect(), side(false).collect());
+    let (accepted, refused): (Vec<Tally>, Vec<Tally>) =
+        (side(true).collect(), side(false).collect());
     let pairs = |side: &[Tally]| side.iter().map(|of| of.pairs).sum::<u64>() as f64;
     let none = Interval { value: 0.0, low: 0.0, high: 0.0 };
-    let [a, m] = [&accepted, &refused].map(|side| if side.is_empty() { Some(none) } else { share(side) });
+    let [a, m] =
+        [&accepted, &refused].map(|side| if side.is_empty() { Some(none) } else { share(side) });
     let (a, m) = (a?, m?);
-    let scaled = |of: Interval, n: f64| Interval { value: of.value * n, low: of.low * n, high: of.high * n };
+    let scaled =
+        |of: Interval, n: f64| Interval { value: of.value * n, low: of.low * n, high: of.high * n };
     Some(Estimate {
         precision: (!accepted.is_empty()).then_some(a),
         recall: recall(scaled(a, pairs(&accepted)), scaled(m, pairs(&refused))),
@@ -126,7 +129,8 @@ fn recall(a: Interval, m: Interval) -> Option<Interval> {
         return Some(Interval { value, low: value, high: value });
     }
     // Where there is no root, the ends themselves bound the ratio.
-    let least = limit(m.low, a.high, -1.0).unwrap_or(if a.high > 0.0 { m.low / a.high } else { 0.0 });
+    let least =
+        limit(m.low, a.high, -1.0).unwrap_or(if a.high > 0.0 { m.low / a.high } else { 0.0 });
     let low = limit(m.high, a.low, 1.0).map_or(0.0, of);
     Some(Interval { value, low: low.min(value), high: of(least.max(0.0)).max(value) })
 }
@@ -159,7 +163,10 @@ mod tests {
         let of = estimate(&all).expect("answers of each stratum");
         let exact = |of: Option<Interval>, value: f64| {
             let of = of.expect("a value");
-            assert!([of.value, of.low, of.high].iter().all(|x| (x - value).abs() < 1e-12), "{of:?} {value}");
+            assert!(
+                [of.value, of.low, of.high].iter().all(|x| (x - value).abs() < 1e-12),
+                "{of:?} {value}"
+            );
         };
         exact(of.precision, 13.0 / 15.0);
         exact(of.recall, 13.0 / 15.0);
@@ -172,7 +179,10 @@ mod tests {
     fn agreement_is_not_certainty() {
         let of = estimate(&[tally(true, 1000, 50, 0), tally(false, 1000, 0, 50)]).expect("answers");
         let (precision, recall) = (of.precision.expect("accepted"), of.recall.expect("same pairs"));
-        assert_eq!((precision.value, precision.high, recall.value, recall.high), (1.0, 1.0, 1.0, 1.0));
+        assert_eq!(
+            (precision.value, precision.high, recall.value, recall.high),
+            (1.0, 1.0, 1.0, 1.0)
+        );
         assert!(precision.low > 0.9 && precision.low < 0.96, "{precision:?}");
         assert!(recall.low > 0.9 && recall.low < 0.96, "{recall:?}");
     }
@@ -195,8 +205,11 @@ mod tests {
             [(true, 5_000, 0.97), (true, 5_000, 0.9), (false, 40, 0.6), (false, 10_000, 0.0)],
         ];
         for population in populations {
-            let strata = population.map(|(accepted, pairs, share)| (accepted, pairs, (share * pairs as f64) as u64));
-            let same = |side: bool| strata.iter().filter(|of| of.0 == side).map(|of| of.2).sum::<u64>() as f64;
+            let strata = population
+                .map(|(accepted, pairs, share)| (accepted, pairs, (share * pairs as f64) as u64));
+            let same = |side: bool| {
+                strata.iter().filter(|of| of.0 == side).map(|of| of.2).sum::<u64>() as f64
+            };
             let pairs = strata.iter().filter(|of| of.0).map(|of| of.1).sum::<u64>() as f64;
             let (precision, recall) = (same(true) / pairs, same(true) / (same(true) + same(false)));
             let mut inside = [0, 0];
@@ -212,11 +225,18 @@ mod tests {
                     Tally { accepted, pairs, yes, no: answers - yes }
                 });
                 let of = estimate(&tallies).expect("answers");
-                for (inside, (of, truth)) in inside.iter_mut().zip([(of.precision, precision), (of.recall, recall)]) {
-                    *inside += i32::from(of.is_some_and(|of| of.low - 1e-9 <= truth && truth <= of.high + 1e-9));
+                for (inside, (of, truth)) in
+                    inside.iter_mut().zip([(of.precision, precision), (of.recall, recall)])
+                {
+                    *inside += i32::from(
+                        of.is_some_and(|of| of.low - 1e-9 <= truth && truth <= of.high + 1e-9),
+                    );
                 }
             }
-            assert!(inside.iter().all(|inside| *inside >= 374), "{population:?}: {inside:?} of 400");
+            assert!(
+                inside.iter().all(|inside| *inside >= 374),
+                "{population:?}: {inside:?} of 400"
+            );
         }
     }
 }

@@ -104,12 +104,16 @@ impl Survey {
         let tables = Snapshot::of(store, head);
         let cells = draw(&tables, seed, answers_max as usize)?;
         if cells.is_empty() {
-            let line = format!("{}: the store has no decided pair to ask about", store.root().display());
+            let line =
+                format!("{}: the store has no decided pair to ask about", store.root().display());
             return Err(Error::new(Kind::NoInput, line));
         }
         let strata = strata::strata(cells, answers_max);
         Ok(Survey {
-            tallies: strata.iter().map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 0, no: 0 }).collect(),
+            tallies: strata
+                .iter()
+                .map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 0, no: 0 })
+                .collect(),
             shown: vec![0; strata.len()],
             strata,
             skipped: 0,
@@ -159,7 +163,9 @@ impl Survey {
 
     /// What the answers say.
     pub fn findings(&self, head: &Head) -> Findings {
-        let pairs = |accepted| self.tallies.iter().filter(|of| of.accepted == accepted).map(|of| of.pairs).sum();
+        let pairs = |accepted| {
+            self.tallies.iter().filter(|of| of.accepted == accepted).map(|of| of.pairs).sum()
+        };
         let of = |(stratum, tally): (&Stratum, &Tally)| OfStratum {
             accepted: stratum.accepted,
             similarity_min: f64::from(stratum.similarity.0) / 10_000.0,
@@ -184,22 +190,32 @@ impl Survey {
 /// as many again in place of those that are skipped.
 fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap<Cell, Drawn>> {
     let components: Table<ComponentRow> = tables.table()?;
-    let (leaders, clusters): (Table<LeaderRow>, Table<ClusterRow>) = (tables.table()?, tables.table()?);
+    let (leaders, clusters): (Table<LeaderRow>, Table<ClusterRow>) =
+        (tables.table()?, tables.table()?);
     let mut cells: BTreeMap<Cell, Drawn> = BTreeMap::new();
     for rows in tables.table::<PairRow>()?.portions(PORTION_ROWS) {
         let mut contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
         contents.dedup();
-        let component: BTreeMap<Id, Id> =
-            components.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect();
+        let component: BTreeMap<Id, Id> = components
+            .matching(&contents)
+            .into_iter()
+            .map(|row| (row.content, row.component))
+            .collect();
         let leader: BTreeMap<Id, Id> =
             leaders.matching(&contents).into_iter().map(|row| (row.content, row.leader)).collect();
-        let named: Vec<Id> = component.values().copied().collect::<BTreeSet<Id>>().into_iter().collect();
-        let pages: BTreeMap<(Id, Id), u32> =
-            clusters.matching(&named).into_iter().map(|row| ((row.component, row.leader), row.pages)).collect();
-        let pages_of = |content: Id| pages.get(&(*component.get(&content)?, *leader.get(&content)?)).copied();
+        let named: Vec<Id> =
+            component.values().copied().collect::<BTreeSet<Id>>().into_iter().collect();
+        let pages: BTreeMap<(Id, Id), u32> = clusters
+            .matching(&named)
+            .into_iter()
+            .map(|row| ((row.component, row.leader), row.pages))
+            .collect();
+        let pages_of =
+            |content: Id| pages.get(&(*component.get(&content)?, *leader.get(&content)?)).copied();
         for row in rows.iter().filter(|row| row.content < row.other) {
             let numbers = std::iter::once(0).chain(SignatureKind::ALL.map(|kind| kind.number()));
-            let proposers = numbers.filter(|number| proposed_by(row.proposals, *number) > 0).count();
+            let proposers =
+                numbers.filter(|number| proposed_by(row.proposals, *number) > 0).count();
             let cell = Cell::of(row, pages_of(row.content).unwrap_or(1), proposers);
             let name = [row.content.to_bytes(), row.other.to_bytes()].concat();
             let rank = xxh3_64_with_seed(&name, seed);
@@ -226,13 +242,18 @@ impl Known {
     pub fn answer(&self, question: &Question) -> Option<bool> {
         let places = [question.a.1, question.b.1].map(|doc| self.places.get(&doc).copied());
         match (&self.truth, places) {
-            (Truth::Labels(labels), [Some(a), Some(b)]) => Some(labels[a as usize] == labels[b as usize]),
+            (Truth::Labels(labels), [Some(a), Some(b)]) => {
+                Some(labels[a as usize] == labels[b as usize])
+            }
             (Truth::Judged(pairs), [Some(a), Some(b)]) => {
-                let at = pairs.binary_search_by_key(&(a.min(b), a.max(b)), |(a, b, _)| (*a, *b)).ok()?;
+                let at =
+                    pairs.binary_search_by_key(&(a.min(b), a.max(b)), |(a, b, _)| (*a, *b)).ok()?;
                 Some(pairs[at].2)
             }
             // All others of the store differ.
-            (Truth::Listed(pairs), [Some(a), Some(b)]) => Some(pairs.binary_search(&(a.min(b), a.max(b))).is_ok()),
+            (Truth::Listed(pairs), [Some(a), Some(b)]) => {
+                Some(pairs.binary_search(&(a.min(b), a.max(b))).is_ok())
+            }
             (Truth::Listed(_), _) => Some(false),
             _ => None,
         }

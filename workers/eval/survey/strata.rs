@@ -99,7 +99,8 @@ impl Stratum {
     fn join(&mut self, other: Stratum) {
         self.pairs += other.pairs;
         self.doubt += other.doubt;
-        self.similarity = (self.similarity.0.min(other.similarity.0), self.similarity.1.max(other.similarity.1));
+        self.similarity =
+            (self.similarity.0.min(other.similarity.0), self.similarity.1.max(other.similarity.1));
         self.first.extend(other.first);
     }
 }
@@ -116,8 +117,11 @@ pub fn strata(cells: BTreeMap<Cell, Drawn>, answers_max: u32) -> Vec<Stratum> {
     let mut strata: Vec<Stratum> = cells.into_iter().map(stratum).collect();
     let most = ((answers_max / ANSWERS_PER_STRATUM) as usize).clamp(1, STRATA_MAX);
     while strata.len() > most {
-        let neighbours = (1..strata.len()).filter(|at| strata[at - 1].accepted == strata[*at].accepted);
-        let Some(at) = neighbours.min_by_key(|at| strata[at - 1].doubt + strata[*at].doubt) else { break };
+        let neighbours =
+            (1..strata.len()).filter(|at| strata[at - 1].accepted == strata[*at].accepted);
+        let Some(at) = neighbours.min_by_key(|at| strata[at - 1].doubt + strata[*at].doubt) else {
+            break;
+        };
         let other = strata.remove(at);
         strata[at - 1].join(other);
     }
@@ -130,8 +134,9 @@ pub fn strata(cells: BTreeMap<Cell, Drawn>, answers_max: u32) -> Vec<Stratum> {
 pub fn next(strata: &[Stratum], tallies: &[Tally], shown: &[usize]) -> Option<usize> {
     let is_left = |at: &usize| shown[*at] < strata[*at].first.len();
     let left: Vec<usize> = (0..strata.len()).filter(is_left).collect();
-    let answers =
-        |accepted: bool| -> u64 { tallies.iter().filter(|of| of.accepted == accepted).map(Tally::answers).sum() };
+    let answers = |accepted: bool| -> u64 {
+        tallies.iter().filter(|of| of.accepted == accepted).map(Tally::answers).sum()
+    };
     let fewer = answers(true) <= answers(false);
     let first = left.iter().copied().filter(|at| tallies[*at].answers() < ANSWERS_FIRST);
     if let Some(at) = first.min_by_key(|at| (tallies[*at].answers(), *at)) {
@@ -154,7 +159,16 @@ mod tests {
     fn row(n: u64, similarity: u16, accepted: u8) -> PairRow {
         let id = |high| Id { high, low: 0 };
         let (content, other) = (id(n), id(n + 1));
-        PairRow { content, other, distance: 0, similarity, reason: 1, accepted, proposals: 1, diff: 1 }
+        PairRow {
+            content,
+            other,
+            distance: 0,
+            similarity,
+            reason: 1,
+            accepted,
+            proposals: 1,
+            diff: 1,
+        }
     }
 
     fn cells(rows: impl Iterator<Item = PairRow>) -> BTreeMap<Cell, Drawn> {
@@ -175,7 +189,10 @@ mod tests {
             let strata = strata(cells(rows.clone()), answers);
             assert!(strata.len() <= ((answers / ANSWERS_PER_STRATUM) as usize).max(2), "{answers}");
             assert_eq!(strata.iter().map(|of| of.pairs).sum::<u64>(), 5000);
-            assert_eq!(strata.iter().filter(|of| of.accepted).map(|of| of.pairs).sum::<u64>(), 1667);
+            assert_eq!(
+                strata.iter().filter(|of| of.accepted).map(|of| of.pairs).sum::<u64>(),
+                1667
+            );
         }
     }
 
@@ -185,23 +202,29 @@ mod tests {
     fn questions_are_spread() {
         let rows = (0..9000).map(|n| row(n, (1000 + n) as u16, u8::from(n >= 7000)));
         let strata = strata(cells(rows), 100);
-        let mut tallies: Vec<Tally> =
-            strata.iter().map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 0, no: 0 }).collect();
+        let mut tallies: Vec<Tally> = strata
+            .iter()
+            .map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 0, no: 0 })
+            .collect();
         let mut shown = vec![0; strata.len()];
         for _ in 0..100 {
             let at = next(&strata, &tallies, &shown).expect("pairs are left");
             shown[at] += 1;
             tallies[at].yes += 1;
         }
-        let of_side = |side: bool| tallies.iter().filter(|of| of.accepted == side).map(Tally::answers).sum::<u64>();
+        let of_side = |side: bool| {
+            tallies.iter().filter(|of| of.accepted == side).map(Tally::answers).sum::<u64>()
+        };
         assert_eq!((of_side(true), of_side(false)), (50, 50));
         assert!(tallies.iter().all(|of| of.answers() >= ANSWERS_FIRST));
         let share = |at: usize| tallies[at].answers() as f64 / tallies[at].pairs as f64;
         let refused: Vec<usize> = (0..strata.len()).filter(|at| !strata[*at].accepted).collect();
         assert!(share(refused[refused.len() - 1]) > share(refused[0]), "{tallies:?}");
         let few = strata_of(&[row(1, 9000, 1), row(2, 4000, 0), row(3, 4100, 0)]);
-        let tallies: Vec<Tally> =
-            few.iter().map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 1, no: 0 }).collect();
+        let tallies: Vec<Tally> = few
+            .iter()
+            .map(|of| Tally { accepted: of.accepted, pairs: of.pairs, yes: 1, no: 0 })
+            .collect();
         let shown: Vec<usize> = vec![1; few.len()];
         let at = next(&few, &tallies, &shown).expect("a refused pair is left");
         assert!(!few[at].accepted);

@@ -68,7 +68,13 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    fn row(&self, setting: String, is_job: bool, sums: Sums, bytes_per_text: Option<f64>) -> SettingScore {
+    fn row(
+        &self,
+        setting: String,
+        is_job: bool,
+        sums: Sums,
+        bytes_per_text: Option<f64>,
+    ) -> SettingScore {
         let measure = |joined: Joined| {
             let joined = joined.plus(self.identical);
             Measure::new(self.same, joined.found.total(), joined.right.total())
@@ -118,7 +124,13 @@ impl Sums {
 /// # Errors
 ///
 /// `Io` if evidence cannot be mapped or is damaged.
-pub fn sweep(store: &Store, head: &Head, job: &Job, world: &World, scale: &Scale<'_>) -> Result<Sweep> {
+pub fn sweep(
+    store: &Store,
+    head: &Head,
+    job: &Job,
+    world: &World,
+    scale: &Scale<'_>,
+) -> Result<Sweep> {
     let open = || archive(store, head);
     let frame = Frame {
         scale,

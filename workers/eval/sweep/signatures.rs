@@ -15,7 +15,8 @@ use crate::text::signatures::{self, Shinglings, Text, minhash};
 use std::collections::BTreeMap;
 
 /// MinHash's bins and bins of a key.
-const MINHASH: [(usize, usize); 7] = [(12, 4), (16, 4), (24, 3), (24, 4), (24, 6), (32, 4), (48, 4)];
+const MINHASH: [(usize, usize); 7] =
+    [(12, 4), (16, 4), (24, 3), (24, 4), (24, 6), (32, 4), (48, 4)];
 
 /// The bytes of a text as columns: its fingerprint in `evidence`, its row of
 /// `fingerprint_contents`, its row of each further band.
@@ -33,7 +34,8 @@ pub(super) struct Verdicts<'a> {
 
 impl<'a> Verdicts<'a> {
     pub(super) fn new(world: &'a World, judge: Judge<'a>) -> Verdicts<'a> {
-        let known = world.scene.pairs.iter().map(|pair| ((pair.a, pair.b), pair.accepted)).collect();
+        let known =
+            world.scene.pairs.iter().map(|pair| ((pair.a, pair.b), pair.accepted)).collect();
         Verdicts { world, judge, known }
     }
 
@@ -41,11 +43,13 @@ impl<'a> Verdicts<'a> {
     fn decide(&mut self, pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         let content = |text: u32| self.world.texts[text as usize].content;
         let new = pairs.filter(|pair| !self.known.contains_key(pair));
-        let mut due: Vec<(Id, Id, (u32, u32))> =
-            new.map(|(a, b)| (content(a).min(content(b)), content(a).max(content(b)), (a, b))).collect();
+        let mut due: Vec<(Id, Id, (u32, u32))> = new
+            .map(|(a, b)| (content(a).min(content(b)), content(a).max(content(b)), (a, b)))
+            .collect();
         due.sort_unstable();
         due.dedup();
-        let asked: Vec<(Id, Id, Option<u32>)> = due.iter().map(|(a, b, _)| (*a, *b, None)).collect();
+        let asked: Vec<(Id, Id, Option<u32>)> =
+            due.iter().map(|(a, b, _)| (*a, *b, None)).collect();
         let known = &mut self.known;
         self.judge.verdicts(&asked, |at, _, verdict| {
             known.insert(due[at].2, verdict.accepted);
@@ -66,7 +70,8 @@ pub(super) fn simhash(
     verdicts: &mut Verdicts<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Knob> {
-    let texts: Vec<(u64, Numbered)> = known(world).map(|(text, fingerprint)| (fingerprint, text)).collect();
+    let texts: Vec<(u64, Numbered)> =
+        known(world).map(|(text, fingerprint)| (fingerprint, text)).collect();
     // The greatest k whose candidates fit in memory.
     let mut k_max = K_MAX;
     let pairs = loop {
@@ -86,7 +91,12 @@ pub(super) fn simhash(
         let within = pairs.iter().filter(|(_, _, distance)| *distance <= k);
         let sums = frame.sums(within.map(|&(a, b, _)| (a, b, k_decides || verdicts.accepts(a, b))));
         let [fingerprint, group, band] = SIMHASH_BYTES;
-        frame.row(k.to_string(), k == job.simhash.k, sums, Some(f64::from(fingerprint + group + band * k)))
+        frame.row(
+            k.to_string(),
+            k == job.simhash.k,
+            sums,
+            Some(f64::from(fingerprint + group + band * k)),
+        )
     });
     Ok(Knob { key: "simhash.k", rows: rows.collect() })
 }
@@ -109,7 +119,9 @@ pub(super) fn minhash(
     settings.dedup();
     let mut makers: Vec<minhash::MinHash> = settings
         .iter()
-        .map(|&(bins, bins_per_key)| minhash::MinHash::new(&minhash::Options { bins, bins_per_key }))
+        .map(|&(bins, bins_per_key)| {
+            minhash::MinHash::new(&minhash::Options { bins, bins_per_key })
+        })
         .collect();
     let mut keys: Vec<Vec<(u64, Numbered)>> = vec![Vec::new(); makers.len()];
     let (mut kept, mut lost) = (0u64, 0u64);

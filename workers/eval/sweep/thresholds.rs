@@ -32,30 +32,50 @@ fn tried(own: &confirm::Options, k: u32) -> Vec<Tried> {
         values
     }
     if own.by == By::Fingerprint {
-        let of = |max: u32| (max.to_string(), confirm::Options { distance_max: Some(max), ..own.clone() });
+        let of = |max: u32| {
+            (max.to_string(), confirm::Options { distance_max: Some(max), ..own.clone() })
+        };
         try_all("confirm.distance_max", (0..=k).map(of).collect());
         return all;
     }
     let of = |min: u16| (min.to_string(), confirm::Options { similarity_min: min, ..own.clone() });
-    try_all("confirm.similarity_min", values(&SIMILARITY_MIN, own.similarity_min).into_iter().map(of).collect());
+    try_all(
+        "confirm.similarity_min",
+        values(&SIMILARITY_MIN, own.similarity_min).into_iter().map(of).collect(),
+    );
     let of = |max: u32| {
         let name = if max == u32::MAX { "no limit".to_owned() } else { max.to_string() };
         (name, confirm::Options { words_chars_max: max, ..own.clone() })
     };
-    try_all("confirm.words_chars_max", values(&WORDS_CHARS_MAX, own.words_chars_max).into_iter().map(of).collect());
-    let of = |max: u32| (max.to_string(), confirm::Options { leading_tokens_max: max, ..own.clone() });
+    try_all(
+        "confirm.words_chars_max",
+        values(&WORDS_CHARS_MAX, own.words_chars_max).into_iter().map(of).collect(),
+    );
+    let of =
+        |max: u32| (max.to_string(), confirm::Options { leading_tokens_max: max, ..own.clone() });
     try_all(
         "confirm.leading_tokens_max",
         values(&LEADING_TOKENS_MAX, own.leading_tokens_max).into_iter().map(of).collect(),
     );
-    let facts = [("off", Facts::Off), ("numbers", Facts::Numbers), ("names", Facts::Names), ("words", Facts::Words)];
-    let of = |(name, facts): (&str, Facts)| (name.to_owned(), confirm::Options { facts, ..own.clone() });
+    let facts = [
+        ("off", Facts::Off),
+        ("numbers", Facts::Numbers),
+        ("names", Facts::Names),
+        ("words", Facts::Words),
+    ];
+    let of =
+        |(name, facts): (&str, Facts)| (name.to_owned(), confirm::Options { facts, ..own.clone() });
     try_all("confirm.facts", facts.into_iter().map(of).collect());
     all
 }
 
 /// Decides the stored pairs under every threshold. Evidence is read once.
-pub(super) fn thresholds(frame: &Frame<'_>, job: &Job, world: &World, archive: &Archive) -> Result<Vec<Knob>> {
+pub(super) fn thresholds(
+    frame: &Frame<'_>,
+    job: &Job,
+    world: &World,
+    archive: &Archive,
+) -> Result<Vec<Knob>> {
     let own = job.verdicts()?;
     let tried = tried(&own, job.simhash.k);
     let mut sums = vec![Sums::default(); tried.len()];

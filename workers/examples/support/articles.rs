@@ -42,7 +42,9 @@ impl Article {
                 lines.push((true, heading.clone()));
             }
             lines.extend(
-                paragraphs.iter().map(|sentences| (false, sentences.join(if self.english { " " } else { "" }))),
+                paragraphs
+                    .iter()
+                    .map(|sentences| (false, sentences.join(if self.english { " " } else { "" }))),
             );
         }
         if let Some((_, first)) = lines.first_mut() {
@@ -99,9 +101,12 @@ const POOL_ZH: &str = include_str!("articles_zh.txt");
 const POOL_EN: &str = include_str!("articles_en.txt");
 
 // Made-up places and persons.
-const PLACES_ZH: &str = "青石镇 柳湾 云岭 白鹭洲 松口 桐溪 石门坳 梅渡 长亭 竹坪 双河口 乌桥 枫林 沙洲头 南塘 望潮";
-const PLACES_EN: &str = "Larkmoor Thistleby Penhallow Oxcombe Wrenford Saltmarsh Kettlebeck Ashdyke";
-const PERSONS_ZH: &str = "老周 陈师傅 林阿姨 何老伯 小孟 吴先生 方大姐 老秦 许师傅 阿贵 顾老师 沈伯";
+const PLACES_ZH: &str =
+    "青石镇 柳湾 云岭 白鹭洲 松口 桐溪 石门坳 梅渡 长亭 竹坪 双河口 乌桥 枫林 沙洲头 南塘 望潮";
+const PLACES_EN: &str =
+    "Larkmoor Thistleby Penhallow Oxcombe Wrenford Saltmarsh Kettlebeck Ashdyke";
+const PERSONS_ZH: &str =
+    "老周 陈师傅 林阿姨 何老伯 小孟 吴先生 方大姐 老秦 许师傅 阿贵 顾老师 沈伯";
 const PERSONS_EN: &str = "Mrs Hale|Tom Arkwright|Miss Pell|old Mr Dunn|Ada Finch|the vicar";
 const AUTHORS_ZH: &str = "江一帆 宋小禾 叶知远 田圃 陆平 岳青";
 const AUTHORS_EN: &str = "M. Rowan|J. Tarn|E. Lowell";
@@ -154,7 +159,10 @@ impl Theme {
         };
         let set = (0..200).map(draw).min_by_key(|set| shared(*set)).unwrap_or_default();
         self.taken.push(set);
-        (0..self.bodies.len()).filter(|index| set >> index & 1 == 1).map(|index| self.bodies[index]).collect()
+        (0..self.bodies.len())
+            .filter(|index| set >> index & 1 == 1)
+            .map(|index| self.bodies[index])
+            .collect()
     }
 }
 
@@ -175,8 +183,13 @@ fn expand(template: &str, names: &Names, random: &mut Random) -> String {
             "p" => out.push_str(names.place),
             "q" => out.push_str(names.other),
             "w" => out.push_str(names.person),
-            _ => match slot.split_once('-').map(|(low, high)| (low.parse::<usize>(), high.parse::<usize>())) {
-                Some((Ok(low), Ok(high))) => out.push_str(&(low + random.below(high - low + 1)).to_string()),
+            _ => match slot
+                .split_once('-')
+                .map(|(low, high)| (low.parse::<usize>(), high.parse::<usize>()))
+            {
+                Some((Ok(low), Ok(high))) => {
+                    out.push_str(&(low + random.below(high - low + 1)).to_string())
+                }
                 _ => out.push_str(pick(slot, "|", random)),
             },
         }
@@ -205,13 +218,20 @@ pub fn compose(seed: u64, chinese: usize, english: usize) -> Vec<Article> {
 }
 
 fn one(themes: &mut [Theme], index: usize, english: bool, random: &mut Random) -> Article {
-    let (places, persons, authors, separator) =
-        if english { (PLACES_EN, PERSONS_EN, AUTHORS_EN, "|") } else { (PLACES_ZH, PERSONS_ZH, AUTHORS_ZH, " ") };
+    let (places, persons, authors, separator) = if english {
+        (PLACES_EN, PERSONS_EN, AUTHORS_EN, "|")
+    } else {
+        (PLACES_ZH, PERSONS_ZH, AUTHORS_ZH, " ")
+    };
     let places: Vec<&'static str> = places.split(' ').collect();
     let count = themes.len();
     // Neighbouring articles of a theme have different places: each round adds its own step.
     let place = places[(index + index / count * 3) % places.len()];
-    let names = Names { place, other: places[random.below(places.len())], person: pick(persons, separator, random) };
+    let names = Names {
+        place,
+        other: places[random.below(places.len())],
+        person: pick(persons, separator, random),
+    };
     let sizes: &[usize] = match index % 10 {
         0..=5 => &[8],
         6..=8 => &[5, 4],
@@ -233,7 +253,8 @@ fn one(themes: &mut [Theme], index: usize, english: bool, random: &mut Random) -
         if section + 1 == sizes.len() {
             sentences.extend(theme.closings.get((index / count).wrapping_sub(1)));
         }
-        let sentences: Vec<String> = sentences.iter().map(|sentence| expand(sentence, &names, random)).collect();
+        let sentences: Vec<String> =
+            sentences.iter().map(|sentence| expand(sentence, &names, random)).collect();
         let mut paragraphs = Vec::new();
         let mut rest = &sentences[..];
         while !rest.is_empty() {
@@ -246,7 +267,8 @@ fn one(themes: &mut [Theme], index: usize, english: bool, random: &mut Random) -
     let date = NEW_YEAR + random.below(145i64).days();
     let theme = themes[index % count].name;
     let author = pick(authors, separator, random);
-    let mut article = Article { english, title, theme, place, author, date, dateline: String::new(), sections };
+    let mut article =
+        Article { english, title, theme, place, author, date, dateline: String::new(), sections };
     if random.chance(0.5) {
         article.dateline = article.dateline_of(date);
     }
@@ -279,8 +301,14 @@ mod tests {
         }
         assert!(most < 0.35, "two articles share {most:.2} of their shingles");
         println!("most alike {most:.3}");
-        let chars: Vec<usize> = articles.iter().map(|article| article.text().chars().count()).collect();
-        println!("{:?} {:?} {}", chars.iter().min(), chars.iter().max(), chars.iter().sum::<usize>() / chars.len());
+        let chars: Vec<usize> =
+            articles.iter().map(|article| article.text().chars().count()).collect();
+        println!(
+            "{:?} {:?} {}",
+            chars.iter().min(),
+            chars.iter().max(),
+            chars.iter().sum::<usize>() / chars.len()
+        );
         assert!(articles.iter().all(|article| !article.text().contains(['{', '}', '|'])));
     }
 }

@@ -57,8 +57,10 @@ pub fn demo(articles: &[Article], pages: &[Page], seed: u64) -> Demo {
     }
     let wet = demo.wet(&of_file(pages, 3), random.clone());
     demo.files.push(("crawl-03.warc.wet.gz".into(), wet));
-    let lines = demo
-        .json_lines(&of_file(pages, 4), &["{\"url\": \"https://feed.example/item/9\", \"text\": \"写到一半，机器", ""]);
+    let lines = demo.json_lines(
+        &of_file(pages, 4),
+        &["{\"url\": \"https://feed.example/item/9\", \"text\": \"写到一半，机器", ""],
+    );
     demo.files.push(("crawl-04.jsonl.gz".into(), gzip(lines.as_bytes())));
     let lines = demo.json_lines(
         &of_file(pages, 5),
@@ -100,7 +102,8 @@ impl Demo {
             Visit::Page(page) if page.copy == Copy::Original => Some((*moment + 10.days(), *page)),
             _ => None,
         });
-        let second: Vec<_> = originals.step_by(8).map(|(moment, page)| (moment, Visit::Revisit(page))).collect();
+        let second: Vec<_> =
+            originals.step_by(8).map(|(moment, page)| (moment, Visit::Revisit(page))).collect();
         visits.extend(second);
     }
 
@@ -108,13 +111,21 @@ impl Demo {
     /// all first visits.
     fn add_others(&mut self, visits: &mut Vec<(DateTime, Visit<'_>)>, file: usize, pages: &[Page]) {
         // Edited pages with one visit, so that their changes touch no other page.
-        let once = |page: &&Page| pages.iter().filter(|other| other.number == page.number).count() == 1;
+        let once =
+            |page: &&Page| pages.iter().filter(|other| other.number == page.number).count() == 1;
         let edited = [Copy::Headline, Copy::Sentence, Copy::Figure, Copy::Dateline];
-        let mut known = of_file(pages, file).into_iter().filter(|page| edited.contains(&page.copy)).filter(once);
-        let mut next = || known.next().map(|page| page.url.clone()).expect("every file has three edited pages");
+        let mut known = of_file(pages, file)
+            .into_iter()
+            .filter(|page| edited.contains(&page.copy))
+            .filter(once);
+        let mut next = || {
+            known.next().map(|page| page.url.clone()).expect("every file has three edited pages")
+        };
         let host = HOSTS.iter().find(|host| host.file == file).map_or("", |host| host.name);
         let html = || vec![("Content-Type", "text/html; charset=utf-8".to_string())];
-        let target = |page: &Page| vec![("Location", page.url.clone()), ("Content-Type", "text/html".into())];
+        let target = |page: &Page| {
+            vec![("Location", page.url.clone()), ("Content-Type", "text/html".into())]
+        };
         let first = of_file(pages, file)[0];
         let at = |path: &str| format!("https://{host}{path}");
         self.truth.insert(at("/index"), format!("index-{file}"));
@@ -165,27 +176,58 @@ impl Demo {
             1 => {
                 let notice = "<html><head><title>通知</title></head><body><p>今天休息，明天见。</p></body></html>";
                 for path in ["/notice/1", "/notice/2"] {
-                    others.push(("over-short page", at(path), "200 OK", html(), notice.as_bytes().to_vec()));
+                    others.push((
+                        "over-short page",
+                        at(path),
+                        "200 OK",
+                        html(),
+                        notice.as_bytes().to_vec(),
+                    ));
                     self.truth.insert(at(path), "notice".into());
                 }
                 others.push(("empty page", at("/empty"), "200 OK", html(), Vec::new()));
             }
             _ => {
                 let hello = "<html><body><p>你好，世界。</p></body></html>";
-                others.push(("over-short page", at("/hello"), "200 OK", html(), hello.as_bytes().to_vec()));
+                others.push((
+                    "over-short page",
+                    at("/hello"),
+                    "200 OK",
+                    html(),
+                    hello.as_bytes().to_vec(),
+                ));
                 self.truth.insert(at("/hello"), "hello".into());
-                let blank = "<html><head><title>空白</title></head><body><div> &nbsp; </div></body></html>";
-                others.push(("empty page", at("/blank"), "200 OK", html(), blank.as_bytes().to_vec()));
+                let blank =
+                    "<html><head><title>空白</title></head><body><div> &nbsp; </div></body></html>";
+                others.push((
+                    "empty page",
+                    at("/blank"),
+                    "200 OK",
+                    html(),
+                    blank.as_bytes().to_vec(),
+                ));
             }
         }
-        others.push(("not modified 304", next(), "304 Not Modified", vec![("ETag", "\"a1\"".into())], Vec::new()));
+        others.push((
+            "not modified 304",
+            next(),
+            "304 Not Modified",
+            vec![("ETag", "\"a1\"".into())],
+            Vec::new(),
+        ));
         for (index, (kind, url, status, headers, body)) in others.into_iter().enumerate() {
             let moment = NEW_YEAR + 165.days() + (977 * index as i64).seconds();
             visits.push((moment, Visit::Other(kind, url, status, headers, body)));
         }
     }
 
-    fn warc(&mut self, visits: &[(DateTime, Visit<'_>)], site: &Site, file: usize, random: &mut Random) -> Vec<u8> {
+    fn warc(
+        &mut self,
+        visits: &[(DateTime, Visit<'_>)],
+        site: &Site,
+        file: usize,
+        random: &mut Random,
+    ) -> Vec<u8> {
         let mut warc = Warc::new(Random::of(random.next(), 0));
         let start = visits.first().map_or(NEW_YEAR, |(moment, _)| *moment);
         push_info(&mut warc, &format!("crawl-{file:02}.warc.gz"), start);
@@ -218,8 +260,14 @@ impl Demo {
             extra.extend(concurrent.map(|id| ("WARC-Concurrent-To", id)));
             let block = http(&format!("HTTP/1.1 {status}"), &headers, &body);
             let content_type = "application/http; msgtype=response";
-            let id =
-                warc.push(&Record { kind: "response", url: Some(url), moment: *moment, content_type, extra, block });
+            let id = warc.push(&Record {
+                kind: "response",
+                url: Some(url),
+                moment: *moment,
+                content_type,
+                extra,
+                block,
+            });
             seen.entry(url.clone()).or_insert((id, format!("{moment}Z"), digest));
             if let Visit::Damaged(_, cut) = visit {
                 warc.damage(*cut);
@@ -261,7 +309,14 @@ impl Demo {
                 if page.article.english { "eng" } else { "zho" }.to_string(),
             )];
             let (url, content_type) = (Some(page.url.as_str()), "text/plain");
-            warc.push(&Record { kind: "conversion", url, moment: page.moment, content_type, extra, block });
+            warc.push(&Record {
+                kind: "conversion",
+                url,
+                moment: page.moment,
+                content_type,
+                extra,
+                block,
+            });
         }
         warc.finish()
     }
@@ -274,7 +329,9 @@ impl Demo {
             let quoted = |text: &str| serde_json::Value::from(text).to_string();
             let (url, title) = (quoted(&page.url), quoted(&page.article.title));
             let (date, text) = (format!("{}Z", page.moment), quoted(&page.article.text()));
-            lines.push(format!("{{\"url\":{url},\"date\":\"{date}\",\"title\":{title},\"text\":{text}}}"));
+            lines.push(format!(
+                "{{\"url\":{url},\"date\":\"{date}\",\"title\":{title},\"text\":{text}}}"
+            ));
         }
         for (index, line) in broken.iter().enumerate() {
             self.count(if line.is_empty() { "blank JSON line" } else { "broken JSON line" });
@@ -286,8 +343,9 @@ impl Demo {
 
 /// A page of links only.
 fn navigation(pages: &[Page], file: usize) -> Vec<u8> {
-    let mut html =
-        String::from("<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>目录</title></head><body><ul>\n");
+    let mut html = String::from(
+        "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>目录</title></head><body><ul>\n",
+    );
     for page in of_file(pages, file).iter().filter(|page| page.copy == Copy::Original).take(30) {
         html += &format!("<li><a href=\"{}\">{}</a></li>\n", page.url, page.article.title);
     }
@@ -299,29 +357,56 @@ const GIF: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\0\0\0!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
 fn push_info(warc: &mut Warc, name: &str, moment: DateTime) {
-    let block = b"software: pagefold demo_crawl\r\nformat: WARC File Format 1.1\r\nisPartOf: demo\r\n".to_vec();
+    let block =
+        b"software: pagefold demo_crawl\r\nformat: WARC File Format 1.1\r\nisPartOf: demo\r\n"
+            .to_vec();
     let extra = vec![("WARC-Filename", name.to_string())];
-    warc.push(&Record { kind: "warcinfo", url: None, moment, content_type: "application/warc-fields", extra, block });
+    warc.push(&Record {
+        kind: "warcinfo",
+        url: None,
+        moment,
+        content_type: "application/warc-fields",
+        extra,
+        block,
+    });
 }
 
 fn push_request(warc: &mut Warc, url: &str, moment: DateTime) -> String {
     let (host, path) = split(url);
-    let headers = [("Host", host.into()), ("User-Agent", "demo-crawler/1.0".into()), ("Accept", "*/*".into())];
+    let headers = [
+        ("Host", host.into()),
+        ("User-Agent", "demo-crawler/1.0".into()),
+        ("Accept", "*/*".into()),
+    ];
     let block = http(&format!("GET {path} HTTP/1.1"), &headers, b"");
     let content_type = "application/http; msgtype=request";
-    warc.push(&Record { kind: "request", url: Some(url), moment, content_type, extra: Vec::new(), block })
+    warc.push(&Record {
+        kind: "request",
+        url: Some(url),
+        moment,
+        content_type,
+        extra: Vec::new(),
+        block,
+    })
 }
 
 fn push_revisit(warc: &mut Warc, page: &Page, moment: DateTime, first: &(String, String, String)) {
     let (id, date, digest) = first;
     let extra = vec![
-        ("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest".to_string()),
+        (
+            "WARC-Profile",
+            "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest".to_string(),
+        ),
         ("WARC-Refers-To", id.clone()),
         ("WARC-Refers-To-Target-URI", page.url.clone()),
         ("WARC-Refers-To-Date", date.clone()),
         ("WARC-Payload-Digest", digest.clone()),
     ];
-    let block = http("HTTP/1.1 200 OK", &[("Date", http_date(moment)), ("Content-Type", "text/html".into())], b"");
+    let block = http(
+        "HTTP/1.1 200 OK",
+        &[("Date", http_date(moment)), ("Content-Type", "text/html".into())],
+        b"",
+    );
     let (url, content_type) = (Some(page.url.as_str()), "application/http; msgtype=response");
     warc.push(&Record { kind: "revisit", url, moment, content_type, extra, block });
 }

@@ -31,7 +31,13 @@ impl Composer {
     /// A composer of texts of about `bytes` bytes, a share of which is in English; edits change a
     /// share of the words.
     pub fn new(bytes: u32, english_share: f64, edit: f64) -> Composer {
-        Composer { chinese: Vocabulary::chinese(), english: Vocabulary::english(), english_share, bytes, edit }
+        Composer {
+            chinese: Vocabulary::chinese(),
+            english: Vocabulary::english(),
+            english_share,
+            bytes,
+            edit,
+        }
     }
 
     fn vocabulary(&self, text: &Text) -> &Vocabulary {
@@ -169,8 +175,10 @@ mod tests {
             let original = text.clone();
             composer.edit(&mut Random::of(seed, 1), &mut text, &mut Vec::new());
             assert_ne!(text.tokens, original.tokens, "seed {seed}");
-            let (long, short) =
-                (text.tokens.len().max(original.tokens.len()), text.tokens.len().min(original.tokens.len()));
+            let (long, short) = (
+                text.tokens.len().max(original.tokens.len()),
+                text.tokens.len().min(original.tokens.len()),
+            );
             assert!(long - short <= long / 20, "seed {seed}: {short} and {long} tokens");
         }
     }

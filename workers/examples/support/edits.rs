@@ -7,13 +7,14 @@ use jiff::ToSpan;
 
 const HEADLINES_ZH: &str = "编者按：这篇文章写的是身边的小事，读来却很有味道。|本文选自读者来稿，发表时略有删节。|转一篇好文章，愿与各位读者分享。";
 const HEADLINES_EN: &str = "From our readers: this piece first appeared in the village newsletter.|Shared with the kind consent of its author.";
-const ENDINGS_ZH: &str = "这一点大家后来都承认。|说起来谁都能补上几句。|初来的人往往不相信。|至今还是这样。";
-const ENDINGS_EN: &str =
-    ", or so everybody says.|, and it has stayed so ever since.|, which newcomers find hard to believe.";
+const ENDINGS_ZH: &str =
+    "这一点大家后来都承认。|说起来谁都能补上几句。|初来的人往往不相信。|至今还是这样。";
+const ENDINGS_EN: &str = ", or so everybody says.|, and it has stayed so ever since.|, which newcomers find hard to believe.";
 
 /// Inserts a line in front.
 pub fn headline(article: &mut Article, random: &mut Random) {
-    let line = pick(if article.english { HEADLINES_EN } else { HEADLINES_ZH }, "|", random).to_string();
+    let line =
+        pick(if article.english { HEADLINES_EN } else { HEADLINES_ZH }, "|", random).to_string();
     article.sections[0].1.insert(0, vec![line]);
 }
 
@@ -33,8 +34,9 @@ pub fn sentence(article: &mut Article, random: &mut Random) {
 
 /// Changes the last digit of one number; an article without a number gets another date line.
 pub fn figure(article: &mut Article, random: &mut Random) {
-    let mut with_digits: Vec<&mut String> =
-        sentences(article).filter(|sentence| sentence.contains(|letter: char| letter.is_ascii_digit())).collect();
+    let mut with_digits: Vec<&mut String> = sentences(article)
+        .filter(|sentence| sentence.contains(|letter: char| letter.is_ascii_digit()))
+        .collect();
     if with_digits.is_empty() {
         return dateline(article, random);
     }

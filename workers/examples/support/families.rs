@@ -28,7 +28,8 @@ pub const ALL: [Family; 6] = [
 /// A made-up word of two to four syllables.
 fn word(random: &mut Random) -> String {
     let syllable = |random: &mut Random| {
-        let letter = |of: &str, random: &mut Random| char::from(of.as_bytes()[random.below(of.len())]);
+        let letter =
+            |of: &str, random: &mut Random| char::from(of.as_bytes()[random.below(of.len())]);
         [letter("bcdfghklmnprstvwz", random), letter("aeiou", random)]
     };
     (0..2 + random.below(3u32)).flat_map(|_| syllable(random)).collect()
@@ -58,10 +59,13 @@ fn json(random: &mut Random) -> String {
         random.below(1_000_000u32)
     );
     for permission in [
-        "read", "write", "share", "delete", "export", "invite", "publish", "archive", "restore", "comment", "approve",
-        "transfer", "download", "upload", "rename", "lock",
+        "read", "write", "share", "delete", "export", "invite", "publish", "archive", "restore",
+        "comment", "approve", "transfer", "download", "upload", "rename", "lock",
     ] {
-        let _ = write!(page, "\"{permission}_documents\": {{\"allowed\": true, \"inherited\": false}}, ");
+        let _ = write!(
+            page,
+            "\"{permission}_documents\": {{\"allowed\": true, \"inherited\": false}}, "
+        );
     }
     page + "\"links\": {\"self\": \"/accounts/current\", \"owner\": \"/accounts/owner\", \"next\": null}}}"
 }
@@ -84,7 +88,11 @@ fn log(random: &mut Random) -> String {
             "health probe answered in time",
             "connection closed by remote side",
         ][line % 8];
-        let _ = writeln!(page, "{time} {server} daemon info {message} user {user} request {}", random.below(9999u32));
+        let _ = writeln!(
+            page,
+            "{time} {server} daemon info {message} user {user} request {}",
+            random.below(9999u32)
+        );
     }
     page
 }
@@ -111,7 +119,8 @@ fn slots(random: &mut Random) -> String {
 
 /// The first pages of a book: a title and an author in front of a long licence.
 fn book(random: &mut Random) -> String {
-    let (title, first, last, town, editor) = (words(4, random), name(random), name(random), name(random), name(random));
+    let (title, first, last, town, editor) =
+        (words(4, random), name(random), name(random), name(random), name(random));
     format!(
         "The free library presents {title}, by {first} {last}. First printed in {town}. Edited by {editor}. This book is \
          for the use of anyone anywhere at no cost and with almost no restrictions whatsoever. You may copy it, give it \
@@ -143,7 +152,8 @@ fn chat(random: &mut Random) -> String {
 /// A product of a catalogue: a brand, a colour, a size and a price differ.
 fn product(random: &mut Random) -> String {
     let (brand, model) = (name(random), name(random));
-    let colour = one(&["black", "white", "navy", "olive", "crimson", "sand", "teal", "grey"], random);
+    let colour =
+        one(&["black", "white", "navy", "olive", "crimson", "sand", "teal", "grey"], random);
     let material = one(&["cotton", "linen", "wool", "polyester", "canvas", "leather"], random);
     format!(
         "{brand} {model} in {colour}, made of {material}, size {size}. Price {price}.{cents:02} including tax. Free \

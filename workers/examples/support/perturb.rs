@@ -16,21 +16,45 @@ pub struct Perturbation {
 
 /// Every perturbation, in the order of the table.
 pub const ALL: [Perturbation; 21] = [
-    Perturbation { name: "headline in front, a fifth", pair: |text, random| one(text, front(text, random, 20)) },
-    Perturbation { name: "headline in front, a tenth", pair: |text, random| one(text, front(text, random, 10)) },
-    Perturbation { name: "note behind, a fifth", pair: |text, random| one(text, behind(text, random, 20)) },
-    Perturbation { name: "note behind, a tenth", pair: |text, random| one(text, behind(text, random, 10)) },
+    Perturbation {
+        name: "headline in front, a fifth",
+        pair: |text, random| one(text, front(text, random, 20)),
+    },
+    Perturbation {
+        name: "headline in front, a tenth",
+        pair: |text, random| one(text, front(text, random, 10)),
+    },
+    Perturbation {
+        name: "note behind, a fifth",
+        pair: |text, random| one(text, behind(text, random, 20)),
+    },
+    Perturbation {
+        name: "note behind, a tenth",
+        pair: |text, random| one(text, behind(text, random, 10)),
+    },
     Perturbation { name: "notes at both ends, a tenth each", pair: both_ends },
     Perturbation { name: "counter differs", pair: counter },
     Perturbation { name: "clock differs", pair: clock },
     Perturbation { name: "date line differs", pair: date_line },
     Perturbation { name: "copyright year differs", pair: copyright },
-    Perturbation { name: "advertisement inside, a fifth", pair: |text, random| one(text, inside(text, random, 20)) },
-    Perturbation { name: "advertisement inside, a tenth", pair: |text, random| one(text, inside(text, random, 10)) },
-    Perturbation { name: "punctuation in ASCII", pair: |text, _| one(text, ascii_punctuation(text)) },
+    Perturbation {
+        name: "advertisement inside, a fifth",
+        pair: |text, random| one(text, inside(text, random, 20)),
+    },
+    Perturbation {
+        name: "advertisement inside, a tenth",
+        pair: |text, random| one(text, inside(text, random, 10)),
+    },
+    Perturbation {
+        name: "punctuation in ASCII",
+        pair: |text, _| one(text, ascii_punctuation(text)),
+    },
     Perturbation { name: "no punctuation", pair: |text, _| one(text, no_punctuation(text)) },
     Perturbation { name: "full width", pair: |text, _| one(text, full_width(text)) },
-    Perturbation { name: "traditional script", pair: |text, _| one(text, Traditional::new().convert(text)) },
+    Perturbation {
+        name: "traditional script",
+        pair: |text, _| one(text, Traditional::new().convert(text)),
+    },
     Perturbation { name: "line breaks", pair: |text, _| one(text, broken_lines(text)) },
     Perturbation { name: "spaces between characters", pair: |text, _| one(text, spaced(text)) },
     Perturbation { name: "1 % noise", pair: |text, random| one(text, noise(text, random, 1)) },
@@ -113,7 +137,8 @@ fn inside(text: &str, random: &mut Random, percent: usize) -> String {
 fn sentence_ends(text: &str) -> Vec<usize> {
     let ends = |(at, c): (usize, char)| {
         let behind = at + c.len_utf8();
-        let latin = matches!(c, '.' | '!' | '?') && text[behind..].chars().next().is_none_or(char::is_whitespace);
+        let latin = matches!(c, '.' | '!' | '?')
+            && text[behind..].chars().next().is_none_or(char::is_whitespace);
         (latin || matches!(c, '。' | '！' | '？')).then_some(behind)
     };
     text.char_indices().filter_map(ends).collect()
@@ -147,8 +172,12 @@ fn time(random: &mut Random) -> String {
 
 fn date_line(text: &str, random: &mut Random) -> (String, String) {
     let mut side = || {
-        let date =
-            format!("{}-{:02}-{:02}", 2015 + random.below(10u32), 1 + random.below(12u32), 1 + random.below(28u32));
+        let date = format!(
+            "{}-{:02}-{:02}",
+            2015 + random.below(10u32),
+            1 + random.below(12u32),
+            1 + random.below(28u32)
+        );
         match is_english(text) {
             true => format!("Published: {date} {}\n{text}", &time(random)[..5]),
             false => format!("{date} {} 来源：本站\n{text}", &time(random)[..5]),
@@ -161,7 +190,11 @@ fn copyright(text: &str, random: &mut Random) -> (String, String) {
     let mut side = || match is_english(text) {
         true => format!("{text}\nCopyright © {} All rights reserved", 2010 + random.below(15u32)),
         false => {
-            format!("{text}\n版权所有 © {} 京ICP备{:08}号", 2010 + random.below(15u32), random.below(99_999_999u32))
+            format!(
+                "{text}\n版权所有 © {} 京ICP备{:08}号",
+                2010 + random.below(15u32),
+                random.below(99_999_999u32)
+            )
         }
     };
     (side(), side())
@@ -215,7 +248,8 @@ fn spaced(text: &str) -> String {
 
 /// Replaces `percent` of the letters, digits left alone.
 fn noise(text: &str, random: &mut Random, percent: u32) -> String {
-    const HAN: [char; 12] = ['的', '在', '有', '和', '人', '这', '中', '大', '为', '上', '个', '国'];
+    const HAN: [char; 12] =
+        ['的', '在', '有', '和', '人', '这', '中', '大', '为', '上', '个', '国'];
     let change = |c: char| {
         if !c.is_alphabetic() || random.below(100u32) >= percent {
             return c;

@@ -86,9 +86,17 @@ pub fn pages(articles: &[Article], seed: u64) -> Vec<Page> {
     let mut pages: Vec<Page> = Vec::new();
     for (label, article) in articles.iter().enumerate() {
         let host = if article.english { DOCS } else { HOMES[random.below(HOMES.len())] };
-        pages.push(new_page(label, Copy::Original, host, pages.len(), article.clone(), &mut random));
+        pages.push(new_page(
+            label,
+            Copy::Original,
+            host,
+            pages.len(),
+            article.clone(),
+            &mut random,
+        ));
     }
-    let mut placed: HashSet<(usize, usize)> = pages.iter().map(|page| (page.label, page.host)).collect();
+    let mut placed: HashSet<(usize, usize)> =
+        pages.iter().map(|page| (page.label, page.host)).collect();
     let mut urls: HashSet<String> = pages.iter().map(|page| page.url.clone()).collect();
     // Labels in the order of their popularity.
     let mut popular: Vec<usize> = (0..articles.len()).collect();
@@ -104,9 +112,23 @@ pub fn pages(articles: &[Article], seed: u64) -> Vec<Page> {
                 _ => {
                     let share = random.share();
                     let label = popular[(share * share * articles.len() as f64) as usize];
-                    let host = if copy == Copy::Traditional { TW } else { COPIERS[random.below(COPIERS.len())] };
-                    let fits = !(placed.contains(&(label, host)) || host == TW && articles[label].english);
-                    fits.then(|| new_page(label, copy, host, pages.len(), articles[label].clone(), &mut random))
+                    let host = if copy == Copy::Traditional {
+                        TW
+                    } else {
+                        COPIERS[random.below(COPIERS.len())]
+                    };
+                    let fits =
+                        !(placed.contains(&(label, host)) || host == TW && articles[label].english);
+                    fits.then(|| {
+                        new_page(
+                            label,
+                            copy,
+                            host,
+                            pages.len(),
+                            articles[label].clone(),
+                            &mut random,
+                        )
+                    })
                 }
             };
             let Some(page) = page else { continue };
@@ -120,10 +142,18 @@ pub fn pages(articles: &[Article], seed: u64) -> Vec<Page> {
     pages
 }
 
-fn new_page(label: usize, copy: Copy, host: usize, index: usize, article: Article, random: &mut Random) -> Page {
+fn new_page(
+    label: usize,
+    copy: Copy,
+    host: usize,
+    index: usize,
+    article: Article,
+    random: &mut Random,
+) -> Page {
     let number = 1000 + index * 7 + random.below(7);
     let moment = NEW_YEAR + FIRST_DAY.days() + random.below(WEEK_SECONDS).seconds();
-    let mut page = Page { label, copy, host, number, url: HOSTS[host].url(number), moment, article };
+    let mut page =
+        Page { label, copy, host, number, url: HOSTS[host].url(number), moment, article };
     match copy {
         Copy::Headline => edits::headline(&mut page.article, random),
         Copy::Sentence => edits::sentence(&mut page.article, random),

@@ -17,7 +17,9 @@ impl Random {
     /// A stream that no other run has, or the one of `PAGEFOLD_SEED`. Prints its seed.
     pub fn seeded() -> Random {
         let seed = match std::env::var("PAGEFOLD_SEED") {
-            Ok(text) => text.parse().unwrap_or_else(|error| panic!("PAGEFOLD_SEED={text}: {error}")),
+            Ok(text) => {
+                text.parse().unwrap_or_else(|error| panic!("PAGEFOLD_SEED={text}: {error}"))
+            }
             Err(_) => std::process::id().into(),
         };
         println!("PAGEFOLD_SEED={seed}");
@@ -32,7 +34,8 @@ impl Random {
 
     /// A number below `bound`, which must be above 0; the bias is below 2^-32 for small bounds.
     pub fn below<N: TryInto<u64> + TryFrom<u64>>(&mut self, bound: N) -> N {
-        let bound = bound.try_into().ok().filter(|bound: &u64| *bound > 0).expect("a bound above 0");
+        let bound =
+            bound.try_into().ok().filter(|bound: &u64| *bound > 0).expect("a bound above 0");
         let number = ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64;
         N::try_from(number).ok().expect("a number below a bound fits its type")
     }

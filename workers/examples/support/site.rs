@@ -83,7 +83,14 @@ pub const HOSTS: [Host; 10] = [
         https: true,
         content_type: "text/plain",
     },
-    Host { name: "feed.example", file: 4, chrome: "", path: ("/item/", ""), https: true, content_type: "text/plain" },
+    Host {
+        name: "feed.example",
+        file: 4,
+        chrome: "",
+        path: ("/item/", ""),
+        https: true,
+        content_type: "text/plain",
+    },
     Host {
         name: "notes.example",
         file: 5,
@@ -142,7 +149,8 @@ pub struct Site {
 impl Site {
     /// A renderer that takes related titles from `articles`.
     pub fn new(articles: &[Article]) -> Site {
-        let titles = articles.iter().map(|article| (article.english, article.title.clone())).collect();
+        let titles =
+            articles.iter().map(|article| (article.english, article.title.clone())).collect();
         Site { traditional: Traditional::new(), titles }
     }
 
@@ -182,7 +190,8 @@ impl Site {
             };
         }
         let related = self.related(page, random);
-        let editors = if article.english { "Jo Lane|Sam Reed" } else { "小雨|远山|木棉|晴川" };
+        let editors =
+            if article.english { "Jo Lane|Sam Reed" } else { "小雨|远山|木棉|晴川" };
         chrome
             .replace("{{title}}", &article.title)
             .replace("{{body}}", body.trim_end())
@@ -212,7 +221,12 @@ impl Site {
                 continue;
             }
             let host = &HOSTS[page.host];
-            let link = format!("<a href=\"{}{}{}\">{title}</a>", host.path.0, 1000 + random.below(3000), host.path.1);
+            let link = format!(
+                "<a href=\"{}{}{}\">{title}</a>",
+                host.path.0,
+                1000 + random.below(3000),
+                host.path.1
+            );
             lines.push(match page.host {
                 DAILY => format!("·{link}<br>"),
                 4 => format!("<p>{link}</p>"),

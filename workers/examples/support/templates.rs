@@ -79,11 +79,10 @@ fn chinese_numeral(number: u32) -> String {
     numeral
 }
 
-const CITIES: &str =
-    "南京|杭州|成都|武汉|西安|长沙|青岛|大连|厦门|昆明|郑州|合肥|南昌|贵阳|兰州|太原|济南|福州|苏州|无锡";
-const PROVINCES: &str = "甘肃|湖南|四川|河北|山东|江西|浙江|广东|辽宁|吉林|安徽|福建|贵州|云南|陕西|青海";
-const COUNTRIES: &str =
-    "法国|德国|巴西|埃及|泰国|越南|智利|秘鲁|肯尼亚|意大利|西班牙|阿根廷|墨西哥|新加坡|塞尔维亚|哈萨克斯坦";
+const CITIES: &str = "南京|杭州|成都|武汉|西安|长沙|青岛|大连|厦门|昆明|郑州|合肥|南昌|贵阳|兰州|太原|济南|福州|苏州|无锡";
+const PROVINCES: &str =
+    "甘肃|湖南|四川|河北|山东|江西|浙江|广东|辽宁|吉林|安徽|福建|贵州|云南|陕西|青海";
+const COUNTRIES: &str = "法国|德国|巴西|埃及|泰国|越南|智利|秘鲁|肯尼亚|意大利|西班牙|阿根廷|墨西哥|新加坡|塞尔维亚|哈萨克斯坦";
 
 /// Every template, in the order of the table.
 pub const ALL: [Template; 19] = [

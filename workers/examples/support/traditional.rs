@@ -90,8 +90,11 @@ pub struct Traditional {
 impl Traditional {
     /// The demo's converter.
     pub fn new() -> Traditional {
-        let characters: Vec<char> = CHARACTERS.chars().filter(|character| *character != ' ').collect();
-        Traditional { characters: characters.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect() }
+        let characters: Vec<char> =
+            CHARACTERS.chars().filter(|character| *character != ' ').collect();
+        Traditional {
+            characters: characters.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+        }
     }
 
     /// `text` in traditional characters; everything that is not simplified Chinese stays.
@@ -122,7 +125,10 @@ mod tests {
     #[test]
     fn words_go_before_characters() {
         let traditional = Traditional::new();
-        assert_eq!(traditional.convert("山里走了十公里，吃一碗面，水面很静"), "山裡走了十公里，吃一碗麵，水面很靜");
+        assert_eq!(
+            traditional.convert("山里走了十公里，吃一碗面，水面很静"),
+            "山裡走了十公里，吃一碗麵，水面很靜"
+        );
         let pairs = CHARACTERS.chars().filter(|character| *character != ' ').count();
         assert_eq!(pairs % 2, 0);
         assert_eq!(traditional.characters.len(), pairs / 2, "a character stands twice");

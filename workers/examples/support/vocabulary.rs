@@ -16,7 +16,8 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Some 2,900 Chinese words, most of them in dictionaries.
     pub fn chinese() -> Vocabulary {
-        let mut words: Vec<String> = CHINESE_FUNCTION.split_whitespace().map(String::from).collect();
+        let mut words: Vec<String> =
+            CHINESE_FUNCTION.split_whitespace().map(String::from).collect();
         let function_words = words.len();
         words.extend(CHINESE.split_whitespace().map(String::from));
         // Compounds such as 石 + 桥 and 竹 + 椅, taken along the diagonals, so that neighbouring ranks
@@ -35,7 +36,8 @@ impl Vocabulary {
     /// English texts would share their frequent words, and chains of fingerprints would join
     /// thousands of them.
     pub fn english() -> Vocabulary {
-        let mut words: Vec<String> = ENGLISH_FUNCTION.split_whitespace().map(String::from).collect();
+        let mut words: Vec<String> =
+            ENGLISH_FUNCTION.split_whitespace().map(String::from).collect();
         let function_words = words.len();
         words.extend(ENGLISH.split_whitespace().map(String::from));
         for ending in ["s", "er", "ing", "less", "like", "ward", "ful", "ish"] {
@@ -64,7 +66,8 @@ impl Vocabulary {
         if rank < self.function_words {
             return rank as u16;
         }
-        let turned = (rank - self.function_words + topic) % (self.words.len() - self.function_words);
+        let turned =
+            (rank - self.function_words + topic) % (self.words.len() - self.function_words);
         (self.function_words + turned) as u16
     }
 
@@ -106,10 +109,8 @@ const CHINESE: &str = "今天 明天 昨天 早晨 上午 中午 下午 傍晚 �
     美丽 安静 热闹 干净 明亮 温暖 凉爽 寒冷 炎热 干燥 潮湿 新鲜 古老 现代 传统 普通 特别 重要 主要 简单 复杂 容易 困难 丰富 完整 清楚 准确 \
     快速 缓慢 宽阔 狭窄 深厚 柔软 坚硬 光滑 粗糙 平静 高兴 快乐 认真 努力 仔细 耐心 热情 友好 自然 著名 十分 比较 逐渐 常常 往往 终于 忽然";
 
-const COMPOUND_FIRST: &str =
-    "石木铁竹土金银铜玉瓦砖草花果茶酒米面盐油水火风雪云山河江湖海溪泉井田林园村镇城街春夏秋冬东西南北";
-const COMPOUND_SECOND: &str =
-    "桥路墙门窗屋楼塔亭台车船灯镜盆碗壶箱笼架桌椅床帘布衣帽鞋画书信纸笔琴鼓钟树叶根苗鸟鱼虫马牛羊场店坊";
+const COMPOUND_FIRST: &str = "石木铁竹土金银铜玉瓦砖草花果茶酒米面盐油水火风雪云山河江湖海溪泉井田林园村镇城街春夏秋冬东西南北";
+const COMPOUND_SECOND: &str = "桥路墙门窗屋楼塔亭台车船灯镜盆碗壶箱笼架桌椅床帘布衣帽鞋画书信纸笔琴鼓钟树叶根苗鸟鱼虫马牛羊场店坊";
 
 const ENGLISH_FUNCTION: &str = "the of and to in a is that for it was on with as at by from this which or an are be were has had not but \
     they their its one all can there when more some into other about after";

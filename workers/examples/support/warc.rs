@@ -50,7 +50,8 @@ impl Warc {
             low >> 48,
             low & 0xffff_ffff_ffff
         );
-        let mut head = format!("WARC/1.1\r\nWARC-Type: {}\r\nWARC-Record-ID: {id}\r\n", record.kind);
+        let mut head =
+            format!("WARC/1.1\r\nWARC-Type: {}\r\nWARC-Record-ID: {id}\r\n", record.kind);
         head += &format!("WARC-Date: {}Z\r\n", record.moment);
         if let Some(url) = record.url {
             head += &format!("WARC-Target-URI: {url}\r\n");
@@ -58,7 +59,11 @@ impl Warc {
         for (name, value) in &record.extra {
             head += &format!("{name}: {value}\r\n");
         }
-        head += &format!("Content-Type: {}\r\nContent-Length: {}\r\n\r\n", record.content_type, record.block.len());
+        head += &format!(
+            "Content-Type: {}\r\nContent-Length: {}\r\n\r\n",
+            record.content_type,
+            record.block.len()
+        );
         self.members.push(gzip(&[head.as_bytes(), &record.block, b"\r\n\r\n"].concat()));
         id
     }
@@ -84,7 +89,8 @@ impl Warc {
 
 /// One gzip member (RFC 1952) with modification time 0.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
+    let mut encoder =
+        GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
     encoder.write_all(bytes).expect("memory takes everything");
     encoder.finish().expect("memory takes everything")
 }
@@ -115,7 +121,9 @@ pub fn http(first: &str, headers: &[(&str, String)], body: &[u8]) -> Vec<u8> {
 pub fn chunked(body: &[u8], chunk_bytes: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for chunk in body.chunks(chunk_bytes) {
-        out.extend(format!("{:x}\r\n", chunk.len()).bytes().chain(chunk.iter().copied()).chain(*b"\r\n"));
+        out.extend(
+            format!("{:x}\r\n", chunk.len()).bytes().chain(chunk.iter().copied()).chain(*b"\r\n"),
+        );
     }
     out.extend(*b"0\r\n\r\n");
     out

@@ -40,7 +40,11 @@ fuzz_target!(|input: &[u8]| {
     let charset = Some(&*charset).filter(|charset| !charset.is_empty());
     let page = rest.get(line + 1..).unwrap_or_default();
     let page = if form.grown { grown(page) } else { page.to_vec() };
-    let options = Options { main_text: form.main_text, html_bytes_max: form.html_bytes_max, ..Options::default() };
+    let options = Options {
+        main_text: form.main_text,
+        html_bytes_max: form.html_bytes_max,
+        ..Options::default()
+    };
     let say = || if form.plain { plain(&page, charset) } else { html(&page, charset, &options) };
     let said = say();
     if !form.grown {
@@ -56,7 +60,12 @@ fuzz_target!(|input: &[u8]| {
 
 fn check(said: &Extracted, page: &[u8]) {
     let most = GROWTH_MAX * (page.len() + 1);
-    assert!(said.text.len() <= most, "{} bytes of text from {} of a page", said.text.len(), page.len());
+    assert!(
+        said.text.len() <= most,
+        "{} bytes of text from {} of a page",
+        said.text.len(),
+        page.len()
+    );
     assert_eq!(said.flags.contains(Flags::LOW_CONFIDENCE), said.text.chars().count() < 70);
 }
 
@@ -72,6 +81,14 @@ fn check_plain(text: &str, page: &[u8]) {
 /// White space is collapsed and no line is empty.
 fn check_html(said: &Extracted, page: &[u8], options: &Options) {
     assert_eq!(said.flags.contains(Flags::TRUNCATED), page.len() as u64 > options.html_bytes_max);
-    assert!(!said.text.contains("  ") && !said.text.contains("\n\n"), "white space: {:?}", said.text);
-    assert!(!said.text.starts_with([' ', '\n']) && !said.text.ends_with('\n'), "white space around: {:?}", said.text);
+    assert!(
+        !said.text.contains("  ") && !said.text.contains("\n\n"),
+        "white space: {:?}",
+        said.text
+    );
+    assert!(
+        !said.text.starts_with([' ', '\n']) && !said.text.ends_with('\n'),
+        "white space around: {:?}",
+        said.text
+    );
 }

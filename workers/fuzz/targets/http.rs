@@ -40,7 +40,12 @@ fn as_it_is(response: &[u8], media: Option<&[u8]>, bytes_max: usize) {
     assert!(notes.iter().map(|(_, count)| count).sum::<u64>() <= NOTES_MAX, "{notes:?}");
     if let Ok(Body::Html { bytes, .. } | Body::Plain { bytes, .. }) = &said {
         let most = bytes_max.max(response.len());
-        assert!(bytes.len() <= most, "{} bytes out of {}, at most {most}", bytes.len(), response.len());
+        assert!(
+            bytes.len() <= most,
+            "{} bytes out of {}, at most {most}",
+            bytes.len(),
+            response.len()
+        );
     }
 }
 
@@ -62,8 +67,10 @@ fn encoded(content: &[u8], bytes_max: usize) {
         coded = bytes;
         names.push(name);
     }
-    let mut response =
-        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {}\r\n", names.join(", "));
+    let mut response = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {}\r\n",
+        names.join(", ")
+    );
     let chunked = chunk > 0 && !coded.is_empty();
     response.push_str(if chunked { "Transfer-Encoding: chunked\r\n\r\n" } else { "\r\n" });
     let mut response = response.into_bytes();

@@ -39,7 +39,10 @@ fn whole(lines: &[u8], options: &Options) -> Vec<Entry> {
     let split = Split { path: file("x.jsonl", lines), start: 0, end: size };
     let mut entries: Vec<Entry> = Vec::new();
     let each = |entry: Entry| {
-        assert!(entry.offset < size && entries.last().is_none_or(|last| last.offset < entry.offset), "offsets");
+        assert!(
+            entry.offset < size && entries.last().is_none_or(|last| last.offset < entry.offset),
+            "offsets"
+        );
         entries.push(entry);
     };
     read_twice(|| Ok(Box::new(Jsonl::open(&split, options)?)), size, size, each);
@@ -56,10 +59,18 @@ fn shares(parts: &[&[u8]], lines: &[u8], options: &Options) -> Vec<Entry> {
         let split = Split { path: path.clone(), start, end };
         let mut reader = Jsonl::open(&split, options).expect("a file at rest can be opened");
         while let Some(entry) = reader.next().expect("a file at rest can be read") {
-            assert!((start..end).contains(&entry.offset), "{} in the share {start}..{end}", entry.offset);
+            assert!(
+                (start..end).contains(&entry.offset),
+                "{} in the share {start}..{end}",
+                entry.offset
+            );
             entries.push(entry);
         }
-        assert_eq!(reader.consumed_bytes(), end - start, "bytes consumed of the share {start}..{end}");
+        assert_eq!(
+            reader.consumed_bytes(),
+            end - start,
+            "bytes consumed of the share {start}..{end}"
+        );
         start = end;
     }
     entries

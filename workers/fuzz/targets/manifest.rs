@@ -46,7 +46,9 @@ fn check(bytes: &[u8]) {
     let found: Manifest = found.expect("there is a manifest").manifest;
     assert_eq!((found.format, found.version), (FORMAT, 1));
     let body = serde_json::to_vec(&found).expect("a manifest can be written");
-    let again = head(&store(&envelope(&body))).expect("what was written can be read").expect("there is a manifest");
+    let again = head(&store(&envelope(&body)))
+        .expect("what was written can be read")
+        .expect("there is a manifest");
     assert_eq!(again.manifest, found, "written and read again");
     assert_eq!(again.digest, blake3::hash(&body).to_hex().as_str());
 }
@@ -56,7 +58,8 @@ fn check_format(bytes: &[u8]) {
     let path = file("format/FORMAT", bytes);
     let root = path.parent().expect("a folder");
     let opened = Store::open(root, None);
-    let identity: serde_json::Value = serde_json::json!({ "features": { "version": 1 }, "simhash": { "k": 3 } });
+    let identity: serde_json::Value =
+        serde_json::json!({ "features": { "version": 1 }, "simhash": { "k": 3 } });
     let by_identity = Store::open(root, Some(&identity));
     if by_identity.is_ok() {
         let text = String::from_utf8_lossy(bytes);

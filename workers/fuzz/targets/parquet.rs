@@ -38,7 +38,12 @@ fn read(split: &Split, options: &Options) -> Result<Vec<Entry>, String> {
             assert_eq!(reader.consumed_bytes(), split.end, "bytes consumed at the end");
             break;
         };
-        assert!(reader.consumed_bytes() <= split.end, "{} of {} bytes", reader.consumed_bytes(), split.end);
+        assert!(
+            reader.consumed_bytes() <= split.end,
+            "{} of {} bytes",
+            reader.consumed_bytes(),
+            split.end
+        );
         entries.push(entry);
     }
     Ok(entries)

@@ -18,8 +18,13 @@ enum Form {
     Grown,
 }
 
-const FORMS: [Form; 5] =
-    [Form::AsItIs, Form::Members(Codec::Gzip), Form::Members(Codec::Zstd), Form::Grown, Form::Members(Codec::Lz4)];
+const FORMS: [Form; 5] = [
+    Form::AsItIs,
+    Form::Members(Codec::Gzip),
+    Form::Members(Codec::Zstd),
+    Form::Grown,
+    Form::Members(Codec::Lz4),
+];
 const NAMES: [&str; 5] = ["x", "x.warc", "x.arc", "x.jsonl", "x.warc.gz"];
 const RECORD_BYTES_MAX: [usize; 3] = [16 << 20, 4096, 64];
 
@@ -33,7 +38,9 @@ fuzz_target!(|input: &[u8]| {
     let form = pick(form, &FORMS);
     let bytes = match form {
         Form::AsItIs => content.to_vec(),
-        Form::Members(codec) => content.split(|&b| b == CUT).flat_map(|part| codec.member(part)).collect(),
+        Form::Members(codec) => {
+            content.split(|&b| b == CUT).flat_map(|part| codec.member(part)).collect()
+        }
         Form::Grown => grown(content),
     };
     if [&b"PAR"[..], b"PK"].iter().any(|magic| bytes.starts_with(magic)) {
@@ -62,7 +69,11 @@ fuzz_target!(|input: &[u8]| {
         entries_max,
         |entry| {
             if plain {
-                assert!(entry.offset < size && last < Some(entry.offset), "{last:?} then {} of {size}", entry.offset);
+                assert!(
+                    entry.offset < size && last < Some(entry.offset),
+                    "{last:?} then {} of {size}",
+                    entry.offset
+                );
                 last = Some(entry.offset);
             }
         },

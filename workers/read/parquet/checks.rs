@@ -85,7 +85,9 @@ pub fn page_header_is_sound(head: &[u8]) -> bool {
     let mut id = 0;
     while let Some(Some(kind)) = thrift.field(&mut id) {
         if id == UNCOMPRESSED_PAGE_SIZE {
-            return thrift.signed().is_none_or(|bytes| (0..=PAGE_BYTES_MAX as i64).contains(&bytes));
+            return thrift
+                .signed()
+                .is_none_or(|bytes| (0..=PAGE_BYTES_MAX as i64).contains(&bytes));
         }
         if thrift.skip(kind, 0).is_none() {
             break;
@@ -106,12 +108,21 @@ pub fn page_is_sound(page: &Page, level_max: i16) -> bool {
             let bits = i16::BITS - level_max.leading_zeros();
             let levels = match (bits, buf.first_chunk()) {
                 (0, _) => 0,
-                (_, Some(length)) if *def_level_encoding == Encoding::RLE => 4 + u32::from_le_bytes(*length) as usize,
+                (_, Some(length)) if *def_level_encoding == Encoding::RLE => {
+                    4 + u32::from_le_bytes(*length) as usize
+                }
                 (_, _) => (*num_values as usize * bits as usize).div_ceil(8),
             };
             (buf.get(levels..), *num_values, *encoding)
         }
-        Page::DataPageV2 { buf, num_values, encoding, def_levels_byte_len, rep_levels_byte_len, .. } => {
+        Page::DataPageV2 {
+            buf,
+            num_values,
+            encoding,
+            def_levels_byte_len,
+            rep_levels_byte_len,
+            ..
+        } => {
             let levels = *def_levels_byte_len as usize + *rep_levels_byte_len as usize;
             (buf.get(levels..), *num_values, *encoding)
         }
@@ -122,8 +133,12 @@ pub fn page_is_sound(page: &Page, level_max: i16) -> bool {
         Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => true,
         // A page with nothing but nulls may have no values at all.
         _ if bytes.is_empty() => true,
-        Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => deltas(bytes, values).is_some(),
-        Encoding::DELTA_BYTE_ARRAY => deltas(bytes, values).and_then(|rest| deltas(rest, values)).is_some(),
+        Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => {
+            deltas(bytes, values).is_some()
+        }
+        Encoding::DELTA_BYTE_ARRAY => {
+            deltas(bytes, values).and_then(|rest| deltas(rest, values)).is_some()
+        }
         _ => false,
     }
 }
@@ -332,11 +347,15 @@ mod tests {
             rep_level_encoding: Encoding::RLE,
             statistics: None,
         };
-        let (three, four) = (b"\x80\x01\x04\x03\x02\x00\0\0\0\0", b"\x80\x01\x04\x04\x02\x00\0\0\0\0");
+        let (three, four) =
+            (b"\x80\x01\x04\x03\x02\x00\0\0\0\0", b"\x80\x01\x04\x04\x02\x00\0\0\0\0");
         assert!(page_is_sound(&data(three, Encoding::DELTA_LENGTH_BYTE_ARRAY), 0));
         assert!(!page_is_sound(&data(four, Encoding::DELTA_LENGTH_BYTE_ARRAY), 0));
         assert!(!page_is_sound(&data(three, Encoding::DELTA_BYTE_ARRAY), 1));
-        assert!(page_is_sound(&data(b"\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02", Encoding::DELTA_BINARY_PACKED), 1));
+        assert!(page_is_sound(
+            &data(b"\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02", Encoding::DELTA_BINARY_PACKED),
+            1
+        ));
         assert!(!page_is_sound(&data(b"\x09\0\0\0", Encoding::PLAIN), 1));
     }
 

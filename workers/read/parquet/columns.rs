@@ -7,7 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Fields as Columns, TimeUnit};
-use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema_by_columns};
+use parquet::arrow::{
+    FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema_by_columns,
+};
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::errors::{ParquetError, Result as Decoded};
 use parquet::file::metadata::ParquetMetaData;
@@ -32,7 +34,10 @@ impl Selection {
     /// The bytes of the texts in row `at`.
     pub fn text_bytes(&self, batch: &RecordBatch, at: usize) -> u64 {
         let columns = self.places.iter().flatten().filter_map(|place| place.column(batch, at));
-        columns.filter_map(AsArray::as_binary_view_opt).map(|texts| texts.value(at).len() as u64).sum()
+        columns
+            .filter_map(AsArray::as_binary_view_opt)
+            .map(|texts| texts.value(at).len() as u64)
+            .sum()
     }
 }
 
@@ -65,7 +70,10 @@ struct Chosen {
 
 /// The columns of the file that hold the wanted fields. The inner error names columns that are
 /// missing or do not fit; the outer one means that the footer is damaged.
-pub fn selection(metadata: &ParquetMetaData, wanted: &Wanted) -> Decoded<std::result::Result<Selection, String>> {
+pub fn selection(
+    metadata: &ParquetMetaData,
+    wanted: &Wanted,
+) -> Decoded<std::result::Result<Selection, String>> {
     let schema = metadata.file_metadata().schema_descr();
     let mut leaves: Vec<Option<usize>> = vec![None; wanted.names.len()];
     let mut chosen: BTreeMap<usize, Chosen> = BTreeMap::new();
@@ -100,8 +108,11 @@ pub fn selection(metadata: &ParquetMetaData, wanted: &Wanted) -> Decoded<std::re
             hints.push(hint);
         }
     }
-    let root = SchemaDescriptor::new(Arc::new(Type::group_type_builder("chosen").with_fields(types).build()?));
-    let levels = parquet_to_arrow_field_levels(&root, ProjectionMask::all(), Some(&Columns::from(hints)))?;
+    let root = SchemaDescriptor::new(Arc::new(
+        Type::group_type_builder("chosen").with_fields(types).build()?,
+    ));
+    let levels =
+        parquet_to_arrow_field_levels(&root, ProjectionMask::all(), Some(&Columns::from(hints)))?;
     let columns = chosen.keys().map(|&leaf| (leaf, schema.column(leaf).max_def_level())).collect();
     let place = |leaf: usize| chosen.get(&leaf).map(|chosen| Place(chosen.place.clone()));
     let places = leaves.into_iter().map(|leaf| leaf.and_then(place)).collect();
@@ -111,15 +122,20 @@ pub fn selection(metadata: &ParquetMetaData, wanted: &Wanted) -> Decoded<std::re
 /// The paths of the columns that are not in lists.
 pub fn names(metadata: &ParquetMetaData) -> Vec<String> {
     let columns = metadata.file_metadata().schema_descr().columns().iter();
-    columns.filter(|column| column.max_rep_level() == 0).map(|column| column.path().string()).collect()
+    columns
+        .filter(|column| column.max_rep_level() == 0)
+        .map(|column| column.path().string())
+        .collect()
 }
 
 /// The column of this path, the one with the fewest levels. The error says why it cannot be read.
 fn leaf(schema: &SchemaDescriptor, path: &str) -> std::result::Result<Option<usize>, String> {
     let columns = || schema.columns().iter().enumerate();
     let levels = |leaf: usize| schema.column(leaf).path().parts().len();
-    let named: Vec<usize> =
-        columns().filter(|(_, column)| column.path().string() == path).map(|(leaf, _)| leaf).collect();
+    let named: Vec<usize> = columns()
+        .filter(|(_, column)| column.path().string() == path)
+        .map(|(leaf, _)| leaf)
+        .collect();
     let Some(&found) = named.iter().min_by_key(|leaf| levels(**leaf)) else {
         let is_above = |column: &ColumnDescPtr| {
             column.path().string().strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
@@ -150,7 +166,9 @@ fn type_of(metadata: &ParquetMetaData, leaf: usize) -> Decoded<DataType> {
         .or_else(|_| parquet_to_arrow_schema_by_columns(schema, mask(), None))?;
     let mut fields = arrow.fields();
     loop {
-        let [field] = &fields[..] else { return Err(ParquetError::General("its schema is in disorder".into())) };
+        let [field] = &fields[..] else {
+            return Err(ParquetError::General("its schema is in disorder".into()));
+        };
         match field.data_type() {
             DataType::Struct(below) => fields = below,
             found => return Ok(found.clone()),
@@ -171,7 +189,9 @@ fn pruned(
     if node.is_group() {
         let (mut types, mut hints) = (Vec::new(), Vec::new());
         for below in node.get_fields() {
-            if let Some((kind, hint)) = pruned(below, next, chosen, &[place, &[types.len()]].concat())? {
+            if let Some((kind, hint)) =
+                pruned(below, next, chosen, &[place, &[types.len()]].concat())?
+            {
                 types.push(kind);
                 hints.push(hint);
             }
@@ -179,8 +199,14 @@ fn pruned(
         if types.is_empty() {
             return Ok(None);
         }
-        let group = Type::group_type_builder(name).with_repetition(repetition).with_fields(types).build()?;
-        return Ok(Some((group.into(), Field::new(name, DataType::Struct(hints.into()), optional))));
+        let group = Type::group_type_builder(name)
+            .with_repetition(repetition)
+            .with_fields(types)
+            .build()?;
+        return Ok(Some((
+            group.into(),
+            Field::new(name, DataType::Struct(hints.into()), optional),
+        )));
     }
     let leaf = *next;
     *next += 1;
@@ -189,9 +215,10 @@ fn pruned(
     // Without its logical type the decoder reads a text as bytes, so UTF-8 can be checked for each
     // value.
     let kind = match column.hint {
-        DataType::BinaryView => {
-            Type::primitive_type_builder(name, Physical::BYTE_ARRAY).with_repetition(repetition).build()?.into()
-        }
+        DataType::BinaryView => Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+            .with_repetition(repetition)
+            .build()?
+            .into(),
         _ => node.clone(),
     };
     Ok(Some((kind, Field::new(name, column.hint.clone(), optional))))
@@ -209,8 +236,12 @@ fn check_found(
         let more = if roots.len() > LISTED_MAX { ", ..." } else { "" };
         format!("; its columns are {}{more}", names.join(", "))
     };
-    let has = |is_for: Use| wanted.names.iter().zip(leaves).any(|(name, leaf)| name.is_for == is_for && leaf.is_some());
-    let own = |is_for: Use| wanted.names.iter().find(|name| name.is_for == is_for).map_or("", |name| &name.path);
+    let has = |is_for: Use| {
+        wanted.names.iter().zip(leaves).any(|(name, leaf)| name.is_for == is_for && leaf.is_some())
+    };
+    let own = |is_for: Use| {
+        wanted.names.iter().find(|name| name.is_for == is_for).map_or("", |name| &name.path)
+    };
     if let Some(part) = (0..wanted.parts()).map(Use::Key).find(|part| !has(*part)) {
         let named = own(part);
         return Err(match wanted.key {
@@ -223,7 +254,8 @@ fn check_found(
     }
     if ![Use::Text, Use::Html, Use::Deleted, Use::Op].into_iter().any(has) {
         let (text, html) = (own(Use::Text), own(Use::Html));
-        let wanted = format!("neither `{text}` nor `{html}`, which [read.fields] text and html name");
+        let wanted =
+            format!("neither `{text}` nor `{html}`, which [read.fields] text and html name");
         return Err(format!("no column {wanted}{}", listed()));
     }
     Ok(())
@@ -238,7 +270,9 @@ fn read_as(found: &DataType, physical: Physical) -> Option<DataType> {
             (physical == Physical::BYTE_ARRAY).then_some(BinaryView)
         }
         // Nanoseconds since 1970 end in 2262, INT96 does not.
-        Timestamp(TimeUnit::Nanosecond, None) if physical == Physical::INT96 => Some(Timestamp(TimeUnit::Second, None)),
+        Timestamp(TimeUnit::Nanosecond, None) if physical == Physical::INT96 => {
+            Some(Timestamp(TimeUnit::Second, None))
+        }
         Null | Boolean | Float32 | Float64 | Date32 | Date64 | Timestamp(..) => Some(found.clone()),
         found if found.is_integer() => Some(found.clone()),
         _ => None,
@@ -260,7 +294,9 @@ fn fits(is_for: Use, found: &DataType) -> bool {
 }
 
 fn unfit(name: &str, found: &DataType) -> String {
-    format!("the column `{name}`, which [read.fields] names, is of type {found}, which does not fit")
+    format!(
+        "the column `{name}`, which [read.fields] names, is of type {found}, which does not fit"
+    )
 }
 
 /// The value in row `at`. Dates become seconds since 1970; those without a time zone count as UTC.
@@ -283,15 +319,20 @@ fn value(column: &dyn Array, at: usize) -> Value<'_> {
         UInt8 => Value::Integer(column.as_primitive::<UInt8Type>().value(at).into()),
         UInt16 => Value::Integer(column.as_primitive::<UInt16Type>().value(at).into()),
         UInt32 => Value::Integer(column.as_primitive::<UInt32Type>().value(at).into()),
-        UInt64 => i64::try_from(column.as_primitive::<UInt64Type>().value(at)).map_or(Value::Other, Value::Integer),
+        UInt64 => i64::try_from(column.as_primitive::<UInt64Type>().value(at))
+            .map_or(Value::Other, Value::Integer),
         Float32 => Value::Float(column.as_primitive::<Float32Type>().value(at).into()),
         Float64 => Value::Float(column.as_primitive::<Float64Type>().value(at)),
         Date32 => Value::Seconds(i64::from(column.as_primitive::<Date32Type>().value(at)) * 86_400),
         Date64 => Value::Seconds(column.as_primitive::<Date64Type>().value(at).div_euclid(1000)),
         Timestamp(unit, _) => Value::Seconds(match unit {
             TimeUnit::Second => column.as_primitive::<TimestampSecondType>().value(at),
-            TimeUnit::Millisecond => column.as_primitive::<TimestampMillisecondType>().value(at).div_euclid(1000),
-            TimeUnit::Microsecond => column.as_primitive::<TimestampMicrosecondType>().value(at).div_euclid(1_000_000),
+            TimeUnit::Millisecond => {
+                column.as_primitive::<TimestampMillisecondType>().value(at).div_euclid(1000)
+            }
+            TimeUnit::Microsecond => {
+                column.as_primitive::<TimestampMicrosecondType>().value(at).div_euclid(1_000_000)
+            }
             TimeUnit::Nanosecond => {
                 column.as_primitive::<TimestampNanosecondType>().value(at).div_euclid(1_000_000_000)
             }

@@ -103,15 +103,23 @@ impl Parquet {
     pub fn open(split: &Split, options: &Options) -> Result<Parquet> {
         let file = Arc::new(PagedFile::open(&split.path, split.end)?);
         let spoiled = |why: &dyn std::fmt::Display| {
-            Error::new(Kind::Data, format!("{}: no Parquet file, or a damaged one: {why}", split.path.display()))
+            Error::new(
+                Kind::Data,
+                format!("{}: no Parquet file, or a damaged one: {why}", split.path.display()),
+            )
         };
         let metadata = decoded_footer(&file)?.map_err(|why| spoiled(&why))?;
         let wanted = options.wanted();
         let selection = guarded(|| selection(&metadata, &wanted)).map_err(|why| spoiled(&why))?;
-        let selection = selection.map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
-        let groups = row_groups(&metadata, &selection, file.size(), &options.limits).map_err(|why| spoiled(&why))?;
-        let groups: VecDeque<RowGroup> =
-            groups.into_iter().filter(|(place, _)| (split.start..split.end).contains(place)).map(|(_, s)| s).collect();
+        let selection = selection
+            .map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
+        let groups = row_groups(&metadata, &selection, file.size(), &options.limits)
+            .map_err(|why| spoiled(&why))?;
+        let groups: VecDeque<RowGroup> = groups
+            .into_iter()
+            .filter(|(place, _)| (split.start..split.end).contains(place))
+            .map(|(_, s)| s)
+            .collect();
         Ok(Parquet {
             file,
             metadata,
@@ -166,7 +174,9 @@ impl Parquet {
                 return Ok(None);
             }
             Ok((_, None)) => "its columns end early".into(),
-            Ok((_, Some(batch))) if batch.num_rows() as u64 > left => "its columns do not end in time".into(),
+            Ok((_, Some(batch))) if batch.num_rows() as u64 > left => {
+                "its columns do not end in time".into()
+            }
             Ok((decoder, Some(batch))) => {
                 let rows = batch.num_rows() as u64;
                 self.batch = Some((batch, 0, group.first_row + decoded));
@@ -175,20 +185,26 @@ impl Parquet {
             }
         };
         self.done_bytes += group.bytes;
-        let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
-        Ok(Some(Entry::at(group.first_row + decoded, Item::reject("bad_row_group", detail).of_records(left))))
+        let detail =
+            format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
+        Ok(Some(Entry::at(
+            group.first_row + decoded,
+            Item::reject("bad_row_group", detail).of_records(left),
+        )))
     }
 
     /// Adds the texts of row `at`. If those of the row group are too many now, the rows from this
     /// one on are lost: one entry says so.
     fn bomb(&mut self, batch: &RecordBatch, at: usize, row: u64) -> Option<Entry> {
         self.text_bytes += self.selection.text_bytes(batch, at);
-        let OpenGroup { group, .. } = self.open.take_if(|open| self.text_bytes > open.group.text_bytes_max)?;
+        let OpenGroup { group, .. } =
+            self.open.take_if(|open| self.text_bytes > open.group.text_bytes_max)?;
         self.done_bytes += group.bytes;
         let left = group.first_row + group.rows - row;
         let (grown, bytes) = (self.text_bytes, group.bytes);
         let why = format!("{bytes} bytes grew to {grown} of texts");
-        let detail = format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
+        let detail =
+            format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
         Some(Entry::at(row, Item::reject("bomb", detail).of_records(left)))
     }
 
@@ -212,9 +228,10 @@ impl Parquet {
         let item = Row::new(values, &self.wanted).item(row, |word| self.notes.add(word));
         match (too_long, item) {
             (None, item) => item,
-            (Some(too_long), Item::Record(Record { url, .. }) | Item::Reject { url: Some(url), .. }) => {
-                too_long.about(&url)
-            }
+            (
+                Some(too_long),
+                Item::Record(Record { url, .. }) | Item::Reject { url: Some(url), .. },
+            ) => too_long.about(&url),
             (Some(too_long), _) => too_long,
         }
     }
@@ -246,7 +263,10 @@ impl Reader for Parquet {
         if self.open.is_none() && self.groups.is_empty() {
             return self.split_bytes;
         }
-        let open = self.open.as_ref().map_or(0, |open| part(open.group.bytes, open.decoded, open.group.rows));
+        let open = self
+            .open
+            .as_ref()
+            .map_or(0, |open| part(open.group.bytes, open.decoded, open.group.rows));
         part(self.split_bytes, self.done_bytes + open, self.total_bytes)
     }
 
@@ -287,16 +307,23 @@ fn part(whole: u64, part: u64, of: u64) -> u64 {
 fn footer(file: &PagedFile) -> Result<std::result::Result<bytes::Bytes, String>> {
     let failed = |e| Error::io("read", file.path(), e);
     let Some(at) = file.size().checked_sub(8) else { return Ok(Err("it is too short".into())) };
-    let Some(tail) = file.bytes(at, 8).map_err(failed)? else { return Ok(Err("it has no end".into())) };
+    let Some(tail) = file.bytes(at, 8).map_err(failed)? else {
+        return Ok(Err("it has no end".into()));
+    };
     if !tail.ends_with(MAGIC) {
         let encrypted = tail.ends_with(MAGIC_ENCRYPTED);
-        return Ok(Err(if encrypted { "it is encrypted" } else { "it does not end with `PAR1`" }.into()));
+        return Ok(Err(
+            if encrypted { "it is encrypted" } else { "it does not end with `PAR1`" }.into()
+        ));
     }
     let length = tail.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize;
     if length > FOOTER_BYTES_MAX || length as u64 > at {
         return Ok(Err(format!("its footer says to have {length} bytes")));
     }
-    Ok(file.bytes(at - length as u64, length).map_err(failed)?.ok_or_else(|| "it has no footer".into()))
+    Ok(file
+        .bytes(at - length as u64, length)
+        .map_err(failed)?
+        .ok_or_else(|| "it has no footer".into()))
 }
 
 /// The row groups of the file in order, each with its place: the first byte of its first column, or
@@ -308,7 +335,8 @@ fn row_groups(
     limits: &Limits,
 ) -> std::result::Result<Vec<(u64, RowGroup)>, String> {
     let columns = metadata.file_metadata().schema_descr().num_columns();
-    let of_all = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
+    let of_all =
+        metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
     let all_rows = of_all.fold(0, u64::saturating_add);
     let mut first_row = 0u64;
     let mut groups = Vec::with_capacity(metadata.num_row_groups());
@@ -321,25 +349,36 @@ fn row_groups(
         let chunks = group.columns();
         let place = chunks.iter().map(|chunk| chunk.data_page_offset()).min().unwrap_or(0);
         let place = u64::try_from(place).unwrap_or(0).min(size.saturating_sub(1));
-        let compressed = |chunk: &ColumnChunkMetaData| u64::try_from(chunk.compressed_size()).unwrap_or(0).min(size);
+        let compressed = |chunk: &ColumnChunkMetaData| {
+            u64::try_from(chunk.compressed_size()).unwrap_or(0).min(size)
+        };
         let bytes: u64 = chunks.iter().map(compressed).sum();
         let mut decoded = 0u64;
         for &(column, _) in &selection.columns {
-            let bytes = u64::try_from(chunks[column].uncompressed_size()).map_err(|_| absurd("less than no bytes"))?;
+            let bytes = u64::try_from(chunks[column].uncompressed_size())
+                .map_err(|_| absurd("less than no bytes"))?;
             decoded = decoded.saturating_add(bytes);
         }
-        let needed: u64 = selection.columns.iter().map(|&(column, _)| compressed(&chunks[column])).sum();
+        let needed: u64 =
+            selection.columns.iter().map(|&(column, _)| compressed(&chunks[column])).sum();
         if rows > ROWS_FREE + needed.saturating_mul(ROWS_PER_BYTE_MAX) {
             return Err(absurd(&format!("{rows} rows in {needed} bytes of the columns needed")));
         }
         if decoded > GROUP_BYTES_MAX {
-            return Err(absurd(&format!("{decoded} bytes in the columns needed, more than {GROUP_BYTES_MAX}")));
+            return Err(absurd(&format!(
+                "{decoded} bytes in the columns needed, more than {GROUP_BYTES_MAX}"
+            )));
         }
-        let batch_rows = (BATCH_BYTES / (decoded / rows.max(1)).max(1)).clamp(1, BATCH_ROWS_MAX) as usize;
+        let batch_rows =
+            (BATCH_BYTES / (decoded / rows.max(1)).max(1)).clamp(1, BATCH_ROWS_MAX) as usize;
         // What a file may grow by without regard to its size is shared by its row groups.
-        let text_bytes_max =
-            needed.saturating_mul(limits.ratio_max).saturating_add(part(limits.ratio_bytes_min, rows, all_rows));
-        groups.push((place, RowGroup { index, first_row, rows, bytes, batch_rows, text_bytes_max }));
+        let text_bytes_max = needed.saturating_mul(limits.ratio_max).saturating_add(part(
+            limits.ratio_bytes_min,
+            rows,
+            all_rows,
+        ));
+        groups
+            .push((place, RowGroup { index, first_row, rows, bytes, batch_rows, text_bytes_max }));
         first_row = first_row.checked_add(rows).ok_or_else(|| absurd("too many rows"))?;
     }
     Ok(groups)

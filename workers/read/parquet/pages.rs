@@ -35,7 +35,12 @@ impl PagedFile {
     /// Opens `path`. Fails like [`input::open_file`].
     pub fn open(path: &Path, end: u64) -> Result<PagedFile> {
         let (file, size) = input::open_file(path, end)?;
-        Ok(PagedFile { path: path.to_owned(), file: Arc::new(file), size, failed: Mutex::new(None) })
+        Ok(PagedFile {
+            path: path.to_owned(),
+            file: Arc::new(file),
+            size,
+            failed: Mutex::new(None),
+        })
     }
 
     /// The file's path.
@@ -85,7 +90,8 @@ impl ChunkReader for PagedFile {
 
     /// The decoder calls this at the start of each page, and for nothing else.
     fn get_read(&self, start: u64) -> Decoded<Self::T> {
-        let mut reader = BufReader::with_capacity(HEADER_BYTES, Rest { file: self.file.clone(), at: start });
+        let mut reader =
+            BufReader::with_capacity(HEADER_BYTES, Rest { file: self.file.clone(), at: start });
         let head = reader.fill_buf().map_err(|error| self.fail(error))?;
         if !page_header_is_sound(head) {
             return Err(ParquetError::General(format!("a page of absurd size at byte {start}")));

@@ -18,8 +18,10 @@ type Column = (&'static str, ArrayRef);
 
 /// A file of these columns in row groups of `rows`.
 fn file(columns: Vec<Column>, rows: usize, properties: WriterProperties) -> Vec<u8> {
-    let nullable = |column: &ArrayRef| column.null_count() > 0 || *column.data_type() == DataType::Null;
-    let columns = columns.into_iter().map(|(name, column)| (name, column.clone(), nullable(&column)));
+    let nullable =
+        |column: &ArrayRef| column.null_count() > 0 || *column.data_type() == DataType::Null;
+    let columns =
+        columns.into_iter().map(|(name, column)| (name, column.clone(), nullable(&column)));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
     for from in (0..batch.num_rows()).step_by(rows) {
@@ -73,7 +75,10 @@ fn pages(n: usize) -> Vec<Column> {
         ("url", texts((0..n).map(|n| format!("http://a.example/{n}")))),
         ("id", Arc::new(Int32Array::from_iter_values(0..n as i32)) as ArrayRef),
         ("text", texts((0..n).map(|_| text()))),
-        ("date", Arc::new(TimestampMillisecondArray::from_iter_values((0..n as i64).map(|n| n * 1000)))),
+        (
+            "date",
+            Arc::new(TimestampMillisecondArray::from_iter_values((0..n as i64).map(|n| n * 1000))),
+        ),
     ]
 }
 
@@ -98,7 +103,8 @@ fn types_of_texts() {
         Arc::new(binary),
         Arc::new(dictionary.finish()),
     ];
-    let list = ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)]), None]);
+    let list =
+        ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)]), None]);
     for column in columns {
         let kind = column.data_type().clone();
         let other: ArrayRef = Arc::new(list.clone());
@@ -106,7 +112,10 @@ fn types_of_texts() {
         assert_eq!(outcomes(&bytes), ["http://a/ text 9", "http://b/é text 11"], "{kind}");
     }
     let numbers: ArrayRef = Arc::new(UInt64Array::from(vec![7, u64::MAX]));
-    assert_eq!(outcomes(&plain(vec![("url", numbers), ("html", texts(both))])), ["7 html 9", "!bad_field"]);
+    assert_eq!(
+        outcomes(&plain(vec![("url", numbers), ("html", texts(both))])),
+        ["7 html 9", "!bad_field"]
+    );
 }
 
 /// A moment is the same second in every type that can hold it. Outside the years 1 to 9999 there is
@@ -117,7 +126,9 @@ fn types_of_dates() {
     let columns: Vec<ArrayRef> = vec![
         Arc::new(TimestampSecondArray::from(vec![at])),
         Arc::new(TimestampMillisecondArray::from(vec![at * 1000 + 999])),
-        Arc::new(TimestampMicrosecondArray::from(vec![at * 1_000_000 + 999_999]).with_timezone("+02:00")),
+        Arc::new(
+            TimestampMicrosecondArray::from(vec![at * 1_000_000 + 999_999]).with_timezone("+02:00"),
+        ),
         Arc::new(TimestampNanosecondArray::from(vec![at * 1_000_000_000 + 1])),
         Arc::new(Int64Array::from(vec![at])),
         Arc::new(Int64Array::from(vec![at * 1000 + 999])),
@@ -132,8 +143,14 @@ fn types_of_dates() {
         let kind = column.data_type().clone();
         assert_eq!(dates(column), [Some(at)], "{kind}");
     }
-    assert_eq!(dates(Arc::new(Date32Array::from(vec![14_000, -1]))), [Some(14_000 * 86_400), Some(-86_400)]);
-    assert_eq!(dates(Arc::new(Date64Array::from(vec![at / 86_400 * 86_400_000]))), [Some(at / 86_400 * 86_400)]);
+    assert_eq!(
+        dates(Arc::new(Date32Array::from(vec![14_000, -1]))),
+        [Some(14_000 * 86_400), Some(-86_400)]
+    );
+    assert_eq!(
+        dates(Arc::new(Date64Array::from(vec![at / 86_400 * 86_400_000]))),
+        [Some(at / 86_400 * 86_400)]
+    );
     assert_eq!(dates(Arc::new(TimestampMillisecondArray::from(vec![-1]))), [Some(-1)]);
     assert_eq!(dates(Arc::new(Int16Array::from(vec![7]))), [Some(7)]);
     assert_eq!(dates(Arc::new(Int64Array::from(vec![Some(at), None]))), [Some(at), None]);
@@ -146,13 +163,17 @@ fn types_of_dates() {
 /// The 96-bit dates of older writers are read, also beyond the year 2262.
 #[test]
 fn dates_of_96_bits() {
-    let schema = "message m { required binary url (UTF8); required binary text; optional int96 date; }";
+    let schema =
+        "message m { required binary url (UTF8); required binary text; optional int96 date; }";
     let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
     for _ in 0..2 {
         let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("a"), ByteArray::from("b")], None, None).unwrap();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&[ByteArray::from("a"), ByteArray::from("b")], None, None)
+            .unwrap();
         column.close().unwrap();
     }
     let mut column = group.next_column().unwrap().unwrap();
@@ -170,7 +191,8 @@ fn dates_of_96_bits() {
 
 /// The nanoseconds of the day and the Julian day.
 fn int96(seconds: i64) -> Int96 {
-    let (day, nanos) = (seconds.div_euclid(86_400) + 2_440_588, seconds.rem_euclid(86_400) as u64 * 1_000_000_000);
+    let (day, nanos) =
+        (seconds.div_euclid(86_400) + 2_440_588, seconds.rem_euclid(86_400) as u64 * 1_000_000_000);
     let mut date = Int96::new();
     date.set_data(nanos as u32, (nanos >> 32) as u32, day as u32);
     date
@@ -182,8 +204,12 @@ fn nulls() {
     let url = StringArray::from(vec![Some("a"), None, Some(" "), Some("d"), Some("e")]);
     let text = StringArray::from(vec![Some("1"), Some("2"), Some("3"), None, None]);
     let html = StringArray::from(vec![None, None, None, None, Some("<p>")]);
-    let columns: Vec<Column> = vec![("url", Arc::new(url)), ("text", Arc::new(text)), ("html", Arc::new(html))];
-    assert_eq!(outcomes(&plain(columns)), ["a text 1", "!no_url", "!no_url", "!no_text", "e html 3"]);
+    let columns: Vec<Column> =
+        vec![("url", Arc::new(url)), ("text", Arc::new(text)), ("html", Arc::new(html))];
+    assert_eq!(
+        outcomes(&plain(columns)),
+        ["a text 1", "!no_url", "!no_url", "!no_text", "e html 3"]
+    );
 }
 
 /// Rows may remove pages, and a file of removals needs neither text nor HTML.
@@ -192,9 +218,18 @@ fn removals() {
     let deleted: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), Some(false), None]));
     let numbers: ArrayRef = Arc::new(Int8Array::from(vec![1, 0, 2]));
     let url = || texts(["a", "b", "c"]);
-    assert_eq!(outcomes(&plain(vec![("url", url()), ("deleted", deleted)])), ["a removed", "!no_text", "!no_text"]);
-    assert_eq!(outcomes(&plain(vec![("url", url()), ("deleted", numbers)])), ["a removed", "!no_text", "!bad_field"]);
-    assert_eq!(outcomes(&plain(vec![("url", url()), ("op", texts(["remove", "", "x"]))]))[0], "a removed");
+    assert_eq!(
+        outcomes(&plain(vec![("url", url()), ("deleted", deleted)])),
+        ["a removed", "!no_text", "!no_text"]
+    );
+    assert_eq!(
+        outcomes(&plain(vec![("url", url()), ("deleted", numbers)])),
+        ["a removed", "!no_text", "!bad_field"]
+    );
+    assert_eq!(
+        outcomes(&plain(vec![("url", url()), ("op", texts(["remove", "", "x"]))]))[0],
+        "a removed"
+    );
 }
 
 /// A column that is missing, nested, present twice or of the wrong type is an error that names the
@@ -203,12 +238,20 @@ fn removals() {
 fn unfit_columns() {
     let one = || texts(["a"]);
     let why = fails(&plain(vec![("uri", one()), ("text", one())]));
-    assert!(why.contains("`url`") && why.contains("[read.fields] url") && why.contains("uri, text"), "{why}");
+    assert!(
+        why.contains("`url`") && why.contains("[read.fields] url") && why.contains("uri, text"),
+        "{why}"
+    );
     let why = fails(&plain(vec![("url", one()), ("body", one())]));
-    assert!(why.contains("`text`") && why.contains("`html`") && why.contains("[read.fields] text"), "{why}");
+    assert!(
+        why.contains("`text`") && why.contains("`html`") && why.contains("[read.fields] text"),
+        "{why}"
+    );
     let number = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
-    let list: ArrayRef = Arc::new(ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)])]));
-    let fixed: ArrayRef = Arc::new(FixedSizeBinaryArray::try_from_iter([[0u8; 4]].into_iter()).unwrap());
+    let list: ArrayRef =
+        Arc::new(ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)])]));
+    let fixed: ArrayRef =
+        Arc::new(FixedSizeBinaryArray::try_from_iter([[0u8; 4]].into_iter()).unwrap());
     for (name, column, kind) in [
         ("text", number(), "Int64"),
         ("html", fixed, "FixedSizeBinary(4)"),
@@ -232,8 +275,10 @@ fn unfit_columns() {
 fn group(columns: Vec<Column>, nulls: &[usize]) -> ArrayRef {
     let rows = columns[0].1.len();
     let valid: Vec<bool> = (0..rows).map(|row| !nulls.contains(&row)).collect();
-    let fields: Vec<Field> =
-        columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))
+        .collect();
     let columns = columns.into_iter().map(|(_, column)| column).collect();
     Arc::new(StructArray::new(fields.into(), columns, Some(valid.into())))
 }
@@ -243,17 +288,27 @@ fn group(columns: Vec<Column>, nulls: &[usize]) -> ArrayRef {
 /// needs no field named. What is a list stays nested.
 #[test]
 fn columns_of_structs() {
-    let urls: ArrayRef =
-        Arc::new(StringArray::from(vec![Some("http://a/"), None, Some("http://c/"), Some("http://d/")]));
+    let urls: ArrayRef = Arc::new(StringArray::from(vec![
+        Some("http://a/"),
+        None,
+        Some("http://c/"),
+        Some("http://d/"),
+    ]));
     let dates = texts(["2020-01-01", "2020-01-02", "2020-01-03", "no date"]);
-    let list = ListArray::from_iter_primitive::<types::Int32Type, _, _>((0..4).map(|n| Some(vec![Some(n)])));
+    let list = ListArray::from_iter_primitive::<types::Int32Type, _, _>(
+        (0..4).map(|n| Some(vec![Some(n)])),
+    );
     let metadata = |nulls: &[usize]| {
         let other: ArrayRef = Arc::new(list.clone());
         group(vec![("tags", other), ("date", dates.clone()), ("url", urls.clone())], nulls)
     };
     let text = || texts(["a", "bb", "ccc", "dddd"]);
     for rows in [1, 3, 4] {
-        let bytes = file(vec![("text", text()), ("id", text()), ("metadata", metadata(&[2]))], rows, uncompressed());
+        let bytes = file(
+            vec![("text", text()), ("id", text()), ("metadata", metadata(&[2]))],
+            rows,
+            uncompressed(),
+        );
         let (entries, notes) = read_all("x.parquet", &bytes, &Options::default());
         assert_eq!(words(&entries), ["http://a/ text 1", "!no_url", "!no_url", "http://d/ text 4"]);
         let dates = entries.iter().filter_map(|entry| match &entry.item {
@@ -261,11 +316,18 @@ fn columns_of_structs() {
             _ => None,
         });
         assert_eq!(dates.collect::<Vec<_>>(), [(Some(1_577_836_800), false), (None, true)]);
-        assert_eq!(notes.iter().collect::<Vec<_>>(), [("date_in_metadata.date", 4), ("url_in_metadata.url", 4)]);
+        assert_eq!(
+            notes.iter().collect::<Vec<_>>(),
+            [("date_in_metadata.date", 4), ("url_in_metadata.url", 4)]
+        );
         // Two levels, a number for a key, and a column whose own name has the dot.
-        let deep = group(vec![("meta", metadata(&[])), ("n", Arc::new(Int32Array::from_iter_values(0..4)))], &[1]);
+        let deep = group(
+            vec![("meta", metadata(&[])), ("n", Arc::new(Int32Array::from_iter_values(0..4)))],
+            &[1],
+        );
         let flat = texts(["w", "x", "y", "z"]);
-        let bytes = file(vec![("x", deep), ("body", text()), ("x.meta.date", flat)], rows, uncompressed());
+        let bytes =
+            file(vec![("x", deep), ("body", text()), ("x.meta.date", flat)], rows, uncompressed());
         let fields = Fields {
             url: vec!["x.meta.url".into(), "x.n".into()],
             text: "x.meta.date".into(),
@@ -274,10 +336,15 @@ fn columns_of_structs() {
         };
         let mut options = Options { fields, ..Options::default() };
         let outcomes = words(&read_all("x.parquet", &bytes, &options).0);
-        assert_eq!(outcomes, ["http://a//0 text 1", "!no_url", "http://c//2 text 1", "http://d//3 text 1"]);
+        assert_eq!(
+            outcomes,
+            ["http://a//0 text 1", "!no_url", "http://c//2 text 1", "http://d//3 text 1"]
+        );
         options.fields.text = "x.meta.tags".into();
         let file = Temporary::new("x.parquet", &bytes);
-        assert!(open(&file.split(), &options).err().expect("refused").to_string().contains("nested"));
+        assert!(
+            open(&file.split(), &options).err().expect("refused").to_string().contains("nested")
+        );
     }
     // FineWeb's columns.
     let bytes = plain(vec![
@@ -296,19 +363,24 @@ fn structs_equal_json_lines() {
     for seed in 0..40 {
         let mut random = Random(seed);
         let rows = 1 + random.below(30);
-        let mut value = |some: usize| (random.below(3) < some).then(|| format!("v{}", random.below(5)));
+        let mut value =
+            |some: usize| (random.below(3) < some).then(|| format!("v{}", random.below(5)));
         let (url, text, id): (Vec<_>, Vec<_>, Vec<_>) = (
             (0..rows).map(|_| value(2)).collect(),
             (0..rows).map(|_| value(2)).collect(),
             (0..rows).map(|_| value(2)).collect(),
         );
         let nulls: Vec<usize> = (0..rows).filter(|_| value(1).is_some()).collect();
-        let strings = |values: &Vec<Option<String>>| Arc::new(StringArray::from(values.clone())) as ArrayRef;
-        let columns =
-            vec![("m", group(vec![("url", strings(&url)), ("id", strings(&id))], &nulls)), ("text", strings(&text))];
+        let strings =
+            |values: &Vec<Option<String>>| Arc::new(StringArray::from(values.clone())) as ArrayRef;
+        let columns = vec![
+            ("m", group(vec![("url", strings(&url)), ("id", strings(&id))], &nulls)),
+            ("text", strings(&text)),
+        ];
         let lines: String = (0..rows)
             .map(|n| {
-                let m = (!nulls.contains(&n)).then(|| serde_json::json!({ "url": url[n], "id": id[n] }));
+                let m = (!nulls.contains(&n))
+                    .then(|| serde_json::json!({ "url": url[n], "id": id[n] }));
                 format!("{}\n", serde_json::json!({ "m": m, "text": text[n] }))
             })
             .collect();
@@ -317,7 +389,11 @@ fn structs_equal_json_lines() {
             let options = Options { fields, key, ..Options::default() };
             let read = |name: &str, bytes: &[u8]| words(&read_all(name, bytes, &options).0);
             let parquet = file(columns.clone(), 1 + random.below(9), WriterProperties::default());
-            assert_eq!(read("x.parquet", &parquet), read("x.jsonl", lines.as_bytes()), "seed {seed}: {lines}");
+            assert_eq!(
+                read("x.parquet", &parquet),
+                read("x.jsonl", lines.as_bytes()),
+                "seed {seed}: {lines}"
+            );
         }
     }
 }
@@ -378,7 +454,9 @@ fn codecs_and_encodings() {
     for columns in [|| pages(700), holes] {
         let want = entries(&file(columns(), 300, uncompressed()));
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-            for encoding in [Encoding::PLAIN, Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
+            for encoding in
+                [Encoding::PLAIN, Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY]
+            {
                 let properties = WriterProperties::builder()
                     .set_writer_version(version)
                     .set_dictionary_enabled(false)
@@ -387,7 +465,11 @@ fn codecs_and_encodings() {
                     .set_write_batch_size(50)
                     .set_data_page_row_count_limit(150)
                     .build();
-                assert_eq!(entries(&file(columns(), 300, properties)), want, "{version:?} {encoding}");
+                assert_eq!(
+                    entries(&file(columns(), 300, properties)),
+                    want,
+                    "{version:?} {encoding}"
+                );
             }
         }
     }
@@ -400,7 +482,8 @@ fn repeated_values() {
     let mut texts_column = StringDictionaryBuilder::<types::Int32Type>::new();
     (0..300).for_each(|_| texts_column.append_value(&text));
     let properties = WriterProperties::builder().set_dictionary_page_size_limit(16 << 20).build();
-    let columns = vec![("url", texts(vec!["a"; 300])), ("text", Arc::new(texts_column.finish()) as ArrayRef)];
+    let columns =
+        vec![("url", texts(vec!["a"; 300])), ("text", Arc::new(texts_column.finish()) as ArrayRef)];
     let bytes = file(columns, 300, properties);
     let file = Temporary::new("x.parquet", &bytes);
     let mut reader = Parquet::open(&file.split(), &Options::default()).unwrap();
@@ -421,7 +504,11 @@ fn cuts() {
     let size = bytes.len() as u64;
     for split_bytes in [1, 97, 1000, 4096, size / 2, size - 1, size, size + 1] {
         let mut found = Vec::new();
-        for split in splits(&file.0, size, split_bytes).unwrap().into_iter().filter(|split| split.end > split.start) {
+        for split in splits(&file.0, size, split_bytes)
+            .unwrap()
+            .into_iter()
+            .filter(|split| split.end > split.start)
+        {
             let mut reader = open(&split, &Options::default()).unwrap();
             let mut consumed = 0;
             while let Some(entry) = reader.next().unwrap() {
@@ -458,12 +545,19 @@ fn absurd_groups() {
     let file = Temporary::new("x.parquet", &bytes);
     let reader = Parquet::open(&file.split(), &Options::default()).unwrap();
     let group = reader.metadata.row_group(0).clone();
-    let column = group.column(2).clone().into_builder().set_total_uncompressed_size(5 << 30).build().unwrap();
+    let column = group
+        .column(2)
+        .clone()
+        .into_builder()
+        .set_total_uncompressed_size(5 << 30)
+        .build()
+        .unwrap();
     let mut columns = group.columns().to_vec();
     columns[2] = column;
     let group = group.into_builder().set_column_metadata(columns).build().unwrap();
     let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), vec![group]);
-    let why = row_groups(&metadata, &reader.selection, bytes.len() as u64, &Limits::default()).unwrap_err();
+    let why = row_groups(&metadata, &reader.selection, bytes.len() as u64, &Limits::default())
+        .unwrap_err();
     assert!(why.contains("row group 0") && why.contains("5368709"), "{why}");
 }
 
@@ -472,13 +566,18 @@ fn absurd_groups() {
 #[test]
 fn a_dictionary_is_no_bomb() {
     let repeated = "word ".repeat(20_000);
-    let text = |n: usize| if (300..600).contains(&n) { repeated.clone() } else { format!("text {n}") };
-    let columns = vec![("url", texts((0..900).map(|n| n.to_string()))), ("text", texts((0..900).map(text)))];
+    let text =
+        |n: usize| if (300..600).contains(&n) { repeated.clone() } else { format!("text {n}") };
+    let columns =
+        vec![("url", texts((0..900).map(|n| n.to_string()))), ("text", texts((0..900).map(text)))];
     let bytes = file(columns, 300, WriterProperties::default());
     let mut options = Options::default();
     (options.limits.ratio_max, options.limits.ratio_bytes_min) = (16, 3 << 20);
     let found = read_all("x.parquet", &bytes, &options).0;
-    let lost = found.iter().position(|entry| words(std::slice::from_ref(entry)) == ["!bomb"]).expect("a bomb");
+    let lost = found
+        .iter()
+        .position(|entry| words(std::slice::from_ref(entry)) == ["!bomb"])
+        .expect("a bomb");
     assert!(lost > 300 && found[lost].offset == lost as u64, "{lost}");
     let Item::Reject { detail, records, .. } = &found[lost].item else { panic!() };
     assert!(detail.starts_with(&format!("row group 1: {records} of 300 rows lost: ")), "{detail}");
@@ -497,7 +596,10 @@ fn damaged_group() {
     let first = bytes.windows(20).position(|window| window == b"http://a.example/150").unwrap();
     damaged[first - 4..first].copy_from_slice(&[0xff; 4]);
     let found = entries(&damaged);
-    let lost = found.iter().position(|entry| words(std::slice::from_ref(entry)) == ["!bad_row_group"]).unwrap();
+    let lost = found
+        .iter()
+        .position(|entry| words(std::slice::from_ref(entry)) == ["!bad_row_group"])
+        .unwrap();
     let Item::Reject { detail, records, .. } = &found[lost].item else { panic!() };
     assert!(detail.starts_with("row group 1: 100 of 100 rows lost: "), "{detail}");
     assert_eq!(*records, 100);

@@ -56,7 +56,8 @@ impl<R: Row> Batches<R> {
 /// The digests in `text`, and the first keys' at its end. None if it is damaged.
 pub(in crate::store) fn parse_digests(text: &str) -> Option<(Vec<u64>, u64)> {
     let (digits, []) = text.as_bytes().as_chunks::<16>() else { return None };
-    let number = |digits: &[u8; 16]| u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    let number =
+        |digits: &[u8; 16]| u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     let mut digests: Vec<u64> = digits.iter().map(number).collect::<Option<_>>()?;
     let firsts = digests.pop()?;
     Some((digests, firsts))

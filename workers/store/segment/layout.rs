@@ -21,7 +21,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The error for a file that is not as it was written.
 pub(in crate::store) fn damaged(path: &Path, why: &str) -> Error {
-    Error::new(Kind::Io, format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()))
+    Error::new(
+        Kind::Io,
+        format!("{}: damaged segment ({why}); run `pagefold verify`", path.display()),
+    )
 }
 
 /// Runs `read` on the file at `path`. arrow panics on some damaged metadata; such a panic becomes
@@ -73,7 +76,10 @@ impl Layout {
         let map = Map::open(&path, access)?;
         let whole = Buffer::from(map.bytes());
         if whole.len() as u64 != segment.bytes {
-            return Err(damaged(&path, &format!("{} bytes, the manifest says {}", whole.len(), segment.bytes)));
+            return Err(damaged(
+                &path,
+                &format!("{} bytes, the manifest says {}", whole.len(), segment.bytes),
+            ));
         }
         let (decoder, spans, firsts) = undamaged(&path, || read_footer(&whole, columns))?;
         let rows = usize::try_from(segment.rows).map_err(|_| damaged(&path, "too many rows"))?;
@@ -126,7 +132,8 @@ impl Layout {
             if !data.starts_with(&says) {
                 return Err("no block where the footer says".into());
             }
-            let batch = self.decoder.read_record_batch(&span.block, &data).map_err(|e| e.to_string())?;
+            let batch =
+                self.decoder.read_record_batch(&span.block, &data).map_err(|e| e.to_string())?;
             let batch = batch.ok_or("empty block")?;
             if batch.num_rows() != rows {
                 return Err("batches of another size".into());
@@ -146,7 +153,9 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
     let Some(trailer) = whole.len().checked_sub(10) else { return Err("too short".into()) };
     let trailer_bytes = whole[trailer..].try_into().map_err(|_| "no trailer")?;
     let footer_bytes = read_footer_length(trailer_bytes).map_err(text)?;
-    let Some(start) = trailer.checked_sub(footer_bytes) else { return Err("footer out of bounds".into()) };
+    let Some(start) = trailer.checked_sub(footer_bytes) else {
+        return Err("footer out of bounds".into());
+    };
     let footer = arrow_ipc::root_as_footer(&whole[start..trailer]).map_err(|e| e.to_string())?;
     let schema = try_fb_to_schema(footer.schema().ok_or("no schema")?).map_err(text)?;
     if schema != *columns {
@@ -156,7 +165,8 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
         let mut entries = footer.custom_metadata().into_iter().flatten();
         entries.find(|entry| entry.key() == Some(name)).and_then(|entry| entry.value())
     };
-    let (digests, firsts) = entry(BATCH_DIGESTS).and_then(footer::parse_digests).ok_or("no digests of its batches")?;
+    let (digests, firsts) =
+        entry(BATCH_DIGESTS).and_then(footer::parse_digests).ok_or("no digests of its batches")?;
     let blocks = footer.recordBatches().ok_or("no batches")?;
     if digests.len() != blocks.len() {
         return Err("batches and digests of another number".into());
@@ -170,7 +180,8 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
         ) else {
             return Err("block out of bounds".into());
         };
-        let end = at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
+        let end =
+            at.checked_add(meta).and_then(|n| n.checked_add(body)).filter(|&end| end <= start);
         let Some(end) = end else { return Err("block out of bounds".into()) };
         if spans.last().is_some_and(|last| at != last.end) {
             return Err("blocks that do not follow one another".into());
@@ -186,7 +197,11 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
 ///
 /// arrow silently copies compressed or misaligned columns to the heap, so they are refused. So is
 /// damaged metadata that points elsewhere.
-fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result::Result<(), String> {
+fn check_mapped(
+    batch: &RecordBatch,
+    block: &Buffer,
+    meta: usize,
+) -> std::result::Result<(), String> {
     let mut at = block.as_ptr().wrapping_add(meta);
     for column in batch.columns() {
         if column.nulls().is_some() {
@@ -199,5 +214,9 @@ fn check_mapped(batch: &RecordBatch, block: &Buffer, meta: usize) -> std::result
             at = at.wrapping_add(buffer.len().next_multiple_of(ALIGNMENT));
         }
     }
-    if at != block.as_ptr_range().end { Err("a block is longer than its columns".into()) } else { Ok(()) }
+    if at != block.as_ptr_range().end {
+        Err("a block is longer than its columns".into())
+    } else {
+        Ok(())
+    }
 }

@@ -88,7 +88,8 @@ impl<R: Row> Segment<R> {
     pub fn open_for(folder: &Path, segment: &SegmentRef, access: Access) -> Result<Segment<R>> {
         let path = segment.path(folder);
         let (layout, firsts) = Layout::open(path, segment, &R::schema(), R::BATCH_ROWS, access)?;
-        let batches = (0..layout.batches()).map(|_| Batch { sound: OnceLock::new(), decoded: OnceLock::new() });
+        let batches = (0..layout.batches())
+            .map(|_| Batch { sound: OnceLock::new(), decoded: OnceLock::new() });
         let batches = batches.collect();
         let leading = (segment.first, segment.last);
         let has_retractions = i128::from(segment.live) != i128::from(segment.rows);
@@ -109,7 +110,9 @@ impl<R: Row> Segment<R> {
         };
         match footer::of_keys(&firsts) == said.digest && firsts.len() == self.batches() {
             true => Ok(firsts),
-            false => Err(damaged(&self.layout.path, "the first key of a batch is not as it was written")),
+            false => {
+                Err(damaged(&self.layout.path, "the first key of a batch is not as it was written"))
+            }
         }
     }
 
@@ -209,7 +212,8 @@ impl<R: Row> Segment<R> {
     /// Tells the system that all rows at `positions` are going to be read.
     pub fn prefetch(&self, positions: Range<usize>) {
         if !positions.is_empty() {
-            self.layout.prefetch(positions.start / R::BATCH_ROWS..positions.end.div_ceil(R::BATCH_ROWS));
+            self.layout
+                .prefetch(positions.start / R::BATCH_ROWS..positions.end.div_ceil(R::BATCH_ROWS));
         }
     }
 
@@ -237,7 +241,9 @@ impl<R: Row> Segment<R> {
             return self.len();
         }
         // Behind the batch of `from`, the batches that begin before the key.
-        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| before(&self.firsts[batch])) - 1;
+        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| {
+            before(&self.firsts[batch])
+        }) - 1;
         let start = batch * R::BATCH_ROWS;
         let columns = columns(batch);
         let end = self.len().min(start + R::BATCH_ROWS);
@@ -253,7 +259,8 @@ impl<R: Row> Segment<R> {
         while from < positions.end {
             let batch = from / R::BATCH_ROWS;
             let to = positions.end.min((batch + 1) * R::BATCH_ROWS);
-            let diffs = &R::diffs(self.batch(batch))[from - batch * R::BATCH_ROWS..to - batch * R::BATCH_ROWS];
+            let diffs = &R::diffs(self.batch(batch))
+                [from - batch * R::BATCH_ROWS..to - batch * R::BATCH_ROWS];
             sum += diffs.iter().map(|&diff| i64::from(diff)).sum::<i64>();
             from = to;
         }
@@ -279,7 +286,11 @@ mod tests {
 
     fn rows(n: u64) -> Vec<ContentPageRow> {
         let id = |high| Id { high, low: 7 };
-        let row = |n| ContentPageRow { content: id(n / 3 * 5), doc: id(n), diff: if n % 4 == 0 { -1 } else { 1 } };
+        let row = |n| ContentPageRow {
+            content: id(n / 3 * 5),
+            doc: id(n),
+            diff: if n % 4 == 0 { -1 } else { 1 },
+        };
         (0..n).map(row).collect()
     }
 
@@ -291,14 +302,19 @@ mod tests {
         let rows = rows(2 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
         let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
-        assert_eq!((segment.len(), written.live), (rows.len(), rows.iter().map(|row| i64::from(row.diff)).sum()));
+        assert_eq!(
+            (segment.len(), written.live),
+            (rows.len(), rows.iter().map(|row| i64::from(row.diff)).sum())
+        );
         assert!((0..rows.len()).all(|at| segment.row(at) == rows[at]));
         for high in [0, 1, 5, 6, 25_000, 54_615, u64::MAX] {
             let key = Id { high, low: high % 2 * 7 };
             for from in [0, 1, BATCH_ROWS + 4_464] {
-                let plain = (from..rows.len()).find(|&at| rows[at].content >= key).unwrap_or(rows.len());
+                let plain =
+                    (from..rows.len()).find(|&at| rows[at].content >= key).unwrap_or(rows.len());
                 assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
-                let past = (from..rows.len()).find(|&at| rows[at].content > key).unwrap_or(rows.len());
+                let past =
+                    (from..rows.len()).find(|&at| rows[at].content > key).unwrap_or(rows.len());
                 assert_eq!(segment.seek_past(key, from), past, "key {high} from {from}");
                 let sum = rows[from..past].iter().map(|row| i64::from(row.diff)).sum::<i64>();
                 assert_eq!(segment.sum_of_diffs(from..past), sum, "key {high} from {from}");
@@ -314,12 +330,15 @@ mod tests {
         let rows = rows(5 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
         let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
-        for positions in [0..0, 0..rows.len(), 7..rows.len() - 4, 7..9, BATCH_ROWS + 5..3 * BATCH_ROWS] {
+        for positions in
+            [0..0, 0..rows.len(), 7..rows.len() - 4, 7..9, BATCH_ROWS + 5..3 * BATCH_ROWS]
+        {
             for size in [1000, BATCH_ROWS, 2 * BATCH_ROWS + 7] {
                 let cuts = segment.cuts(positions.clone(), size);
                 let first = (!positions.is_empty()).then(|| segment.key(positions.start));
                 assert_eq!(cuts.first().copied(), first, "{positions:?}");
-                let ends = cuts.iter().skip(1).map(|cut| segment.seek(*cut, 0)).chain([positions.end]);
+                let ends =
+                    cuts.iter().skip(1).map(|cut| segment.seek(*cut, 0)).chain([positions.end]);
                 let mut from = positions.start;
                 for end in ends.filter(|_| !positions.is_empty()) {
                     // Rows of one key are not divided.
@@ -340,7 +359,14 @@ mod tests {
         let bytes = |byte: u8, count: usize| vec![byte; count].into();
         let row = |n: usize| {
             let content = Id { high: n as u64 / 2 * 3, low: n as u64 };
-            EvidenceRow::new(content, n as u64, 7, bytes(1, n % 5 * 9), bytes(2, n % 7), bytes(3, n % 300))
+            EvidenceRow::new(
+                content,
+                n as u64,
+                7,
+                bytes(1, n % 5 * 9),
+                bytes(2, n % 7),
+                bytes(3, n % 300),
+            )
         };
         let rows: Vec<EvidenceRow> = (0..2 * EvidenceRow::BATCH_ROWS + 10).map(row).collect();
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
@@ -365,7 +391,9 @@ mod tests {
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
         let path = written.path(folder.path());
         let bytes = std::fs::read(&path).expect("readable");
-        let length = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+        let length = |at: usize| {
+            u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize
+        };
         // A message has a mark, a length and metadata. The schema has no body; the first batch
         // follows it.
         let schema = (8..).find(|&at| bytes[at..at + 4] == [0xff; 4]).expect("a message");
@@ -378,7 +406,10 @@ mod tests {
         let places = metadata.chain(footer).chain(columns);
         for (at, bit) in places.flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
-            let put = |byte| std::os::unix::fs::FileExt::write_all_at(&file, &[byte], at as u64).expect("written");
+            let put = |byte| {
+                std::os::unix::fs::FileExt::write_all_at(&file, &[byte], at as u64)
+                    .expect("written")
+            };
             put(bytes[at] ^ 1 << bit);
             match Segment::<ContentPageRow>::open(folder.path(), &written) {
                 Err(error) => {
@@ -389,10 +420,18 @@ mod tests {
                     let positions = (0..rows.len()).step_by(997).chain(BATCH_ROWS - 1..rows.len());
                     let read = caught(|| {
                         for position in positions {
-                            assert_eq!(segment.row(position), rows[position], "byte {at}, bit {bit}: row {position}");
+                            assert_eq!(
+                                segment.row(position),
+                                rows[position],
+                                "byte {at}, bit {bit}: row {position}"
+                            );
                         }
                         let far = (BATCH_ROWS + 100) / 3 * 3;
-                        assert_eq!(segment.seek(rows[far + 1].content, 3), far, "byte {at}, bit {bit}");
+                        assert_eq!(
+                            segment.seek(rows[far + 1].content, 3),
+                            far,
+                            "byte {at}, bit {bit}"
+                        );
                         Ok(())
                     });
                     if let Err(error) = read {
@@ -405,7 +444,10 @@ mod tests {
             }
             put(bytes[at]);
         }
-        assert!(refused > 1000 && ended > 1000, "{refused} refused, {ended} ended, {same} without effect");
+        assert!(
+            refused > 1000 && ended > 1000,
+            "{refused} refused, {ended} ended, {same} without effect"
+        );
     }
 
     /// Rows out of order, within a batch or from one to the next, must never reach a disk.
@@ -420,20 +462,28 @@ mod tests {
 
     /// A file with `rows` in batches of these sizes, with the first `entries` of its footer.
     fn odd(folder: &Path, rows: &[ContentPageRow], sizes: &[usize], entries: usize) -> SegmentRef {
-        let options = IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5).expect("options");
+        let options =
+            IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5).expect("options");
         let schema = ContentPageRow::schema();
-        let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("a writer");
+        let mut writer =
+            FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("a writer");
         let mut batches = footer::Batches::<ContentPageRow>::default();
         let mut from = 0;
         for size in sizes {
             let before = writer.get_ref().len();
             let arrays = ContentPageRow::arrays(&rows[from..from + size]);
-            writer.write(&RecordBatch::try_new(schema.clone(), arrays).expect("a batch")).expect("written");
+            writer
+                .write(&RecordBatch::try_new(schema.clone(), arrays).expect("a batch"))
+                .expect("written");
             let first = rows[from..from + size].first().map(|row| row.content);
             batches.push(xxhash_rust::xxh3::xxh3_64(&writer.get_ref()[before..]), first);
             from += size;
         }
-        batches.to_texts().into_iter().take(entries).for_each(|(name, text)| writer.write_metadata(name, text));
+        batches
+            .to_texts()
+            .into_iter()
+            .take(entries)
+            .for_each(|(name, text)| writer.write_metadata(name, text));
         writer.finish().expect("written");
         let bytes = writer.into_inner().expect("bytes");
         std::fs::write(folder.join("odd.arrow"), &bytes).expect("written");
@@ -447,7 +497,13 @@ mod tests {
     #[test]
     fn batches_of_another_size_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
-        for sizes in [vec![0, 3], vec![3, 3], vec![BATCH_ROWS, 0, 3], vec![BATCH_ROWS + 1], vec![2 * BATCH_ROWS, 3]] {
+        for sizes in [
+            vec![0, 3],
+            vec![3, 3],
+            vec![BATCH_ROWS, 0, 3],
+            vec![BATCH_ROWS + 1],
+            vec![2 * BATCH_ROWS, 3],
+        ] {
             let rows = rows(sizes.iter().sum::<usize>() as u64);
             let odd = odd(folder.path(), &rows, &sizes, 2);
             let read = caught(|| {

@@ -58,8 +58,8 @@ impl SegmentFile {
         let sink = BatchFile { file, batch: Xxh3::new() };
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
-        let mut arrow =
-            FileWriter::try_new_with_options(sink, columns, options).map_err(|e| arrow_error("write", &aside, e))?;
+        let mut arrow = FileWriter::try_new_with_options(sink, columns, options)
+            .map_err(|e| arrow_error("write", &aside, e))?;
         arrow.get_mut().cut();
         Ok(SegmentFile { folder: folder.to_owned(), aside, arrow })
     }
@@ -103,7 +103,9 @@ pub struct SegmentWriter<R: Row> {
 fn arrow_error(operation: &str, path: &Path, error: arrow_schema::ArrowError) -> Error {
     match error {
         arrow_schema::ArrowError::IoError(_, error) => Error::io(operation, path, error),
-        error => Error::new(Kind::Io, format!("cannot {operation} {}", path.display())).caused_by(error),
+        error => {
+            Error::new(Kind::Io, format!("cannot {operation} {}", path.display())).caused_by(error)
+        }
     }
 }
 
@@ -151,8 +153,9 @@ impl<R: Row> SegmentWriter<R> {
         if !self.batch.is_empty() {
             self.flush()?;
         }
-        let [first, last] = [self.batches.firsts().first().copied(), self.last.as_ref().map(Row::key)]
-            .map(|key| key.map_or(0, |key| key.leading()));
+        let [first, last] =
+            [self.batches.firsts().first().copied(), self.last.as_ref().map(Row::key)]
+                .map(|key| key.map_or(0, |key| key.leading()));
         if self.rows == 0 {
             self.file.discard();
             return Ok(None);
@@ -164,7 +167,11 @@ impl<R: Row> SegmentWriter<R> {
 }
 
 /// Writes the sorted `rows` as a segment in the table's `folder`.
-pub fn write<R: Row>(folder: &Path, tag: &str, rows: impl IntoIterator<Item = R>) -> Result<Option<SegmentRef>> {
+pub fn write<R: Row>(
+    folder: &Path,
+    tag: &str,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Option<SegmentRef>> {
     let mut rows = rows.into_iter().peekable();
     if rows.peek().is_none() {
         return Ok(None);

@@ -72,7 +72,9 @@ impl Dictionary {
                 f64::NEG_INFINITY => f64::NEG_INFINITY,
                 score => ln(relative.frequency_of(score)),
             };
-            let all = |scores: &[f64]| -> &'static [f64] { scores.iter().map(absolute).collect::<Vec<_>>().leak() };
+            let all = |scores: &[f64]| -> &'static [f64] {
+                scores.iter().map(absolute).collect::<Vec<_>>().leak()
+            };
             Dictionary {
                 alone: 0.0,
                 scores: all(relative.scores).try_into().expect("as many"),
@@ -101,7 +103,8 @@ impl Dictionary {
 
     fn of(file: &'static [u8]) -> Dictionary {
         let mut tables = Tables(file);
-        let [magic, others, emissions, pairs, items, modelled_max, ..] = *tables.next_array::<u32, HEADER>();
+        let [magic, others, emissions, pairs, items, modelled_max, ..] =
+            *tables.next_array::<u32, HEADER>();
         assert_eq!(magic, MAGIC, "words.bin is for a little-endian machine");
         Dictionary {
             alone: tables.next_array::<f64, 1>()[0],
@@ -212,8 +215,13 @@ impl Dictionary {
     pub fn each_word(&self, mut found: impl FnMut(&str, f64)) {
         let mut chars = vec!['\0'; CODES];
         let han = (HAN.0..=HAN.1).zip(self.han).map(|(c, code)| (c, *code));
-        let others = self.others.iter().map(|[c, code]| (char::from_u32(*c).expect("a character"), *code as Code));
-        han.chain(others).filter(|(_, code)| *code >= KNOWN).for_each(|(c, code)| chars[usize::from(code)] = c);
+        let others = self
+            .others
+            .iter()
+            .map(|[c, code]| (char::from_u32(*c).expect("a character"), *code as Code));
+        han.chain(others)
+            .filter(|(_, code)| *code >= KNOWN)
+            .for_each(|(c, code)| chars[usize::from(code)] = c);
         let known = || (KNOWN..END).filter(|code| chars[usize::from(*code)] != '\0');
         let mut word = String::new();
         for first in known() {
@@ -240,7 +248,13 @@ impl Dictionary {
     }
 
     #[cfg(test)]
-    fn each_item(&self, mut place: usize, chars: &[char], word: &mut String, found: &mut impl FnMut(&str, f64)) {
+    fn each_item(
+        &self,
+        mut place: usize,
+        chars: &[char],
+        word: &mut String,
+        found: &mut impl FnMut(&str, f64),
+    ) {
         loop {
             let item = Item(self.items[place]);
             word.push(chars[usize::from(item.code())]);

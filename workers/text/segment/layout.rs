@@ -60,7 +60,8 @@ impl Row {
     /// The row that begins at `place` and has these columns.
     pub fn new(place: usize, columns: impl Iterator<Item = usize>) -> Row {
         assert!(place < PLACES, "a row begins at {place}");
-        Row(columns.fold((place as u64) << Row::FILTER_BITS, |row, column| row | 1 << Row::bit(column)))
+        Row(columns
+            .fold((place as u64) << Row::FILTER_BITS, |row, column| row | 1 << Row::bit(column)))
     }
 
     /// The place of the pair in `column`; 0, where no pair is, if the filter lacks the column.
@@ -86,7 +87,10 @@ pub struct Pair(pub u64);
 impl Pair {
     /// A pair that the characters `thirds` follow, whose items begin at `place`.
     pub fn new(row: usize, score: usize, place: usize, thirds: impl Iterator<Item = Code>) -> Pair {
-        assert!(row < ROWS && score < SCORES && place < PLACES, "row {row}, score {score}, items at {place}");
+        assert!(
+            row < ROWS && score < SCORES && place < PLACES,
+            "row {row}, score {score}, items at {place}"
+        );
         let filter = thirds.fold(0, |filter, third| filter | 1 << (third & 15));
         Pair((row as u64) << 49 | filter << 33 | (score as u64) << 20 | place as u64)
     }
@@ -126,7 +130,12 @@ impl Item {
     /// An item.
     pub fn new(code: Code, score: usize, continues: bool, is_last: bool) -> Item {
         assert!(score < SCORES, "score {score}");
-        Item(u32::from(code) << 18 | (score as u32) << 2 | u32::from(continues) << 1 | u32::from(is_last))
+        Item(
+            u32::from(code) << 18
+                | (score as u32) << 2
+                | u32::from(continues) << 1
+                | u32::from(is_last),
+        )
     }
 
     /// The code of the character.

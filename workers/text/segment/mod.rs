@@ -96,7 +96,13 @@ impl Segmenter {
     }
 
     /// The same, by the words of `user`.
-    fn cut_by<'t>(&mut self, user: Option<&UserWords>, text: &'t str, hmm: bool, mut found: impl FnMut(&'t str)) {
+    fn cut_by<'t>(
+        &mut self,
+        user: Option<&UserWords>,
+        text: &'t str,
+        hmm: bool,
+        mut found: impl FnMut(&'t str),
+    ) {
         self.pieces(
             user,
             text,
@@ -106,7 +112,8 @@ impl Segmenter {
                 Piece::Word(word) => found(word),
                 Piece::Gap(mut gap) => {
                     while let Some(c) = gap.chars().next() {
-                        let (one, rest) = gap.split_at(if gap.starts_with("\r\n") { 2 } else { c.len_utf8() });
+                        let (one, rest) =
+                            gap.split_at(if gap.starts_with("\r\n") { 2 } else { c.len_utf8() });
                         found(one);
                         gap = rest;
                     }
@@ -208,13 +215,15 @@ impl Segmenter {
         for at in (0..n).rev() {
             let ahead = codes[at.max(2) - 2];
             let pair_ahead = dictionary.pair(ahead, before);
-            let (one, two) = (dictionary.single(code) - log_total, dictionary.score(pair) - log_total);
+            let (one, two) =
+                (dictionary.single(code) - log_total, dictionary.score(pair) - log_total);
             let (one, two) = (one + after, two + after_two);
             let (mut best, mut step) = (if two > one { two } else { one }, u8::from(two >= one));
             if let Some(user) = user
                 && user.may_begin(code, next)
             {
-                (best, step) = user.best(dictionary, &codes[at..], &sums[at..], &text[starts[at] as usize..]);
+                (best, step) =
+                    user.best(dictionary, &codes[at..], &sums[at..], &text[starts[at] as usize..]);
             } else if pair.may_precede(next_but_one) {
                 let (mut place, mut end) = (pair.items(), at + 2);
                 while let Some((score, items)) = dictionary.item(place, codes[end]) {
@@ -230,7 +239,11 @@ impl Segmenter {
                 }
             }
             if best == f64::NEG_INFINITY {
-                (best, step) = if code == END { (0.0, END_STEP) } else { (dictionary.alone - log_total + after, 0) };
+                (best, step) = if code == END {
+                    (0.0, END_STEP)
+                } else {
+                    (dictionary.alone - log_total + after, 0)
+                };
             }
             (sums[at], steps[at]) = (best, step);
             (after, after_two) = (best, after);
@@ -254,7 +267,9 @@ impl Segmenter {
         let (n, codes, starts) = (codes.len(), &codes[..], &starts[..]);
         let steps = &steps[..n];
         let span = |from: usize, to: usize| &text[starts[from] as usize..starts[to] as usize];
-        let joins = |at: usize| steps[at] == 0 && (hmm || text.as_bytes()[starts[at] as usize].is_ascii_alphanumeric());
+        let joins = |at: usize| {
+            steps[at] == 0 && (hmm || text.as_bytes()[starts[at] as usize].is_ascii_alphanumeric())
+        };
         let first = starts[0] as usize;
         if done < first {
             found(Piece::Gap(&text[done..first]));
@@ -281,7 +296,9 @@ impl Segmenter {
             }
             if !hmm || at == start + 1 {
                 found(Piece::Word(span(start, at)));
-            } else if dictionary.is_word(&codes[start..at]) || user.is_some_and(|user| user.has(span(start, at))) {
+            } else if dictionary.is_word(&codes[start..at])
+                || user.is_some_and(|user| user.has(span(start, at)))
+            {
                 (start..at).for_each(|at| found(Piece::Word(span(at, at + 1))));
             } else {
                 cut_unseen(dictionary, &codes[start..at], unseen, |from, to, is_modelled| {
@@ -299,7 +316,12 @@ impl Segmenter {
 
 /// Cuts characters that the dictionary leaves alone: those that the model knows by the model. Calls
 /// `found` with where a part begins and ends, and whether it is a word of the model.
-fn cut_unseen(dictionary: &Dictionary, codes: &[Code], unseen: &mut Unseen, mut found: impl FnMut(usize, usize, bool)) {
+fn cut_unseen(
+    dictionary: &Dictionary,
+    codes: &[Code],
+    unseen: &mut Unseen,
+    mut found: impl FnMut(usize, usize, bool),
+) {
     let mut at = 0;
     for part in codes.chunk_by(|a, b| dictionary.is_modelled(*a) == dictionary.is_modelled(*b)) {
         if dictionary.is_modelled(part[0]) {
@@ -326,7 +348,8 @@ fn each_plain<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
             found(&text[start..at]);
         }
         start = at;
-        while is_plain(at) || matches!(bytes.get(at), Some(b'.' | b'_' | b'-')) && is_plain(at + 1) {
+        while is_plain(at) || matches!(bytes.get(at), Some(b'.' | b'_' | b'-')) && is_plain(at + 1)
+        {
             at += 1;
         }
         at += usize::from(bytes.get(at) == Some(&b'%'));

@@ -25,7 +25,8 @@ fn check(segmenter: &mut Segmenter, text: &str) {
 
 fn check_by(jieba: &Jieba, segmenter: &mut Segmenter, text: &str) {
     for hmm in [true, false] {
-        let expected: Vec<&str> = jieba.cut(text, hmm).into_iter().map(|token| token.word).collect();
+        let expected: Vec<&str> =
+            jieba.cut(text, hmm).into_iter().map(|token| token.word).collect();
         let mut found = Vec::new();
         segmenter.cut(text, hmm, |word| found.push(word));
         assert_eq!(found, expected, "{text:?}, model: {hmm}");
@@ -73,25 +74,32 @@ fn user_lines() -> impl Strategy<Value = Vec<(String, Option<u64>)>> {
         1 => (1..=user::FREQUENCY_MAX).prop_map(Some),
     ];
     let lines = prop::collection::vec((user_word(), frequency), 1..40);
-    (lines, prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..10)).prop_map(
-        |(mut lines, more)| {
+    (lines, prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..10))
+        .prop_map(|(mut lines, more)| {
             for (one, other) in more {
                 let (head, tail) = (one.get(&lines).0.clone(), other.get(&lines));
-                let word: String = head.chars().chain(tail.0.chars()).take(user::WORD_CHARS_MAX).collect();
+                let word: String =
+                    head.chars().chain(tail.0.chars()).take(user::WORD_CHARS_MAX).collect();
                 let line = (word, tail.1);
                 lines.push(line);
             }
             lines
-        },
-    )
+        })
 }
 
 /// Parts of the words of `lines`, and what texts have otherwise, as one text.
-fn text_of(lines: &[(String, Option<u64>)], parts: &[(prop::sample::Index, usize, usize, String)]) -> String {
+fn text_of(
+    lines: &[(String, Option<u64>)],
+    parts: &[(prop::sample::Index, usize, usize, String)],
+) -> String {
     let mut text = String::new();
     for (at, from, to, other) in parts {
         let word = &at.get(lines).0;
-        text.extend(word.chars().skip(if *from > 3 { 0 } else { *from }).take(if *to > 3 { usize::MAX } else { *to }));
+        text.extend(word.chars().skip(if *from > 3 { 0 } else { *from }).take(if *to > 3 {
+            usize::MAX
+        } else {
+            *to
+        }));
         text.push_str(other);
     }
     text
@@ -173,7 +181,8 @@ proptest! {
 fn lines_that_come_again() {
     let frequency = |last| user_words([("，·", Some(7)), ("，·", last)]).frequency("，·");
     assert_eq!((frequency(None), frequency(Some(2))), (Some(7), Some(2)));
-    let of_known = |frequency| user_words([("图书馆", frequency)]).frequency("图书馆").expect("known");
+    let of_known =
+        |frequency| user_words([("图书馆", frequency)]).frequency("图书馆").expect("known");
     let jiebas = Dictionary::get().frequency("图书馆").expect("known");
     assert_eq!((of_known(None), of_known(Some(1))), (jiebas + 1, 1));
 }
@@ -185,7 +194,11 @@ fn the_dictionary_is_jiebas() {
     let known = format!("{:?}", *JIEBA);
     let number = |name: &str| -> u64 {
         let digits = known.split(name).nth(1).expect("there").trim_start_matches(": ");
-        digits.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).expect("a number")
+        digits
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .and_then(|digits| digits.parse().ok())
+            .expect("a number")
     };
     let total = number("total_freq");
     assert!(WORDS.iter().all(|(word, _)| JIEBA.has_word(word)));
@@ -249,7 +262,9 @@ fn words_of_real_texts() {
     let mut segmenter = Segmenter::default();
     let (mut texts, mut words) = (0, 0);
     for file in files {
-        for text in strings(&std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))) {
+        for text in
+            strings(&std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())))
+        {
             check(&mut segmenter, &text);
             segmenter.han(&text, |piece| words += usize::from(matches!(piece, Piece::Word(_))));
             texts += 1;

@@ -13,7 +13,8 @@ const MIDDLE: usize = 2;
 const SINGLE: usize = 3;
 
 /// The two states that may come before a state.
-const BEFORE: [[usize; 2]; STATES] = [[END, SINGLE], [BEGIN, MIDDLE], [BEGIN, MIDDLE], [END, SINGLE]];
+const BEFORE: [[usize; 2]; STATES] =
+    [[END, SINGLE], [BEGIN, MIDDLE], [BEGIN, MIDDLE], [END, SINGLE]];
 
 /// Cuts unseen words; its memory is reused.
 #[derive(Clone, Debug, Default)]
@@ -28,16 +29,24 @@ impl Unseen {
     ///
     /// Sums are added in the order of jieba-rs, and equal ones decided as there, since otherwise
     /// the last digit of a sum could change a word.
-    pub fn words(&mut self, dictionary: &Dictionary, codes: &[Code], mut found: impl FnMut(Range<usize>)) {
+    pub fn words(
+        &mut self,
+        dictionary: &Dictionary,
+        codes: &[Code],
+        mut found: impl FnMut(Range<usize>),
+    ) {
         self.states.clear();
         self.states.resize(codes.len(), 0);
         let emissions = dictionary.emissions(codes[0]);
-        let mut sums: [f64; STATES] = std::array::from_fn(|state| dictionary.initial[state] + emissions[state]);
+        let mut sums: [f64; STATES] =
+            std::array::from_fn(|state| dictionary.initial[state] + emissions[state]);
         for (code, second) in codes[1..].iter().zip(&mut self.states[1..]) {
             let emissions = dictionary.emissions(*code);
             let before = sums;
             for state in 0..STATES {
-                let sum = |from: usize| before[from] + dictionary.transitions[from][state] + emissions[state];
+                let sum = |from: usize| {
+                    before[from] + dictionary.transitions[from][state] + emissions[state]
+                };
                 let [one, other] = BEFORE[state].map(sum);
                 let is_one = one > other;
                 sums[state] = if is_one { one } else { other };

@@ -77,7 +77,10 @@ impl UserWords {
     /// Adds `word`, or gives it another frequency.
     pub(super) fn set(&mut self, word: &str, frequency: u64) {
         let chars = word.chars().count();
-        assert!((1..=WORD_CHARS_MAX).contains(&chars) && frequency > 0, "{word:?} of frequency {frequency}");
+        assert!(
+            (1..=WORD_CHARS_MAX).contains(&chars) && frequency > 0,
+            "{word:?} of frequency {frequency}"
+        );
         self.total = self.total - self.frequency(word).unwrap_or(0) + frequency;
         self.log_total = ln(self.total);
         let mut codes = word.chars().map(|c| Dictionary::get().code(c));
@@ -119,10 +122,18 @@ impl UserWords {
     /// begins there, the sum is negative infinity.
     ///
     /// `codes`, `sums` and `text` begin with the character; the sums after it are known.
-    pub(super) fn best(&self, absolute: &Dictionary, codes: &[Code], sums: &[f64], text: &str) -> (f64, u8) {
+    pub(super) fn best(
+        &self,
+        absolute: &Dictionary,
+        codes: &[Code],
+        sums: &[f64],
+        text: &str,
+    ) -> (f64, u8) {
         let (mut best, mut step) = (f64::NEG_INFINITY, 0);
         let (mut node, mut items) = (Some(0), 0);
-        for (more, (c, code)) in text.chars().zip(codes).enumerate().take_while(|(_, (_, code))| **code != END) {
+        for (more, (c, code)) in
+            text.chars().zip(codes).enumerate().take_while(|(_, (_, code))| **code != END)
+        {
             let log = match more {
                 0 => absolute.single(*code),
                 1 => {

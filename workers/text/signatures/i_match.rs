@@ -90,10 +90,15 @@ impl Options {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.lexicon.as_os_str().is_empty() {
-            return Err("lexicon: names no file; `pagefold lexicon JOB --out FILE` makes one".into());
+            return Err(
+                "lexicon: names no file; `pagefold lexicon JOB --out FILE` makes one".into()
+            );
         }
         if self.documents_permille_max > 1000 {
-            return Err(format!("documents_permille_max: {} is more than 1000", self.documents_permille_max));
+            return Err(format!(
+                "documents_permille_max: {} is more than 1000",
+                self.documents_permille_max
+            ));
         }
         if !(1..=KEYS_MAX).contains(&self.lexicons) {
             return Err(format!("lexicons: {} is not within 1 to {KEYS_MAX}", self.lexicons));
@@ -110,12 +115,15 @@ impl Options {
     /// The lexicons that contain the word of `hash`, a bit for each; 0 for a rare or a frequent
     /// word.
     fn lexicons_of(&self, hash: u64, seen_in: u64, documents: u64) -> u64 {
-        let frequent = u128::from(seen_in) * 1000 > u128::from(self.documents_permille_max) * u128::from(documents);
+        let frequent = u128::from(seen_in) * 1000
+            > u128::from(self.documents_permille_max) * u128::from(documents);
         if frequent || seen_in < self.documents_min {
             return 0;
         }
         (0..self.lexicons)
-            .filter(|&lexicon| lexicon == 0 || chain(lexicon as u64, [hash]) % 100 >= self.dropped_percent)
+            .filter(|&lexicon| {
+                lexicon == 0 || chain(lexicon as u64, [hash]) % 100 >= self.dropped_percent
+            })
             .fold(0, |bits, lexicon| bits | 1 << lexicon)
     }
 }
@@ -157,7 +165,9 @@ impl IMatch {
     /// Reads the frozen file of checked `options`, whose words are normalised as texts.
     pub fn new(options: &Options, normal: &normalize::Options) -> Result<IMatch> {
         let frequencies = Idf::read(&options.lexicon, normal)?;
-        let of = |(&hash, &seen_in): (&u64, &u64)| (hash, options.lexicons_of(hash, seen_in, frequencies.documents));
+        let of = |(&hash, &seen_in): (&u64, &u64)| {
+            (hash, options.lexicons_of(hash, seen_in, frequencies.documents))
+        };
         let words: HashMap<u64, u64, BuildAsIs> =
             frequencies.seen_in.iter().map(of).filter(|(_, lexicons)| *lexicons != 0).collect();
         if words.is_empty() {
@@ -178,7 +188,11 @@ impl IMatch {
     /// Appends the keys of `text`, one for each lexicon of which it has enough words.
     pub fn keys(&mut self, text: &Text<'_>, out: &mut Vec<u64>) {
         self.found.clear();
-        self.found.extend(text.words.iter().filter_map(|word| self.words.get(word).map(|lexicons| (*word, *lexicons))));
+        self.found.extend(
+            text.words
+                .iter()
+                .filter_map(|word| self.words.get(word).map(|lexicons| (*word, *lexicons))),
+        );
         self.found.sort_unstable();
         self.found.dedup();
         for lexicon in 0..self.lexicons {
@@ -191,7 +205,8 @@ impl IMatch {
             }
             if self.bytes.len() / 8 >= self.words_min {
                 let hash = blake3::hash(&self.bytes);
-                let (head, _) = hash.as_bytes().split_first_chunk::<8>().expect("blake3 has 32 bytes");
+                let (head, _) =
+                    hash.as_bytes().split_first_chunk::<8>().expect("blake3 has 32 bytes");
                 out.push(u64::from_le_bytes(*head));
             }
         }
@@ -267,7 +282,10 @@ mod tests {
             assert_eq!([a.len(), b.len()], [64, 64]);
             assert_ne!(a[0], b[0]);
             let dropped = |bit: &usize| maker.words[&word_hash(&other[40])] >> bit & 1 == 0;
-            assert_eq!(a.iter().filter(|key| b.contains(key)).count(), (0..64).filter(dropped).count());
+            assert_eq!(
+                a.iter().filter(|key| b.contains(key)).count(),
+                (0..64).filter(dropped).count()
+            );
         }
     }
 
@@ -282,7 +300,8 @@ mod tests {
             let words: Vec<Vec<String>> = (0..500)
                 .map(|_| {
                     let mut all: Vec<u64> = (0..500).collect();
-                    (0..40).for_each(|at| all.swap(at, at + random.below(500 - at as u64) as usize));
+                    (0..40)
+                        .for_each(|at| all.swap(at, at + random.below(500 - at as u64) as usize));
                     named(all.into_iter().take(40))
                 })
                 .collect();
@@ -296,7 +315,11 @@ mod tests {
             let seen = met.count();
             println!("seed {seed}, {lost} lost: {seen} of 500 met, formula {:.0}", 500.0 * formula);
             let room = 5.0 * (500.0 * formula * (1.0 - formula)).sqrt() + 0.03 * 500.0;
-            assert!((seen as f64 - 500.0 * formula).abs() <= room, "{lost} lost: {seen} for {:.0}", 500.0 * formula);
+            assert!(
+                (seen as f64 - 500.0 * formula).abs() <= room,
+                "{lost} lost: {seen} for {:.0}",
+                500.0 * formula
+            );
         }
     }
 
@@ -308,7 +331,8 @@ mod tests {
         assert!(sign(&mut maker, &named([1, 2, 3, 4, 4])).is_empty());
         assert!(sign(&mut maker, &[]).is_empty());
         let keys = sign(&mut maker, &named(1..=5));
-        let all = named(1..=5).iter().fold(u64::MAX, |all, word| all & maker.words[&word_hash(word)]);
+        let all =
+            named(1..=5).iter().fold(u64::MAX, |all, word| all & maker.words[&word_hash(word)]);
         assert_eq!(keys.len(), all.count_ones() as usize);
         assert!(!keys.is_empty());
     }
@@ -319,7 +343,8 @@ mod tests {
     fn an_empty_lexicon() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), "documents\t10\nw\t1\n").expect("written");
-        let error = IMatch::new(&Options::new(file.path().to_owned()), &normalize::Options::default());
+        let error =
+            IMatch::new(&Options::new(file.path().to_owned()), &normalize::Options::default());
         assert!(error.expect_err("refused").to_string().contains("documents_min"));
     }
 }

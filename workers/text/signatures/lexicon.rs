@@ -193,7 +193,8 @@ impl Counter {
     /// bytes.
     pub fn words(&self, texts_min: u64) -> Vec<(&str, u64)> {
         let all = self.words.iter().flatten();
-        let mut words: Vec<(&str, u64)> = all.map(|(word, texts)| (&**word, u64::from(*texts))).collect();
+        let mut words: Vec<(&str, u64)> =
+            all.map(|(word, texts)| (&**word, u64::from(*texts))).collect();
         words.sort_unstable();
         words.dedup_by(|next, first| {
             let same = next.0 == first.0;
@@ -216,7 +217,13 @@ pub enum Form {
 
 /// Writes `words`, counted over `texts` texts, to `out` in the given form, after the lines of
 /// `head` as comments.
-pub fn write(form: Form, head: &[String], texts: u64, words: &[(&str, u64)], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    form: Form,
+    head: &[String],
+    texts: u64,
+    words: &[(&str, u64)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     head.iter().try_for_each(|line| writeln!(out, "# {line}"))?;
     if form == Form::Frequencies {
         writeln!(out, "documents\t{texts}")?;
@@ -246,7 +253,9 @@ mod tests {
                 let most = 2 << random.below(9);
                 format!("w{}", random.below(most))
             };
-            texts.push(texts.get(again).cloned().unwrap_or_else(|| (0..20).map(|_| word()).collect()));
+            texts.push(
+                texts.get(again).cloned().unwrap_or_else(|| (0..20).map(|_| word()).collect()),
+            );
         }
         texts
     }
@@ -271,7 +280,8 @@ mod tests {
                 assert_eq!(batch.held(), 0);
             }
             assert!(counter.held().0 <= limits.texts_max && counter.held().1 <= limits.words_max);
-            let (texts, words) = (counter.texts.iter().map(HashSet::len), counter.words.iter().map(HashMap::len));
+            let (texts, words) =
+                (counter.texts.iter().map(HashSet::len), counter.words.iter().map(HashMap::len));
             assert_eq!(counter.held(), (texts.sum(), words.sum()));
         }
         waiting.iter_mut().for_each(|batch| counter.add(batch));
@@ -282,11 +292,13 @@ mod tests {
     /// The definition: the least level from which on there are few enough distinct texts, and few
     /// enough words when each level counts its own; then a plain count over these texts.
     fn plain(texts: &[Vec<String>], limits: Limits) -> (u64, u128, BTreeMap<String, u64>) {
-        let distinct: BTreeMap<Id, &Vec<String>> = texts.iter().map(|words| (digest(words), words)).collect();
+        let distinct: BTreeMap<Id, &Vec<String>> =
+            texts.iter().map(|words| (digest(words), words)).collect();
         let from = |level: usize| distinct.iter().filter(move |(id, _)| level_of(**id) >= level);
         let fits = |level: &usize| {
-            let entries: BTreeSet<(usize, &String)> =
-                from(*level).flat_map(|(id, words)| words.iter().map(|word| (level_of(*id), word))).collect();
+            let entries: BTreeSet<(usize, &String)> = from(*level)
+                .flat_map(|(id, words)| words.iter().map(|word| (level_of(*id), word)))
+                .collect();
             from(*level).count() <= limits.texts_max && entries.len() <= limits.words_max
         };
         let level = (0..=LEVELS).find(fits).expect("no text, no words");
@@ -330,7 +342,8 @@ mod tests {
     /// within five standard deviations.
     #[test]
     fn samples_have_the_frequencies() {
-        let texts: Vec<Vec<String>> = (0..20_000u64).map(|n| vec![format!("own{n}"), format!("of{}", n % 4)]).collect();
+        let texts: Vec<Vec<String>> =
+            (0..20_000u64).map(|n| vec![format!("own{n}"), format!("of{}", n % 4)]).collect();
         let counter = count(&texts, Limits { texts_max: 4000, words_max: usize::MAX }, 2, 64);
         let sampled = counter.texts();
         println!("{sampled} texts, one in {}", counter.one_in());
@@ -339,7 +352,11 @@ mod tests {
         let words = counter.words(2);
         assert_eq!(words.len(), 4);
         let deviation = (sampled as f64 * 0.25 * 0.75).sqrt();
-        assert!(words.iter().all(|(_, seen_in)| (*seen_in as f64 - sampled as f64 / 4.0).abs() < 5.0 * deviation));
+        assert!(
+            words.iter().all(
+                |(_, seen_in)| (*seen_in as f64 - sampled as f64 / 4.0).abs() < 5.0 * deviation
+            )
+        );
     }
 
     /// The files can be read by I-Match and by word weights, comments are skipped, and words that
@@ -347,14 +364,17 @@ mod tests {
     #[test]
     fn written_is_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (frequencies, stop_words) = (folder.path().join("idf.tsv"), folder.path().join("stop.txt"));
-        let words: Vec<String> = ["documents", "图书馆", "a\tb", "line\n", &"x".repeat(200)].map(String::from).to_vec();
+        let (frequencies, stop_words) =
+            (folder.path().join("idf.tsv"), folder.path().join("stop.txt"));
+        let words: Vec<String> =
+            ["documents", "图书馆", "a\tb", "line\n", &"x".repeat(200)].map(String::from).to_vec();
         let other = vec!["documents".to_owned(), "more".to_owned()];
         let counter = count(&[words, other], Limits::default(), 1, 1);
         let head = ["a lexicon".to_owned(), "documents\t7".to_owned()];
         for (form, path) in [(Form::Frequencies, &frequencies), (Form::Words, &stop_words)] {
             let mut out = Vec::new();
-            write(form, &head, counter.texts(), &counter.words(1), &mut out).expect("a vector takes all");
+            write(form, &head, counter.texts(), &counter.words(1), &mut out)
+                .expect("a vector takes all");
             std::fs::write(path, out).expect("written");
         }
         let normal = normalize::Options::default();
@@ -363,9 +383,12 @@ mod tests {
         let mut seen_in: Vec<u64> = read.seen_in.into_values().collect();
         seen_in.sort_unstable();
         assert_eq!(seen_in, [1, 1, 2]);
-        let options = features::Options { stop_words: Some(stop_words), ..features::Options::default() };
+        let options =
+            features::Options { stop_words: Some(stop_words), ..features::Options::default() };
         let mut left = Vec::new();
-        Featurizer::new(&options, &normal).expect("read").features("documents of more lexicon", &mut left);
+        Featurizer::new(&options, &normal)
+            .expect("read")
+            .features("documents of more lexicon", &mut left);
         assert_eq!(left.len(), 2, "of and lexicon");
     }
 }

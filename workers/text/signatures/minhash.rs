@@ -52,7 +52,10 @@ impl Options {
             return Err(format!("bins: {} is not within 1 to {BINS_MAX}", self.bins));
         }
         if self.bins_per_key == 0 || !self.bins.is_multiple_of(self.bins_per_key) {
-            return Err(format!("bins_per_key: {} does not divide bins = {}", self.bins_per_key, self.bins));
+            return Err(format!(
+                "bins_per_key: {} does not divide bins = {}",
+                self.bins_per_key, self.bins
+            ));
         }
         // A text of 64 to 127 letters has the keys of both kinds of shingles.
         let most = KEYS_MAX / 2;
@@ -117,7 +120,10 @@ fn fill(hashes: &[u64], count: usize, bins: &mut Vec<u32>) {
         *bin = (*bin).min(hash as u32 >> 1);
     }
     // A value has 31 bits, so that u32::MAX marks an empty bin.
-    let filled = bins.iter().enumerate().fold(0u128, |filled, (at, bin)| filled | u128::from(*bin != u32::MAX) << at);
+    let filled = bins
+        .iter()
+        .enumerate()
+        .fold(0u128, |filled, (at, bin)| filled | u128::from(*bin != u32::MAX) << at);
     for bin in (0..count).filter(|bin| filled >> bin & 1 == 0) {
         let lender = lender(bin, count, filled);
         bins[bin] = bins[lender].wrapping_add(7919 * lender as u32);
@@ -168,8 +174,12 @@ mod tests {
                 let (a, b) = pair(&mut random, shared, own);
                 equal += bins(&a).iter().zip(bins(&b)).filter(|(a, b)| *a == b).count();
             }
-            let (seen, jaccard) = (equal as f64 / (24 * trials) as f64, shared as f64 / (shared + 2 * own) as f64);
-            assert!((seen - jaccard).abs() < 0.02, "{shared} shared, {own} own: {seen} for {jaccard}");
+            let (seen, jaccard) =
+                (equal as f64 / (24 * trials) as f64, shared as f64 / (shared + 2 * own) as f64);
+            assert!(
+                (seen - jaccard).abs() < 0.02,
+                "{shared} shared, {own} own: {seen} for {jaccard}"
+            );
         }
     }
 
@@ -177,26 +187,37 @@ mod tests {
     /// every seed. That the six share one permutation does not matter for large sets.
     #[test]
     fn keys_agree_by_the_formula() {
-        for (seed, (shared, own)) in
-            (1..=3).flat_map(|seed| [(900, 50), (800, 100), (600, 200), (400, 300), (50, 5)].map(|sizes| (seed, sizes)))
-        {
+        for (seed, (shared, own)) in (1..=3).flat_map(|seed| {
+            [(900, 50), (800, 100), (600, 200), (400, 300), (50, 5)].map(|sizes| (seed, sizes))
+        }) {
             let mut random = Random(seed);
             let trials = 2000;
             let (mut first, mut met) = (0, 0);
             for _ in 0..trials {
                 let (a, b) = pair(&mut random, shared, own);
-                let equal: Vec<bool> = keys(&a).iter().zip(keys(&b)).map(|(a, b)| *a == b).collect();
+                let equal: Vec<bool> =
+                    keys(&a).iter().zip(keys(&b)).map(|(a, b)| *a == b).collect();
                 first += usize::from(equal[0]);
                 met += usize::from(equal.contains(&true));
             }
             let jaccard = shared as f64 / (shared + 2 * own) as f64;
             let p = jaccard.powi(4);
-            assert_binomial(first, trials, p, &format!("seed {seed}, J = {jaccard:.2}, the first key"));
+            assert_binomial(
+                first,
+                trials,
+                p,
+                &format!("seed {seed}, J = {jaccard:.2}, the first key"),
+            );
             // The bins of a small set are not independent, so the formula holds for large sets
             // only.
             if shared + 2 * own >= 1000 {
                 let any = 1.0 - (1.0 - p).powi(6);
-                assert_binomial(met, trials, any, &format!("seed {seed}, J = {jaccard:.2}, any key"));
+                assert_binomial(
+                    met,
+                    trials,
+                    any,
+                    &format!("seed {seed}, J = {jaccard:.2}, any key"),
+                );
             }
         }
     }
@@ -222,15 +243,20 @@ mod tests {
     #[test]
     fn keys_are_shared_across_limits() {
         let mut random = Random(5);
-        let letters: Vec<char> = (0..200).filter_map(|_| char::from_u32(0x4e00 + random.below(8000) as u32)).collect();
+        let letters: Vec<char> =
+            (0..200).filter_map(|_| char::from_u32(0x4e00 + random.below(8000) as u32)).collect();
         for length in [20, 62, 63, 64, 100, 126, 127, 128, 150] {
             let text = |length: usize| letters[..length].iter().collect::<String>();
             let mut signer = MinHash::new(&Options::default());
-            let mut sign = |length: usize| keys_of(&text(length), &[], |text, out| signer.keys(text, out));
+            let mut sign =
+                |length: usize| keys_of(&text(length), &[], |text, out| signer.keys(text, out));
             let (shorter, longer) = (sign(length), sign(length + 1));
             assert!(shorter.iter().any(|key| longer.contains(key)), "{length} and one more");
             assert_eq!(shorter.len(), if (64..128).contains(&length) { 12 } else { 6 });
         }
-        assert!(keys_of("!?", &[], |text, out| MinHash::new(&Options::default()).keys(text, out)).is_empty());
+        assert!(
+            keys_of("!?", &[], |text, out| MinHash::new(&Options::default()).keys(text, out))
+                .is_empty()
+        );
     }
 }

@@ -137,7 +137,9 @@ impl Options {
     /// file.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
-            Options::IMatch(options) => Some(&mut options.lexicon).filter(|path| !path.as_os_str().is_empty()),
+            Options::IMatch(options) => {
+                Some(&mut options.lexicon).filter(|path| !path.as_os_str().is_empty())
+            }
             _ => None,
         }
     }
@@ -167,9 +169,15 @@ impl Options {
         Ok(match self {
             Options::SimHash(options) => json!({ "options": options }),
             Options::MinHash(options) => json!({ "version": minhash::VERSION, "options": options }),
-            Options::SuperShingles(options) => json!({ "version": super_shingles::VERSION, "options": options }),
-            Options::SpotSigs(options) => json!({ "version": spotsigs::VERSION, "options": options }),
-            Options::Sentences(options) => json!({ "version": sentences::VERSION, "options": options }),
+            Options::SuperShingles(options) => {
+                json!({ "version": super_shingles::VERSION, "options": options })
+            }
+            Options::SpotSigs(options) => {
+                json!({ "version": spotsigs::VERSION, "options": options })
+            }
+            Options::Sentences(options) => {
+                json!({ "version": sentences::VERSION, "options": options })
+            }
             Options::IMatch(options) => {
                 let bytes = frozen(&options.lexicon)?;
                 // The file's content is the identity, not its path.
@@ -182,7 +190,10 @@ impl Options {
 
 /// The equality signatures of a job that adds none and leaves none out: MinHash and sentences.
 pub fn default_list() -> Vec<Options> {
-    vec![Options::MinHash(minhash::Options::default()), Options::Sentences(sentences::Options::default())]
+    vec![
+        Options::MinHash(minhash::Options::default()),
+        Options::Sentences(sentences::Options::default()),
+    ]
 }
 
 /// Checks a job's `list`; the error is the signature's name and a line that names the key.
@@ -283,7 +294,9 @@ impl Signer {
             makers.push(match options {
                 Options::SimHash(_) => continue,
                 Options::MinHash(options) => Maker::MinHash(MinHash::new(options)),
-                Options::SuperShingles(options) => Maker::SuperShingles(SuperShingles::new(options)),
+                Options::SuperShingles(options) => {
+                    Maker::SuperShingles(SuperShingles::new(options))
+                }
                 Options::IMatch(options) => Maker::IMatch(IMatch::new(options, normal)?),
                 Options::SpotSigs(options) => Maker::SpotSigs(SpotSigs::new(options)),
                 Options::Sentences(options) => Maker::Sentences(Sentences::new(options)),
@@ -307,7 +320,12 @@ impl Signer {
             maker.keys(text, &mut self.keys);
             self.keys.sort_unstable();
             self.keys.dedup();
-            debug_assert!(self.keys.len() <= KEYS_MAX, "{} keys of {}", self.keys.len(), kind.name());
+            debug_assert!(
+                self.keys.len() <= KEYS_MAX,
+                "{} keys of {}",
+                self.keys.len(),
+                kind.name()
+            );
             out.extend(self.keys.iter().map(|&key| Key { kind, key }));
         }
         out[start..].sort_unstable();

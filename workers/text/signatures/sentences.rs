@@ -64,7 +64,10 @@ impl Options {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=SENTENCES_MAX).contains(&self.sentences) {
-            return Err(format!("sentences: {} is not within 1 to {SENTENCES_MAX}", self.sentences));
+            return Err(format!(
+                "sentences: {} is not within 1 to {SENTENCES_MAX}",
+                self.sentences
+            ));
         }
         Ok(())
     }
@@ -126,7 +129,9 @@ impl Sentences {
         // A partner may be longer by the edits.
         if letters <= PARTS_LETTERS {
             self.letters.clear();
-            self.letters.extend(text.normal.chars().filter(|c| is_letter(*c)).map(|c| u64::from(u32::from(c))));
+            self.letters.extend(
+                text.normal.chars().filter(|c| is_letter(*c)).map(|c| u64::from(u32::from(c))),
+            );
             parts(&self.letters, out);
         }
     }
@@ -248,7 +253,8 @@ mod tests {
 
     fn share_part(a: &[char], b: &[char]) -> bool {
         let of = |text: &[char]| {
-            let (letters, mut out): (Vec<u64>, _) = (text.iter().map(|c| u64::from(u32::from(*c))).collect(), vec![]);
+            let (letters, mut out): (Vec<u64>, _) =
+                (text.iter().map(|c| u64::from(u32::from(*c))).collect(), vec![]);
             parts(&letters, &mut out);
             out
         };
@@ -318,7 +324,9 @@ mod tests {
         for _ in 0..400 {
             let mut next = match texts.last() {
                 Some(last) if random.below(5u32) > 0 => last.clone(),
-                _ => (0..8 + random.below(24u32)).map(|_| ['甲', '乙', '丙', 'x', 'y'][random.below(5usize)]).collect(),
+                _ => (0..8 + random.below(24u32))
+                    .map(|_| ['甲', '乙', '丙', 'x', 'y'][random.below(5usize)])
+                    .collect(),
             };
             for _ in 0..random.below(3u32) {
                 let at = random.below(next.len());
@@ -347,15 +355,20 @@ mod tests {
     #[test]
     fn what_says_little_has_no_key() {
         let mut random = Random(3);
-        let [one, two, three, four] = [(); 4].map(|()| sentence(&mut random) + &sentence(&mut random));
+        let [one, two, three, four] =
+            [(); 4].map(|()| sentence(&mut random) + &sentence(&mut random));
         assert!(meet(&one, &format!("{one}{}", &two[..24])));
         assert!(!meet(&one, &format!("{one}{two}{three}")), "of other lengths");
         assert!(!meet(&format!("{two}版权所有。"), &format!("{three}版权所有。")));
-        let many = |seed: u64| -> String { (0..9).map(|_| sentence(&mut Random(seed)) + &four).collect() };
+        let many =
+            |seed: u64| -> String { (0..9).map(|_| sentence(&mut Random(seed)) + &four).collect() };
         assert!(keys(&many(1)).len() <= 4 * 2);
         let long = |seed: u64| -> String {
             let mut random = Random(seed);
-            (0..12).map(|_| sentence(&mut random)).chain(["春夏秋冬四季分明的地方。".into()]).collect()
+            (0..12)
+                .map(|_| sentence(&mut random))
+                .chain(["春夏秋冬四季分明的地方。".into()])
+                .collect()
         };
         assert!(!meet(&long(1), &long(2)), "a small part");
     }

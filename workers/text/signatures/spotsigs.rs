@@ -76,13 +76,20 @@ impl Options {
         let bounds = [
             ("chain", self.chain, 1, 16),
             ("distance", self.distance, 1, 16),
-            ("similarity_percent", usize::try_from(self.similarity_percent).unwrap_or(usize::MAX), 10, 95),
+            (
+                "similarity_percent",
+                usize::try_from(self.similarity_percent).unwrap_or(usize::MAX),
+                10,
+                95,
+            ),
             // A text has keys for two partitions.
             ("prefix_max", self.prefix_max, 1, KEYS_MAX / 2),
             ("spots_min", self.spots_min, 1, usize::MAX),
         ];
         match bounds.into_iter().find(|(_, value, least, most)| !(least..=most).contains(&value)) {
-            Some((key, value, least, most)) => Err(format!("{key}: {value} is not within {least} to {most}")),
+            Some((key, value, least, most)) => {
+                Err(format!("{key}: {value} is not within {least} to {most}"))
+            }
             None => Ok(()),
         }
     }
@@ -121,8 +128,9 @@ pub struct SpotSigs {
 impl SpotSigs {
     /// A maker of keys by checked `options`.
     pub fn new(options: &Options) -> SpotSigs {
-        let words =
-            |list: &'static str, begins: bool| list.split_whitespace().map(move |word| (word_hash(word), begins));
+        let words = |list: &'static str, begins: bool| {
+            list.split_whitespace().map(move |word| (word_hash(word), begins))
+        };
         SpotSigs {
             options: options.clone(),
             stop_words: Arc::new(words(ANCHORS, true).chain(words(PASSED_OVER, false)).collect()),
@@ -233,7 +241,9 @@ mod tests {
         let menu = words("home products about contact login search 首页 新闻 体育");
         let mut maker = SpotSigs::new(&Options::default());
         assert!(keys_of("", &menu, |text, out| maker.keys(text, out)).is_empty());
-        let article = words("the minister said in a speech to the house that the budget is to grow by half in spring");
+        let article = words(
+            "the minister said in a speech to the house that the budget is to grow by half in spring",
+        );
         let with_menu = [menu, article.clone()].concat();
         let mut sign = |words: &[u64]| keys_of("", words, |text, out| maker.keys(text, out));
         assert_eq!(sign(&article), sign(&with_menu));
@@ -251,7 +261,12 @@ mod tests {
         let mut rest = b.to_vec();
         let shared = a
             .iter()
-            .filter(|spot| rest.iter().position(|other| other == *spot).map(|at| rest.swap_remove(at)).is_some())
+            .filter(|spot| {
+                rest.iter()
+                    .position(|other| other == *spot)
+                    .map(|at| rest.swap_remove(at))
+                    .is_some()
+            })
             .count();
         shared as u64 * 100 >= percent * (a.len() + b.len() - shared) as u64
     }
@@ -337,7 +352,9 @@ mod tests {
         let partitions = Partitions::new(50);
         let missed = (0..2000).filter(|_| {
             let shared: Vec<u64> = (0..200).map(|_| random.next()).collect();
-            let mut own = || shared.iter().copied().chain((0..100).map(|_| random.next())).collect::<Vec<_>>();
+            let mut own = || {
+                shared.iter().copied().chain((0..100).map(|_| random.next())).collect::<Vec<_>>()
+            };
             let (a, b) = (own(), own());
             !share(&partitions, &a, &b, 4)
         });
@@ -349,9 +366,10 @@ mod tests {
     /// replaced, each after a menu.
     fn corpus(seed: u64) -> Vec<Vec<u64>> {
         let mut random = Random(seed);
-        let anchors: Vec<Vec<u64>> = [&ANCHORS[..ANCHORS.find("the").expect("English words")], ANCHORS]
-            .map(|list| list.split_whitespace().map(word_hash).collect())
-            .to_vec();
+        let anchors: Vec<Vec<u64>> =
+            [&ANCHORS[..ANCHORS.find("the").expect("English words")], ANCHORS]
+                .map(|list| list.split_whitespace().map(word_hash).collect())
+                .to_vec();
         let mut texts: Vec<Vec<u64>> = Vec::new();
         for article in 0..150 {
             let anchors = &anchors[article % 2];
@@ -380,7 +398,9 @@ mod tests {
     /// standard deviations.
     #[test]
     fn recall_against_exact_jaccard() {
-        for (seed, prefix_max) in [(1, usize::MAX), (1, 32), (1, 4), (2, usize::MAX), (2, 32), (2, 4)] {
+        for (seed, prefix_max) in
+            [(1, usize::MAX), (1, 32), (1, 4), (2, usize::MAX), (2, 32), (2, 4)]
+        {
             let mut maker = SpotSigs::new(&Options::default());
             let mut made: Vec<(Vec<u64>, Vec<u64>)> = Vec::new();
             for words in corpus(seed) {

@@ -56,7 +56,9 @@ impl Options {
         if self.groups < 2 || self.groups.saturating_mul(self.groups - 1) / 2 > KEYS_MAX {
             return Err(format!("groups: {} makes no pair, or more than {KEYS_MAX}", self.groups));
         }
-        if self.minima_per_group == 0 || self.groups.saturating_mul(self.minima_per_group) > MINIMA_MAX {
+        if self.minima_per_group == 0
+            || self.groups.saturating_mul(self.minima_per_group) > MINIMA_MAX
+        {
             return Err(format!(
                 "minima_per_group: {} of {} is none, or more than {MINIMA_MAX} in all",
                 self.minima_per_group, self.groups
@@ -91,7 +93,9 @@ impl SuperShingles {
     pub fn new(options: &Options) -> SuperShingles {
         let minima = options.groups * options.minima_per_group;
         // Rounded up to whole lanes. The surplus minima are computed and not used.
-        let seeds = (0..minima.next_multiple_of(LANES) as u64).map(|number| finish(number + 1) as u32).collect();
+        let seeds = (0..minima.next_multiple_of(LANES) as u64)
+            .map(|number| finish(number + 1) as u32)
+            .collect();
         SuperShingles { options: options.clone(), seeds, minima: Vec::new(), shingles: Vec::new() }
     }
 
@@ -129,7 +133,9 @@ impl SuperShingles {
 fn word_shingles(words: &[u64], length: usize, out: &mut Vec<u64>) {
     out.clear();
     if !words.is_empty() {
-        out.extend(words.windows(length.min(words.len())).map(|window| chain(0, window.iter().copied())));
+        out.extend(
+            words.windows(length.min(words.len())).map(|window| chain(0, window.iter().copied())),
+        );
     }
 }
 
@@ -194,17 +200,21 @@ mod tests {
                 minima(&right, &maker.seeds, &mut b);
                 equal += a.iter().zip(&b).take(84).filter(|(a, b)| a == b).count();
             }
-            let (seen, jaccard) = (equal as f64 / (84.0 * 500.0), shared as f64 / (shared + 2 * own) as f64);
-            assert!((seen - jaccard).abs() < 0.01, "{shared} shared, {own} own: {seen} for {jaccard}");
+            let (seen, jaccard) =
+                (equal as f64 / (84.0 * 500.0), shared as f64 / (shared + 2 * own) as f64);
+            assert!(
+                (seen - jaccard).abs() < 0.01,
+                "{shared} shared, {own} own: {seen} for {jaccard}"
+            );
         }
     }
 
     /// Two texts share a key with the published probability of two equal groups, for every seed.
     #[test]
     fn texts_share_keys_by_the_formula() {
-        for (seed, (shared, own)) in
-            (1..=2).flat_map(|seed| [(98, 1), (95, 3), (90, 5), (80, 10), (60, 20)].map(|sizes| (seed, sizes)))
-        {
+        for (seed, (shared, own)) in (1..=2).flat_map(|seed| {
+            [(98, 1), (95, 3), (90, 5), (80, 10), (60, 20)].map(|sizes| (seed, sizes))
+        }) {
             let mut random = Random(seed);
             let mut maker = maker(Options::default());
             let trials = 1000;
@@ -216,7 +226,12 @@ mod tests {
             let jaccard = shared as f64 / (shared + 2 * own) as f64;
             let p = jaccard.powi(14);
             let formula = 1.0 - (1.0 - p).powi(6) - 6.0 * p * (1.0 - p).powi(5);
-            assert_binomial(met.count(), trials, formula, &format!("seed {seed}, J = {jaccard:.2}"));
+            assert_binomial(
+                met.count(),
+                trials,
+                formula,
+                &format!("seed {seed}, J = {jaccard:.2}"),
+            );
         }
     }
 

@@ -18,11 +18,18 @@ pub fn pair(random: &mut Random, shared: u64, own: u64) -> (Vec<u64>, Vec<u64>) 
 pub fn assert_binomial(seen: usize, trials: usize, p: f64, what: &str) {
     let (expected, deviation) = (trials as f64 * p, (trials as f64 * p * (1.0 - p)).sqrt());
     println!("{what}: {seen} of {trials}, expected {expected:.0}, deviation {deviation:.1}");
-    assert!((seen as f64 - expected).abs() <= 5.0 * deviation + 1.0, "{what}: {seen} for {expected:.1}");
+    assert!(
+        (seen as f64 - expected).abs() <= 5.0 * deviation + 1.0,
+        "{what}: {seen} for {expected:.1}"
+    );
 }
 
 /// The keys that `sign` makes for the text of `normal` and `words`.
-pub fn keys_of(normal: &str, words: &[u64], sign: impl FnOnce(&mut Text<'_>, &mut Vec<u64>)) -> Vec<u64> {
+pub fn keys_of(
+    normal: &str,
+    words: &[u64],
+    sign: impl FnOnce(&mut Text<'_>, &mut Vec<u64>),
+) -> Vec<u64> {
     let mut shinglings = Shinglings::default();
     let mut out = Vec::new();
     sign(&mut Text::new(normal, words, &mut shinglings), &mut out);
@@ -37,8 +44,10 @@ fn list(toml_like: &str) -> std::result::Result<Vec<Options>, String> {
 /// Every signature, with a lexicon of words of the texts below.
 fn all(folder: &std::path::Path) -> Vec<Options> {
     let lexicon = folder.join("lexicon");
-    let words: String =
-        "会议 北京 举行 minister budget speech house spring".split(' ').map(|word| format!("{word}\t9\n")).collect();
+    let words: String = "会议 北京 举行 minister budget speech house spring"
+        .split(' ')
+        .map(|word| format!("{word}\t9\n"))
+        .collect();
     std::fs::write(&lexicon, format!("documents\t100\n{words}")).expect("written");
     let mut list = default_list();
     list.push(Options::SpotSigs(spotsigs::Options::default()));
@@ -89,12 +98,21 @@ fn wrong_entries() {
         (r#"{"kind": "super_shingles", "groups": 12}"#, "super_shingles: groups"),
         (r#"{"kind": "super_shingles", "groups": 0}"#, "super_shingles: groups"),
         (r#"{"kind": "super_shingles", "shingle": 0}"#, "super_shingles: shingle"),
-        (r#"{"kind": "super_shingles", "minima_per_group": 0}"#, "super_shingles: minima_per_group"),
+        (
+            r#"{"kind": "super_shingles", "minima_per_group": 0}"#,
+            "super_shingles: minima_per_group",
+        ),
         (r#"{"kind": "i_match"}"#, "`pagefold lexicon"),
         (r#"{"kind": "i_match", "lexicon": ""}"#, "i_match: lexicon"),
         (r#"{"kind": "i_match", "lexicon": "x", "lexicons": 65}"#, "i_match: lexicons"),
-        (r#"{"kind": "i_match", "lexicon": "x", "dropped_percent": 100}"#, "i_match: dropped_percent"),
-        (r#"{"kind": "i_match", "lexicon": "x", "documents_permille_max": 1001}"#, "i_match: documents_permille_max"),
+        (
+            r#"{"kind": "i_match", "lexicon": "x", "dropped_percent": 100}"#,
+            "i_match: dropped_percent",
+        ),
+        (
+            r#"{"kind": "i_match", "lexicon": "x", "documents_permille_max": 1001}"#,
+            "i_match: documents_permille_max",
+        ),
         (r#"{"kind": "i_match", "lexicon": "x", "words_min": 0}"#, "i_match: words_min"),
         (r#"{"kind": "spotsigs", "similarity_percent": 5}"#, "spotsigs: similarity_percent"),
         (r#"{"kind": "spotsigs", "prefix_max": 33}"#, "spotsigs: prefix_max"),
@@ -110,7 +128,8 @@ fn wrong_entries() {
 /// list.
 #[test]
 fn identity_is_of_file_contents() {
-    let (here, there) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (here, there) =
+        (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let first = all(here.path());
     let mut second = all(there.path());
     second.reverse();
@@ -157,20 +176,32 @@ fn keys_are_a_function_of_the_text() {
 #[test]
 fn keys_never_change() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut signer = Signer::new(&all(folder.path()), &normalize::Options::default()).expect("read");
-    let words: Vec<u64> = "the minister said in a speech to the house that the budget is to grow by half in spring"
-        .split(' ')
-        .map(features::word_hash)
-        .collect();
+    let mut signer =
+        Signer::new(&all(folder.path()), &normalize::Options::default()).expect("read");
+    let words: Vec<u64> =
+        "the minister said in a speech to the house that the budget is to grow by half in spring"
+            .split(' ')
+            .map(features::word_hash)
+            .collect();
     let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
     signer.sign(&mut Text::new(ARTICLE, &words, &mut shinglings), &mut keys);
     let digest = |kind: SignatureKind| {
-        let bytes: Vec<u8> = keys.iter().filter(|key| key.kind == kind).flat_map(|key| key.key.to_le_bytes()).collect();
+        let bytes: Vec<u8> = keys
+            .iter()
+            .filter(|key| key.kind == kind)
+            .flat_map(|key| key.key.to_le_bytes())
+            .collect();
         blake3::hash(&bytes).to_hex()[..16].to_owned()
     };
     assert_eq!(
         SignatureKind::ALL.map(digest),
-        ["ba8f179f89c6debd", "028ffda99215a265", "9d3c844e3d879f18", "6b82621fa1d69372", "0936e1c964c39bc4"]
+        [
+            "ba8f179f89c6debd",
+            "028ffda99215a265",
+            "9d3c844e3d879f18",
+            "6b82621fa1d69372",
+            "0936e1c964c39bc4"
+        ]
     );
 }
 

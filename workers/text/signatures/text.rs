@@ -98,10 +98,14 @@ mod tests {
             let mut text = Text::new(normal, &[], &mut shinglings);
             let mut fresh = Shingles::default();
             for q in [5, 2, 5, 3, 2] {
-                let sorted =
-                    |hashes: &[u64]| BTreeSet::from_iter(hashes.iter().copied()).into_iter().collect::<Vec<_>>();
+                let sorted = |hashes: &[u64]| {
+                    BTreeSet::from_iter(hashes.iter().copied()).into_iter().collect::<Vec<_>>()
+                };
                 fresh.set(normal, q);
-                assert_eq!((text.set(q).len(), sorted(text.set(q))), (fresh.hashes.len(), fresh.hashes.clone()));
+                assert_eq!(
+                    (text.set(q).len(), sorted(text.set(q))),
+                    (fresh.hashes.len(), fresh.hashes.clone())
+                );
                 fresh.multiset(normal, q);
                 assert_eq!(sorted(text.multiset(q)), fresh.hashes);
             }
