@@ -368,9 +368,9 @@ fn forms_of_a_question() {
     assert!(failure(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
 }
 
-/// A page with a stored text may change which text leads its cluster, though another page represents
-/// it: the text leads whose best page the keep rule prefers. Such an answer is provisional, and an
-/// answer about a page that changes nothing is not.
+/// A page with a stored text may change which text leads its cluster, though another page
+/// represents it: the text leads whose best page the keep rule prefers. Such an answer is
+/// provisional, and an answer about a page that changes nothing is not.
 #[test]
 fn another_page_changes_who_leads() {
     // Each text shares most words with the next. The second and the third are near two others each.

@@ -68,9 +68,10 @@ pub struct Eval {
     /// pairs that are the same.
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,
-    /// Write FILE instead of reading it: read the inputs again, and take pages for the same that name
-    /// the same canonical address (rel=canonical, in the page or in HTTP's Link), of which one led to
-    /// the other (a redirect), or which had the same bytes (a revisit). FILE must not be there yet.
+    /// Write FILE instead of reading it: read the inputs again, and take pages for the same that
+    /// name the same canonical address (rel=canonical, in the page or in HTTP's Link), of which one
+    /// led to the other (a redirect), or which had the same bytes (a revisit). FILE must not be
+    /// there yet.
     #[arg(long, conflicts_with_all = ["ask", "list", "sweep"])]
     pub canonical: bool,
     /// Ask about N pairs of texts, keep the answers in the file of labels, and estimate precision

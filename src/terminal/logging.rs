@@ -1,5 +1,5 @@
-//! Logs on stderr, errors included: lines for people on a terminal, JSON lines elsewhere. `RUST_LOG`
-//! overrides the flags: a level, or levels of modules (`warn,workers::mesh=debug`).
+//! Logs on stderr, errors included: lines for people on a terminal, JSON lines elsewhere.
+//! `RUST_LOG` overrides the flags: a level, or levels of modules (`warn,workers::mesh=debug`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -128,7 +128,8 @@ struct LogLine {
 }
 
 /// How [`forward`] shows `line`, and what explains an end. Workers log in JSON, as their stderr is
-/// a pipe; ssh and shells write text. A worker's error loses its exit code: the command has its own.
+/// a pipe; ssh and shells write text. A worker's error loses its exit code: the command has its
+/// own.
 fn forwarded(line: &str, terminal: bool) -> (String, Option<String>) {
     let text = line.trim();
     let told = |level: &str, message: &str| {

@@ -9,8 +9,10 @@
 //! bounds of 5-gram sketches >= similarity_min, and long,
 //!   and no other number                                    accepted   sketch
 //! else, if both texts are kept (only now are they read):
-//!   5-grams below every rule's minimum                     refused    coverage_refused, shingles_refused
-//!   similarity of the texts < similarity_min               refused    coverage_refused, shingles_refused
+//!   5-grams below every rule's minimum                     refused    coverage_refused, or
+//!                                                                     shingles_refused
+//!   similarity of the texts < similarity_min               refused    coverage_refused, or
+//!                                                                     shingles_refused
 //!   a number is replaced by another                        refused    numerals
 //!   a name is                                              refused    names
 //!   in a short text a content word is                      refused    words

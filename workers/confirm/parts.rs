@@ -87,8 +87,9 @@ const SIDE_CHARS: usize = 160;
 /// use workers::confirm::Options;
 /// use workers::confirm::parts::{PartKind, parts};
 ///
-/// let found = parts("rain on monday, 11 degrees", "rain on monday, 12 degrees", &Options::default()).unwrap();
-/// assert_eq!((found[0].kind, found[0].a.as_str(), found[0].b.as_str()), (PartKind::Number, "11", "12"));
+/// let (a, b) = ("rain on monday, 11 degrees", "rain on monday, 12 degrees");
+/// let found = &parts(a, b, &Options::default()).unwrap()[0];
+/// assert_eq!((found.kind, found.a.as_str(), found.b.as_str()), (PartKind::Number, "11", "12"));
 /// ```
 pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);

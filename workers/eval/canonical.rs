@@ -1,13 +1,13 @@
-//! Makes labels from what a crawl has of addresses that are the same: canonical addresses, redirects
-//! and revisits.
+//! Makes labels from what a crawl has of addresses that are the same: canonical addresses,
+//! redirects and revisits.
 //!
 //! A link `rel=canonical` (RFC 6596), in the head of an HTML page or in HTTP's `Link`, names the
 //! address under which the same content should be known. A redirect leads from one address to
-//! another. A revisit of another URL says that both had the same bytes. The inputs are read again for
-//! these, so that no store has to hold what only an evaluation needs. All are hints: some sites name
-//! their front page, or lead to a page of logins, everywhere; and what was true at one date need not
-//! be so of the pages that the store has. So an address that many name is left out, and what is left
-//! is to be looked at, not to be believed.
+//! another. A revisit of another URL says that both had the same bytes. The inputs are read again
+//! for these, so that no store has to hold what only an evaluation needs. All are hints: some sites
+//! name their front page, or lead to a page of logins, everywhere; and what was true at one date
+//! need not be so of the pages that the store has. So an address that many name is left out, and
+//! what is left is to be looked at, not to be believed.
 
 use crate::document::{Id, PageUrl, canonical_url, own_key};
 use crate::error::Result;
@@ -142,7 +142,8 @@ fn urls(snapshot: &Snapshot<'_>, docs: &[Id]) -> Result<BTreeMap<Id, String>> {
         .collect())
 }
 
-/// Remembers that the first URL names the second. A record that stays at the same page says nothing.
+/// Remembers that the first URL names the second. A record that stays at the same page says
+/// nothing.
 fn refer(named: &mut AllNamed, by: By, urls: [&str; 2], date: Option<i64>) {
     let [doc, target] = urls.map(|url| canonical_url(url).doc);
     if doc != target {
@@ -197,8 +198,8 @@ fn paired(named: &AllNamed, urls: &BTreeMap<Id, String>) -> Hints {
             if others.is_empty() {
                 continue;
             }
-            // Addresses that the store does not have count, too: a site may lead all that is gone to
-            // its front page.
+            // Addresses that the store does not have count, too: a site may lead all that is gone
+            // to its front page.
             if docs.len() + usize::from(urls.contains_key(&target)) > GROUP_PAGES_MAX {
                 counts.left_out += 1;
                 continue;
@@ -356,8 +357,8 @@ mod tests {
         assert_eq!((told(&hints), hints.html_pages, hints.counts[0].named), (vec![], 1, 0));
     }
 
-    /// An address that too many name is left out, though the store has few of them: a site leads all
-    /// that is gone to its front page.
+    /// An address that too many name is left out, though the store has few of them: a site leads
+    /// all that is gone to its front page.
     #[test]
     fn crowded_addresses() {
         for by in By::ALL {

@@ -4,13 +4,18 @@
 //! in place of all that stands before a URL's last `/`.
 //!
 //! ```text
-//! --by jaccard|coverage|indel   all pairs of texts that are that alike, found exactly, as rows of a and b ...
+//! --by jaccard|coverage|indel   all pairs of texts that are that alike, found exactly, as rows
+//!                               of a and b ...
 //! --min 0.8                     ... or more, to four digits
-//! --identity FIELD              or rows of url and label: the field's value; `url` is what stands behind its last `/`
-//! --url FIELD,FIELD             fields that make the URL, joined with `/`, as [read.fields] url has them; else `url`
+//! --identity FIELD              or rows of url and label: the field's value; `url` is what stands
+//!                               behind its last `/`
+//! --url FIELD,FIELD             fields that make the URL, joined with `/`, as [read.fields] url
+//!                               has them; else `url`
 //! --text FIELD                  the field of the text; else `text`
-//! --last-state                  a later row of a URL replaces an earlier one; `deleted` or `op` = `remove` takes it away
-//! --documents FILE              write the documents that are left, as a job may read them: url, text or html
+//! --last-state                  a later row of a URL replaces an earlier one; `deleted` or `op` =
+//!                               `remove` takes it away
+//! --documents FILE              write the documents that are left, as a job may read them: url,
+//!                               text or html
 //! ```
 //!
 //! Texts are normalised as pagefold does. `jaccard` is of the sets of 5-grams of letters and

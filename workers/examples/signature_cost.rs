@@ -7,7 +7,8 @@
 //! exactly over the rows of the store's head. For a crawl of any size:
 //!
 //! ```text
-//! cargo run --release --example synth -- --docs 1000000 --out out/million/ --truth out/million.jsonl
+//! cargo run --release --example synth -- --docs 1000000 --out out/million/ \
+//!     --truth out/million.jsonl
 //! pagefold lexicon JOB --out words.tsv
 //! pagefold run JOB           with all signatures in [[signatures]]
 //! cargo run --release --example signature_cost -- STORE

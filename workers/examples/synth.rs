@@ -4,7 +4,8 @@
 //! where equal labels mean the same original.
 //!
 //! ```text
-//! cargo run --release --example synth -- --docs 1000000 --near 0.2 --files 8 --out crawl/ --truth truth.jsonl
+//! cargo run --release --example synth -- --docs 1000000 --near 0.2 --files 8 --out crawl/ \
+//!     --truth truth.jsonl
 //! ```
 //!
 //! The same arguments write the same bytes (compressed ones for the same compressor). A text is a

@@ -16,7 +16,8 @@ const HEAD_BYTES_MAX: usize = 256 << 10;
 /// use workers::extract::canonical_link::canonical;
 ///
 /// let page = b"<title>News</title><link rel=canonical href=/news>";
-/// assert_eq!(canonical(page, None, "https://a.example/news?from=mail"), Some("https://a.example/news".into()));
+/// let url = "https://a.example/news?from=mail";
+/// assert_eq!(canonical(page, None, url), Some("https://a.example/news".into()));
 /// ```
 pub fn canonical(bytes: &[u8], http_charset: Option<&str>, address: &str) -> Option<String> {
     let page = charset::decode(&bytes[..bytes.len().min(HEAD_BYTES_MAX)], http_charset);

@@ -259,7 +259,8 @@ pub fn ingest(
         "ingest",
         move |capability, info| {
             let activator = scope.activator_for(info.address);
-            // Held until the queue is empty. The dataflow is complete when all workers released theirs.
+            // Held until the queue is empty. The dataflow is complete when all workers released
+            // theirs.
             let mut capability = Some(capability);
             let mut reading: Option<SplitReader> = None;
             move |_output| {

@@ -243,7 +243,8 @@ pub type Rank = [u64; 1 + CRITERIA_MAX];
 /// let rule = KeepRule::new(&options, &["crawl"]);
 /// let (host, date, score) = (host_key("a.example"), NO_DATE, NO_SCORE);
 /// let (url, url_bytes, first_epoch, source, chars) = ("", 20, 3, 0, 900);
-/// let plain = Facts { host, url, https: false, url_bytes, date, score, first_epoch, source, chars };
+/// let plain =
+///     Facts { host, url, https: false, url_bytes, date, score, first_epoch, source, chars };
 /// let https = Facts { https: true, ..plain };
 /// let older = Facts { first_epoch: 2, url_bytes: 60, ..https };
 /// let listed = Facts { host: host_key("www.example"), ..plain };

@@ -363,8 +363,8 @@ fn panics_are_judged() {
     assert!(verdict("main", "index out of bounds").is_none());
 }
 
-/// With `exit_on_panic` a panicking worker ends its process with exit code 70, after an error of one
-/// line. The test runs itself again as that process.
+/// With `exit_on_panic` a panicking worker ends its process with exit code 70, after an error of
+/// one line. The test runs itself again as that process.
 #[test]
 fn a_panicking_worker_ends_its_process() {
     const CHILD: &str = "PAGEFOLD_TEST_PANIC";

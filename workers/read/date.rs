@@ -64,7 +64,8 @@ pub fn seconds(count: i64) -> Option<i64> {
 /// use workers::read::date::since_1970;
 ///
 /// let second = Some(1_700_000_000);
-/// assert_eq!([1_700_000_000, 1_700_000_000_123, 1_700_000_000_123_456].map(since_1970), [second; 3]);
+/// let same = [1_700_000_000, 1_700_000_000_123, 1_700_000_000_123_456];
+/// assert_eq!(same.map(since_1970), [second; 3]);
 /// assert_eq!(since_1970(i64::MAX), Some(9_223_372_036));
 /// ```
 pub fn since_1970(count: i64) -> Option<i64> {

@@ -97,7 +97,8 @@ pub fn media_type(value: &[u8]) -> (String, Option<String>) {
 /// ```
 /// use workers::read::headers::link;
 ///
-/// let value = "<https://a.example/2>; rel=next, <https://a.example/>; title=\"a\"; rel=\"canonical\"";
+/// let value =
+///     "<https://a.example/2>; rel=next, <https://a.example/>; title=\"a\"; rel=\"canonical\"";
 /// assert_eq!(link(value, "canonical"), Some("https://a.example/"));
 /// assert_eq!(link(value, "up"), None);
 /// ```

@@ -26,7 +26,8 @@ impl Redirect {
     /// use workers::read::record::Heading;
     /// use workers::read::redirect::Redirect;
     ///
-    /// let header = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: https://a.example/old/\r\n\r\n";
+    /// let header = b"WARC/1.1\r\nWARC-Type: response\r\n\
+    ///     WARC-Target-URI: https://a.example/old/\r\n\r\n";
     /// let found = b"HTTP/1.1 302 Found\r\nLocation: ../new\r\n\r\n";
     /// let redirect = Redirect::of(&Heading::of(header, found)).expect("a redirect");
     /// assert_eq!(redirect.target, "https://a.example/new");
@@ -109,8 +110,8 @@ mod tests {
         assert_eq!(found, ["http://a.example/b c http://a.example/d"]);
     }
 
-    /// Archives in a WACZ have heads, too, and so has a sample: their canonical links in HTTP were not
-    /// seen, either.
+    /// Archives in a WACZ have heads, too, and so has a sample: their canonical links in HTTP were
+    /// not seen, either.
     #[test]
     fn heads_come_through() {
         let record =

@@ -3,8 +3,8 @@
 //! A file is written under a temporary name, fsynced, then renamed or linked to its name, and then
 //! its folder is fsynced. Without the last step an acknowledged epoch could be lost. An error here
 //! ends the run and is never retried: after a failed fsync the kernel may have dropped the pages.
-//! The supervisor decides so for workers (`Message::failed` in `src/cluster/control.rs`), the thread
-//! that writes the inbox for a server (`src/serve/inbox_writer.rs`).
+//! The supervisor decides so for workers (`Message::failed` in `src/cluster/control.rs`), the
+//! thread that writes the inbox for a server (`src/serve/inbox_writer.rs`).
 
 use crate::error::{Error, Kind, Result};
 use std::fs::File;

@@ -15,8 +15,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on the file at `path`, which is made with its folders. Returns none if another
-    /// process holds it, unless the caller is patient and waits.
+    /// Takes the lock on the file at `path`, which is made with its folders. Returns none if
+    /// another process holds it, unless the caller is patient and waits.
     pub fn take(path: &Path, is_patient: bool) -> Result<Option<Lock>> {
         path.parent().map_or(Ok(()), durable::create_folder)?;
         // A user who may open it may lock it, and nobody else could.

@@ -255,7 +255,8 @@ mod tests {
         assert_eq!(dictionary.tagger().tag("凯特琳", true)[0].tag, "nz");
     }
 
-    /// Words have the normal form of texts, and of two lines that are one word then the last counts.
+    /// Words have the normal form of texts, and of two lines that are one word then the last
+    /// counts.
     #[test]
     fn words_are_normalised() {
         let text = "AT&Ｔ 9\n\u{200b} 7\n臺積電廠 4\n台积电厂 6 nt\n";

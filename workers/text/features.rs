@@ -106,7 +106,8 @@ impl Default for Options {
 /// use workers::text::features::{Featurizer, Options, Unit, WEIGHT_MAX};
 /// use workers::text::normalize;
 ///
-/// let options = Options { unit: Unit::Characters, characters: 2, features_min: 3, ..Options::default() };
+/// let unit = Unit::Characters;
+/// let options = Options { unit, characters: 2, features_min: 3, ..Options::default() };
 /// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
 /// let mut features = Vec::new();
 /// featurizer.features("abab", &mut features);
@@ -373,8 +374,8 @@ mod tests {
             prop_assert_eq!(listed(&text), listed_plainly(&text, &JIEBA));
         }
 
-        /// The same with words that a job adds, which have the normal form of texts. In runs of Chinese
-        /// characters no word with another character is found.
+        /// The same with words that a job adds, which have the normal form of texts. In runs of
+        /// Chinese characters no word with another character is found.
         #[test]
         fn words_of_a_dictionary_are_plain(text in "(碳中和|碳中|达峰|云朵兔|鿿㐀|龘|c罗|[碳中和达峰云朵兔的]{1,4}|[ab ，]{1,2}){0,20}") {
             static DICTIONARY: LazyLock<Arc<UserDictionary>> = LazyLock::new(|| {

@@ -40,7 +40,8 @@ pub fn line_key(host: u64, normal: &str) -> u64 {
 /// use workers::text::furniture::context;
 ///
 /// let (a, b) = ("one line of an article", "and another line of it");
-/// assert_eq!(context(7, &[a, b, "read 17 times", "home"]), context(7, &[a, b, "read 1,895 times", "news"]));
+/// let counters = [[a, b, "read 17 times", "home"], [a, b, "read 1,895 times", "news"]];
+/// assert_eq!(context(7, &counters[0]), context(7, &counters[1]));
 /// assert_ne!(context(7, &[a, b, "home"]), context(8, &[a, b, "home"]));
 /// ```
 pub fn context(host: u64, lines: &[impl AsRef<str>]) -> u64 {

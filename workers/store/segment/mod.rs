@@ -322,8 +322,8 @@ mod tests {
         }
     }
 
-    /// Cuts divide any part of a segment into pieces of about as many rows as are asked for, and the
-    /// first is the first key.
+    /// Cuts divide any part of a segment into pieces of about as many rows as are asked for, and
+    /// the first is the first key.
     #[test]
     fn cuts_are_even() {
         let folder = tempfile::tempdir().expect("a folder");

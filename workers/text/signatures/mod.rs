@@ -232,7 +232,8 @@ pub struct Key {
 /// use workers::text::normalize;
 /// use workers::text::signatures::{Shinglings, Signer, Text, default_list};
 ///
-/// // By default MinHash, 6 keys of 64 bits from the 5-grams of a text, and sentences of short texts.
+/// // By default MinHash, 6 keys of 64 bits from the 5-grams of a text, and sentences of short
+/// // texts.
 /// let mut signer = Signer::new(&default_list(), &normalize::Options::default())?;
 /// let mut shinglings = Shinglings::default();
 /// let mut keys = |normal: &str| {
