@@ -114,8 +114,13 @@ pub trait Cell {
     fn bytes(&self) -> usize;
 }
 
+/// The bytes of cells without a text of their own.
+fn none<T>(_cell: &T) -> usize {
+    0
+}
+
 macro_rules! cell {
-    ($cell:ty, $type:expr, $nullable:expr, |$cells:ident| $array:expr, |$text:ident| $bytes:expr) => {
+    ($cell:ty, $type:expr, $nullable:expr, $bytes:expr, |$cells:ident| $array:expr) => {
         impl Cell for $cell {
             const NULLABLE: bool = $nullable;
             fn data_type() -> DataType {
@@ -125,96 +130,43 @@ macro_rules! cell {
                 Arc::new($array)
             }
             fn bytes(&self) -> usize {
-                let $text = self;
-                $bytes
+                let bytes: fn(&Self) -> usize = $bytes;
+                bytes(self)
             }
         }
     };
 }
-cell!(String, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |text| text
-    .len());
-cell!(
-    Shared,
-    DataType::Utf8,
-    false,
-    |cells| StringArray::from_iter_values(cells.map(|text| &text.0)),
-    |text| { text.0.len() }
-);
-cell!(Hex, DataType::Utf8, false, |cells| Hex::array(cells), |_id| Hex::DIGITS);
-cell!(&'static str, DataType::Utf8, false, |cells| StringArray::from_iter_values(cells), |_text| 0);
-cell!(
-    Option<String>,
-    DataType::Utf8,
-    true,
-    |cells| cells.map(Option::as_deref).collect::<StringArray>(),
-    |text| { text.as_ref().map_or(0, String::len) }
-);
-cell!(
-    u32,
-    DataType::UInt32,
-    false,
-    |cells| UInt32Array::from_iter_values(cells.copied()),
-    |_number| 0
-);
-cell!(
-    u64,
-    DataType::UInt64,
-    false,
-    |cells| UInt64Array::from_iter_values(cells.copied()),
-    |_number| 0
-);
-cell!(
-    Option<u64>,
-    DataType::UInt64,
-    true,
-    |cells| cells.copied().collect::<UInt64Array>(),
-    |_number| 0
-);
-cell!(
-    Option<u32>,
-    DataType::UInt32,
-    true,
-    |cells| cells.copied().collect::<UInt32Array>(),
-    |_number| 0
-);
-cell!(
-    Option<&'static str>,
-    DataType::Utf8,
-    true,
-    |cells| cells.copied().collect::<StringArray>(),
-    |_text| 0
-);
-cell!(
-    f64,
-    DataType::Float64,
-    false,
-    |cells| Float64Array::from_iter_values(cells.copied()),
-    |_number| 0
-);
-cell!(
-    Option<f64>,
-    DataType::Float64,
-    true,
-    |cells| cells.copied().collect::<Float64Array>(),
-    |_number| 0
-);
+
+cell!(String, DataType::Utf8, false, String::len, |cells| StringArray::from_iter_values(cells));
+cell!(Shared, DataType::Utf8, false, |cell| cell.0.len(), |cells| {
+    StringArray::from_iter_values(cells.map(|text| &text.0))
+});
+cell!(Hex, DataType::Utf8, false, |_| Hex::DIGITS, |cells| Hex::array(cells));
+cell!(&'static str, DataType::Utf8, false, none, |cells| StringArray::from_iter_values(cells));
+cell!(Option<String>, DataType::Utf8, true, |cell| cell.as_ref().map_or(0, String::len), |cells| {
+    cells.map(Option::as_deref).collect::<StringArray>()
+});
+cell!(Option<&'static str>, DataType::Utf8, true, none, |cells| {
+    cells.copied().collect::<StringArray>()
+});
+cell!(u32, DataType::UInt32, false, none, |cells| UInt32Array::from_iter_values(cells.copied()));
+cell!(u64, DataType::UInt64, false, none, |cells| UInt64Array::from_iter_values(cells.copied()));
+cell!(f64, DataType::Float64, false, none, |cells| Float64Array::from_iter_values(cells.copied()));
+cell!(Option<u32>, DataType::UInt32, true, none, |cells| cells.copied().collect::<UInt32Array>());
+cell!(Option<u64>, DataType::UInt64, true, none, |cells| cells.copied().collect::<UInt64Array>());
+cell!(Option<f64>, DataType::Float64, true, none, |cells| cells.copied().collect::<Float64Array>());
+cell!(bool, DataType::Boolean, false, none, |cells| {
+    cells.map(|cell| Some(*cell)).collect::<BooleanArray>()
+});
 cell!(
     Option<Moment>,
     DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
     true,
+    none,
     |cells| {
-        let millis =
-            cells.map(|moment| moment.as_ref().map(|moment| moment.0.saturating_mul(1000)));
+        let millis = cells.map(|moment| Some(moment.as_ref()?.0.saturating_mul(1000)));
         millis.collect::<TimestampMillisecondArray>().with_timezone(UTC)
-    },
-    |_moment| 0
-);
-cell!(
-    bool,
-    DataType::Boolean,
-    false,
-    |cells| cells.map(|cell| Some(*cell)).collect::<BooleanArray>(),
-    |_flag| 0
+    }
 );
 
 /// Declares a row whose fields are the columns of both formats. `dictionary` sets
