@@ -120,7 +120,7 @@ fn decoded(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     match bytes {
         [0x1f, 0x8b, ..] => {
-            drop(flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("sound"))
+            _ = flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("sound");
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => plain = zstd::decode_all(bytes).expect("sound"),
         [0x04, 0x22, 0x4d, 0x18, ..] => {
