@@ -70,11 +70,12 @@ impl<R: Row> Lookup<R> {
         Ok(())
     }
 
-    /// Finds for each of the ascending `keys` the position of a row with that key, added or
-    /// retracted, without reading rows.
+    /// Finds for each of the ascending `keys` the position of the row with that key that was added
+    /// last, or else retracted last, without reading rows. Rows of one key may differ in bytes that
+    /// say the same, such as those of two versions of a compressor: only this one can be live.
     pub fn places(&self, keys: &[R::Key]) -> Vec<Option<Place>> {
         let mut places = vec![None; keys.len()];
-        self.each_place(keys, |at, place| _ = places[at].get_or_insert(place));
+        self.each_place(keys, |at, place| places[at] = Some(place));
         self.rows_read.fetch_add(places.iter().flatten().count() as u64, Ordering::Relaxed);
         self.prefetch(&places);
         places
@@ -94,26 +95,27 @@ impl<R: Row> Lookup<R> {
         }
     }
 
-    /// Calls `found` with the index of a key and the position of a row with it, for every segment
-    /// and every one of the ascending `keys` in it. Both the keys and the rows of a segment are
-    /// galloped through, so few keys in a large segment and many in a small one cost little.
+    /// Calls `found` with the index of a key and the position of a row with it, for every segment,
+    /// from the oldest run on, and every one of the ascending `keys` in it: of the row that was
+    /// added, if the segment has one. Both the keys and the rows of a segment are galloped through,
+    /// so few keys in a large segment and many in a small one cost little.
     pub fn each_place(&self, keys: &[R::Key], mut found: impl FnMut(usize, Place)) {
         for (number, segment) in self.segments.iter().enumerate() {
             let (mut at, mut position) = (0, 0);
             while at < keys.len() {
                 position = segment.seek_in(
                     position,
+                    keys[at],
                     |key| *key < keys[at],
                     |batch| columns(segment, batch),
                 );
                 if position == segment.len() {
                     break;
                 }
-                let key =
-                    R::key_at(columns(segment, position / R::BATCH_ROWS), position % R::BATCH_ROWS);
+                let key = key(segment, position);
                 at = crate::gallop::gallop(keys.len(), at, |at| keys[at] < key);
                 if at < keys.len() && keys[at] == key {
-                    found(at, Place { segment: number, position });
+                    found(at, Place { segment: number, position: added(segment, position) });
                     at += 1;
                 }
             }
@@ -129,6 +131,24 @@ impl<R: Row> Lookup<R> {
         let segment = &self.segments[place.segment];
         Ok((segment.unchecked(place.position / R::BATCH_ROWS)?, place.position % R::BATCH_ROWS))
     }
+}
+
+/// The position of the row that was added, of those with the key of the row at `position`, the
+/// first with its key; or that position.
+fn added<R: Row>(segment: &Segment<R>, position: usize) -> usize {
+    let same = (position + 1..segment.len())
+        .take_while(|next| key(segment, *next) == key(segment, position))
+        .count();
+    let is_added =
+        |at: &usize| R::diffs(columns(segment, at / R::BATCH_ROWS))[at % R::BATCH_ROWS] > 0;
+    match same {
+        0 => position,
+        _ => (position..=position + same).rfind(is_added).unwrap_or(position),
+    }
+}
+
+fn key<R: Row>(segment: &Segment<R>, position: usize) -> R::Key {
+    R::key_at(columns(segment, position / R::BATCH_ROWS), position % R::BATCH_ROWS)
 }
 
 /// The columns of a batch. A damaged one ends the reading.
@@ -198,6 +218,34 @@ mod tests {
         }
         assert_eq!(count.load(Ordering::Relaxed), found);
         assert_eq!(Lookup::<EvidenceRow>::default().places(&keys[..2]), [None, None]);
+    }
+
+    /// A content that went and came back may have other bytes, as a newer program compresses its
+    /// text otherwise. The row that is found is the live one, in whatever runs the rows lie, so that
+    /// what is retracted later is what was added.
+    #[test]
+    fn the_live_row_is_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = |text: &[u8], diff| EvidenceRow { text: text.into(), ..row(5, diff) };
+        let (old, gone, new) = (text(b"0old", 1), text(b"0old", -1), text(b"0a newer one", 1));
+        let other = row(2, 1);
+        let histories = [
+            vec![vec![other.clone(), old.clone()], vec![gone.clone()], vec![new.clone()]],
+            vec![vec![other.clone(), old.clone()], vec![gone.clone(), new.clone()]],
+            vec![vec![gone, new.clone()], vec![other.clone()]],
+            vec![vec![other, new.clone()]],
+        ];
+        for runs in histories {
+            let mut lookup = Lookup::<EvidenceRow>::default();
+            for mut rows in runs {
+                rows.sort();
+                let written = segment::write(folder.path(), "test", rows).expect("written");
+                lookup.push(folder.path(), &written.expect("rows")).expect("opened");
+            }
+            let place = lookup.places(&[new.content])[0].expect("there");
+            let (columns, at) = lookup.row(place).expect("sound");
+            assert_eq!(EvidenceRow::row(columns, at), new);
+        }
     }
 
     /// Looking for a row of a damaged batch ends in an error that names the file. Rows of other

@@ -241,7 +241,7 @@ pub struct Archive {
 
 impl Archive {
     /// The archive of `rows`. Retracted rows serve as well as others, because all rows of a content
-    /// are equal.
+    /// say the same.
     pub fn new(rows: Lookup<EvidenceRow>) -> Archive {
         Archive { rows }
     }
