@@ -321,7 +321,7 @@ impl Evidence for Compared<'_> {
 const ADVANCED_PAIRS: usize = 1 << 6;
 
 /// Candidates and stored pairs that are merged at once.
-const PORTION_ROWS: usize = 1 << 18;
+const PORTION_ROWS: usize = 1 << 16;
 
 /// Adds up the proposals of pairs, decides new pairs, and emits every changed pair under both
 /// contents. If the configuration of decisions changed, every stored pair is decided again from the
