@@ -34,15 +34,19 @@ pub struct Problem {
 
 /// The first cause among `problems`, which are in order of arrival, and the process to blame. Of
 /// several lost peers, the one that most processes report is blamed.
+///
+/// A process that fails gives the others fewer rows than they need. So if one of these then finds a
+/// fault in pagefold, that may be a consequence, and any other error of its own comes first.
 pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
-    let rank = |symptom: &Symptom| match symptom {
-        Symptom::Own => 0,
-        Symptom::Death => 1,
-        Symptom::Still => 2,
-        Symptom::Peer(_) => 3,
-        Symptom::Vague => 4,
+    let rank = |problem: &Problem| match problem.symptom {
+        Symptom::Own if problem.kind != Kind::Internal => 0,
+        Symptom::Own => 1,
+        Symptom::Death => 2,
+        Symptom::Still => 3,
+        Symptom::Peer(_) => 4,
+        Symptom::Vague => 5,
     };
-    let first = problems.iter().min_by_key(|problem| rank(&problem.symptom))?;
+    let first = problems.iter().min_by_key(|problem| rank(problem))?;
     let Symptom::Peer(_) = first.symptom else {
         let blames = !matches!(first.symptom, Symptom::Vague);
         return Some((first, first.process.filter(|_| blames)));
@@ -107,5 +111,20 @@ mod tests {
         assert_eq!(blamed(&[(1, Vague), (0, Peer(1))]), Some(1));
         assert_eq!(blamed(&[(1, Vague)]), None);
         assert_eq!(blamed(&[]), None);
+    }
+
+    /// A damaged row on one host was reported as a fault in pagefold, exit 70, if another host
+    /// missed what the first one did not send and spoke first.
+    #[test]
+    fn an_error_comes_before_a_fault_that_follows_from_it() {
+        let fault = Problem { kind: Kind::Internal, ..problem(0, Symptom::Own) };
+        let damaged = Problem { kind: Kind::Io, ..problem(1, Symptom::Own) };
+        let killed = problem(2, Symptom::Death);
+        let all = [fault.clone(), damaged, killed.clone()];
+        let (problem, blamed) = cause(&all).expect("a cause");
+        assert_eq!((problem.kind, blamed), (Kind::Io, Some(1)));
+        let rest = [killed, fault];
+        let (problem, blamed) = cause(&rest).expect("a cause");
+        assert_eq!((problem.kind, blamed), (Kind::Internal, Some(0)));
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of the rejected records of an epoch that was refused.
+//! Words the refusal of an epoch with too many rejected records, which `guards.rs` decides.
 //!
 //! A refused epoch exports nothing, so its rejected records are listed in a file of the attempt,
 //! and the refusal says what would help. It advises to let the records pass only where most others

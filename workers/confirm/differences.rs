@@ -1,5 +1,7 @@
 //! Says what kind of thing differs between two aligned texts.
 //!
+//! `mod.rs` (`by_whole_text`) refuses or accepts the pair for it and names the rule.
+//!
 //! Two copies of one article differ in what surrounds it and in small edits. Two pages of one
 //! template differ in facts. How much differs does not tell them apart: a visit counter has as many
 //! digits as a date. What differs does.

@@ -19,7 +19,7 @@ use crate::lexicon::Inputs;
 use crate::read::headers::{Headers, link};
 use crate::read::http;
 use crate::read::record::{Body, Heading, Item, Record};
-use crate::read::redirect::Redirect;
+use crate::read::redirect_target::Redirect;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::snapshot::Snapshot;

@@ -1,7 +1,7 @@
 //! Encodes batches of rows as JSON lines and Parquet.
 
 use crate::error::{Error, Kind, Result};
-use crate::export::columns::Columns;
+use crate::export::column_encoder::Columns;
 use crate::export::exported::Exported;
 use crate::job::Form;
 use crate::store::digest::HashingFile;

@@ -8,7 +8,7 @@
 
 mod changes;
 mod clusters;
-mod columns;
+mod column_encoder;
 mod current;
 pub(crate) mod encoder;
 pub(crate) mod exported;

@@ -1,4 +1,5 @@
 //! Writes `pairs`: the decided pairs of contents with an example page of each content.
+//! Its columns are `rows.rs` (`Pair`).
 
 use crate::confirm::Reason;
 use crate::document::Id;

@@ -1,4 +1,6 @@
 //! The configuration of a job as stores keep it: identity, decision and view.
+//!
+//! Each key has its default in the options of its room, such as `text/simhash.rs`.
 
 use crate::error::{Error, Result};
 use crate::job::{Job, clusters};

@@ -4,7 +4,8 @@
 //! their pages left, and contents that are identical or near. Each of these is applied in the order
 //! of the inbox. Components of the head that the inbox touches are remembered: an answer about one
 //! of them is provisional, as its cluster may change. So is one about a text that is compared with
-//! a text of the inbox, or near a stored fingerprint that one of the inbox is near.
+//! a text of the inbox, or near a stored fingerprint that one of the inbox is near. All reasons are
+//! in `ask/index.rs` (`because`).
 
 use crate::ask::index::{Answer, Found, Index, Match, because};
 use crate::ask::tables::share;

@@ -2,7 +2,7 @@
 //!
 //! `frames.rs`, `members.rs`, `jsonl.rs`, `http.rs` and `parquet/mod.rs` enforce them; `LIMITS.md`
 //! has those that no job sets. How much of a text is used is in `document.rs`, how much of it is
-//! kept in `job/contents.rs`.
+//! kept in `job/contents.rs`. How many rows a stage holds in memory is in `LIMITS.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -26,7 +26,7 @@ mod lz4_stream;
 mod members;
 pub mod parquet;
 pub mod record;
-pub mod redirect;
+pub mod redirect_target;
 pub mod row;
 pub mod sample;
 mod score;

@@ -1,4 +1,5 @@
 //! The schema: the row types of all tables of the store, in the order of the stages of an epoch.
+//! `CONTRIBUTING.md` has the steps to add one.
 //!
 //! ```text
 //! table                 key                   refers to          written by

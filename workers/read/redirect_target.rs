@@ -1,7 +1,7 @@
-//! Finds where an archived record leads.
+//! Finds where an archived redirect leads, for the labels of `eval --canonical`.
 //!
-//! A redirect is no page: the readers skip it, or count it as the removal of one. Its head says
-//! more, which an evaluation asks for.
+//! What a redirect does to its page is in `http.rs` (`body`): the readers skip it, or count it as a
+//! removal.
 
 use super::dialect::Dialect;
 use super::headers::Headers;
@@ -24,7 +24,7 @@ impl Redirect {
     ///
     /// ```
     /// use workers::read::record::Heading;
-    /// use workers::read::redirect::Redirect;
+    /// use workers::read::redirect_target::Redirect;
     ///
     /// let header = b"WARC/1.1\r\nWARC-Type: response\r\n\
     ///     WARC-Target-URI: https://a.example/old/\r\n\r\n";
