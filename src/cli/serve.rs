@@ -23,6 +23,10 @@ pub struct Serve {
     /// may have the inbox.
     #[arg(long)]
     pub read_only: bool,
+    /// Read the tables of each head once beside the questions, half of the time, so that later ones
+    /// find them in memory and checked: about 800 bytes a page. Kept texts are not read.
+    #[arg(long)]
+    pub warm: bool,
     /// Hand what was inserted to the next run after so many seconds at most.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     pub seal_seconds: u32,

@@ -18,6 +18,7 @@ pub fn command(arguments: &cli::Serve) -> Result<()> {
         token: arguments.token_file.clone(),
         threads: arguments.threads.map_or_else(cores, usize::from),
         client_rate: arguments.client_rate,
+        warms: arguments.warm,
     };
     let inserts = Inserts {
         seal_after: Duration::from_secs(arguments.seal_seconds.into()),

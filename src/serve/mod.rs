@@ -31,7 +31,7 @@ use listenfd::ListenFd;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use workers::error::{Error, Kind, Result};
@@ -54,6 +54,8 @@ pub struct Options {
     pub threads: usize,
     /// How many records a second a client may send; none: any number.
     pub client_rate: Option<u32>,
+    /// Whether the tables of each head are read before questions need them.
+    pub warms: bool,
 }
 
 /// What all requests share.
@@ -108,6 +110,21 @@ impl Server {
         }
         *before = behind;
     }
+
+    /// Reads tables of the head until `until`, unless those of the epoch `done` are read. Returns
+    /// the epoch of the head when all are read, or one cannot be: a question that needs it fails.
+    fn warm(&self, done: Option<u64>, until: Instant) -> Option<u64> {
+        let warmed = damage::caught(|| {
+            let opened = self.online.opened()?;
+            let epoch = Some(opened.index.epoch);
+            let all = epoch == done || opened.index.warm(until);
+            Ok(if all { epoch } else { None })
+        });
+        warmed.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read a table");
+            self.online.figures().ok().map(|figures| figures.epoch)
+        })
+    }
 }
 
 /// Serves `online` until a signal. `announce` is told where, when requests are answered.
@@ -152,7 +169,7 @@ pub fn serve(
             None => TcpListener::bind(options.bind).await.map_err(failed)?,
         };
         announce(listener.local_addr().map_err(failed)?)?;
-        let polled = tokio::spawn(poll(server.clone()));
+        let polled = tokio::spawn(poll(server.clone(), options.warms));
         let served = connections::serve(listener, routes::router(server), stopping).await;
         polled.abort();
         served.map_err(failed)
@@ -174,14 +191,24 @@ fn handed() -> Result<Option<std::net::TcpListener>> {
     Ok(listener)
 }
 
-/// Looks for newer heads, for ever.
-async fn poll(server: Arc<Server>) {
+/// Looks for newer heads, for ever. If it `warms`, it reads tables as long as it waits between.
+async fn poll(server: Arc<Server>, warms: bool) {
+    let mut warm = None;
     loop {
         tokio::time::sleep(POLL).await;
         let server = server.clone();
-        let caught_up = tokio::task::spawn_blocking(move || server.catch_up());
-        if let Err(error) = caught_up.await {
-            tracing::error!(%error, "cannot look for a newer head");
+        let polled = tokio::task::spawn_blocking(move || {
+            server.catch_up();
+            if warms { server.warm(warm, Instant::now() + POLL) } else { None }
+        });
+        match polled.await {
+            Ok(epoch) => {
+                if let Some(epoch) = epoch.filter(|_| epoch != warm) {
+                    tracing::info!(epoch, "all tables but kept texts were read");
+                }
+                warm = epoch;
+            }
+            Err(error) => tracing::error!(%error, "cannot look for a newer head"),
         }
     }
 }

@@ -209,7 +209,7 @@ fn a_window_of_posts() {
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
     std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"inbox\"]", "inputs = []"))
         .expect("written");
-    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    let server = Server::start(&bench, &["--seal-seconds", "1", "--warm"]);
     let first = UNIX_EPOCH.elapsed().expect("after 1970").as_secs() - epochs * step;
     let mut all = Asked::default();
     for epoch in 0..epochs {

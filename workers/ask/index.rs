@@ -16,6 +16,7 @@ use crate::plan::time::now;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
+use crate::store::open::OpenSegments;
 use crate::tables::evidence::{damaged, unpack_text};
 use crate::tables::pages::has_expired;
 use crate::tables::visits::{GATHERED, TOO_SHORT};
@@ -24,6 +25,7 @@ use crate::text::{simhash, sketch::Sketches};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The pages with the identical text that an answer names; it counts all.
 pub const URLS_MAX: usize = 10;
@@ -193,18 +195,24 @@ impl Index {
     /// `Config` if the head was decided with another configuration than the job's, `Io` if a table
     /// cannot be mapped.
     pub fn open(job: &Job, store: &Store, head: &Head) -> Result<Index> {
-        Index::open_with(job, store, head, Arc::new(Texts::new(job)))
+        Index::open_with(job, store, head, Arc::new(Texts::new(job)), &OpenSegments::default())
     }
 
-    /// [`Index::open`] with the maker of texts of another head.
-    pub fn open_with(job: &Job, store: &Store, head: &Head, texts: Arc<Texts>) -> Result<Index> {
+    /// [`Index::open`] with the maker of texts and the segments of other heads.
+    pub fn open_with(
+        job: &Job,
+        store: &Store,
+        head: &Head,
+        texts: Arc<Texts>,
+        open: &OpenSegments,
+    ) -> Result<Index> {
         // Before the first commit nothing was decided.
         if head.manifest.version > 0 {
             job.check_decided(store.root(), &head.manifest, true)?;
         }
         Ok(Index {
             epoch: head.manifest.epoch,
-            tables: Tables::open(store, head, job)?,
+            tables: Tables::open(store, head, job, open)?,
             options: job.verdicts()?,
             rule: KeepRule::new(&job.keep, &head.manifest.source_names()),
             sources: head.manifest.source_names().into_iter().map(str::to_owned).collect(),
@@ -213,6 +221,12 @@ impl Index {
             reading: head.manifest.reading().chain([head.manifest.epoch + 1]).collect(),
             logical_time: head.manifest.logical_time,
         })
+    }
+
+    /// Reads and checks what questions may read and nobody has read yet, but for kept texts, until
+    /// `until`. Returns whether none is left.
+    pub fn warm(&self, until: Instant) -> bool {
+        self.tables.mapped.warm(until)
     }
 
     /// What becomes of `body`, which has no URL. With `all` refused candidates are listed.

@@ -50,16 +50,15 @@ pub struct Cluster {
 }
 
 impl Tables {
-    /// Maps the tables of `head`, the store of `job`. A table that no epoch has written is empty.
-    pub fn open(store: &Store, head: &Head, job: &Job) -> Result<Tables> {
+    /// Maps the tables of `head`, the store of `job`; `open` shares segments with other heads. A
+    /// table that no epoch has written is empty.
+    pub fn open(store: &Store, head: &Head, job: &Job, open: &OpenSegments) -> Result<Tables> {
         let snapshot = Snapshot::of(store, head);
         let evidence = match job.contents.evidence {
-            true => Some(Archive::new(
-                snapshot.lookup::<EvidenceRow>(&OpenSegments::default(), Arc::default())?,
-            )),
+            true => Some(Archive::new(snapshot.lookup::<EvidenceRow>(open, Arc::default())?)),
             false => None,
         };
-        Ok(Tables { mapped: Mapped::open(&snapshot, job.bands()?)?, evidence })
+        Ok(Tables { mapped: Mapped::open(&snapshot, job.bands()?, open)?, evidence })
     }
 
     /// The live page of `doc`.

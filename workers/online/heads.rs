@@ -11,6 +11,7 @@ use crate::ask::texts::Texts;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::store::manifest::{self, Head};
+use crate::store::open::OpenSegments;
 use crate::store::{Store, damage};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -32,12 +33,15 @@ pub struct Heads {
     job: Job,
     identity: serde_json::Value,
     texts: Arc<Texts>,
+    /// The segments that are mapped. A head has most of them from the one before.
+    open: OpenSegments,
 }
 
 impl Heads {
     /// For a job.
     pub fn new(job: Job) -> Result<Heads> {
-        Ok(Heads { identity: job.identity()?, texts: Arc::new(Texts::new(&job)), job })
+        let (identity, texts) = (job.identity()?, Arc::new(Texts::new(&job)));
+        Ok(Heads { identity, texts, job, open: OpenSegments::default() })
     }
 
     /// The job.
@@ -66,13 +70,15 @@ impl Heads {
         let place = self.place()?;
         let store = Store::open(&self.job.store, Some(&self.identity))?;
         let head = store.head()?.unwrap_or_else(|| Head::before_the_first(&store));
-        let index =
-            damage::caught(|| Index::open_with(&self.job, &store, &head, self.texts.clone()))?;
+        let index = damage::caught(|| {
+            Index::open_with(&self.job, &store, &head, self.texts.clone(), &self.open)
+        })?;
         Ok(Opened { store, head, index, place })
     }
 
     /// Opens the head after `now` if there is one. Without one it costs three look-ups of names.
     pub fn newer(&self, now: &Opened) -> Result<Option<Opened>> {
+        self.open.close_idle();
         // Garbage collection may have removed the next one when a newer one came; it removes all
         // before the head then, ours among them.
         let version = now.head.manifest.version;

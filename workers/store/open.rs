@@ -3,7 +3,7 @@
 //! Every worker of a process reads the segments of every run. If each mapped them for itself, the
 //! number of maps would grow with the square of the workers, and Linux allows a process 65,530. So
 //! the workers of a process share what is open: a segment is mapped once, and its batches are
-//! checked once.
+//! checked once. So do the heads that a server asks one after the other.
 
 use crate::error::Result;
 use crate::locks::lock;
@@ -45,18 +45,25 @@ impl OpenSegments {
         Ok(opened)
     }
 
+    /// Closes the segments that nobody reads. Files that garbage collection deleted take space
+    /// until then.
+    pub fn close_idle(&self) {
+        lock(&self.0).retain(|_, slot| is_used(slot));
+    }
+
     fn slot(&self, key: (PathBuf, TypeId)) -> Slot {
         let mut slots = lock(&self.0);
         if slots.len() > IDLE_MAX && !slots.contains_key(&key) {
-            // Slots that another thread holds and segments that somebody reads stay.
-            let is_used = |slot: &Slot| {
-                Arc::strong_count(slot) > 1
-                    || lock(slot).as_ref().is_some_and(|opened| Arc::strong_count(opened) > 1)
-            };
             slots.retain(|_, slot| is_used(slot));
         }
         slots.entry(key).or_default().clone()
     }
+}
+
+/// Whether another thread holds the slot or somebody reads its segment.
+fn is_used(slot: &Slot) -> bool {
+    Arc::strong_count(slot) > 1
+        || lock(slot).as_ref().is_some_and(|opened| Arc::strong_count(opened) > 1)
 }
 
 #[cfg(test)]
@@ -118,5 +125,7 @@ mod tests {
         assert!(lock(&open.0).len() < 20);
         let again = open.get(folder, &segment(0), || Ok(1usize)).expect("open");
         assert!(Arc::ptr_eq(&used, &again));
+        open.close_idle();
+        assert_eq!(lock(&open.0).len(), 1);
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// The keys whose lookup counts as one portion.
 const PORTION_KEYS: usize = 1 << 10;
@@ -126,6 +127,12 @@ impl<R: Row> Table<R> {
     /// Whether it has no segments. A table with segments may still have no live rows.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.negated.is_empty()
+    }
+
+    /// Reads and checks batches that nobody has read yet, until `until`. Returns whether none is
+    /// left.
+    pub fn warm(&self, until: Instant) -> bool {
+        self.segments.iter().all(|segment| segment.warm(until))
     }
 
     /// All segments, each with the sign that its rows count with.

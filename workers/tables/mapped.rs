@@ -2,12 +2,15 @@
 
 use crate::candidates::bands::Bands;
 use crate::error::Result;
+use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
+use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{
     BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, GoneRow, GroupRow, KeyRow,
-    LeaderRow, MemberRow, PageRow, PairRow, SuccessorRow, UrlRow,
+    LeaderRow, MemberRow, PageRow, PairRow, SuccessorRow, UrlRow, band_table,
 };
+use std::time::Instant;
 
 /// All tables but `evidence`, whose large rows some readers stream and others look up.
 pub struct Mapped {
@@ -44,24 +47,52 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps the tables of `snapshot`. A table that no epoch has written is empty.
-    pub fn open(snapshot: &Snapshot<'_>, bands: Bands) -> Result<Mapped> {
+    /// Maps the tables of `snapshot`; `open` shares segments with other heads. A table that no
+    /// epoch has written is empty.
+    pub fn open(snapshot: &Snapshot<'_>, bands: Bands, open: &OpenSegments) -> Result<Mapped> {
+        let band = |band| snapshot.shared(open, &band_table(band), WHOLE);
         Ok(Mapped {
-            pages: snapshot.table()?,
-            urls: snapshot.table()?,
-            gone: snapshot.table()?,
-            content_pages: snapshot.table()?,
-            contents: snapshot.table()?,
-            groups: snapshot.table()?,
-            band: (1..bands.count()).map(|band| snapshot.band(band)).collect::<Result<_>>()?,
-            keys: snapshot.table()?,
-            pairs: snapshot.table()?,
-            components: snapshot.table()?,
-            members: snapshot.table()?,
-            leaders: snapshot.table()?,
-            clusters: snapshot.table()?,
-            successors: snapshot.table()?,
+            pages: whole(snapshot, open)?,
+            urls: whole(snapshot, open)?,
+            gone: whole(snapshot, open)?,
+            content_pages: whole(snapshot, open)?,
+            contents: whole(snapshot, open)?,
+            groups: whole(snapshot, open)?,
+            band: (1..bands.count()).map(band).collect::<Result<_>>()?,
+            keys: whole(snapshot, open)?,
+            pairs: whole(snapshot, open)?,
+            components: whole(snapshot, open)?,
+            members: whole(snapshot, open)?,
+            leaders: whole(snapshot, open)?,
+            clusters: whole(snapshot, open)?,
+            successors: whole(snapshot, open)?,
             bands,
         })
     }
+
+    /// Reads and checks batches that nobody has read yet, until `until`: first of the tables that
+    /// each question reads. Returns whether none is left.
+    pub fn warm(&self, until: Instant) -> bool {
+        self.groups.warm(until)
+            && self.band.iter().all(|band| band.warm(until))
+            && self.keys.warm(until)
+            && self.contents.warm(until)
+            && self.content_pages.warm(until)
+            && self.pairs.warm(until)
+            && self.components.warm(until)
+            && self.members.warm(until)
+            && self.leaders.warm(until)
+            && self.clusters.warm(until)
+            && self.urls.warm(until)
+            && self.pages.warm(until)
+            && self.gone.warm(until)
+            && self.successors.warm(until)
+    }
+}
+
+/// All keys.
+const WHOLE: (u64, Option<u64>) = (0, None);
+
+fn whole<R: Row>(snapshot: &Snapshot<'_>, open: &OpenSegments) -> Result<Table<R>> {
+    snapshot.shared(open, R::NAME, WHOLE)
 }

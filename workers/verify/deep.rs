@@ -13,6 +13,7 @@ use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
+use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::mapped::Mapped;
@@ -32,7 +33,8 @@ use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall}
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
     job.check_decided(store.root(), &head.manifest, true)?;
     let snapshot = Snapshot::of(store, head);
-    let (tables, texts) = (Mapped::open(&snapshot, job.bands()?)?, snapshot.table()?);
+    let (tables, texts) =
+        (Mapped::open(&snapshot, job.bands()?, &OpenSegments::default())?, snapshot.table()?);
     let rows = rows(&tables, &texts);
     if rows.found > 0 {
         return Ok(Deep { checks: vec![rows], recall: None });

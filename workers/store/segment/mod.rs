@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 /// Every column begins at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
@@ -221,6 +222,20 @@ impl<R: Row> Segment<R> {
         }
     }
 
+    /// Reads and checks batches that nobody has read yet, until `until`. Returns whether none is
+    /// left.
+    pub fn warm(&self, until: Instant) -> bool {
+        let cold = |number: &usize| self.batches[*number].sound.get().is_none();
+        (0..self.batches()).filter(cold).all(|number| {
+            let in_time = Instant::now() < until;
+            if in_time {
+                self.layout.prefetch(number..number + 1);
+                self.check(number);
+            }
+            in_time
+        })
+    }
+
     /// The first position at or after `from` whose key is not less than `key`. Galloping search
     /// costs the logarithm of the distance, so near targets are cheap. Only one batch is read.
     pub fn seek(&self, key: R::Key, from: usize) -> usize {
@@ -315,6 +330,21 @@ mod tests {
             diff: if n % 4 == 0 { -1 } else { 1 },
         };
         (0..n).map(row).collect()
+    }
+
+    /// Batches are read before they are needed as far as time allows, and none twice.
+    #[test]
+    fn warms_what_is_cold() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = rows(2 * BATCH_ROWS as u64 + 10);
+        let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
+        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        let sound = || segment.batches.iter().filter(|batch| batch.sound.get().is_some()).count();
+        let past = Instant::now();
+        assert!(!segment.warm(past) && sound() == 0);
+        assert_eq!(segment.row(BATCH_ROWS), rows[BATCH_ROWS]);
+        assert!(segment.warm(past + std::time::Duration::from_secs(3600)) && sound() == 3);
+        assert!(segment.warm(past), "nothing is left");
     }
 
     /// The rows that are read are those that were written, over several batches. A seek finds the
