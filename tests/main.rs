@@ -63,6 +63,8 @@ mod little;
 mod messages;
 /// Every user's mistake gives one line and the right exit code, and nothing is written.
 mod mistakes;
+/// What is written replaces no file of others.
+mod outputs;
 /// The pages beside the code name files that exist.
 mod pages;
 /// What a run says about where its time went is true.

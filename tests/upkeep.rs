@@ -105,6 +105,51 @@ fn a_snapshot_that_lacks_much_is_refused() {
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
 }
 
+/// Half of the pages are lacking, half of these have expired besides. The guard saw a quarter.
+#[test]
+fn the_guard_sees_expired_pages_that_a_snapshot_lacks() {
+    let bench = bench("[pages]\nretain_days = 15\n[guards]\nfolds_max = 1\n");
+    let complete = ["--set", "read.complete=true"];
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 2000)).expect("written");
+    assert_eq!(run(&bench, NOW, &complete).0, Some(0));
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1500)).expect("written");
+    assert_eq!(run(&bench, NOW + 10 * DAY, &[]).0, Some(0));
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 1000)).expect("written");
+    let (code, _, err) = run(&bench, NOW + 16 * DAY, &complete);
+    assert_eq!(code, Some(65), "{err}");
+    assert!(err.contains("of 2000 known pages (50.0 %)"), "{err}");
+}
+
+/// `rollback` refuses to return to damaged bytes and names `verify --full`, which said that nothing
+/// was wrong, as it read the files of the head alone.
+#[test]
+fn verify_reads_what_a_rollback_needs() {
+    let bench = bench("");
+    for epoch in 0..6 {
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), pages(epoch * 5, 5))
+            .expect("written");
+        bench.run_well(&[]);
+    }
+    let head = bench.head().manifest;
+    let table = &head.tables["pages"];
+    let of_head: Vec<_> =
+        table.segments().map(|segment| format!("{}.arrow", segment.digest)).collect();
+    let files = std::fs::read_dir(bench.at("store/data/pages")).expect("listed");
+    let earlier = files
+        .map(|file| file.expect("listed"))
+        .find(|file| !of_head.contains(&file.file_name().to_string_lossy().into_owned()));
+    let earlier = earlier.expect("runs were merged").path();
+    let mut bytes = std::fs::read(&earlier).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&earlier, bytes).expect("written");
+    assert!(bench.pagefold("verify", &[]).status.success());
+    let output = bench.pagefold("verify", &["--full"]);
+    assert_eq!(output.status.code(), Some(74), "{output:?}");
+    let name = earlier.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(String::from_utf8_lossy(&output.stdout).contains(&name), "{output:?}");
+}
+
 /// A jump of the share of folded pages stops before the commit, and passes with `--allow`.
 #[test]
 fn a_jump_of_folds_is_refused() {

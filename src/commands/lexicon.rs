@@ -12,6 +12,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
+use workers::export::ours;
 use workers::extract;
 use workers::fold::epoch::Progress;
 use workers::fold::splits::Counts;
@@ -138,6 +139,9 @@ fn lines(
     })
 }
 
+/// What each lexicon begins with.
+const MARK: &str = "# pagefold lexicon";
+
 /// `pagefold lexicon`.
 pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
@@ -147,6 +151,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
         let line = format!("--out {}: is a folder; name a file", arguments.out.display());
         return Err(Error::new(Kind::Usage, line));
     }
+    ours::check_named("--out", &arguments.out, MARK, &job)?;
     let inputs = Inputs::of(&job)?;
     let output = |e: Error| e.with_kind(Kind::Output);
     // Find out that the file cannot be written before everything is read.

@@ -35,7 +35,7 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
 /// one.
 fn rebuild(arguments: &cli::Run) -> Result<()> {
     let job = jobs::read(&arguments.job, &arguments.sets)?;
-    trace::check_place(arguments)?;
+    trace::check_place(arguments, &job)?;
     Store::open_any(&job.store)?;
     let folders = Folders::of(&job.store)?;
     let job = Job { store: folders.store.clone(), ..job };

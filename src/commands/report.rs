@@ -7,7 +7,11 @@ use serde_json::json;
 use workers::ask::index::Index;
 use workers::ask::report;
 use workers::error::{Error, Result};
+use workers::export::ours;
 use workers::store::durable;
+
+/// What each report has in its head.
+const MARK: &str = "<title>pagefold: epoch";
 
 /// `pagefold report`.
 pub fn command(arguments: &cli::Report) -> Result<()> {
@@ -15,13 +19,15 @@ pub fn command(arguments: &cli::Report) -> Result<()> {
     let head = committed(&store, head)?;
     let page = report::html(&Index::open(&job, &store, &head)?, &store, &head)?;
     let path = arguments.out.clone().unwrap_or_else(|| job.output.dir.join("report.html"));
+    match &arguments.out {
+        Some(out) => ours::check_named("--out", out, MARK, &job)?,
+        None => ours::check(&path, MARK, "or name another folder as [output] dir")?,
+    }
     let output = |e: Error| e.with_kind(workers::error::Kind::Output);
     if arguments.out.is_none() {
         durable::create_folder(&job.output.dir).map_err(output)?;
     }
-    // A bare name has no folder to be made durable in.
-    let whole = std::path::absolute(&path).map_err(|e| output(Error::io("find", &path, e)))?;
-    durable::write(&whole, page.as_bytes()).map_err(output)?;
+    durable::write(&path, page.as_bytes()).map_err(output)?;
     match arguments.of.json {
         true => {
             print_json(&json!({ "epoch": head.manifest.epoch, "file": path, "bytes": page.len() }))

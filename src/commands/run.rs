@@ -32,7 +32,7 @@ use std::time::Instant;
 use workers::commit::guards;
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
-use workers::export;
+use workers::export::{self, ours};
 use workers::fold::counters::Counter;
 use workers::fold::epoch::Failure;
 use workers::fold::{self, ProcessTask};
@@ -94,7 +94,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     watch.read_job(&job);
     let inputs_max = unattended.inputs_max(&job)?;
     clock(arguments)?;
-    trace::check_place(arguments)?;
+    trace::check_place(arguments, &job)?;
+    watch.check_place(&job)?;
     if let Some(path) = &arguments.cluster {
         cluster_file::read(path)?;
     }
@@ -103,8 +104,9 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    if job.output.export == When::Always {
-        export::check_place(&job, None)?;
+    match job.output.export {
+        When::Always => export::check_place(&job, None)?,
+        When::OnDemand => ours::check_beside(&job.output.dir)?,
     }
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return report::skipped(&job, arguments);
@@ -165,6 +167,11 @@ pub fn epoch(
         (None, Some(_)) => attempts::work(job, plan, &topology, &bar),
         (None, None) => threads(job, plan, head, &topology, &bar),
     };
+    // A file that the job names cannot be read. The next run plans again, as the job may name
+    // others then.
+    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
+        plan.mark_refused(store.root())?;
+    }
     let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
     times.lap("work");
     bar.after(After::Commit);

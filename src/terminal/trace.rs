@@ -10,18 +10,24 @@ use crate::terminal::profile::{Lap, Times, WorkerSpans};
 use serde_json::{Value, json};
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
+use workers::export::ours;
+use workers::job::Job;
 use workers::store::durable;
 
 /// Its name in `[output] dir`.
 pub const FILE: &str = "profile.json";
 
-/// Checks before the run that the folder of the trace is there.
-pub fn check_place(arguments: &cli::Run) -> Result<()> {
+/// What each trace begins with.
+const MARK: &str = "{\"displayTimeUnit\":";
+
+/// Checks before the run of `job` that the folder of the trace is there, and that it replaces no
+/// file of others.
+pub fn check_place(arguments: &cli::Run, job: &Job) -> Result<()> {
     let Some(Some(path)) = &arguments.profile else { return Ok(()) };
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if folder.is_dir() && !path.is_dir() {
-        return Ok(());
+        return ours::check_named("--profile", path, MARK, job);
     }
     let line = format!("--profile {}: name a file in a folder that exists", path.display());
     Err(Error::new(Kind::Usage, line))
@@ -31,8 +37,7 @@ pub fn check_place(arguments: &cli::Run) -> Result<()> {
 pub fn write(path: &Path, trace: &Value) -> Result<()> {
     let text = serde_json::to_vec(trace)
         .map_err(|e| Error::internal("cannot write the profile").caused_by(e))?;
-    let path = std::path::absolute(path).map_err(|e| Error::io("write", path, e))?;
-    durable::write(&path, &text).map_err(|e| e.with_kind(Kind::Output))
+    durable::write(path, &text).map_err(|e| e.with_kind(Kind::Output))
 }
 
 /// The trace of a run whose processes are `hosts`, with so many `threads` each.

@@ -13,6 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Instant;
 use workers::error::{Error, Result};
+use workers::export::ours;
 use workers::fold::epoch::STAGES;
 use workers::job::Job;
 use workers::plan::time::now;
@@ -237,6 +238,9 @@ pub fn update(path: &Path, ended: &Ended, succeeded: Option<&Job>) {
     }
 }
 
+/// What each file of metrics begins with.
+pub const MARK: &str = "# HELP pagefold_";
+
 /// The size of a file that is read back.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -246,7 +250,10 @@ fn before(path: &Path) -> Result<String> {
         Ok(of) if !of.is_file() || of.len() > FILE_BYTES_MAX => {
             Err(Error::config(path, "no file of metrics"))
         }
-        _ => std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e)),
+        _ => {
+            ours::check(path, MARK, "or name another file")?;
+            std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))
+        }
     }
 }
 

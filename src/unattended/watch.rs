@@ -10,7 +10,7 @@ use crate::unattended::ping::Ping;
 use std::path::PathBuf;
 use std::time::Instant;
 use workers::error::{Kind, Result};
-use workers::export;
+use workers::export::{self, ours};
 use workers::job::Job;
 
 /// The job's name: its file's, without the ending.
@@ -46,6 +46,15 @@ impl Watch {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
         self.ping = self.ping.take().or_else(|| job.output.ping.clone().map(Ping::new));
         self.job = Some(job.clone());
+    }
+
+    /// Checks before the run of `job` that the metrics replace no file of others.
+    pub fn check_place(&self, job: &Job) -> Result<()> {
+        let Some(path) = &self.metrics else { return Ok(()) };
+        match job.output.metrics.as_ref() == Some(path) {
+            true => ours::check(path, metrics::MARK, "or name another file as [output] metrics"),
+            false => ours::check_named("--metrics", path, metrics::MARK, job),
+        }
     }
 
     /// The run holds the store's lock.

@@ -152,6 +152,19 @@ fn named_files() {
     }
 }
 
+/// A named file that cannot be read stops the run. The corrected job, which does not name it any
+/// more, read it all the same, because the plan of the first run was taken up.
+#[test]
+fn a_file_taken_out_of_the_job_is_not_read() {
+    let bench = Bench::new(Path::new("in/a.jsonl"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    add(&bench, &[("a.jsonl", sound("a", 3).as_bytes()), ("b.Z", b"\x1f\x9d\x90aaaaaaaaaaaa")]);
+    let stderr = fails(&bench, &["--set", "read.inputs=[\"in/a.jsonl\", \"in/b.Z\"]"], 65);
+    assert!(stderr.contains("b.Z"), "{stderr}");
+    bench.run_well(&[]);
+    assert_eq!(bench.summary()["counters"]["read"], 3);
+}
+
 /// A run that stops because of rejects names the first one, because there is no `rejects.jsonl`
 /// yet.
 #[test]

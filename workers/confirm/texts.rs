@@ -18,6 +18,7 @@ use crate::confirm::differences::{Difference, is_small, of_numbers, of_words, se
 use crate::confirm::edits::Span;
 use crate::confirm::lcs;
 use crate::confirm::{Facts, Options};
+use std::ops::Range;
 
 /// Up to this length, in characters, the alignment alone measures.
 const SHORT_CHARS: usize = 100;
@@ -31,6 +32,9 @@ const GRAMS_OF_SEAM: usize = 4;
 /// Edits that are a rewritten clause if so few tokens lie between each two.
 const CLAUSE_EDITS: usize = 3;
 const CLAUSE_GAP_TOKENS: usize = 3;
+
+/// Slips for each short name or word that is replaced, from which on these count as slips, too.
+const SLIPS_PER_FACT: usize = 5;
 
 /// What two texts have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,8 +166,8 @@ pub(super) fn headline(
 
 /// The kind of a replaced name or word among the edits.
 ///
-/// A text with slips all over has some that look like other names. Short ones count only if slips
-/// are rare.
+/// A text with slips all over has some that look like other names or words. Short ones count only
+/// if slips are rare.
 fn replaced_word(
     a: &Tokens<'_>,
     b: &Tokens<'_>,
@@ -172,14 +176,16 @@ fn replaced_word(
     short: bool,
     options: &Options,
 ) -> Option<Difference> {
-    let mut small_names = 0;
+    let (mut small, mut first) = (0, None);
     for (span, difference) in replaced_words(a, b, edits, short, options) {
-        match difference {
-            Difference::Name if is_small(span) => small_names += 1,
-            difference => return Some(difference),
+        if !is_small(span) {
+            return Some(difference);
         }
+        small += 1;
+        // A name says more than a word.
+        first = first.filter(|first| *first == Difference::Name).or(Some(difference));
     }
-    (small_names > 0 && slips < 5 * small_names).then_some(Difference::Name)
+    first.filter(|_| slips < SLIPS_PER_FACT * small)
 }
 
 /// The edits that replace a name or a word by another. Three edits close to each other are a clause
@@ -202,16 +208,41 @@ pub(super) fn replaced_words<'s>(
     found.filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
 }
 
+/// The length of the longest common subsequence of letters of the two sides.
+fn shared_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> usize {
+    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
+        range.clone().flat_map(|at| tokens.token(at).chars()).collect()
+    };
+    lcs::length(&letters(a, &span.a), &letters(b, &span.b))
+}
+
+/// If each word of one side stands for the word of the other side in the same place, and has at
+/// least half of its letters: how many words differ, and the letters that all of them share.
+fn misspelt_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<(usize, usize)> {
+    if span.a.len() != span.b.len() {
+        return None;
+    }
+    let (mut words, mut letters) = (0, 0);
+    for (i, j) in span.a.clone().zip(span.b.clone()) {
+        let shared = shared_letters(a, b, &Span { a: i..i + 1, b: j..j + 1 });
+        if 2 * shared < a.chars(i..i + 1).max(b.chars(j..j + 1)) {
+            return None;
+        }
+        words += usize::from(a.token(i) != b.token(j));
+        letters += shared;
+    }
+    Some((words, letters))
+}
+
 impl Sums {
     fn add_edit(&mut self, a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, chars: [usize; 2]) {
-        let letters = |tokens: &Tokens<'_>, range: &std::ops::Range<usize>| -> Vec<char> {
-            range.clone().flat_map(|at| tokens.token(at).chars()).collect()
-        };
         let small = is_small(span);
-        let shared =
-            if small { lcs::length(&letters(a, &span.a), &letters(b, &span.b)) } else { 0 };
+        let mut shared = if small { shared_letters(a, b, span) } else { 0 };
         let longest = chars[0].max(chars[1]);
-        if small && (longest <= 2 || 2 * shared >= longest) {
+        if let Some((words, letters)) = misspelt_words(a, b, span).filter(|_| !small) {
+            self.slips += words;
+            shared = letters;
+        } else if small && (longest <= 2 || 2 * shared >= longest) {
             self.slips += 1;
         } else {
             self.longest_edits += longest;

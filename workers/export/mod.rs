@@ -16,6 +16,7 @@ mod gone;
 mod large;
 mod little;
 mod members;
+pub mod ours;
 mod pairs;
 mod rows;
 pub(crate) mod sink;
@@ -128,6 +129,7 @@ fn remove_others(place: &Place<'_>) -> Result<()> {
 /// Fails if the export of `job` would replace a file that somebody else wrote. To be asked before
 /// the work, since a commit that cannot be exported helps nobody; `head` is that of the store then.
 pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
+    ours::check_beside(&job.output.dir)?;
     let place = place(job, head);
     sink::check_place::<Member>(&place)?;
     sink::check_place::<Redirect>(&place)?;

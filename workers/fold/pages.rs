@@ -242,6 +242,8 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         (None, None, []) => None,
         (None, None, _) => Some(Counter::PagesUnknown),
         (None, Some(_), _) => Some(Counter::PagesNew),
+        // The guard against a snapshot that lacks pages must see those that have expired, too.
+        (Some(page), None, []) if now.lacks(page) => Some(Counter::PagesMissing),
         (Some(page), None, _) if has_expired(page, now.lapse.retention) => {
             Some(Counter::PagesExpired)
         }

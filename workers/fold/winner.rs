@@ -100,9 +100,14 @@ impl Now {
         }
     }
 
+    /// Whether a complete snapshot removes `page` unless it has it.
+    pub fn lacks(self, page: &PageRow) -> bool {
+        Some(page.source) == self.lapse.complete && !self.keeps_missing
+    }
+
     /// Whether `page` goes unless it is seen.
     fn lapses(self, page: &PageRow) -> bool {
-        has_expired(page, self.lapse.retention) || self.lapse.takes(page) && !self.keeps_missing
+        has_expired(page, self.lapse.retention) || self.lacks(page)
     }
 
     /// The date that a dated record must reach to hold after `visit`. A date that is too far ahead

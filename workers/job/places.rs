@@ -13,8 +13,8 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
     let mut wrongs = Vec::new();
     let mut wrong = |key: &str, why: String| wrongs.push(Wrong { key: key.to_owned(), why });
     let (store, dir) = (resolved(&job.store), resolved(&job.output.dir));
-    if job.output.metrics.as_deref().is_some_and(|metrics| resolved(metrics).starts_with(&store)) {
-        wrong("output.metrics", "[output] metrics: lies in the store".into());
+    if let Some(why) = job.output.metrics.as_deref().and_then(|metrics| job.spoils_file(metrics)) {
+        wrong("output.metrics", format!("[output] metrics: {why}"));
     }
     if dir.starts_with(&store) {
         wrong("output.dir", "[output] dir: lies in the store; name a folder beside it".into());
@@ -68,6 +68,22 @@ impl Job {
         let read = shown(read);
         Some(format!(
             "lies in [read] inputs {read:?}, so the next run would read it as crawl; name a folder elsewhere"
+        ))
+    }
+
+    /// Why a file of another kind must not be written at `path`, if it must not.
+    pub fn spoils_file(&self, path: &Path) -> Option<String> {
+        let path = resolved(path);
+        if path.starts_with(resolved(&self.store)) {
+            return Some("lies in the store; name a place beside it".into());
+        }
+        let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
+        let is_input = |pattern: &&PathBuf| {
+            is_read(pattern, folder, &[name]) || resolved(&base(pattern).0) == path
+        };
+        let read = self.read.inputs.iter().find(is_input).map(|pattern| shown(pattern))?;
+        Some(format!(
+            "lies in [read] inputs {read:?}, so the next run would read it as crawl; name a place elsewhere"
         ))
     }
 

@@ -12,6 +12,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+/// The folder that `path` lies in; that of a bare name is the one of the run.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Fsyncs a folder, which makes the names in it durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder)
@@ -22,8 +27,7 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 /// Makes the name of `folder` durable, because a run may have been killed after it created the
 /// folder and before it did this. If the parent may not be read, we cannot have created the folder.
 pub fn sync_name(folder: &Path) -> Result<()> {
-    let parent =
-        folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(folder);
     match File::open(parent) {
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
         _ => sync_folder(parent),
@@ -35,9 +39,8 @@ pub fn create_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let parent = folder.parent().filter(|p| !p.as_os_str().is_empty());
-    if let Some(parent) = parent {
-        create_folder(parent)?;
+    if folder_of(folder) != Path::new(".") {
+        create_folder(folder_of(folder))?;
     }
     match std::fs::create_dir(folder) {
         Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -45,7 +48,7 @@ pub fn create_folder(folder: &Path) -> Result<()> {
         }
         _ => {}
     }
-    sync_folder(parent.unwrap_or(Path::new(".")))
+    sync_folder(folder_of(folder))
 }
 
 /// Renames the written file `aside` to `path` durably, replacing a file of that name.
@@ -53,7 +56,7 @@ pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     file.sync_all().map_err(|e| Error::io("fsync", aside, e))?;
     std::fs::rename(aside, path)
         .map_err(|e| Error::io("rename to", path, e).with_kind(Kind::Io))?;
-    sync_folder(path.parent().unwrap_or(Path::new(".")))
+    sync_folder(folder_of(path))
 }
 
 /// Writes `bytes` durably as `path`, replacing a file of that name. Several processes may do so at
@@ -120,7 +123,7 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<bool> {
         Err(e) => Err(Error::io("link", path, e).with_kind(Kind::Io)),
     };
     if created.is_ok() {
-        sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+        sync_folder(folder_of(path))?;
     }
     // If the removal fails, the next run removes the temporary name.
     let _ = std::fs::remove_file(&aside);

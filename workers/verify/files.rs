@@ -2,7 +2,8 @@
 //!
 //! A quick look checks the chain of manifests, and that every file of the head exists and has its
 //! size. A full look also checks the blake3 of every file, the order of rows, and all counts and
-//! multiset hashes.
+//! multiset hashes; and those of the files that only earlier manifests name, to which a rollback
+//! may return.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::Store;
@@ -12,13 +13,13 @@ use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use crate::tables::dispatch::{OnTable, on_table};
 use crate::verify::findings::Report;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// How often it begins again with a newer head.
 const HEADS_MAX: usize = 4;
 
-/// Checks the store's files; `full` reads every byte that the head refers to.
+/// Checks the store's files; `full` reads every byte that a manifest refers to.
 ///
 /// # Errors
 ///
@@ -45,7 +46,7 @@ fn head_digest(store: &Store) -> Option<String> {
 
 fn of_head(store: &Store, full: bool) -> Result<Report> {
     let mut report = Report::default();
-    let Some(head) = chain(store, &mut report)? else { return Ok(report) };
+    let Some((head, earlier)) = chain(store, &mut report)? else { return Ok(report) };
     report.head = Some(head.clone());
     for (name, table) in &head.manifest.tables {
         let folder = store.data().join(name);
@@ -72,12 +73,42 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     for ((kind, _), file) in lists {
         check_lines(&store.data().join(kind), file, full, &mut report)?;
     }
+    if full {
+        check_earlier(store, &head.manifest, &earlier, &mut report)?;
+    }
     Ok(report)
 }
 
-/// Reads the head and all manifests before it that still exist. Each must be readable and name its
+/// Checks the segments that manifests before the head name and it does not. Of a segment that is
+/// gone a rollback says so itself.
+fn check_earlier(
+    store: &Store,
+    head: &Manifest,
+    earlier: &[Manifest],
+    report: &mut Report,
+) -> Result<()> {
+    let mut checked: BTreeSet<(&str, &str)> = segments(head).map(|(key, _)| key).collect();
+    for ((name, digest), segment) in earlier.iter().flat_map(segments) {
+        let folder = store.data().join(name);
+        let path = segment.path(&folder);
+        if checked.insert((name, digest)) && path.exists() {
+            report.files += 1;
+            check_segment(name, &folder, &path, segment, report)?;
+        }
+    }
+    Ok(())
+}
+
+/// The segments of a manifest, by table and digest.
+fn segments(manifest: &Manifest) -> impl Iterator<Item = ((&str, &str), &SegmentRef)> {
+    manifest.tables.iter().flat_map(|(name, table)| {
+        table.segments().map(move |segment| ((name.as_str(), segment.digest.as_str()), segment))
+    })
+}
+
+/// Reads the head, and all manifests before it that still exist. Each must be readable and name its
 /// predecessor's digest.
-fn chain(store: &Store, report: &mut Report) -> Result<Option<Head>> {
+fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifest>)>> {
     let head = match store.head() {
         Ok(None) => return Ok(None),
         Ok(Some(head)) => head,
@@ -87,7 +118,7 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<Head>> {
         }
     };
     report.files += 1;
-    let mut expected = head.manifest.previous.clone();
+    let (mut expected, mut earlier) = (head.manifest.previous.clone(), Vec::new());
     for version in (1..head.manifest.version).rev() {
         let path = manifest::path(store.root(), version);
         if !path.exists() {
@@ -95,11 +126,12 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<Head>> {
         }
         report.files += 1;
         match manifest::read(store.root(), version) {
-            Ok(Head { digest, manifest: Manifest { previous, .. } }) => {
+            Ok(Head { digest, manifest }) => {
                 if digest != expected {
                     report.find(&path, "its successor names another digest");
                 }
-                expected = previous;
+                expected.clone_from(&manifest.previous);
+                earlier.push(manifest);
             }
             Err(error) => {
                 report.find(&path, error.to_string());
@@ -107,7 +139,7 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<Head>> {
             }
         }
     }
-    Ok(Some(head))
+    Ok(Some((head, earlier)))
 }
 
 fn present(path: &Path, bytes: u64, report: &mut Report) -> bool {

@@ -1,0 +1,75 @@
+use crate::workbench::{Bench, failure};
+use std::path::Path;
+
+const CRAWL: &str =
+    "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note\"}\n";
+
+fn bench() -> Bench {
+    let bench = Bench::new(Path::new("in.jsonl"), "");
+    std::fs::write(bench.at("in.jsonl"), CRAWL).expect("written");
+    bench
+}
+
+/// What an option names to be written replaces no input, no job, no file of the store and no file
+/// of others; what pagefold wrote there itself is replaced.
+#[test]
+fn files_of_others_stay() {
+    let bench = bench();
+    std::fs::write(bench.at("mine.txt"), "mine").expect("written");
+    bench.run_well(&[]);
+    let read = |name: &str| std::fs::read(bench.at(name)).expect("readable");
+    let names = ["in.jsonl", "job.toml", "store/FORMAT", "mine.txt"];
+    let before: Vec<Vec<u8>> = names.iter().map(|name| read(name)).collect();
+    for (name, before) in names.iter().zip(&before) {
+        for (command, arguments) in [
+            ("run", vec![format!("--metrics={name}")]),
+            ("run", vec![format!("--profile={name}")]),
+            ("run", vec!["--set".into(), format!("output.metrics={name}")]),
+            ("report", vec![format!("--out={name}")]),
+            ("lexicon", vec!["--docs-min=1".into(), format!("--out={name}")]),
+        ] {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let output = bench.pagefold(command, &arguments);
+            let code = output.status.code();
+            assert!(matches!(code, Some(64 | 73 | 78)), "{command} {arguments:?}: {output:?}");
+            assert!(failure(&output.stderr).contains(name), "{command} {arguments:?}: {output:?}");
+            assert_eq!(read(name), *before, "{command} {arguments:?}");
+        }
+    }
+    for _ in 0..2 {
+        for (command, arguments) in [
+            ("run", ["--metrics=m.prom", "--profile=trace.json"].as_slice()),
+            ("report", &["--out=report.html"]),
+            ("report", &[]),
+            ("lexicon", &["--docs-min=1", "--out=words.tsv"]),
+        ] {
+            let output = bench.pagefold(command, arguments);
+            assert!(output.status.success(), "{command} {arguments:?}: {output:?}");
+        }
+    }
+}
+
+/// A run that would replace somebody else's `summary.json` says so before it works.
+#[test]
+fn files_beside_the_tables_stay() {
+    let bench = bench();
+    std::fs::create_dir(bench.at("out")).expect("made");
+    std::fs::write(bench.at("out/summary.json"), "{\"mine\":1}").expect("written");
+    let output = bench.run(&[]);
+    assert_eq!(output.status.code(), Some(73), "{output:?}");
+    assert!(failure(&output.stderr).contains("out/summary.json"), "{output:?}");
+    assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
+}
+
+/// A bare name is a place in the folder of the run.
+#[test]
+fn a_bare_name_is_written() {
+    let bench = bench();
+    let init = std::process::Command::new(crate::workbench::pagefold())
+        .args(["init", "in.jsonl", "--to", "made.toml"])
+        .current_dir(bench.at("."))
+        .output()
+        .expect("started");
+    assert!(init.status.success(), "{init:?}");
+    assert!(std::fs::read_to_string(bench.at("made.toml")).expect("written").contains("in.jsonl"));
+}

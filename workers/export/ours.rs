@@ -1,0 +1,93 @@
+//! Tells the files that pagefold wrote from those of others, which no output may replace.
+
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Where the mark of a file stands, in bytes from its start.
+const HEAD_BYTES: u64 = 1024;
+
+/// What the files beside the tables begin with.
+const BESIDE: [(&str, &str); 4] = [
+    ("summary.json", "\"folded_identical\""),
+    ("run.json", "\"attempts\""),
+    ("profile.json", "{\"displayTimeUnit\":"),
+    ("rejects.jsonl", "{\"file\":"),
+];
+
+/// Fails if a file at `path` was written by somebody else: if its first bytes lack `mark`. An empty
+/// file may be replaced. `remedy` names the option to change.
+///
+/// # Errors
+///
+/// `Output` if it was, or if it is no file that can be replaced; `Io` if it cannot be read.
+pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
+    let refused = |why: &str| {
+        let shown = path.display();
+        Err(Error::new(Kind::Output, format!("{shown}: {why}; {remedy}")))
+    };
+    let file = match File::open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        file => file.map_err(|e| Error::io("read", path, e))?,
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return refused("is no file that can be replaced");
+    }
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES).read_to_end(&mut head).map_err(|e| Error::io("read", path, e))?;
+    match head.is_empty() || String::from_utf8_lossy(&head).contains(mark) {
+        true => Ok(()),
+        false => refused("was not written by pagefold; move it away"),
+    }
+}
+
+/// [`check`] for a file that `option` of the command line names, which may lie neither in the store
+/// nor among the inputs of `job`.
+pub fn check_named(option: &str, path: &Path, mark: &str, job: &Job) -> Result<()> {
+    if let Some(why) = job.spoils_file(path) {
+        let line = format!("{option} {}: {why}", path.display());
+        return Err(Error::new(Kind::Usage, line));
+    }
+    check(path, mark, &format!("or name another file as {option}"))
+}
+
+/// [`check`] for the files that runs write beside the tables.
+pub fn check_beside(dir: &Path) -> Result<()> {
+    let remedy = "or name another folder as [output] dir";
+    BESIDE.iter().try_for_each(|(name, mark)| check(&dir.join(name), mark, remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Options that name a file to write replaced whatever was there: an input, the job, the file
+    /// `FORMAT` of the store.
+    #[test]
+    fn files_of_others_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let remedy = "or name another file as --out";
+        for (name, bytes, is_ours) in [
+            ("crawl.jsonl", "{\"url\":\"http://a.example/\"}\n", false),
+            ("empty", "", true),
+            ("words.tsv", "# pagefold lexicon 1: words\n", true),
+        ] {
+            std::fs::write(at(name), bytes).expect("written");
+            let checked = check(&at(name), "# pagefold lexicon", remedy);
+            assert_eq!(checked.is_ok(), is_ours, "{name}");
+            if let Err(error) = checked {
+                assert_eq!(error.kind(), Kind::Output);
+                assert!(error.to_string().contains("was not written by pagefold"), "{error}");
+            }
+        }
+        check(&at("gone"), "", remedy).expect("nothing is there");
+        assert!(check(folder.path(), "", remedy).is_err());
+        check_beside(folder.path()).expect("nothing is there");
+        std::fs::write(at("run.json"), "{\"runs\":[1]}").expect("written");
+        let error = check_beside(folder.path()).expect_err("of somebody else");
+        assert!(error.to_string().contains("[output] dir"), "{error}");
+    }
+}
