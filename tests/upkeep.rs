@@ -108,7 +108,7 @@ fn a_snapshot_that_lacks_much_is_refused() {
 /// Half of the pages are lacking, half of these have expired besides. The guard saw a quarter.
 #[test]
 fn the_guard_sees_expired_pages_that_a_snapshot_lacks() {
-    let bench = bench("[pages]\nretain_days = 15\n[guards]\nfolds_max = 1\n");
+    let bench = bench("[pages]\nretain_days = 15\n");
     let complete = ["--set", "read.complete=true"];
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 2000)).expect("written");
     assert_eq!(run(&bench, NOW, &complete).0, Some(0));
