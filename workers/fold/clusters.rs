@@ -14,7 +14,6 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::incumbents::Incumbent;
 use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::fold::origins::{Gathered, PAGES_MANY};
 use crate::graph::Graph;
@@ -51,6 +50,16 @@ pub struct TouchedPage {
     pub content: Id,
     /// The content's length in characters.
     pub chars: u64,
+}
+
+/// A page that represented pages before the epoch, sent to the page's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Incumbent {
+    /// The page.
+    pub doc: Id,
+    /// The number of pages that it represented.
+    pub pages: u64,
 }
 
 /// A page of a touched component with its rank, sent to the component's owner.

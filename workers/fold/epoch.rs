@@ -7,9 +7,9 @@
 
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
+use crate::fold::accepted::AcceptedChanges;
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::origins::{Gathered, Origin};
-use crate::fold::pairs::AcceptedChanges;
 use crate::fold::spans::{Span, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::job::Job;
@@ -347,10 +347,14 @@ impl Epoch {
         Ok(table)
     }
 
-    /// Keeps what the epoch changed in accepted pairs. Called once.
-    pub fn set_accepted(&self, accepted: AcceptedChanges) {
-        // A second value would be that of the same rows.
-        let _ = self.accepted.set(accepted);
+    /// Keeps what the epoch changed in accepted pairs.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` if it is kept already, or was asked for before.
+    pub fn set_accepted(&self, accepted: AcceptedChanges) -> Result<()> {
+        let twice = |_| Error::internal("the changes of accepted pairs came twice, or too late");
+        self.accepted.set(accepted).map_err(twice)
     }
 
     /// What the epoch changed in accepted pairs; nothing after a failure.

@@ -11,7 +11,7 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::clusters::{PORTION_ROWS, TouchedPage, keep_rule};
+use crate::fold::clusters::{Incumbent, PORTION_ROWS, TouchedPage, keep_rule};
 use crate::fold::epoch::Epoch;
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
 use std::collections::BTreeMap;
@@ -37,16 +37,6 @@ pub struct EarlierMember {
     pub leader: Id,
     /// The page.
     pub doc: Id,
-}
-
-/// A page that represented pages before the epoch, sent to the page's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Incumbent {
-    /// The page.
-    pub doc: Id,
-    /// The number of pages that it represented.
-    pub pages: u64,
 }
 
 /// Emits the `touched` pages that had a text before the epoch.

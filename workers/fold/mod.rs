@@ -6,6 +6,7 @@
 //! failure, because the others would wait for it forever. Each worker returns a receipt, and the
 //! launcher commits all of them or none.
 
+pub mod accepted;
 pub mod buckets;
 pub mod clusters;
 pub mod components;
@@ -37,7 +38,7 @@ use crate::candidates::bands::Bands;
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::buckets::NearFingerprints;
-use crate::fold::clusters::{AcceptedPair, RankedPage, TouchedContent, TouchedPage};
+use crate::fold::clusters::{AcceptedPair, Incumbent, RankedPage, TouchedContent, TouchedPage};
 use crate::fold::components::{Edge, Label, Membership, Retracted, Touch};
 use crate::fold::contents::ContentChange;
 use crate::fold::dataflow::Dataflow;
@@ -45,7 +46,7 @@ use crate::fold::epoch::{Epoch, Failure, Progress, Receipt, SharedEpoch};
 use crate::fold::evidence::EvidenceSegment;
 use crate::fold::gather::{Flow, both};
 use crate::fold::groups::Touched;
-use crate::fold::incumbents::{EarlierMember, EarlierPage, Incumbent};
+use crate::fold::incumbents::{EarlierMember, EarlierPage};
 use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
 use crate::fold::leaders::Led;

@@ -10,6 +10,7 @@ use crate::confirm::prepared::{Prepared, PreparedTexts};
 use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
 use crate::document::Id;
 use crate::error::{Error, Result};
+use crate::fold::accepted::{AcceptedChange, AcceptedChanges};
 use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
@@ -58,6 +59,11 @@ impl PairChange {
 
     fn mirrored(self) -> PairChange {
         PairChange { content: self.other, other: self.content, ..self }
+    }
+
+    fn accepted(&self) -> AcceptedChange {
+        let diff = if self.accepted == 1 { self.diff } else { 0 };
+        AcceptedChange { content: self.content, other: self.other, diff }
     }
 
     fn row(&self) -> PairRow {
@@ -455,36 +461,8 @@ fn portion(
 /// Stores the changed pairs of contents that this worker owns, and keeps what they change in
 /// accepted pairs for later stages.
 pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
-    epoch.set_accepted(AcceptedChanges::of(changes));
+    epoch.set_accepted(AcceptedChanges::of(changes.iter().map(PairChange::accepted)))?;
     epoch.write(changes.iter().map(PairChange::row))
-}
-
-/// What an epoch changed in the accepted pairs of the contents that a worker owns. A pair that
-/// stays accepted is no change, even if its reason or its proposals changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AcceptedChanges {
-    /// The contents with an accepted pair that was added or retracted, ascending.
-    pub contents: Vec<Id>,
-    /// Whether one was retracted.
-    pub retracted: bool,
-}
-
-impl AcceptedChanges {
-    fn of(changes: &[PairChange]) -> AcceptedChanges {
-        let mut accepted = AcceptedChanges::default();
-        for changes in changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)) {
-            let sum: i64 = changes
-                .iter()
-                .filter(|change| change.accepted == 1)
-                .map(|change| change.diff)
-                .sum();
-            accepted.retracted |= sum < 0;
-            if sum != 0 && accepted.contents.last() != Some(&changes[0].content) {
-                accepted.contents.push(changes[0].content);
-            }
-        }
-        accepted
-    }
 }
 
 #[cfg(test)]
@@ -516,38 +494,5 @@ mod tests {
         assert_eq!(proposals(0x0100, &[candidate(0, -1)]), None);
         assert_eq!(proposals(0xff00, &[candidate(1, 1)]), None);
         assert_eq!(proposals(0, &[candidate(8, 1)]), None);
-    }
-
-    /// Contents whose accepted pairs changed are listed once, and a pair that stays accepted for
-    /// another reason is no change.
-    #[test]
-    fn accepted_pairs_change() {
-        let id = |high| Id { high, low: 0 };
-        let row = |content, other, accepted, reason| PairRow {
-            content: id(content),
-            other: id(other),
-            distance: 1,
-            similarity: 9000,
-            reason,
-            accepted,
-            proposals: 1,
-            diff: 1,
-        };
-        let of = |changes: &[(PairRow, i64)]| {
-            let changes: Vec<PairChange> =
-                changes.iter().map(|(row, diff)| PairChange::new(row, *diff)).collect();
-            let AcceptedChanges { contents, retracted } = AcceptedChanges::of(&changes);
-            (contents.into_iter().map(|content| content.high).collect::<Vec<u64>>(), retracted)
-        };
-        assert_eq!(
-            of(&[(row(1, 2, 1, 3), 1), (row(1, 3, 1, 3), 1), (row(4, 1, 1, 3), 1)]),
-            (vec![1, 4], false)
-        );
-        assert_eq!(
-            of(&[(row(1, 2, 1, 3), -1), (row(1, 2, 1, 5), 1), (row(1, 3, 0, 6), 1)]),
-            (vec![], false)
-        );
-        assert_eq!(of(&[(row(1, 2, 0, 6), 1), (row(1, 2, 1, 5), -1)]), (vec![1], true));
-        assert_eq!(of(&[]), (vec![], false));
     }
 }
