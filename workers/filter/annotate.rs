@@ -4,8 +4,9 @@
 //! that represents it. In Parquet these are three more columns, and the other columns are copied
 //! without decoding them. In JSON lines they are three more fields behind the others.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};
+use crate::filter::labels::{Labels, Names};
 use crate::filter::order::Fate;
 use crate::filter::parquet::{Outcome, Table, sound};
 use crate::filter::part::Part;
@@ -17,83 +18,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
-use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The names of the fields that are added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Names {
-    /// The cluster's id.
-    pub cluster: &'static str,
-    /// The number of its pages.
-    pub size: &'static str,
-    /// The URL of the page that represents it.
-    pub representative: &'static str,
-}
-
-impl Names {
-    /// As in `members`.
-    pub const PAGEFOLD: Names =
-        Names { cluster: "cluster", size: "cluster_size", representative: "representative" };
-    /// As datatrove's MinHash writes them.
-    pub const MINHASH: Names = Names {
-        cluster: "minhash_cluster_id",
-        size: "minhash_cluster_size",
-        representative: "representative",
-    };
-
-    fn all(self) -> [&'static str; 3] {
-        [self.cluster, self.size, self.representative]
-    }
-
-    fn taken(path: &Path, name: &str) -> Error {
-        let why = format!("has a field `{name}` already; choose other names with --names");
-        Error::new(Kind::Usage, format!("{}: {why}", path.display()))
-    }
-}
-
-/// What is written beside a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Labels {
-    /// The cluster's id.
-    pub cluster: String,
-    /// The number of its pages.
-    pub size: u32,
-    /// The URL of the page that represents it.
-    pub representative: String,
-}
-
-/// `line`, an object in JSON, with `labels` behind its own fields. What is no object stays.
-pub fn labelled(
-    path: &Path,
-    mut line: Vec<u8>,
-    names: Names,
-    labels: Option<&Labels>,
-) -> Result<Vec<u8>> {
-    let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else {
-        return Ok(line);
-    };
-    for name in names.all() {
-        // A name that is nowhere in the line is no field of it, and few lines have it anywhere.
-        if memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some() {
-            let fields: serde_json::Result<serde_json::Map<String, serde_json::Value>> =
-                serde_json::from_slice(&line);
-            if fields.is_ok_and(|fields| fields.contains_key(name)) {
-                return Err(Names::taken(path, name));
-            }
-        }
-    }
-    let (cluster, size, shown) = match labels {
-        Some(labels) => (json!(labels.cluster), json!(labels.size), json!(labels.representative)),
-        None => (json!(null), json!(null), json!(null)),
-    };
-    let comma = if line[..end].trim_ascii_end().ends_with(b"{") { "" } else { "," };
-    let [a, b, c] = names.all();
-    let fields = format!("{comma}\"{a}\":{cluster},\"{b}\":{size},\"{c}\":{shown}");
-    line.splice(end..end, fields.into_bytes());
-    Ok(line)
-}
 
 /// Copies the rows of a Parquet file with their labels.
 pub struct Labelled {

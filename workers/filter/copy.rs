@@ -5,7 +5,7 @@
 //! members agree; only where one member holds records of both kinds are they compressed anew.
 
 use crate::error::{Error, Kind, Result};
-use crate::filter::annotate::{Labels, Names, labelled};
+use crate::filter::labels::{Labels, Names, labelled};
 use crate::filter::order::{Fate, Order};
 use crate::filter::part::Part;
 use crate::read::Limits;

@@ -10,6 +10,7 @@
 mod annotate;
 mod copy;
 mod inputs;
+mod labels;
 mod note;
 mod order;
 mod parquet;
@@ -22,10 +23,10 @@ mod verdict;
 
 use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
-use crate::filter::annotate::Labels;
-pub use crate::filter::annotate::Names;
 use crate::filter::copy::{Copier, Parts, Spot};
 pub use crate::filter::inputs::{Original, originals};
+use crate::filter::labels::Labels;
+pub use crate::filter::labels::Names;
 use crate::filter::note::{Manner, Note};
 use crate::filter::order::Fate;
 use crate::filter::part::Part;

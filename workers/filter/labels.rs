@@ -1,0 +1,81 @@
+//! Names the cluster of a record in fields beside its own, and adds them to a line of JSON.
+
+use crate::error::{Error, Kind, Result};
+use serde_json::json;
+use std::path::Path;
+
+/// The names of the fields that are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The cluster's id.
+    pub cluster: &'static str,
+    /// The number of its pages.
+    pub size: &'static str,
+    /// The URL of the page that represents it.
+    pub representative: &'static str,
+}
+
+impl Names {
+    /// As in `members`.
+    pub const PAGEFOLD: Names =
+        Names { cluster: "cluster", size: "cluster_size", representative: "representative" };
+    /// As datatrove's MinHash writes them.
+    pub const MINHASH: Names = Names {
+        cluster: "minhash_cluster_id",
+        size: "minhash_cluster_size",
+        representative: "representative",
+    };
+
+    /// All three.
+    pub fn all(self) -> [&'static str; 3] {
+        [self.cluster, self.size, self.representative]
+    }
+
+    /// The error that the file at `path` has a field `name` already.
+    pub fn taken(path: &Path, name: &str) -> Error {
+        let why = format!("has a field `{name}` already; choose other names with --names");
+        Error::new(Kind::Usage, format!("{}: {why}", path.display()))
+    }
+}
+
+/// What is written beside a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// The cluster's id.
+    pub cluster: String,
+    /// The number of its pages.
+    pub size: u32,
+    /// The URL of the page that represents it.
+    pub representative: String,
+}
+
+/// `line`, an object in JSON, with `labels` behind its own fields. What is no object stays.
+pub fn labelled(
+    path: &Path,
+    mut line: Vec<u8>,
+    names: Names,
+    labels: Option<&Labels>,
+) -> Result<Vec<u8>> {
+    let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else {
+        return Ok(line);
+    };
+    for name in names.all() {
+        // A name that is nowhere in the line is no field of it, and few lines have it anywhere.
+        if memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some() {
+            let fields: serde_json::Result<serde_json::Map<String, serde_json::Value>> =
+                serde_json::from_slice(&line);
+            if fields.is_ok_and(|fields| fields.contains_key(name)) {
+                return Err(Names::taken(path, name));
+            }
+        }
+    }
+    let (cluster, size, shown) = match labels {
+        Some(labels) => (json!(labels.cluster), json!(labels.size), json!(labels.representative)),
+        None => (json!(null), json!(null), json!(null)),
+    };
+    let comma = if line[..end].trim_ascii_end().ends_with(b"{") { "" } else { "," };
+    let [a, b, c] = names.all();
+    let fields = format!("{comma}\"{a}\":{cluster},\"{b}\":{size},\"{c}\":{shown}");
+    line.splice(end..end, fields.into_bytes());
+    Ok(line)
+}
