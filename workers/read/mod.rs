@@ -33,6 +33,7 @@ mod score;
 pub mod source;
 #[cfg(test)]
 mod testing;
+pub mod value;
 pub mod wacz;
 pub mod warc;
 mod zstd_stream;

@@ -7,28 +7,8 @@ use super::date;
 use super::fields::{PageKey, Use, Wanted};
 use super::record::{Body, Item, Record, url};
 use super::score;
+use super::value::Value;
 use crate::document::part_of_text;
-use std::borrow::Cow;
-
-/// The value of a field, as far as any field can use it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Value<'a> {
-    /// Null, or the field is missing.
-    #[default]
-    Null,
-    /// True or false.
-    Bool(bool),
-    /// A whole number.
-    Integer(i64),
-    /// Another number.
-    Float(f64),
-    /// A date, in seconds since 1970.
-    Seconds(i64),
-    /// A text.
-    Text(Cow<'a, str>),
-    /// Nothing that a field can use: a list, an object, bytes that are not text.
-    Other,
-}
 
 /// The values of a row: for each name that is wanted its value, none if the row does not have it.
 pub struct Row<'a> {

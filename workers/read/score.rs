@@ -4,7 +4,7 @@
 //! binary is read by the fewest decimal digits that name it, and these are rounded to six after the
 //! point, half away from zero: `0.1` is 100,000 in JSON and in a column of 32 or 64 bits alike.
 
-use super::row::Value;
+use super::value::Value;
 use crate::document::NO_SCORE;
 
 /// The units of a whole number.

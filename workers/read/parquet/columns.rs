@@ -2,7 +2,7 @@
 
 use crate::read::PageKey;
 use crate::read::fields::{Use, Wanted};
-use crate::read::row::Value;
+use crate::read::value::Value;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch};

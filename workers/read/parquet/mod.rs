@@ -15,7 +15,8 @@ mod pages;
 
 use super::fields::{PageKey, Wanted};
 use super::record::{Entry, Item, Notes, Record};
-use super::row::{Row, Value};
+use super::row::Row;
+use super::value::Value;
 use super::{Limits, Options, Reader, Split};
 use crate::error::{Error, Kind, Result};
 use arrow_array::RecordBatch;
