@@ -8,8 +8,8 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest;
-use crate::store::lists::{self, Lists};
-use crate::store::manifest::{Consumed, FileRef, Manifest};
+use crate::store::entry::Consumed;
+use crate::store::lists::{self, FileRef, Lists};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -29,9 +29,13 @@ pub struct Folded {
     pub file: FileRef,
 }
 
-/// Writes the older entries of `manifest` to files, unless they are there. Returns their number.
-pub fn fold(root: &Path, manifest: &mut Manifest) -> Result<usize> {
-    let Manifest { consumed, consumed_before, .. } = manifest;
+/// Writes the older ones of the entries `consumed` of a manifest to files, unless `consumed_before`
+/// has them. Returns their number.
+pub fn fold(
+    root: &Path,
+    consumed: &mut [Consumed],
+    consumed_before: &mut Vec<Folded>,
+) -> Result<usize> {
     let (mut files, mut at): (Vec<Folded>, usize) = (Vec::new(), 0);
     // A rollback changes entries: from the first changed file on all are written again.
     for folded in consumed_before.iter() {
@@ -57,11 +61,11 @@ pub fn fold(root: &Path, manifest: &mut Manifest) -> Result<usize> {
     Ok(at)
 }
 
-/// Adds the entries that are in files to those that `manifest` has itself.
-pub fn unfold(root: &Path, manifest: &mut Manifest) -> Result<()> {
+/// Adds the entries that are in the files `consumed_before` to those that a manifest has itself.
+pub fn unfold(root: &Path, consumed: &mut Vec<Consumed>, consumed_before: &[Folded]) -> Result<()> {
     let mut all = Vec::new();
     let mut lists = Lists::new(root, "consumed");
-    for folded in &manifest.consumed_before {
+    for folded in consumed_before {
         for line in lists.read(&folded.file)?.lines() {
             all.push(serde_json::from_str(line).map_err(|e| {
                 let path = lists::path(root, "consumed", &folded.file);
@@ -70,8 +74,8 @@ pub fn unfold(root: &Path, manifest: &mut Manifest) -> Result<()> {
             })?);
         }
     }
-    all.append(&mut manifest.consumed);
-    manifest.consumed = all;
+    all.append(consumed);
+    *consumed = all;
     Ok(())
 }
 
@@ -112,63 +116,4 @@ fn join(root: &Path, entries: &mut [Consumed]) -> Result<()> {
         entry.file = FileRef { lines: entry.file.lines, part: Some(part), ..whole.clone() };
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::manifest::Head;
-    use crate::store::{Store, manifest};
-    use serde_json::json;
-    use std::collections::BTreeSet;
-
-    /// A manifest grew with every epoch, and so did the number of files that each plan read. After
-    /// many epochs both are few, every entry still has its list, and a rollback that changes old
-    /// entries is committed like any other.
-    #[test]
-    fn manifests_stay_small() {
-        // In memory where the system allows, as hundreds of commits wait for thousands of fsyncs.
-        let memory = Path::new("/dev/shm");
-        let folder =
-            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        let folder = folder.expect("a folder");
-        let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
-        let mut last = manifest::tests::empty(&store);
-        let mut head: Option<Head> = None;
-        let list = |epoch: u64| format!("{{\"input\":{epoch}}}\n").repeat(epoch as usize % 3);
-        for epoch in 1..=700 {
-            let file = store.write_lines("consumed", &list(epoch)).expect("written");
-            last.consumed.push(manifest::tests::consumed(epoch, file));
-            (last.version, last.epoch) = (epoch, epoch);
-            last.previous = head.map_or(String::new(), |head| head.digest);
-            let committed = manifest::commit(store.root(), &last).expect("committed");
-            let read = manifest::read(store.root(), epoch).expect("readable");
-            assert_eq!((&read.manifest, &read.digest), (&committed.manifest, &committed.digest));
-            last = read.manifest.clone();
-            head = Some(read);
-        }
-        let bytes = manifest::path(store.root(), 700).metadata().expect("there").len();
-        let files: BTreeSet<&String> =
-            last.consumed.iter().map(|entry| &entry.file.digest).collect();
-        println!("{bytes} bytes, {} files", files.len() + last.consumed_before.len());
-        assert!(last.consumed_before.len() < 8 && files.len() < 2 * ENTRIES + 8, "{}", files.len());
-        assert!(bytes < 60_000, "{bytes} bytes");
-        let epochs: Vec<u64> = last.consumed.iter().map(|entry| entry.epoch).collect();
-        assert_eq!(epochs, (1..=700).collect::<Vec<u64>>());
-        for entry in &last.consumed {
-            assert_eq!(
-                store.read_lines("consumed", &entry.file).expect("readable"),
-                list(entry.epoch)
-            );
-        }
-        last.consumed[300].undone = true;
-        (last.version, last.previous) = (701, head.expect("committed").digest);
-        manifest::commit(store.root(), &last).expect("committed");
-        let read = manifest::read(store.root(), 701).expect("readable").manifest;
-        assert!(read.consumed[300].undone && read.consumed.len() == 700);
-        assert_eq!(
-            store.read_lines("consumed", &read.consumed[601].file).expect("readable"),
-            list(602)
-        );
-    }
 }

@@ -5,11 +5,25 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest::HashingFile;
-use crate::store::manifest::FileRef;
 use crate::store::{digest, durable};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
+
+/// A file of lines under `data/`, or some of its lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    /// The blake3 of the file, in hex. The file is `data/<kind>/<digest>.jsonl`.
+    pub digest: String,
+    /// The size of the file.
+    pub bytes: u64,
+    /// The number of lines.
+    pub lines: u64,
+    /// The lines' first byte and the byte after the last; none if they are all of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<(u64, u64)>,
+}
 
 /// The path of a file of the `kind`.
 pub fn path(root: &Path, kind: &str, file: &FileRef) -> PathBuf {

@@ -5,7 +5,9 @@
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
+pub use crate::store::entry::{Consumed, Retention};
 use crate::store::folded::{self, Folded};
+pub use crate::store::lists::FileRef;
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
 use crate::store::{Store, digest, durable, entries};
@@ -72,47 +74,6 @@ impl TableState {
     }
 }
 
-/// A file of lines under `data/`, or some of its lines.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileRef {
-    /// The blake3 of the file, in hex. The file is `data/<kind>/<digest>.jsonl`.
-    pub digest: String,
-    /// The size of the file.
-    pub bytes: u64,
-    /// The number of lines.
-    pub lines: u64,
-    /// The lines' first byte and the byte after the last; none if they are all of the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<(u64, u64)>,
-}
-
-/// What one epoch took: the inputs that it consumed, and the bounds by which it let pages expire.
-///
-/// `rebuild` takes it again, so it has all that a plan does not find in the job and the store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consumed {
-    /// The epoch.
-    pub epoch: u64,
-    /// The time of its plan, seconds since 1970.
-    pub logical_time: i64,
-    /// The index of the source in [`Manifest::sources`].
-    pub source: u16,
-    /// Whether the inputs were a complete snapshot of the source.
-    pub complete: bool,
-    /// The inputs, one on each line. There are none if the epoch only let pages expire.
-    pub file: FileRef,
-    /// The number of its first lines that were read. The others have bytes that were known.
-    pub read: u64,
-    /// The number of lines after them that were read and of which nothing was accepted.
-    pub barren: u64,
-    /// When pages expired.
-    pub retention: Retention,
-    /// Since when pages had to be gone to be forgotten, seconds since 1970.
-    pub gone_min: i64,
-    /// Whether a rollback undid the epoch.
-    pub undone: bool,
-}
-
 /// A source of pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
@@ -120,22 +81,6 @@ pub struct Source {
     pub name: String,
     /// The digest of the inputs of its last complete snapshot, empty if there was none.
     pub snapshot: String,
-}
-
-/// When pages expire: a page stays if its last visit satisfies both bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retention {
-    /// The least epoch of the last visit.
-    pub epoch_min: u32,
-    /// The least time of the last visit, seconds since 1970.
-    pub time_min: i64,
-}
-
-impl Default for Retention {
-    /// No page expires.
-    fn default() -> Retention {
-        Retention { epoch_min: 0, time_min: i64::MIN }
-    }
 }
 
 /// The contents of a store after one commit.
@@ -327,7 +272,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     if manifest.version != version {
         return Err(damaged(format!("it says version {}", manifest.version)));
     }
-    folded::unfold(root, &mut manifest)?;
+    folded::unfold(root, &mut manifest.consumed, &manifest.consumed_before)?;
     Ok(Head { digest: envelope.digest, manifest })
 }
 
@@ -338,7 +283,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
 /// `TryAgain` if another run committed this version.
 pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
     let mut manifest = manifest.clone();
-    let before = folded::fold(root, &mut manifest)?;
+    let before = folded::fold(root, &mut manifest.consumed, &mut manifest.consumed_before)?;
     let consumed = manifest.consumed.split_off(before);
     let own = Manifest { consumed: consumed.clone(), ..manifest.clone() };
     manifest.consumed.extend(consumed);
@@ -365,6 +310,8 @@ pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
 #[cfg(test)]
 pub(in crate::store) mod tests {
     use super::*;
+    use serde_json::json;
+    use std::collections::BTreeSet;
 
     /// The manifest of an empty store.
     pub fn empty(store: &Store) -> Manifest {
@@ -392,5 +339,59 @@ pub(in crate::store) mod tests {
             gone_min: 0,
             undone: false,
         }
+    }
+
+    /// A manifest grew with every epoch, and so did the number of files that each plan read. After
+    /// many epochs both are few, every entry still has its list, and a rollback that changes old
+    /// entries is committed like any other.
+    #[test]
+    fn manifests_stay_small() {
+        // In memory where the system allows, as hundreds of commits wait for thousands of fsyncs.
+        let memory = Path::new("/dev/shm");
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder = folder.expect("a folder");
+        let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
+        let mut last = empty(&store);
+        let mut head: Option<Head> = None;
+        let list = |epoch: u64| format!("{{\"input\":{epoch}}}\n").repeat(epoch as usize % 3);
+        for epoch in 1..=700 {
+            let file = store.write_lines("consumed", &list(epoch)).expect("written");
+            last.consumed.push(consumed(epoch, file));
+            (last.version, last.epoch) = (epoch, epoch);
+            last.previous = head.map_or(String::new(), |head| head.digest);
+            let committed = commit(store.root(), &last).expect("committed");
+            let read = read(store.root(), epoch).expect("readable");
+            assert_eq!((&read.manifest, &read.digest), (&committed.manifest, &committed.digest));
+            last = read.manifest.clone();
+            head = Some(read);
+        }
+        let bytes = path(store.root(), 700).metadata().expect("there").len();
+        let files: BTreeSet<&String> =
+            last.consumed.iter().map(|entry| &entry.file.digest).collect();
+        println!("{bytes} bytes, {} files", files.len() + last.consumed_before.len());
+        assert!(
+            last.consumed_before.len() < 8 && files.len() < 2 * folded::ENTRIES + 8,
+            "{}",
+            files.len()
+        );
+        assert!(bytes < 60_000, "{bytes} bytes");
+        let epochs: Vec<u64> = last.consumed.iter().map(|entry| entry.epoch).collect();
+        assert_eq!(epochs, (1..=700).collect::<Vec<u64>>());
+        for entry in &last.consumed {
+            assert_eq!(
+                store.read_lines("consumed", &entry.file).expect("readable"),
+                list(entry.epoch)
+            );
+        }
+        last.consumed[300].undone = true;
+        (last.version, last.previous) = (701, head.expect("committed").digest);
+        commit(store.root(), &last).expect("committed");
+        let read = read(store.root(), 701).expect("readable").manifest;
+        assert!(read.consumed[300].undone && read.consumed.len() == 700);
+        assert_eq!(
+            store.read_lines("consumed", &read.consumed[601].file).expect("readable"),
+            list(602)
+        );
     }
 }

@@ -18,6 +18,7 @@ pub mod cursor;
 pub mod damage;
 pub mod digest;
 pub mod durable;
+pub mod entry;
 pub mod folded;
 pub mod lists;
 mod lock;
